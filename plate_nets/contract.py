@@ -1,0 +1,88 @@
+"""What every Triton model takes and gives: names, dtypes, dims. The only place with these strings.
+
+`config.pbtxt` files are checked against this (`python -m converters --check`), and client, BLS model and tests take
+their names from it. Dims leave out the batch dimension where `max_batch_size` is above 0, as Triton's configs do.
+"""
+
+from dataclasses import dataclass
+
+from plate_nets.alphabet import CLASSES
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
+
+CROP_DIMS = (3, CROP_HEIGHT, CROP_WIDTH)
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One tensor: its name, Triton's dtype ("UINT8", "FP32", "STRING") and dims (-1: any)."""
+
+    name: str
+    dtype: str
+    dims: tuple[int, ...]
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """One model of the repository: its backend, batching and tensors, in the order of its config."""
+
+    name: str
+    backend: str
+    max_batch_size: int
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+
+
+FRAME = TensorSpec("input__0", "UINT8", (-1, -1, 3))
+"""BGR frame as ``cv2.imread`` gives it."""
+
+YOLO = ModelSpec(
+    name="yolo",
+    backend="python",
+    max_batch_size=0,
+    inputs=(FRAME,),
+    outputs=(
+        TensorSpec("output__0", "FP32", (-1, *CROP_DIMS)),
+        TensorSpec("output__1", "FP32", (-1, 4)),
+        TensorSpec("output__2", "FP32", (-1,)),
+    ),
+)
+"""Frame -> crops ready for `stn`, boxes xyxy in pixels of the frame, scores; highest score first."""
+
+STN = ModelSpec(
+    name="stn",
+    backend="pytorch",
+    max_batch_size=32,
+    inputs=(TensorSpec("input__0", "FP32", CROP_DIMS),),
+    outputs=(TensorSpec("output__0", "FP32", CROP_DIMS),),
+)
+"""Crops -> straightened crops."""
+
+LPRNET = ModelSpec(
+    name="lprnet",
+    backend="pytorch",
+    max_batch_size=32,
+    inputs=(TensorSpec("input__0", "FP32", CROP_DIMS),),
+    outputs=(TensorSpec("output__0", "FP32", (CLASSES, STEPS)),),
+)
+"""Straightened crops -> CTC logits."""
+
+PLATE_RECOGNITION = ModelSpec(
+    name="plate_recognition",
+    backend="python",
+    max_batch_size=0,
+    inputs=(
+        TensorSpec("input__0", "UINT8", (-1, -1, 3), optional=True),
+        TensorSpec("image", "UINT8", (-1,), optional=True),
+    ),
+    outputs=(
+        TensorSpec("coordinates", "FP32", (-1, 4)),
+        TensorSpec("texts", "STRING", (-1, 1)),
+        TensorSpec("scores", "FP32", (-1,)),
+        TensorSpec("confidences", "FP32", (-1,)),
+        TensorSpec("readings", "STRING", (-1, 1)),
+    ),
+)
+"""Frame (raw `input__0` or encoded `image`, exactly one) -> plates, highest detector score first."""
+
+MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, PLATE_RECOGNITION)}

@@ -1,0 +1,147 @@
+"""Labelled photographs: a folder with `images/` and `labels.csv`.
+
+The header is ``file,xmin,ymin,xmax,ymax,text,x1,y1,...,x4,y4``: pixels of the stored photo; the four corner points
+clockwise from the plate's top left, empty where unknown; the text in the Latin forms of the 12 letters, empty where
+unknown. A photo with several plates has several rows.
+"""
+
+import csv
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.errors import DatasetError
+from plate_nets.types import Box, Frame
+
+_log = logging.getLogger(__name__)
+
+BOX_COLUMNS = ("xmin", "ymin", "xmax", "ymax")
+QUAD_COLUMNS = ("x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4")
+COLUMNS = ("file", *BOX_COLUMNS, "text", *QUAD_COLUMNS)
+
+
+@dataclass(frozen=True)
+class Label:
+    """One labelled plate of one photo."""
+
+    photo: Path
+    box: Box
+    text: str
+    quad: NDArray[np.float32] | None
+    """(4, 2) corner points x, y clockwise from the plate's top left, or None where unknown."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A row that cannot be used: where it stands and why."""
+
+    where: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The usable labels of a folder, and the rows that were left out."""
+
+    folder: Path
+    labels: tuple[Label, ...]
+    faults: tuple[Fault, ...]
+
+    def photos(self) -> Iterator[tuple[Path, tuple[Label, ...]]]:
+        """Each photo with all its labels, in the order of the file."""
+        grouped: dict[Path, list[Label]] = {}
+        for label in self.labels:
+            grouped.setdefault(label.photo, []).append(label)
+        for photo, labels in grouped.items():
+            yield photo, tuple(labels)
+
+
+def load_dataset(folder: Path, *, symbols: str | None = None, strict: bool = False) -> Dataset:
+    """A labelled folder -> its usable labels.
+
+    A row with a box without area or outside the photo, an unknown character (where ``symbols`` names the known
+    ones) or a missing photo is left out, logged in one line and kept in ``faults``.
+
+    Raises:
+        DatasetError: no such folder or file, a missing column, no usable row; with ``strict`` also the first fault.
+    """
+    path = folder / "labels.csv"
+    if not path.is_file():
+        raise DatasetError(f"{path}: no such file; expected a folder with images/ and labels.csv")
+    labels: list[Label] = []
+    faults: list[Fault] = []
+    sizes: dict[Path, tuple[int, int] | None] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+        if missing:
+            raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(COLUMNS)}")
+        for row in reader:
+            where = f"{path}:{reader.line_num} ({row['file']})"
+            try:
+                labels.append(_label(row, folder / "images", symbols, sizes))
+            except ValueError as error:
+                fault = Fault(where, str(error))
+                if strict:
+                    raise DatasetError(str(fault)) from error
+                _log.warning("left out %s", fault)
+                faults.append(fault)
+    if not labels:
+        raise DatasetError(f"{path}: no usable row ({len(faults)} left out)")
+    return Dataset(folder, tuple(labels), tuple(faults))
+
+
+def read_photo(path: Path) -> Frame:
+    """A picture file -> BGR frame, (H, W, 3).
+
+    Raises:
+        DatasetError: the file does not open as a picture.
+    """
+    image = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    if image is None:
+        raise DatasetError(f"{path}: does not open as a picture")
+    return np.asarray(image, dtype=np.uint8)
+
+
+def _label(
+    row: dict[str, str], images: Path, symbols: str | None, sizes: dict[Path, tuple[int, int] | None]
+) -> Label:
+    try:
+        xmin, ymin, xmax, ymax = (float(row[name]) for name in BOX_COLUMNS)
+        corners = [float(row[name]) for name in QUAD_COLUMNS if row[name]]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"expected numbers for the box and the corner points: {error}") from error
+    if not np.isfinite([xmin, ymin, xmax, ymax, *corners]).all():
+        raise ValueError("box or corner points are not finite")
+    if xmax <= xmin or ymax <= ymin:
+        raise ValueError(f"box without area: {xmin:g},{ymin:g},{xmax:g},{ymax:g}")
+    if len(corners) not in (0, 8):
+        raise ValueError(f"expected 8 corner coordinates or none, got {len(corners)}")
+    text = row["text"] or ""
+    unknown = sorted(set(text) - set(symbols)) if symbols is not None else []
+    if unknown:
+        raise ValueError(f"unknown character {''.join(unknown)!r} in {text!r}; expected {symbols}")
+    photo = images / row["file"]
+    if photo not in sizes:
+        sizes[photo] = _size(photo)
+    size = sizes[photo]
+    if size is None:
+        raise ValueError("photo is missing or does not open")
+    height, width = size
+    if xmax <= 0 or ymax <= 0 or xmin >= width or ymin >= height:
+        raise ValueError(f"box {xmin:g},{ymin:g},{xmax:g},{ymax:g} outside the photo of {width}x{height}")
+    quad = np.array(corners, np.float32).reshape(4, 2) if corners else None
+    return Label(photo, Box(xmin, ymin, xmax, ymax), text, quad)
+
+
+def _size(photo: Path) -> tuple[int, int] | None:
+    image = cv2.imread(str(photo), cv2.IMREAD_GRAYSCALE) if photo.is_file() else None
+    return None if image is None else (image.shape[0], image.shape[1])

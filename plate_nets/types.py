@@ -1,0 +1,70 @@
+"""The kinds of array that pass between the parts, each with layout, dtype and range.
+
+Signatures that use these names need no further comment.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Frame = NDArray[np.uint8]
+"""A picture as the caller sends it: (H, W, 3), BGR, 0..255, as ``cv2.imread`` gives it."""
+
+Crops = NDArray[np.float32]
+"""Plate crops ready for the STN: (N, 3, 24, 94), RGB, ``(value - 127.5) / 128``, so about -1..1."""
+
+Boxes = NDArray[np.float32]
+"""Axis-aligned boxes: (N, 4), ``xmin, ymin, xmax, ymax`` in pixels of the frame as sent."""
+
+Scores = NDArray[np.float32]
+"""Detector scores: (N,), 0..1, one a box, highest first."""
+
+Logits = NDArray[np.float32]
+"""What LPRNet answers: (N, 23, 18), unnormalised scores of 22 symbols and the blank at 18 steps."""
+
+CROP_HEIGHT = 24
+CROP_WIDTH = 94
+STEPS = 18
+
+
+@dataclass(frozen=True)
+class Box:
+    """An axis-aligned box in pixels of the frame as sent."""
+
+    xmin: float
+    ymin: float
+    xmax: float
+    ymax: float
+
+    @property
+    def width(self) -> float:
+        return self.xmax - self.xmin
+
+    @property
+    def height(self) -> float:
+        return self.ymax - self.ymin
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a plate says.
+
+    ``text`` is empty where the plate could not be read surely; ``best`` is the best reading, sure or not;
+    ``confidence`` is the lowest probability of a character of ``best``, 0..1.
+    """
+
+    text: str
+    best: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Plate:
+    """One plate of a frame: where it is (``box``, ``score`` of the detector, 0..1) and what it says."""
+
+    box: Box
+    score: float
+    text: str
+    reading: str
+    confidence: float
