@@ -1,0 +1,85 @@
+"""Weights on disk: safetensors, listed with their SHA-256 in `plate_nets/weights/SHA256SUMS`.
+
+Loading is strict, offline, and never unpickles.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from plate_nets.errors import WeightsError
+
+WEIGHTS = Path(__file__).parent.parent / "weights"
+SUMS = "SHA256SUMS"
+
+
+def weights_path(name: str) -> Path:
+    """The committed weights of a network, by its model name ("yolo", "stn", "lprnet")."""
+    return WEIGHTS / f"{name}.safetensors"
+
+
+def load_weights(network: nn.Module, path: Path) -> None:
+    """A safetensors file -> the parameters and buffers of ``network``, in place.
+
+    Where a `SHA256SUMS` beside the file lists it, its hash must be the listed one.
+
+    Raises:
+        WeightsError: the file is missing, damaged, not the listed one, or of another network.
+    """
+    if not path.is_file():
+        raise WeightsError(f"{path}: no such weights file")
+    expected = read_sums(path.parent).get(path.name)
+    if expected is not None and (found := sha256(path)) != expected:
+        raise WeightsError(f"{path}: SHA-256 is {found}, expected {expected} of {SUMS}; the file is damaged or replaced")
+    try:
+        state = load_file(path, device="cpu")
+    except (SafetensorError, OSError, ValueError) as error:
+        raise WeightsError(f"{path}: not a readable safetensors file: {error}") from error
+    own = network.state_dict()
+    name = type(network).__name__
+    if missing := sorted(own.keys() - state.keys()):
+        raise WeightsError(f"{path}: not weights of {name}: {len(missing)} tensors are missing, first {missing[0]}")
+    if unknown := sorted(state.keys() - own.keys()):
+        raise WeightsError(f"{path}: not weights of {name}: {len(unknown)} tensors are unknown, first {unknown[0]}")
+    for key, tensor in own.items():
+        if tensor.shape != state[key].shape:
+            raise WeightsError(
+                f"{path}: not weights of {name}: {key} has shape {tuple(state[key].shape)}, expected {tuple(tensor.shape)}"
+            )
+    network.load_state_dict(state)
+
+
+def save_weights(network: nn.Module, path: Path, metadata: dict[str, str]) -> None:
+    """The parameters and buffers of ``network`` -> a safetensors file, listed in the `SHA256SUMS` beside it.
+
+    The file replaces an older one only when it is complete on disk.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    state = {key: tensor.detach().cpu().contiguous() for key, tensor in network.state_dict().items()}
+    partial = path.with_suffix(".partial")
+    try:
+        save_file(state, partial, metadata=metadata)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    sums = read_sums(path.parent) | {path.name: sha256(path)}
+    (path.parent / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_sums(folder: Path) -> dict[str, str]:
+    """The `SHA256SUMS` of a folder as file name -> hash; empty where there is none."""
+    path = folder / SUMS
+    if not path.is_file():
+        return {}
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {name: digest for digest, name in (line.split(maxsplit=1) for line in lines if line.strip())}
