@@ -94,18 +94,19 @@ class LPRNet(nn.Module):
         )
         self.strokes = nn.Sequential(
             SmallBasicBlock(64),
-            ConvNorm(64, 128, (3, 3), stride=(2, 1)),  # (N, 128, 12, 47)
-            SmallBasicBlock(128),
-            SmallBasicBlock(128),
+            ConvNorm(64, 96, (3, 3), stride=(2, 1)),  # (N, 96, 12, 47)
+            SmallBasicBlock(96),
+            SmallBasicBlock(96),
         )
         self.symbols = nn.Sequential(
-            ConvNorm(128, channels, (3, 3), stride=(2, 2)),  # (N, C, 6, 24)
+            ConvNorm(96, channels, (3, 3), stride=(2, 2)),  # (N, C, 6, 24)
             SmallBasicBlock(channels),
             SmallBasicBlock(channels),
         )
         # The strokes pooled to the symbols' grid: the paper's global context
-        self.context = nn.AvgPool2d((2, 2), (2, 2), ceil_mode=True)  # (N, 128, 12, 47) -> (N, 128, 6, 24)
-        self.columns = nn.Conv2d(channels + 128, channels, (6, 24 - STEPS + 1), bias=False)  # -> (N, C, 1, 18)
+        self.context = nn.AvgPool2d((2, 2), (2, 2), ceil_mode=True)  # (N, 96, 12, 47) -> (N, 96, 6, 24)
+        self.merge = ConvNorm(channels + 96, 128, (1, 1))  # (N, 128, 6, 24)
+        self.columns = nn.Conv2d(128, channels, (6, 24 - STEPS + 1), bias=False)  # (N, C, 1, 18)
         self.columns_norm = nn.BatchNorm2d(channels)
         self.position = nn.Parameter(torch.zeros(1, STEPS, channels))
         self.attention = nn.Sequential(SelfAttention(channels, 6), SelfAttention(channels, 6))
@@ -116,7 +117,7 @@ class LPRNet(nn.Module):
     def forward(self, crops: Tensor) -> Tensor:
         strokes = self.strokes(self.stem(crops))
         context = normalize_by_power(self.context(strokes))
-        features = torch.cat((self.symbols(strokes), context), dim=1)  # (N, C + 128, 6, 24)
+        features = self.merge(torch.cat((self.symbols(strokes), context), dim=1))
         columns = functional.relu(self.columns_norm(self.columns(features)))
         steps = columns.flatten(2).transpose(1, 2) + self.position  # (N, C, 1, 18) -> (N, 18, C)
         steps = self.dropout(self.attention(steps))
