@@ -63,6 +63,7 @@ def save_weights(network: nn.Module, path: Path, metadata: dict[str, str]) -> No
     partial = path.with_suffix(".partial")
     try:
         save_file(state, partial, metadata=metadata)
+        partial.chmod(0o644)  # safetensors writes 0600, which an image with another user could not read
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)

@@ -1,0 +1,71 @@
+"""Weights on disk: strict, hashed, with errors that name file and fault."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from plate_nets.errors import WeightsError
+from plate_nets.nets.checkpoint import load_weights, save_weights, sha256, weights_path
+from plate_nets.nets.lprnet import LPRNet
+from plate_nets.nets.stn import STN
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "stn.safetensors"
+    network, other = STN(), STN()
+    save_weights(network, path, {"seed": "1"})
+    load_weights(other, path)
+    for a, b in zip(network.state_dict().values(), other.state_dict().values(), strict=True):
+        assert torch.equal(a, b)
+    assert sha256(path) in (tmp_path / "SHA256SUMS").read_text()
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"none\.safetensors: no such"):
+        load_weights(STN(), tmp_path / "none.safetensors")
+
+
+def test_truncated_file(tmp_path: Path) -> None:
+    path = tmp_path / "stn.safetensors"
+    save_weights(STN(), path, {})
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(WeightsError, match="SHA-256"):
+        load_weights(STN(), path)
+    (tmp_path / "SHA256SUMS").unlink()
+    with pytest.raises(WeightsError, match=r"stn\.safetensors: not a readable safetensors file"):
+        load_weights(STN(), path)
+
+
+def test_replaced_file(tmp_path: Path) -> None:
+    path = tmp_path / "stn.safetensors"
+    save_weights(STN(), path, {})
+    sums = (tmp_path / "SHA256SUMS").read_text()
+    torch.manual_seed(99)
+    save_weights(STN(), path, {"other": "yes"})
+    (tmp_path / "SHA256SUMS").write_text(sums)
+    with pytest.raises(WeightsError, match="damaged or replaced"):
+        load_weights(STN(), path)
+
+
+@pytest.mark.parametrize("network", [LPRNet(), nn.Linear(2, 2)], ids=["lprnet", "linear"])
+def test_weights_of_another_network(tmp_path: Path, network: nn.Module) -> None:
+    path = tmp_path / "stn.safetensors"
+    save_weights(STN(), path, {})
+    with pytest.raises(WeightsError, match=f"not weights of {type(network).__name__}"):
+        load_weights(network, path)
+
+
+def test_other_shape(tmp_path: Path) -> None:
+    path = tmp_path / "linear.safetensors"
+    save_weights(nn.Linear(2, 2), path, {})
+    with pytest.raises(WeightsError, match=r"weight has shape \(2, 2\), expected \(3, 2\)"):
+        load_weights(nn.Linear(2, 3), path)
+
+
+def test_shipped_weights_match_their_sums() -> None:
+    folder = weights_path("stn").parent
+    listed = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    shipped = {path.name: sha256(path) for path in folder.glob("*.safetensors")}
+    assert shipped == listed

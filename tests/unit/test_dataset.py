@@ -1,0 +1,65 @@
+"""Label files: what is usable, and what is said about the rest."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from plate_nets.alphabet import SYMBOLS
+from plate_nets.dataset import COLUMNS, load_dataset, read_photo
+from plate_nets.errors import DatasetError
+
+GOOD = "a.png,1,2,30,12,A123BC77,1,2,30,2,30,12,1,12"
+
+
+def write(folder: Path, *rows: str, header: str = ",".join(COLUMNS)) -> Path:
+    (folder / "images").mkdir(exist_ok=True)
+    cv2.imwrite(str(folder / "images" / "a.png"), np.zeros((40, 60, 3), np.uint8))
+    (folder / "images" / "broken.png").write_bytes(b"no picture")
+    (folder / "labels.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_good_rows(tmp_path: Path) -> None:
+    dataset = load_dataset(write(tmp_path, GOOD, "a.png,5,5,9,9,,,,,,,,,"))
+    first, second = dataset.labels
+    assert first.text == "A123BC77" and first.quad is not None and first.quad.shape == (4, 2)
+    assert second.text == "" and second.quad is None
+    assert [len(labels) for _, labels in dataset.photos()] == [2]
+    assert read_photo(first.photo).shape == (40, 60, 3)
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("a.png,1,2,1,12,,,,,,,,,", "box without area"),
+        ("a.png,100,2,130,12,,,,,,,,,", "outside the photo of 60x40"),
+        ("a.png,1,2,x,12,,,,,,,,,", "expected numbers"),
+        ("a.png,1,2,nan,12,,,,,,,,,", "not finite"),
+        ("a.png,1,2,30,12,,1,2,3,,,,,", "expected 8 corner coordinates"),
+        ("a.png,1,2,30,12,A123QQ77,,,,,,,,", "unknown character 'Q'"),
+        ("none.png,1,2,30,12,,,,,,,,,", "missing or does not open"),
+        ("broken.png,1,2,30,12,,,,,,,,,", "missing or does not open"),
+    ],
+)
+def test_faulty_row_is_named_and_left_out(tmp_path: Path, row: str, why: str) -> None:
+    folder = write(tmp_path, GOOD, row)
+    dataset = load_dataset(folder, symbols=SYMBOLS)
+    assert len(dataset.labels) == 1
+    (fault,) = dataset.faults
+    assert why in str(fault) and "labels.csv:3" in str(fault)
+    with pytest.raises(DatasetError, match="labels.csv:3"):
+        load_dataset(folder, symbols=SYMBOLS, strict=True)
+
+
+def test_missing_column(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="missing column text"):
+        load_dataset(write(tmp_path, header=",".join(c for c in COLUMNS if c != "text")))
+
+
+def test_no_folder_and_no_rows(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="no such file"):
+        load_dataset(tmp_path / "none")
+    with pytest.raises(DatasetError, match="no usable row"):
+        load_dataset(write(tmp_path))

@@ -1,0 +1,98 @@
+"""CTC logits -> texts: merging, formats, and never inventing."""
+
+import numpy as np
+import pytest
+
+from plate_nets.alphabet import BLANK, CLASSES, INDEX
+from plate_nets.decoding import DecodingSettings, PlateDecoder, best_path, format_beam, log_softmax
+from plate_nets.types import STEPS, Logits
+
+
+def spell(text: str, *, doubts: dict[int, tuple[str, float]] | None = None, peak: float = 9.0) -> Logits:
+    """Logits (1, 23, 18) that say ``text``, a symbol at every second step; doubts: place -> (other symbol, its logit)."""
+    logits = np.zeros((1, CLASSES, STEPS), np.float32)
+    logits[0, BLANK] = peak
+    for place, symbol in enumerate(text):
+        step = 2 * place
+        logits[0, BLANK, step] = 0
+        logits[0, INDEX[symbol], step] = peak
+        other = (doubts or {}).get(place)
+        if other:
+            logits[0, INDEX[other[0]], step] = other[1]
+    return logits
+
+
+def test_no_plates_give_no_readings() -> None:
+    assert PlateDecoder().decode(np.zeros((0, CLASSES, STEPS), np.float32)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["B911TO150", "M076HM69", "A777AA777", "AA12377", "AA123777", "AA123477", "1234AA77", "A123477", "AA123A77"],
+)
+def test_reads_each_format(text: str) -> None:
+    (reading,) = PlateDecoder().decode(spell(text))
+    assert reading.text == reading.best == text
+    assert reading.confidence > 0.9
+
+
+@pytest.mark.parametrize(
+    ("said", "doubt", "meant"),
+    [
+        ("A1238C77", (4, ("B", 8.5)), "A123BC77"),
+        ("A1230C77", (4, ("O", 8.5)), "A123OC77"),
+        ("A12OBC77", (3, ("0", 8.5)), "A120BC77"),
+    ],
+)
+def test_position_decides_between_letter_and_digit(said: str, doubt: tuple[int, tuple[str, float]], meant: str) -> None:
+    (reading,) = PlateDecoder().decode(spell(said, doubts=dict([doubt])))
+    assert reading.text == meant
+
+
+@pytest.mark.parametrize("said", ["ABCABC", "1", "77777777", "A000BC77", "A123BC00", "A123BC012"])
+def test_never_invents(said: str) -> None:
+    (reading,) = PlateDecoder().decode(spell(said))
+    assert reading.text == ""
+    assert reading.best == said
+
+
+def test_two_equal_claims_are_not_sure() -> None:
+    (reading,) = PlateDecoder().decode(spell("A123BC77", doubts={1: ("7", 9.0)}))
+    assert reading.text == ""
+    assert 0.4 < reading.confidence < 0.6
+
+
+def test_repeats_need_a_blank() -> None:
+    logits = np.full((1, CLASSES, STEPS), -9, np.float32)
+    logits[0, INDEX["7"], :3] = 9
+    logits[0, BLANK, 3:] = 9
+    assert best_path(log_softmax(logits)[0]).text == "7"
+
+
+def test_empty_crop_reads_as_nothing() -> None:
+    (reading,) = PlateDecoder().decode(spell(""))
+    assert (reading.text, reading.best, reading.confidence) == ("", "", 0.0)
+
+
+def test_beam_sums_over_paths_as_ctc_does() -> None:
+    """The beam's probability of a text against torch's CTC loss, which sums over all alignments."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(3)
+    logits = spell("A123BC77", peak=4.0) + rng.normal(0, 0.3, (1, CLASSES, STEPS)).astype(np.float32)
+    logp = log_softmax(logits)
+    candidate = format_beam(logp[0], width=200)
+    assert candidate is not None
+    loss = torch.nn.functional.ctc_loss(
+        torch.from_numpy(logp).permute(2, 0, 1),
+        torch.tensor([[INDEX[s] for s in candidate.text]]),
+        torch.tensor([STEPS]),
+        torch.tensor([len(candidate.text)]),
+        blank=BLANK,
+    )
+    assert candidate.probability == pytest.approx(float(torch.exp(-loss * len(candidate.text))), rel=0.05)
+
+
+def test_threshold_is_a_setting() -> None:
+    logits = spell("A123BC77", doubts={1: ("7", 7.5)})
+    assert PlateDecoder(DecodingSettings(sure=0.5)).decode(logits)[0].text == "A123BC77"
+    assert PlateDecoder(DecodingSettings(sure=0.99)).decode(logits)[0].text == ""
