@@ -1,0 +1,1 @@
+"""Networks with their weights -> the model files that Triton serves, proven equal to the networks first."""

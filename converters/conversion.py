@@ -1,0 +1,150 @@
+"""One network -> the files of its model folder: saved aside, reloaded, compared, and only then moved into place."""
+
+import math
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from converters import openvino_ir, torchscript
+from converters.errors import ConversionError
+from converters.origin import origin_of
+from plate_nets.nets.checkpoint import load_weights
+
+VERSION = "1"
+
+
+class Mode(StrEnum):
+    """How TorchScript is made: by recording one run, or by compiling the source."""
+
+    TRACE = "trace"
+    SCRIPT = "script"
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """How one network becomes the files of its model folder.
+
+    ``shapes`` are the inputs (N, 3, H, W) on which the saved files are compared with the network; the first one is
+    also what tracing sees. Values are drawn evenly from ``low`` to ``high``.
+    ``tolerance`` is the largest |found - expected| / (1 + |expected|) of any output value.
+    """
+
+    name: str
+    network: Callable[[], nn.Module]
+    weights: Path
+    shapes: tuple[tuple[int, ...], ...]
+    low: float
+    high: float
+    tolerance: float
+    channels_last: bool = False
+    openvino: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How far a saved file is from its network: the largest |found - expected| / (1 + |expected|) of any output."""
+
+    files: tuple[str, ...]
+    difference: float
+
+
+def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Comparison, ...]:
+    """Convert a network into ``repository/<name>/1/``; a failure leaves what was there untouched.
+
+    Raises:
+        WeightsError: the weights are missing, damaged, or of another network.
+        ConversionError: a file cannot be made or does not give the network's numbers.
+    """
+    network = _network(conversion)
+    origin = origin_of(conversion.weights, mode)
+    example = _inputs(conversion)[0]
+    folder = repository / conversion.name / VERSION
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".converting-", dir=folder) as name:
+            aside = Path(name)
+            if conversion.openvino:
+                openvino_ir.save(network, example, origin, aside)
+            module = torchscript.ChannelsLast(_network(conversion)).eval() if conversion.channels_last else network
+            torchscript.save(module, example, mode, origin, aside)
+            comparisons = _compare(conversion, network, aside)
+            for file in (file for comparison in comparisons for file in comparison.files):
+                os.replace(aside / file, folder / file)
+    except OSError as error:
+        raise ConversionError(f"{folder}: cannot be written: {error}") from error
+    return comparisons
+
+
+def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
+    """Compare the files that lie in ``repository/<name>/1/`` with the network.
+
+    Raises:
+        WeightsError: the weights are missing, damaged, or of another network.
+        ConversionError: a file is missing, stale, damaged, or does not give the network's numbers.
+    """
+    network = _network(conversion)
+    folder = repository / conversion.name / VERSION
+    for found in _origins(conversion, folder):
+        mode = found.get("mode", Mode.TRACE)
+        for key, expected in origin_of(conversion.weights, mode).values.items():
+            if found.get(key) != expected:
+                raise ConversionError(
+                    f"{folder}: stale, converted from {key} {found.get(key)}, expected {expected}; "
+                    f"run `python -m converters {conversion.name}`"
+                )
+    return _compare(conversion, network, folder)
+
+
+def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
+    """Whether the files in ``repository/<name>/1/`` were made from today's weights and code in this mode."""
+    try:
+        origins = _origins(conversion, repository / conversion.name / VERSION)
+    except ConversionError:
+        return False
+    return all(found == origin_of(conversion.weights, mode).values for found in origins)
+
+
+def _network(conversion: Conversion) -> nn.Module:
+    network = conversion.network()
+    load_weights(network, conversion.weights)
+    return network.eval()
+
+
+def _inputs(conversion: Conversion) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return [
+        torch.empty(shape).uniform_(conversion.low, conversion.high, generator=generator) for shape in conversion.shapes
+    ]
+
+
+def _origins(conversion: Conversion, folder: Path) -> list[dict[str, str]]:
+    formats = (torchscript, openvino_ir) if conversion.openvino else (torchscript,)
+    return [kind.origin(folder) for kind in formats]
+
+
+def _compare(conversion: Conversion, network: nn.Module, folder: Path) -> tuple[Comparison, ...]:
+    inputs = _inputs(conversion)
+    with torch.inference_mode():
+        expected = [network(tensor) for tensor in inputs]
+    formats = (torchscript, openvino_ir) if conversion.openvino else (torchscript,)
+    comparisons = []
+    for kind in formats:
+        differences = []
+        for tensor, wanted, found in zip(inputs, expected, kind.run(folder, inputs), strict=True):
+            where = f"{folder / kind.FILES[-1]}: input {tuple(tensor.shape)}"
+            if found.shape != wanted.shape:
+                raise ConversionError(f"{where}: gives {tuple(found.shape)}, the network {tuple(wanted.shape)}")
+            difference = ((found - wanted).abs() / (1 + wanted.abs())).max().item()
+            if math.isnan(difference) or difference > conversion.tolerance:
+                raise ConversionError(
+                    f"{where}: differs from the network by {difference:.1e}, tolerance {conversion.tolerance:.0e}"
+                )
+            differences.append(difference)
+        comparisons.append(Comparison(kind.FILES, max(differences)))
+    return tuple(comparisons)

@@ -1,0 +1,26 @@
+"""The networks that are converted. A new network is one more entry here."""
+
+from converters.conversion import Conversion
+from plate_nets.contract import CROP_DIMS
+from plate_nets.nets.checkpoint import weights_path
+from plate_nets.nets.lprnet import LPRNet
+from plate_nets.nets.stn import STN
+from plate_nets.nets.yolov5 import YOLOv5n
+
+
+BATCHES = (2, 1, 5, 32)
+"""A batch of 2 first: a trace at 1 would hide a size that was taken for a broadcast."""
+
+CROPS = tuple((batch, *CROP_DIMS) for batch in BATCHES)
+
+FRAMES = ((1, 3, 384, 640), (1, 3, 416, 416), (2, 3, 192, 320), (5, 3, 96, 160), (32, 3, 64, 64))
+"""A 16:9 frame at the default size and a square one; the batches with less to compute."""
+
+CONVERSIONS = {
+    conversion.name: conversion
+    for conversion in (
+        Conversion("stn", STN, weights_path("stn"), CROPS, -1.0, 1.0, 1e-4, channels_last=True),
+        Conversion("lprnet", LPRNet, weights_path("lprnet"), CROPS, -1.0, 1.0, 1e-4, channels_last=True),
+        Conversion("yolo", YOLOv5n, weights_path("yolo"), FRAMES, 0.0, 1.0, 1e-3, openvino=True),
+    )
+}

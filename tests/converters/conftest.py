@@ -1,0 +1,49 @@
+"""Networks with weights drawn at random: what the converters promise holds for any weights."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from converters.conversion import Conversion
+from plate_nets.contract import CROP_DIMS
+from plate_nets.nets.checkpoint import save_weights
+
+SHAPES = tuple((batch, *CROP_DIMS) for batch in (2, 1, 5, 32))
+
+
+def randomize(network: nn.Module) -> None:
+    """Weights and running statistics that let every layer show in the output."""
+    torch.manual_seed(0)
+    for module in network.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.normal_(0, 0.1)
+            module.running_var.uniform_(0.5, 2)
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.normal_(module.bias, 0, 0.1)
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, 0, 0.05)
+
+
+@pytest.fixture
+def conversion_of(tmp_path: Path) -> Callable[..., Conversion]:
+    """A network class -> its conversion, with random weights in a folder of the test's own."""
+
+    def build(network: Callable[[], nn.Module], name: str = "net", **changes: object) -> Conversion:
+        instance = network()
+        randomize(instance)
+        path = tmp_path / "weights" / f"{name}.safetensors"
+        save_weights(instance, path, {})
+        settings = {"shapes": SHAPES, "low": -1.0, "high": 1.0, "tolerance": 1e-4, "channels_last": True} | changes
+        return Conversion(name, network, path, **settings)
+
+    return build
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    path = tmp_path / "model_repository"
+    path.mkdir()
+    return path

@@ -1,0 +1,200 @@
+"""Saved file against network."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from converters.conversion import Conversion, Mode, check, convert, is_current
+from converters.errors import ConversionError
+from plate_nets.errors import WeightsError
+from plate_nets.nets.lprnet import LPRNet
+from plate_nets.nets.stn import STN
+
+ConversionOf = Callable[..., Conversion]
+
+
+class PlainLinear(nn.Module):
+    """A network that converts right; the faulty ones below share its weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(94, 4)
+
+    def forward(self, crops: Tensor) -> Tensor:
+        return self.linear(crops)
+
+
+class FixedBatch(PlainLinear):
+    """Takes the batch of the traced run for a constant."""
+
+    def forward(self, crops: Tensor) -> Tensor:
+        return self.linear(crops).reshape(int(crops.shape[0]), -1)
+
+
+class FrozenChoice(PlainLinear):
+    """Scales batches of 5 and more: a trace keeps the branch that it saw."""
+
+    def forward(self, crops: Tensor) -> Tensor:
+        return self.linear(crops * 2) if int(crops.shape[0]) >= 5 else self.linear(crops)
+
+
+class NotANumber(PlainLinear):
+    def forward(self, crops: Tensor) -> Tensor:
+        return self.linear(crops) / 0 * 0
+
+
+class Unscriptable(PlainLinear):
+    def forward(self, crops: Tensor) -> Tensor:
+        return self.linear(torch.stack([crop for crop in crops.unbind()] + list(*[[]])))
+
+
+def scaled(weights: Path) -> Path:
+    """Weights of the same network, other than ``weights``."""
+    path = weights.with_name("scaled.safetensors")
+    save_file({key: tensor * 2 for key, tensor in load_file(weights).items()}, path)
+    return path
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("network", [STN, LPRNet])
+def test_saved_file_gives_the_networks_numbers(
+    network: type[nn.Module], mode: Mode, conversion_of: ConversionOf, repository: Path
+) -> None:
+    conversion = conversion_of(network)
+    (comparison,) = convert(conversion, mode, repository)
+    assert comparison.difference <= conversion.tolerance
+    assert files(repository).keys() == {"net/1/model.pt"}
+    assert is_current(conversion, mode, repository)
+    assert check(conversion, repository) == (comparison,)
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("network", [STN, LPRNet])
+def test_channels_last_is_kept_in_the_file_and_hidden_from_the_caller(
+    network: type[nn.Module], mode: Mode, conversion_of: ConversionOf, repository: Path
+) -> None:
+    convert(conversion_of(network), mode, repository)
+    module = torch.jit.load(str(repository / "net/1/model.pt"))
+    constants = [node.output().toIValue() for node in module.graph.findAllNodes("prim::Constant")]
+    kernels = [value for value in constants if isinstance(value, Tensor) and value.dim() == 4]
+    assert len(kernels) > 3
+    assert all(kernel.is_contiguous(memory_format=torch.channels_last) for kernel in kernels)
+    assert module(torch.zeros(2, 3, 24, 94)).is_contiguous()
+
+
+@pytest.mark.parametrize(
+    ("network", "mode", "fault"),
+    [
+        (FixedBatch, Mode.TRACE, "input (1, 3, 24, 94)"),
+        (FrozenChoice, Mode.TRACE, "input (5, 3, 24, 94): differs from the network by"),
+        (NotANumber, Mode.TRACE, "differs from the network by nan"),
+        (Unscriptable, Mode.SCRIPT, "cannot script"),
+    ],
+)
+def test_a_faulty_conversion_leaves_the_old_file(
+    network: type[nn.Module], mode: Mode, fault: str, conversion_of: ConversionOf, repository: Path
+) -> None:
+    good = conversion_of(PlainLinear, channels_last=False)
+    convert(good, Mode.TRACE, repository)
+    before = files(repository)
+    with pytest.raises(ConversionError) as error:
+        convert(replace(good, network=network), mode, repository)
+    assert fault in str(error.value)
+    assert files(repository) == before
+
+
+def test_a_branch_on_the_batch_survives_scripting(conversion_of: ConversionOf, repository: Path) -> None:
+    convert(conversion_of(FrozenChoice, channels_last=False), Mode.SCRIPT, repository)
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        (lambda path: path.write_bytes(path.read_bytes()[:-100]), "SHA-256"),
+        (lambda path: path.unlink(), "no such weights file"),
+        (lambda path: (path.write_bytes(b"junk"), (path.parent / "SHA256SUMS").unlink()), "not a readable safetensors"),
+    ],
+)
+def test_damaged_weights_are_named_and_nothing_changes(
+    damage: Callable[[Path], object], fault: str, conversion_of: ConversionOf, repository: Path
+) -> None:
+    conversion = conversion_of(STN)
+    convert(conversion, Mode.TRACE, repository)
+    before = files(repository)
+    damage(conversion.weights)
+    for attempt in (lambda: convert(conversion, Mode.TRACE, repository), lambda: check(conversion, repository)):
+        with pytest.raises(WeightsError) as error:
+            attempt()
+        assert str(conversion.weights) in str(error.value)
+        assert fault in str(error.value)
+    assert files(repository) == before
+
+
+def test_weights_of_another_network_are_refused(conversion_of: ConversionOf, repository: Path) -> None:
+    with pytest.raises(WeightsError, match="not weights of LPRNet"):
+        convert(replace(conversion_of(STN), network=LPRNet), Mode.TRACE, repository)
+
+
+def test_check_sees_a_stale_a_damaged_and_a_missing_file(conversion_of: ConversionOf, repository: Path) -> None:
+    conversion = conversion_of(STN)
+    path = repository / "net" / "1" / "model.pt"
+    with pytest.raises(ConversionError, match="no such file"):
+        check(conversion, repository)
+    convert(conversion, Mode.TRACE, repository)
+    good = path.read_bytes()
+
+    path.write_bytes(good[: len(good) // 2])
+    with pytest.raises(ConversionError, match="not a readable TorchScript file"):
+        check(conversion, repository)
+    assert not is_current(conversion, Mode.TRACE, repository)
+
+    path.write_bytes(good)
+    assert is_current(conversion, Mode.TRACE, repository)
+    assert not is_current(conversion, Mode.SCRIPT, repository)
+    with pytest.raises(ConversionError, match="stale, converted from weights"):
+        check(replace(conversion, weights=scaled(conversion.weights)), repository)
+
+
+def test_a_folder_that_cannot_be_written_is_named(conversion_of: ConversionOf, repository: Path) -> None:
+    (repository / "net").write_text("a file where a folder should be")
+    with pytest.raises(ConversionError, match="cannot be written"):
+        convert(conversion_of(STN), Mode.TRACE, repository)
+
+
+class SmallDetector(nn.Module):
+    """Rows of six numbers from a picture of any size, as the detector gives them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(3, 6, 3, stride=8)
+
+    def forward(self, frames: Tensor) -> Tensor:
+        return self.convolution(frames).flatten(2).transpose(1, 2)
+
+
+def test_openvino_files_take_any_size_and_carry_their_origin(conversion_of: ConversionOf, repository: Path) -> None:
+    shapes = ((1, 3, 96, 64), (1, 3, 64, 64), (5, 3, 32, 96))
+    conversion = conversion_of(SmallDetector, shapes=shapes, channels_last=False, openvino=True)
+    convert(conversion, Mode.TRACE, repository)
+    assert files(repository).keys() == {"net/1/model.pt", "net/1/model.bin", "net/1/model.xml"}
+    assert is_current(conversion, Mode.TRACE, repository)
+    assert len(check(conversion, repository)) == 2
+
+    binary = repository / "net" / "1" / "model.bin"
+    other = replace(conversion, name="other", weights=scaled(conversion.weights))
+    convert(other, Mode.TRACE, repository)
+    binary.write_bytes((repository / "other" / "1" / "model.bin").read_bytes())
+    with pytest.raises(ConversionError, match=r"model\.xml: input .* differs from the network"):
+        check(conversion, repository)
+    binary.unlink()
+    with pytest.raises(ConversionError, match=r"model\.bin: no such file"):
+        check(conversion, repository)
