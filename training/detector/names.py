@@ -1,0 +1,45 @@
+"""The yolov5 package numbers the blocks of its network, ours have names: one maps to the other."""
+
+from torch import Tensor
+
+BLOCKS = {
+    0: "down1",
+    1: "down2",
+    2: "stage2",
+    3: "down3",
+    4: "stage3",
+    5: "down4",
+    6: "stage4",
+    7: "down5",
+    8: "stage5",
+    9: "pyramid",
+    10: "reduce5",
+    13: "merge4",
+    14: "reduce4",
+    17: "merge3",
+    18: "up4",
+    20: "out4",
+    21: "up5",
+    23: "out5",
+    24: "detect",
+}
+"""Layer of `yolov5n.yaml` -> attribute of `YOLOv5n`. The numbers left out have no parameters (upsample, concat)."""
+
+
+def from_package(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The package's state dict -> ours: ``model.9.cv1.conv.weight`` becomes ``pyramid.cv1.conv.weight``, in float32."""
+    renamed = {}
+    for key, tensor in state.items():
+        _, number, rest = key.split(".", 2)
+        renamed[f"{BLOCKS[int(number)]}.{rest}"] = tensor.float() if tensor.is_floating_point() else tensor
+    return renamed
+
+
+def to_package(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Our state dict -> the package's, the reverse of `from_package`."""
+    numbers = {name: number for number, name in BLOCKS.items()}
+    renamed = {}
+    for key, tensor in state.items():
+        name, rest = key.split(".", 1)
+        renamed[f"model.{numbers[name]}.{rest}"] = tensor
+    return renamed
