@@ -1,0 +1,106 @@
+"""``python -m training.detector``: the plate detector, from labelled folders to weights."""
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from plate_nets.errors import PlateError
+from plate_nets.types import Boxes, Frame
+from training.detector.job import Job
+from training.detector.pictures import Picture, around, split_photos, write_pictures
+from training.detector.trainer import train
+
+HYPERPARAMETERS = {
+    "lr0": 0.001,
+    "lrf": 0.02,
+    "momentum": 0.9,
+    "weight_decay": 0.0005,
+    "warmup_epochs": 0.5,
+    "warmup_momentum": 0.8,
+    "warmup_bias_lr": 0.01,
+    "box": 0.05,
+    "cls": 0.5,
+    "cls_pw": 1.0,
+    "obj": 1.0,
+    "obj_pw": 1.0,
+    "iou_t": 0.2,
+    "anchor_t": 4.0,
+    "fl_gamma": 0.0,
+    "hsv_h": 0.05,
+    "hsv_s": 0.7,
+    "hsv_v": 0.4,
+    "degrees": 3.0,
+    "translate": 0.1,
+    "scale": 0.5,
+    "shear": 2.0,
+    "perspective": 0.0,
+    "flipud": 0.0,
+    "fliplr": 0.5,
+    "mosaic": 1.0,
+    "mixup": 0.0,
+    "copy_paste": 0.0,
+}
+"""The package's `hyp.scratch-low.yaml`, with AdamW's learning rate, a shorter warm-up, and more change of hue (photos
+with a colour cast), a little rotation and shear (plates seen from aside)."""
+
+console = Console(stderr=True)
+
+
+def main(
+    data: Annotated[list[Path], typer.Option(help="labelled folder; give it again for more")],
+    weights: Annotated[Path, typer.Option(help="weights to start from: the package's (COCO) or ours")],
+    out: Annotated[Path, typer.Option(help="folder of the run")],
+    minutes: Annotated[float, typer.Option(min=0.1, help="time budget of the training")] = 60.0,
+    long_side: Annotated[int, typer.Option(help="long side of the training pictures, px")] = 640,
+    holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="share of plates and scenes kept out")] = 0.12,
+    batch: Annotated[int, typer.Option(help="pictures a step")] = 16,
+    freeze: Annotated[int, typer.Option(help="layers of the backbone that stay as they are")] = 0,
+    seed: Annotated[int, typer.Option()] = 0,
+    threads: Annotated[int, typer.Option(help="threads of torch")] = os.cpu_count() or 1,
+    bfloat16: Annotated[bool, typer.Option(help="train in bfloat16, twice as fast where the CPU has it")] = True,
+    resume: Annotated[bool, typer.Option("--resume", help="go on with the run in --out")] = False,
+) -> None:
+    """Fine-tunes YOLOv5n to find plates; leaves best.safetensors and last.safetensors in --out."""
+    out = out.resolve()
+    pictures = out / "pictures"
+    if not resume:
+        chosen, held = split_photos(data, holdout)
+        console.print(f"{len(chosen)} photos to train on, {len(held)} held out")
+        with console.status("writing the training pictures"):
+            write_pictures(chosen, pictures / "train", long_side, _prepare)
+            write_pictures(held, pictures / "val", long_side, _prepare)
+        sets = {"train": str(pictures / "train" / "images"), "val": str(pictures / "val" / "images")}
+        (out / "data.yaml").write_text(json.dumps(sets | {"names": ["plate"]}), encoding="utf-8")
+    job = Job(
+        folder=str(out),
+        data=str(out / "data.yaml"),
+        weights=str(weights),
+        long_side=long_side,
+        batch=batch,
+        minutes=minutes,
+        seed=seed,
+        threads=threads,
+        freeze=freeze,
+        resume=resume,
+        bfloat16=bfloat16,
+        hyperparameters=HYPERPARAMETERS,
+    )
+    console.print(f"weights: {train(job)}")
+
+
+def _prepare(frame: Frame, picture: Picture) -> tuple[Frame, Boxes]:
+    return (frame, picture.boxes) if picture.complete else around(frame, picture.boxes)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format="%(message)s")
+    try:
+        typer.run(main)
+    except PlateError as error:
+        console.print(f"[red]{error}", soft_wrap=True)
+        raise SystemExit(1) from error

@@ -1,0 +1,21 @@
+"""What the training process is asked to do."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of the yolov5 package's trainer; handed to its process as a JSON file."""
+
+    folder: str
+    data: str
+    weights: str
+    long_side: int
+    batch: int
+    minutes: float
+    seed: int
+    threads: int
+    freeze: int
+    resume: bool
+    bfloat16: bool
+    hyperparameters: dict[str, float]

@@ -1,0 +1,139 @@
+"""Labelled folders -> the pictures and label files that the yolov5 package trains on."""
+
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from plate_nets.dataset import Label, load_dataset, read_photo
+from plate_nets.errors import DatasetError
+from plate_nets.types import Boxes, Frame
+
+_log = logging.getLogger(__name__)
+
+SERIES = 50
+"""Photos of a numbered series whose numbers share ``number // 50`` count as one scene: neighbours show the same cars."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A photo with all plates that are known in it."""
+
+    photo: Path
+    boxes: Boxes
+    complete: bool
+    """False where plates besides the labelled ones may be in view."""
+
+
+def groups(photo: Path, labels: Iterable[Label]) -> set[str]:
+    """What must not be on both sides of a split: the texts of the photo's plates or, where unknown, its scene."""
+    texts = {f"text {label.text}" for label in labels if label.text}
+    return texts or {f"scene {scene(photo.name)}"}
+
+
+def scene(name: str) -> str:
+    """A photo's file name -> its video, or its stretch of a numbered series, or itself.
+
+    >>> scene("robertlucian_dayride_type1_001.mp4_t_1054.jpg"), scene("uc3m_00002.jpg")
+    ('robertlucian_dayride_type1_001', 'uc3m_#0')
+    """
+    stem = name.rsplit(".", 1)[0]
+    if ".mp4" in stem:
+        return stem.split(".mp4")[0]
+    series = re.fullmatch(r"(.*?)(\d+)", stem)
+    return f"{series[1]}#{int(series[2]) // SERIES}" if series else stem
+
+
+def held_out(group: str, share: float) -> bool:
+    """Whether a group belongs to the held-out ``share`` (0..1) of the data: by its hash, so the same every time."""
+    digest = hashlib.sha256(f"plates {group}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") < share * 2**64
+
+
+def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], list[Picture]]:
+    """Labelled folders -> pictures to train on and pictures held out.
+
+    Photos that share a group, directly or through others, fall on one side: the held-out one if any group of theirs
+    is drawn. Rows that cannot be used are logged and left out by `load_dataset`.
+
+    Raises:
+        DatasetError: a folder cannot be used, or nothing is left to train on.
+    """
+    photos = [(photo, labels) for folder in folders for photo, labels in load_dataset(folder).photos()]
+    keys = [groups(photo, labels) for photo, labels in photos]
+    out = {key for key in set().union(*keys) if held_out(key, share)}
+    while True:  # a plate seen in a held-out photo draws the other photos of that plate along
+        more = set().union(*(key for key in keys if key & out)) | out
+        if more == out:
+            break
+        out = more
+    train: list[Picture] = []
+    held: list[Picture] = []
+    for (photo, labels), key in zip(photos, keys, strict=True):
+        boxes = np.array([[b.xmin, b.ymin, b.xmax, b.ymax] for b in (label.box for label in labels)], np.float32)
+        complete = not photo.name.startswith("vk_")
+        (held if key & out else train).append(Picture(photo, boxes, complete))
+    if not train:
+        raise DatasetError(f"nothing to train on: {len(held)} photos, all held out (share {share:g})")
+    return train, held
+
+
+def around(frame: Frame, boxes: Boxes, reach: float = 3.0) -> tuple[Frame, Boxes]:
+    """The part of a frame around its labelled plates, ``reach`` plate widths to each side, and the boxes in it.
+
+    Plates in the background, which nobody labelled, mostly fall outside.
+    """
+    far = reach * float((boxes[:, 2] - boxes[:, 0]).max())
+    height, width = frame.shape[:2]
+    left, top = np.maximum(boxes[:, :2].min(0) - far, 0).astype(int)
+    right, bottom = np.minimum(boxes[:, 2:].max(0) + far, (width, height)).astype(int)
+    return frame[top:bottom, left:right], boxes - np.array([left, top, left, top], np.float32)
+
+
+def write_pictures(
+    pictures: Iterable[Picture],
+    folder: Path,
+    long_side: int,
+    prepare: Callable[[Frame, Picture], tuple[Frame, Boxes]],
+) -> int:
+    """Pictures -> ``folder/images/*.jpg``, no side above ``long_side``, with ``folder/labels/*.txt``; returns how many.
+
+    ``prepare`` decides what of a frame is used and which boxes are in it. A photo that does not open is logged and
+    left out.
+    """
+    for name in ("images", "labels"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    count = 0
+    for picture in pictures:
+        try:
+            frame, boxes = prepare(read_photo(picture.photo), picture)
+        except DatasetError as error:
+            _log.warning("left out %s", error)
+            continue
+        stem = f"{picture.photo.parent.parent.name}_{picture.photo.stem}"
+        write_picture(frame, boxes, folder, stem, long_side)
+        count += 1
+    return count
+
+
+def write_picture(frame: Frame, boxes: Boxes, folder: Path, stem: str, long_side: int) -> None:
+    """One frame and its boxes -> a JPEG and a label file: ``class cx cy w h``, as shares of the picture."""
+    height, width = frame.shape[:2]
+    scale = long_side / max(height, width)
+    if scale < 1:
+        size = (max(1, round(width * scale)), max(1, round(height * scale)))
+        frame = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), np.uint8)
+    cv2.imwrite(str(folder / "images" / f"{stem}.jpg"), frame, [cv2.IMWRITE_JPEG_QUALITY, 95])
+    inside = np.clip(boxes, 0, np.array([width, height, width, height], np.float32))
+    inside = inside / np.array([width, height, width, height], np.float32)
+    lines = [
+        f"0 {(x1 + x2) / 2:.6f} {(y1 + y2) / 2:.6f} {x2 - x1:.6f} {y2 - y1:.6f}\n"
+        for x1, y1, x2, y2 in inside.tolist()
+        if x2 > x1 and y2 > y1
+    ]
+    (folder / "labels" / f"{stem}.txt").write_text("".join(lines), encoding="utf-8")

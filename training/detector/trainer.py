@@ -1,0 +1,47 @@
+"""Runs the yolov5 package's trainer in a process of its own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import matplotlib
+
+from plate_nets.errors import DatasetError
+from training.detector.job import Job
+
+
+def train(job: Job) -> Path:
+    """A job -> `best.safetensors` in its folder, trained until the time budget is spent.
+
+    Raises:
+        DatasetError: the package's trainer failed; its output says why.
+    """
+    folder = Path(job.folder)
+    path = folder / "job.json"
+    path.write_text(json.dumps(asdict(job), indent=1), encoding="utf-8")
+    command = [sys.executable, "-m", "training.detector.package_process", str(path)]
+    done = subprocess.run(command, env=environment(folder / "settings", job.threads), check=False)
+    if done.returncode != 0:
+        raise DatasetError(f"{folder}: the yolov5 trainer ended with exit code {done.returncode}; see its output above")
+    return folder / "best.safetensors"
+
+
+def environment(settings: Path, threads: int = 1) -> dict[str, str]:
+    """Environment variables under which the yolov5 package looks nothing up on the network and writes only here."""
+    settings.mkdir(parents=True, exist_ok=True)
+    font = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
+    shutil.copyfile(font, settings / "Arial.ttf")  # it would download one of this name
+    return os.environ | {
+        "YOLO_OFFLINE": "true",
+        "YOLO_AUTOINSTALL": "false",
+        "YOLO_CONFIG_DIR": str(settings),
+        "YOLOV5_CONFIG_DIR": str(settings),
+        "YOLOv5_AUTOINSTALL": "false",
+        "HF_HUB_OFFLINE": "1",
+        "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1",
+        "OMP_NUM_THREADS": str(threads),
+    }
