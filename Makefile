@@ -1,0 +1,65 @@
+# `make` or `make help` lists what there is. Overridable: PYTHON=/path/to/python, PHOTO=car.jpg.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+export PYTHON
+BIN := .venv/bin
+REPOSITORY := model_repository
+MODELS := $(addprefix $(REPOSITORY)/,stn/1/model.pt lprnet/1/model.pt yolo/1/model.pt yolo/1/model.xml)
+WEIGHTS := $(addprefix plate_nets/weights/,stn.safetensors lprnet.safetensors yolo.safetensors)
+LOCK := poetry.lock pyproject.toml tools/environment.sh tools/requirements.txt
+PHOTO ?=
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: .venv/serve.stamp $(MODELS) $(if $(PHOTO),,out/scene.png) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
+	@echo "==> reading $(or $(PHOTO),out/scene.png) with the embedded Triton server"
+	@$(BIN)/plates read "$(or $(PHOTO),out/scene.png)" --save-annotated out
+
+.PHONY: test
+test: .venv/all.stamp $(MODELS) ## set up with the tools of developers, then run every test
+	@echo "==> the tests"
+	@$(BIN)/python -m pytest
+
+.PHONY: check
+check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
+	@echo "==> ruff"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "==> mypy"
+	@$(BIN)/mypy --strict plate_nets converters training
+	@echo "==> poetry.lock"
+	@.tools/bin/poetry check --lock
+	@echo "==> hadolint, yamllint"
+	@$(BIN)/hadolint Dockerfile
+	@$(BIN)/yamllint --strict .
+
+.PHONY: clean
+clean: ## remove all that was made: environments, converted models, out/, caches
+	rm -rf .venv .tools out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -f $(MODELS) $(REPOSITORY)/yolo/1/model.bin
+	find plate_nets converters training tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/serve.stamp: $(LOCK)
+	@tools/environment.sh serve
+	@touch $@
+
+.venv/all.stamp: $(LOCK)
+	@tools/environment.sh serve train dev
+	@touch $@ .venv/serve.stamp
+
+$(MODELS) &: $(WEIGHTS) $(wildcard converters/*.py plate_nets/nets/*.py) | .venv/serve.stamp
+	@echo "==> converting the networks"
+	@$(BIN)/python -m converters
+	@touch $(MODELS)
+
+out/scene.png: $(wildcard training/synthesis/*.py) | .venv/serve.stamp
+	@echo "==> drawing a street scene: $@"
+	@mkdir -p out
+	@$(BIN)/python -m training.synthesis --scene $@ --plates 2 --seed 7

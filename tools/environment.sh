@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Set up .venv from poetry.lock: `tools/environment.sh GROUP...` (groups of pyproject.toml beside the main one).
+# Poetry lives in .tools and only exports the lock; pip installs it, so pip's own index settings hold.
+# Overridable: PYTHON, the interpreter to build the environments with.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+    echo "error: $*" >&2
+    exit 1
+}
+
+step() {
+    echo "==> $*"
+}
+
+suits() {
+    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' >/dev/null 2>&1
+}
+
+find_python() {
+    if [[ -n ${PYTHON:-} ]]; then
+        suits "$PYTHON" || fail "PYTHON=$PYTHON is not a Python 3.11 or 3.12 that runs"
+        echo "$PYTHON"
+        return
+    fi
+    for candidate in python3.12 python3.11 python3; do
+        if suits "$candidate"; then
+            echo "$candidate"
+            return
+        fi
+    done
+    fail "no Python 3.11 or 3.12 found (looked for python3.12, python3.11, python3); install one or set PYTHON=/path/to/python"
+}
+
+# make_environment FOLDER: a virtual environment with pip; Debian's Python may come without ensurepip
+make_environment() {
+    suits "$1/bin/python" && "$1/bin/python" -m pip --version >/dev/null 2>&1 && return
+    local python
+    python=$(find_python)
+    step "$1: a virtual environment of $("$python" --version)"
+    if "$python" -c 'import ensurepip' >/dev/null 2>&1; then
+        "$python" -m venv --clear "$1" || fail "$python -m venv $1 failed"
+    elif "$python" -m pip --version >/dev/null 2>&1; then
+        "$python" -m venv --clear --without-pip "$1" || fail "$python -m venv $1 failed"
+        "$python" -m pip --python "$1/bin/python" install --quiet pip || fail "pip cannot be installed into $1"
+    else
+        fail "$python has neither ensurepip nor pip; on Debian: apt-get install python3-venv"
+    fi
+}
+
+need_space() {
+    local free
+    free=$(df --output=avail -BM . | tail -1 | tr -dc '0-9')
+    ((free >= $1 * 1000)) || fail "$PWD has $((free / 1000)) GB free, the environment needs $1 GB"
+}
+
+[[ $(uname -s) == Linux && $(uname -m) == x86_64 ]] ||
+    fail "this is $(uname -s) $(uname -m); the embedded Triton server runs on Linux x86_64 only"
+command -v git >/dev/null || fail "git is not installed"
+(($# > 0)) || fail "usage: tools/environment.sh GROUP..."
+groups=$(IFS=, && echo "$*")
+[[ ,$groups, == *,train,* ]] && gigabytes=9 || gigabytes=7
+need_space $gigabytes
+
+make_environment .tools
+step ".tools: Poetry"
+.tools/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tools/requirements.txt ||
+    fail "Poetry cannot be installed; see pip's message above"
+
+make_environment .venv
+step ".venv: main, $groups as poetry.lock has them (downloads up to 3.5 GB the first time)"
+requirements=.tools/requirements-${groups//,/-}.txt
+.tools/bin/poetry export --no-interaction --with "$groups" -f requirements.txt -o "$requirements" >/dev/null ||
+    fail "poetry.lock cannot be exported; does \`.tools/bin/poetry check --lock\` pass?"
+.venv/bin/python -m pip install --disable-pip-version-check --require-hashes -r "$requirements" ||
+    fail "the packages cannot be installed; see pip's message above"
+
+if .venv/bin/python -c 'import importlib.metadata as m; m.version("opencv-python")' >/dev/null 2>&1; then
+    # yolov5 brings opencv-python, which writes the same files as the headless wheel: the last one installed wins
+    step ".venv: opencv-python-headless over opencv-python, which needs the system's libGL"
+    awk '/^[^ ]/ { wanted = /^opencv-python-headless==/ } wanted' "$requirements" >.tools/requirements-headless.txt
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --force-reinstall \
+        -r .tools/requirements-headless.txt || fail "opencv-python-headless cannot be installed again"
+fi
+
+step ".venv: this project, editable"
+VIRTUAL_ENV=$PWD/.venv .tools/bin/poetry install --no-interaction --quiet --only-root ||
+    fail "the project cannot be installed into .venv"
