@@ -1,0 +1,136 @@
+"""Where things are: frame <-> network input, boxes, crops.
+
+Coordinates are continuous: pixel ``i`` covers ``i`` to ``i + 1``, so a frame reaches from 0 to its width and a change of
+scale is a plain factor. Sizes are ``h, w``; OpenCV's ``w, h`` stays within this module.
+"""
+
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.errors import InputError
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame
+
+STRIDE = 32
+"""Sides of the network input are multiples of this, the coarsest stride of YOLOv5."""
+
+GREY = 114
+"""What fills the input beside the frame; the value YOLOv5 is trained with."""
+
+
+@dataclass(frozen=True)
+class Letterbox:
+    """How a frame lies in the network's input: scaled without distortion to a long side, at the top left, the rest grey.
+
+    The input keeps the frame's own aspect and is filled up to multiples of `STRIDE` only: 720x1280 becomes 384x640.
+    """
+
+    frame_hw: tuple[int, int]
+    long_side: int
+
+    @property
+    def inner_hw(self) -> tuple[int, int]:
+        """Size of the scaled frame, px, at least 1."""
+        height, width = self.frame_hw
+        scale = self.long_side / max(height, width)
+        return max(1, round(height * scale)), max(1, round(width * scale))
+
+    @property
+    def input_hw(self) -> tuple[int, int]:
+        """Size of the network's input, px."""
+        height, width = self.inner_hw
+        return math.ceil(height / STRIDE) * STRIDE, math.ceil(width / STRIDE) * STRIDE
+
+    def place(self, frame: Frame) -> NDArray[np.float32]:
+        """The frame -> the network's input (1, 3, h, w): RGB, float32, 0..1."""
+        inner_h, inner_w = self.inner_hw
+        height, width = self.input_hw
+        placed = np.full((height, width, 3), GREY, np.uint8)
+        placed[:inner_h, :inner_w] = resize(frame, (inner_h, inner_w))
+        blob = cv2.dnn.blobFromImage(placed, scalefactor=1 / 255, swapRB=True)
+        return np.asarray(blob, np.float32)
+
+    def to_input(self, boxes: Boxes) -> Boxes:
+        """Boxes (N, 4) xyxy in pixels of the frame -> in pixels of the network's input."""
+        return (boxes * self._factors()).astype(np.float32)
+
+    def to_frame(self, boxes: Boxes) -> Boxes:
+        """Boxes (N, 4) xyxy in pixels of the network's input -> in pixels of the frame, not clipped."""
+        return (boxes / self._factors()).astype(np.float32)
+
+    def _factors(self) -> NDArray[np.float64]:
+        # the rounded size makes the two factors differ by up to half a pixel over the frame
+        down = self.inner_hw[0] / self.frame_hw[0]
+        across = self.inner_hw[1] / self.frame_hw[1]
+        return np.array([across, down, across, down])
+
+
+def check_frame(frame: object) -> None:
+    """Refuses what is not a frame.
+
+    Raises:
+        InputError: not an array (H, W, 3), uint8, with at least one pixel.
+    """
+    if not isinstance(frame, np.ndarray):
+        raise InputError(f"frame: expected an array (H, W, 3) uint8, got {type(frame).__name__}")
+    if frame.dtype != np.uint8:
+        raise InputError(f"frame: expected dtype uint8, got {frame.dtype}")
+    if frame.ndim != 3 or frame.shape[2] != 3:
+        raise InputError(f"frame: expected shape (H, W, 3), BGR, got {frame.shape}")
+    if frame.shape[0] == 0 or frame.shape[1] == 0:
+        raise InputError(f"frame: expected at least one pixel, got {frame.shape}")
+
+
+def resize(frame: Frame, hw: tuple[int, int], enlarge: int = cv2.INTER_LINEAR) -> Frame:
+    """A frame in another size: averaged over areas where it shrinks, interpolated by ``enlarge`` where it grows."""
+    height, width = frame.shape[:2]
+    if (height, width) == hw:
+        return frame
+    shrinks = hw[0] * hw[1] < height * width
+    resized = cv2.resize(frame, (hw[1], hw[0]), interpolation=cv2.INTER_AREA if shrinks else enlarge)
+    return np.asarray(resized, np.uint8)
+
+
+def expand(boxes: Boxes, margin: float) -> Boxes:
+    """Boxes (N, 4) xyxy -> the same, larger on all four sides by ``margin`` times their height."""
+    pad = margin * (boxes[:, 3:4] - boxes[:, 1:2])
+    return np.concatenate((boxes[:, :2] - pad, boxes[:, 2:] + pad), axis=1).astype(np.float32)
+
+
+def clip(boxes: Boxes, hw: tuple[int, int]) -> Boxes:
+    """Boxes (N, 4) xyxy -> their part within a frame of size ``hw``; outside it they end up without area."""
+    height, width = hw
+    return np.clip(boxes, 0, np.array([width, height, width, height])).astype(np.float32)
+
+
+def crop_plates(frame: Frame, boxes: Boxes, margin: float) -> Crops:
+    """Plates of a frame -> crops for the STN.
+
+    Args:
+        frame: (H, W, 3) BGR uint8.
+        boxes: (N, 4) xyxy in pixels of the frame; may reach beyond it.
+        margin: what is added around a box on each side, as a share of its height.
+
+    Returns:
+        (N, 3, 24, 94) RGB float32, ``(value - 127.5) / 128``. Crops end at the border of the frame.
+    """
+    crops = np.empty((len(boxes), 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
+    for index, (top, bottom, left, right) in enumerate(_windows(expand(boxes, margin), frame.shape[:2])):
+        crop = resize(frame[top:bottom, left:right], (CROP_HEIGHT, CROP_WIDTH), enlarge=cv2.INTER_CUBIC)
+        # (24, 94, BGR) -> (RGB, 24, 94)
+        crops[index] = (crop[:, :, ::-1].transpose(2, 0, 1).astype(np.float32) - 127.5) / 128
+    return crops
+
+
+def _windows(boxes: Boxes, hw: tuple[int, ...]) -> list[list[int]]:
+    """Boxes -> whole pixels ``top, bottom, left, right`` that cover them, within the frame and at least one pixel."""
+    height, width = hw[0], hw[1]
+    left = np.clip(np.floor(boxes[:, 0]), 0, width - 1)
+    top = np.clip(np.floor(boxes[:, 1]), 0, height - 1)
+    right = np.clip(np.ceil(boxes[:, 2]), left + 1, width)
+    bottom = np.clip(np.ceil(boxes[:, 3]), top + 1, height)
+    windows: list[list[int]] = np.stack((top, bottom, left, right), axis=1).astype(int).tolist()
+    return windows
