@@ -111,9 +111,7 @@ def read_photo(path: Path) -> Frame:
     return np.asarray(image, dtype=np.uint8)
 
 
-def _label(
-    row: dict[str, str], images: Path, symbols: str | None, sizes: dict[Path, tuple[int, int] | None]
-) -> Label:
+def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[Path, tuple[int, int] | None]) -> Label:
     try:
         xmin, ymin, xmax, ymax = (float(row[name]) for name in BOX_COLUMNS)
         corners = [float(row[name]) for name in QUAD_COLUMNS if row[name]]

@@ -4,7 +4,6 @@ Loading is strict, offline, and never unpickles.
 """
 
 import hashlib
-import os
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -34,7 +33,9 @@ def load_weights(network: nn.Module, path: Path) -> None:
         raise WeightsError(f"{path}: no such weights file")
     expected = read_sums(path.parent).get(path.name)
     if expected is not None and (found := sha256(path)) != expected:
-        raise WeightsError(f"{path}: SHA-256 is {found}, expected {expected} of {SUMS}; the file is damaged or replaced")
+        raise WeightsError(
+            f"{path}: SHA-256 is {found}, expected {expected} of {SUMS}; the file is damaged or replaced"
+        )
     try:
         state = load_file(path, device="cpu")
     except (SafetensorError, OSError, ValueError) as error:
@@ -64,7 +65,7 @@ def save_weights(network: nn.Module, path: Path, metadata: dict[str, str]) -> No
     try:
         save_file(state, partial, metadata=metadata)
         partial.chmod(0o644)  # safetensors writes 0600, which an image with another user could not read
-        os.replace(partial, path)
+        partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
     sums = read_sums(path.parent) | {path.name: sha256(path)}

@@ -75,7 +75,8 @@ class SelfAttention(nn.Module):
         q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind(0)
         mixed = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(n, length, channels)
         steps = steps + self.project(mixed)
-        return steps + self.mlp(steps)
+        result: Tensor = steps + self.mlp(steps)
+        return result
 
 
 def normalize_by_power(context: Tensor) -> Tensor:
@@ -121,4 +122,5 @@ class LPRNet(nn.Module):
         columns = functional.relu(self.columns_norm(self.columns(features)))
         steps = columns.flatten(2).transpose(1, 2) + self.position  # (N, C, 1, 18) -> (N, 18, C)
         steps = self.dropout(self.attention(steps))
-        return self.classes(self.norm(steps)).transpose(1, 2)  # (N, 18, 23) -> (N, 23, 18)
+        logits: Tensor = self.classes(self.norm(steps))
+        return logits.transpose(1, 2)  # (N, 18, 23) -> (N, 23, 18)

@@ -8,8 +8,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from plate_nets.types import CROP_HEIGHT, CROP_WIDTH
-
 
 class STN(nn.Module):
     """Crops (N, 3, 24, 94) RGB -1..1 -> straightened crops of the same shape and range."""
@@ -43,5 +41,5 @@ class STN(nn.Module):
     def forward(self, crops: Tensor) -> Tensor:
         features = self.localization(crops).flatten(1)  # (N, 32, 6, 12) -> (N, 2304)
         theta = self.affine(features).view(-1, 2, 3).to(crops.dtype)
-        grid = functional.affine_grid(theta, [crops.shape[0], 3, CROP_HEIGHT, CROP_WIDTH], align_corners=False)
+        grid = functional.affine_grid(theta, list(crops.shape), align_corners=False)
         return functional.grid_sample(crops, grid, mode="bilinear", padding_mode="border", align_corners=False)

@@ -1,0 +1,69 @@
+"""`python -m training.reader`: trains STN and LPRNet jointly."""
+
+import logging
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from rich.logging import RichHandler
+
+from plate_nets.errors import PlateError
+from training.reader.samples import Mixture, Samples, load_real
+from training.reader.state import TrainingState
+from training.reader.trainer import Budget, Rhythm, Trainer
+from training.reader.validation import load_crops
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def train(
+    data: Annotated[list[Path], typer.Option(help="Labelled folder with real plates; may be given several times.")],
+    out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
+    validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; the first decides.")] = [],  # noqa: B006
+    steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 20_000,
+    minutes: Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Plates a step.")] = 64,
+    real: Annotated[float, typer.Option(min=0, max=1, help="Share of real plates; the rest is rendered.")] = 0.5,
+    seed: int = 0,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the networks.")] = 2,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that make the samples.")] = 1,
+    every: Annotated[int, typer.Option(min=1, help="Validate every so many steps.")] = 500,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
+) -> None:
+    """Trains the reader; the averaged weights are written to OUT/best and, at the end, OUT/last."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(show_path=False)])
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.set_num_threads(threads)
+    torch.manual_seed(seed)
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        plates, empty = load_real([str(folder) for folder in data], strict=strict)
+        logging.info("%d real plates, %d regions without a plate; %s", len(plates), len(empty), device)
+        state = TrainingState(device)
+        if resume:
+            state.load(out / "checkpoint.pt")
+            logging.info("continuing at step %d", state.step)
+        trainer = Trainer(
+            state,
+            Samples(plates, empty, batch=batch, seed=seed, mixture=Mixture(real=real)),
+            {folder.name: load_crops(folder) for folder in validate},
+            Budget(steps, minutes),
+            out,
+            device=device,
+            seed=seed,
+            workers=workers,
+            rhythm=Rhythm(validate=every),
+            metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
+        )
+        trainer.run()
+    except (PlateError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    app()

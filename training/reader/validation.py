@@ -1,0 +1,56 @@
+"""How well a reader reads labelled plates, boxes given."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from plate_nets.alphabet import BLANK, SYMBOLS
+from plate_nets.dataset import load_dataset, read_photo
+from plate_nets.detection import DetectionSettings
+from plate_nets.geometry import crop_plates
+from plate_nets.types import Crops
+
+
+@dataclass(frozen=True)
+class LabelledCrops:
+    """Crops (N, 3, 24, 94) as the detector hands them on, with their texts."""
+
+    crops: Crops
+    texts: Sequence[str]
+
+
+def load_crops(folder: Path) -> LabelledCrops:
+    """The plates of a labelled folder that have a text, cut with the detector's margin."""
+    crops, texts = [], []
+    for path, labels in load_dataset(folder, symbols=SYMBOLS).photos():
+        labels = tuple(label for label in labels if label.text)
+        if not labels:
+            continue
+        boxes = np.array([[b.xmin, b.ymin, b.xmax, b.ymax] for b in (label.box for label in labels)], np.float32)
+        crops.append(crop_plates(read_photo(path), boxes, DetectionSettings().crop_margin))
+        texts += [label.text for label in labels]
+    return LabelledCrops(np.concatenate(crops), texts)
+
+
+def best_paths(logits: torch.Tensor) -> list[str]:
+    """CTC logits (N, 23, 18) -> the texts of the best paths: repeats merged, blanks dropped."""
+    texts = []
+    for path in logits.argmax(1).tolist():
+        kept = [c for c, before in zip(path, [BLANK, *path], strict=False) if c not in (BLANK, before)]
+        texts.append("".join(SYMBOLS[c] for c in kept))
+    return texts
+
+
+@torch.inference_mode()
+def exact_share(reader: nn.Module, labelled: LabelledCrops, device: torch.device) -> float:
+    """The share of plates whose best path is exactly the label, 0..1."""
+    right = 0
+    for start in range(0, len(labelled.texts), 64):
+        crops = torch.from_numpy(labelled.crops[start : start + 64]).to(device, memory_format=torch.channels_last)
+        texts = best_paths(reader(crops).float().cpu())
+        right += sum(a == b for a, b in zip(texts, labelled.texts[start : start + 64], strict=True))
+    return right / len(labelled.texts)
