@@ -1,0 +1,1 @@
+"""Serves ``backend: "pytorch"`` where Triton has no libtorch."""

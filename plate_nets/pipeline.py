@@ -1,0 +1,82 @@
+"""The chain from a frame to its plates, over injected callables.
+
+The same class runs in one process (crops are numpy arrays) and inside the BLS model of Triton (crops are Triton
+tensors, handed on without a copy to the host).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from plate_nets.contract import LPRNET, STN
+from plate_nets.errors import ContractError
+from plate_nets.types import Box, Boxes, Crops, Frame, Logits, Plate, Reading, Scores
+
+CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
+"""Crops in one call of `stn` and `lprnet` at most."""
+
+T = TypeVar("T")
+
+
+class Decoder(Protocol):
+    """Logits (N, 23, 18) -> N readings."""
+
+    def decode(self, logits: Logits) -> Sequence[Reading]:
+        """One reading a row."""
+        ...
+
+
+class PlateReader(Generic[T]):
+    """Frame -> plates: detect, stop where there is none, rectify and read in chunks, decode.
+
+    ``T`` is the kind of array that holds crops: (N, 3, 24, 94), see `types.Crops`.
+
+    Args:
+        detect: frame -> crops, boxes (N, 4) and scores (N,).
+        rectify: at most `CHUNK` crops -> straightened crops.
+        read: straightened crops -> logits (N, 23, 18).
+        decoder: logits -> readings.
+        split: crops and a number -> the same crops in chunks of at most so many, in order.
+    """
+
+    def __init__(
+        self,
+        detect: Callable[[Frame], tuple[T, Boxes, Scores]],
+        rectify: Callable[[T], T],
+        read: Callable[[T], Logits],
+        decoder: Decoder,
+        split: Callable[[T, int], Iterable[T]],
+    ) -> None:
+        self._detect = detect
+        self._rectify = rectify
+        self._read = read
+        self._decoder = decoder
+        self._split = split
+
+    def read(self, frame: Frame) -> list[Plate]:
+        """A BGR frame (H, W, 3) -> its plates, highest detector score first; an empty list where there is none.
+
+        Raises:
+            ContractError: the networks did not answer one reading a box.
+        """
+        crops, boxes, scores = self._detect(frame)
+        if len(boxes) == 0:
+            return []
+        readings: list[Reading] = []
+        for chunk in self._split(crops, CHUNK):
+            readings.extend(self._decoder.decode(self._read(self._rectify(chunk))))
+        if not len(boxes) == len(scores) == len(readings):
+            raise ContractError(
+                "expected as many scores and readings as boxes, "
+                f"got {len(boxes)} boxes, {len(scores)} scores and {len(readings)} readings"
+            )
+        plates = [
+            Plate(Box(*map(float, box)), float(score), reading.text, reading.best, reading.confidence)
+            for box, score, reading in zip(boxes, scores, readings, strict=True)
+        ]
+        return sorted(plates, key=lambda plate: plate.score, reverse=True)
+
+
+def split_rows(crops: Crops, size: int) -> Iterator[Crops]:
+    """Rows (N, ...) -> views of at most ``size`` rows, in order."""
+    for start in range(0, len(crops), size):
+        yield crops[start : start + size]

@@ -1,0 +1,64 @@
+"""The caller's picture -> a frame, with every fault named."""
+
+import io
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from plate_nets.contract import FRAME
+from plate_nets.errors import InputError
+from plate_nets.serving.settings import FrameLimits
+from plate_nets.types import Frame
+
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
+"""Of encoded pictures, by their names in Pillow."""
+
+
+def check_frame(frame: NDArray[np.uint8], limits: FrameLimits) -> Frame:
+    """A raw frame (H, W, 3) BGR uint8, if its size is accepted.
+
+    Raises:
+        InputError: another shape, dtype or size.
+    """
+    if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
+        raise InputError(
+            f"{FRAME.name}: expected uint8 of shape (height, width, 3) in BGR order, got {frame.dtype} {frame.shape}"
+        )
+    check_size(FRAME.name, frame.shape[0], frame.shape[1], limits)
+    return frame
+
+
+def check_size(where: str, h: int, w: int, limits: FrameLimits) -> None:
+    """Raises InputError where a frame of this height and width is not accepted."""
+    if min(h, w) < limits.min_side:
+        raise InputError(f"{where}: expected at least {limits.min_side} pixels a side, got {w}x{h} (width x height)")
+    if h * w > limits.max_pixels:
+        raise InputError(f"{where}: expected at most {limits.max_pixels} pixels, got {h * w} ({w}x{h})")
+
+
+def decode_image(encoded: bytes, limits: FrameLimits, where: str = "image") -> Frame:
+    """An encoded picture -> frame as ``cv2.imread`` gives it: BGR, upright by its EXIF orientation, alpha dropped.
+
+    The header is checked first, so a picture over the limit is never decoded.
+
+    Raises:
+        InputError: not a picture of the accepted formats, damaged, or of a size that is not accepted.
+    """
+    expected = f"expected a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} picture"
+    try:
+        with Image.open(io.BytesIO(encoded), formats=FORMATS) as image:
+            w, h = image.size
+    except UnidentifiedImageError as error:
+        raise InputError(f"{where}: {expected}, got {len(encoded)} bytes of something else") from error
+    except Image.DecompressionBombError as error:
+        raise InputError(f"{where}: expected at most {limits.max_pixels} pixels, got far more") from error
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise InputError(f"{where}: {expected}, got a damaged one of {len(encoded)} bytes: {error}") from error
+    check_size(where, h, w, limits)
+    # From memory OpenCV refuses a truncated picture; from a file it would fill up what is missing.
+    frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
+    if frame is None:
+        raise InputError(f"{where}: {expected}, got a damaged or truncated one of {len(encoded)} bytes")
+    return np.asarray(frame, dtype=np.uint8)

@@ -1,0 +1,147 @@
+"""Requests, tensors and answers of Triton's Python backend: the only module that imports its API.
+
+That API exists only inside Triton's stubs; tests put `tests/fakes` in its place.
+"""
+
+import json
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+from numpy.typing import NDArray
+
+from plate_nets.contract import ModelSpec, TensorSpec
+from plate_nets.errors import InputError, PlateError, ServerError
+from plate_nets.serving.settings import ModelArgs
+
+BAD_INPUT = "PLATES_BAD_INPUT"
+"""Starts the message of every answer that blames the caller; stays in it through nested calls."""
+
+INTERNAL = "PLATES_INTERNAL"
+"""Starts the message of every answer that blames the server."""
+
+
+class Tensor(Protocol):
+    """A `pb_utils.Tensor`."""
+
+    def name(self) -> str:
+        """As in the contract."""
+        ...
+
+    def is_cpu(self) -> bool:
+        """Whether it lies in host memory."""
+        ...
+
+    def as_numpy(self) -> NDArray[Any]:
+        """A view of it, where it lies in host memory."""
+        ...
+
+    def __dlpack__(self, stream: Any = None) -> Any: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+
+class Request(Protocol):
+    """A `pb_utils.InferenceRequest`."""
+
+    def inputs(self) -> Sequence[Tensor]:
+        """The inputs that the caller sent."""
+        ...
+
+
+Response = Any
+"""A `pb_utils.InferenceResponse`."""
+
+
+def model_args(args: Mapping[str, str]) -> ModelArgs:
+    """What ``initialize`` gets from Triton, parsed."""
+    config = json.loads(args["model_config"])
+    return ModelArgs(
+        name=args["model_name"],
+        folder=str(Path(args["model_repository"]) / args["model_version"]),
+        gpu=int(args["model_instance_device_id"]) if args["model_instance_kind"] == "GPU" else None,
+        instances=sum(group.get("count", 1) for group in config.get("instance_group", ())) or 1,
+        parameters={key: value["string_value"] for key, value in config.get("parameters", {}).items()},
+        file=config.get("default_model_filename", ""),
+    )
+
+
+def start_fault(error: PlateError) -> Exception:
+    """What ``initialize`` raises so that Triton's log shows one clear line."""
+    fault: Exception = pb_utils.TritonModelException(str(error))
+    return fault
+
+
+def tensor(spec: TensorSpec, array: NDArray[Any]) -> Tensor:
+    """An array -> a tensor of the contract: its name, and its dtype where it is a number."""
+    if spec.dtype == "STRING":
+        array = array.astype(np.object_)
+    made: Tensor = pb_utils.Tensor(spec.name, np.ascontiguousarray(array))
+    return made
+
+
+def from_dlpack(spec: TensorSpec, source: Any) -> Tensor:
+    """Anything with ``__dlpack__`` -> a tensor over the same memory, on the device where it lies."""
+    made: Tensor = pb_utils.Tensor.from_dlpack(spec.name, source)
+    return made
+
+
+def find(request: Request, spec: TensorSpec) -> Tensor | None:
+    """The request's tensor of this name, or None."""
+    return next((each for each in request.inputs() if each.name() == spec.name), None)
+
+
+def call(spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False) -> list[Tensor]:
+    """Ask another model of the repository -> its outputs in the order of the contract.
+
+    ``to_host``: the answer is wanted in host memory; otherwise it stays where that model leaves it.
+
+    Raises:
+        InputError: the model blames the caller.
+        ServerError: the model answered with any other error, or without an output.
+    """
+    preferred = {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)} if to_host else {}
+    request = pb_utils.InferenceRequest(
+        model_name=spec.name,
+        requested_output_names=[output.name for output in spec.outputs],
+        inputs=list(inputs),
+        **preferred,
+    )
+    response = request.exec()
+    if response.has_error():
+        message = response.error().message()
+        _, found, fault = message.partition(f"{BAD_INPUT}: ")
+        if found:
+            raise InputError(fault)
+        raise ServerError(f"{spec.name}: {message}")
+    outputs = {output.name(): output for output in response.output_tensors()}
+    missing = [output.name for output in spec.outputs if output.name not in outputs]
+    if missing:
+        raise ServerError(f"{spec.name}: answered without {', '.join(missing)}; got {', '.join(outputs) or 'nothing'}")
+    return [outputs[output.name] for output in spec.outputs]
+
+
+def answer(request: Request, respond: Callable[[Request], Sequence[Tensor]]) -> Response:
+    """One request -> its own response; a fault becomes an error response and never touches other requests.
+
+    The traceback of a fault of ours goes to the server's log, not to the client.
+    """
+    try:
+        return pb_utils.InferenceResponse(output_tensors=list(respond(request)))
+    except Exception as error:
+        return error_response(error)
+
+
+def error_response(error: Exception) -> Response:
+    """An exception -> an error response: 400 where the caller is to blame, 500 otherwise."""
+    if isinstance(error, InputError):
+        fault = pb_utils.TritonError(f"{BAD_INPUT}: {error}", pb_utils.TritonError.INVALID_ARG)
+    else:
+        pb_utils.Logger.log_error("".join(traceback.format_exception(error)))
+        known = isinstance(error, PlateError)
+        what = str(error) if known else f"unexpected {type(error).__name__}; see the server's log"
+        fault = pb_utils.TritonError(f"{INTERNAL}: {what}", pb_utils.TritonError.INTERNAL)
+    return pb_utils.InferenceResponse(output_tensors=[], error=fault)
