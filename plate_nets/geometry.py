@@ -120,9 +120,13 @@ def crop_plates(frame: Frame, boxes: Boxes, margin: float) -> Crops:
     crops = np.empty((len(boxes), 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
     for index, (top, bottom, left, right) in enumerate(_windows(expand(boxes, margin), frame.shape[:2])):
         crop = resize(frame[top:bottom, left:right], (CROP_HEIGHT, CROP_WIDTH), enlarge=cv2.INTER_CUBIC)
-        # (24, 94, BGR) -> (RGB, 24, 94)
-        crops[index] = (crop[:, :, ::-1].transpose(2, 0, 1).astype(np.float32) - 127.5) / 128
+        crops[index] = normalize_crop(crop)
     return crops
+
+
+def normalize_crop(crop: Frame) -> NDArray[np.float32]:
+    """A crop (24, 94, 3) BGR uint8 -> one row of `Crops`: (3, 24, 94) RGB float32, ``(value - 127.5) / 128``."""
+    return (crop[:, :, ::-1].transpose(2, 0, 1).astype(np.float32) - 127.5) / 128
 
 
 def _windows(boxes: Boxes, hw: tuple[int, ...]) -> list[list[int]]:

@@ -41,7 +41,7 @@ def train(
     torch.manual_seed(seed)
     out.mkdir(parents=True, exist_ok=True)
     try:
-        plates, empty = load_real([str(folder) for folder in data], strict=strict)
+        plates, empty = load_real(data, strict=strict)
         logging.info("%d real plates, %d regions without a plate; %s", len(plates), len(empty), device)
         state = TrainingState(device)
         if resume:

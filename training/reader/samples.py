@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -16,7 +18,7 @@ from torch.utils.data import Dataset as TorchDataset
 
 from plate_nets.alphabet import INDEX, SYMBOLS
 from plate_nets.dataset import Label, load_dataset, read_photo
-from plate_nets.geometry import normalize_crops
+from plate_nets.geometry import normalize_crop
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Crops, Frame
 from training.synthesis import synthesize
 from training.synthesis.camera import photograph
@@ -57,8 +59,8 @@ class Batch:
 
 def readable(text: str) -> bool:
     """Whether CTC can spell the text in 18 steps: one a symbol, and a blank between equal neighbours."""
-    repeats = sum(a == b for a, b in zip(text, text[1:], strict=False))
-    return 0 < len(text) and len(text) + repeats <= STEPS
+    repeats = sum(a == b for a, b in pairwise(text))
+    return text != "" and len(text) + repeats <= STEPS
 
 
 def cut_out(photo: Frame, label: Label) -> RealPlate:
@@ -83,19 +85,17 @@ def cut_out(photo: Frame, label: Label) -> RealPlate:
     return RealPlate(np.ascontiguousarray(picture), corners, label.text)
 
 
-def load_real(folders: Sequence[str], *, strict: bool = False) -> tuple[list[RealPlate], list[Frame]]:
+def load_real(folders: Sequence[Path], *, strict: bool = False) -> tuple[list[RealPlate], list[Frame]]:
     """Labelled folders -> their readable plates, and regions of the same photos without a labelled plate.
 
     Raises:
         DatasetError: as `plate_nets.dataset.load_dataset`.
     """
-    from pathlib import Path
-
     plates: list[RealPlate] = []
     empty: list[Frame] = []
     rng = np.random.default_rng(0)
     for folder in folders:
-        dataset = load_dataset(Path(folder), symbols=SYMBOLS, strict=strict)
+        dataset = load_dataset(folder, symbols=SYMBOLS, strict=strict)
         for path, labels in dataset.photos():
             photo = read_photo(path)
             plates += [cut_out(photo, label) for label in labels if readable(label.text)]
@@ -151,7 +151,7 @@ class Samples(TorchDataset[Batch]):
     def __getitem__(self, step: int) -> Batch:
         crops, texts = zip(*(self._sample(step, place) for place in range(self.batch)), strict=True)
         return Batch(
-            crops=normalize_crops(crops),
+            crops=np.stack([normalize_crop(crop) for crop in crops]),
             targets=np.array([INDEX[symbol] for text in texts for symbol in text], np.int64),
             lengths=np.array([len(text) for text in texts], np.int64),
         )
