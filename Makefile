@@ -47,11 +47,11 @@ clean: ## remove all that was made: environments, converted models, out/, caches
 	find plate_nets converters training tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/serve.stamp: $(LOCK)
-	@tools/environment.sh serve
+	@tools/environment.sh serve embedded
 	@touch $@
 
 .venv/all.stamp: $(LOCK)
-	@tools/environment.sh serve train dev
+	@tools/environment.sh serve embedded train dev
 	@touch $@ .venv/serve.stamp
 
 $(MODELS) &: $(WEIGHTS) $(wildcard converters/*.py plate_nets/nets/*.py) | .venv/serve.stamp

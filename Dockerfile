@@ -1,0 +1,58 @@
+# The pipeline in NVIDIA's Triton, with its libtorch backend; a GPU is used where the container has one.
+# Pinned by tag; the digest was not at hand where this was written. To pin it too: docker buildx imagetools inspect IMAGE
+FROM nvcr.io/nvidia/tritonserver:26.07-py3 AS triton
+
+FROM triton AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+WORKDIR /src
+
+# Poetry in an environment of its own; the image's Python has pip, but perhaps no ensurepip
+COPY tools/requirements.txt tools/
+RUN python3 -m venv --without-pip /opt/tools \
+    && python3 -m pip --python /opt/tools/bin/python install --require-hashes -r tools/requirements.txt
+
+# The lock's main and `serve` groups, not `embedded`: the image has its own tritonserver
+COPY pyproject.toml poetry.lock ./
+RUN /opt/tools/bin/poetry export --no-interaction --with serve -f requirements.txt -o requirements.txt \
+    && python3 -m venv --without-pip /opt/plates \
+    && python3 -m pip --python /opt/plates/bin/python install --require-hashes -r requirements.txt
+
+COPY README.md LICENSE ./
+COPY plate_nets plate_nets
+COPY converters converters
+RUN /opt/tools/bin/poetry build --no-interaction --format wheel \
+    && python3 -m pip --python /opt/plates/bin/python install --no-deps dist/*.whl
+
+# Built from the installed wheel, compared with the networks, and checked once more as they lie there
+WORKDIR /opt/plates
+COPY model_repository model_repository
+RUN bin/python -m converters --model-repository model_repository \
+    && bin/python -m converters --check --model-repository model_repository
+
+FROM triton
+LABEL org.opencontainers.image.title="plate-nets" \
+      org.opencontainers.image.description="Licence-plate recognition served by NVIDIA Triton" \
+      org.opencontainers.image.licenses="AGPL-3.0-or-later" \
+      org.opencontainers.image.version="0.1.0"
+COPY --from=build /opt/plates /opt/plates
+
+# The Python backend's stubs embed Python, and find the packages by these
+ENV VIRTUAL_ENV=/opt/plates \
+    PATH=/opt/plates/bin:${PATH} \
+    PYTHONPATH=/opt/plates/lib/python3.12/site-packages \
+    PYTHONDONTWRITEBYTECODE=1 \
+    MPLCONFIGDIR=/tmp \
+    PLATES_MODEL_REPOSITORY=/opt/plates/model_repository
+
+# By number, so that `runAsNonRoot` can be proven; NVIDIA's image calls this user triton-server
+USER 1000:1000
+WORKDIR /tmp
+EXPOSE 8000 8001 8002
+
+# Live and ready answer 200 even where a model's process is dead, so health is a picture that is really read
+HEALTHCHECK --interval=30s --timeout=20s --start-period=120s --retries=3 \
+    CMD ["plates", "health", "--url", "localhost:8000"]
+CMD ["tritonserver", \
+     "--model-repository=/opt/plates/model_repository", \
+     "--disable-auto-complete-config", \
+     "--backend-config=python,shm-default-byte-size=67108864"]
