@@ -12,15 +12,16 @@ from plate_nets.geometry import STRIDE, Letterbox, check_frame, clip, crop_plate
 from plate_nets.types import Boxes, Crops, Frame, Scores
 
 DetectorNetwork = Callable[[NDArray[np.float32]], NDArray[np.float32]]
-"""The network: (1, 3, h, w) RGB float32 0..1 -> (1, A, 6) cx, cy, w, h in pixels of the input, objectness, class score."""
+"""The network: (1, 3, h, w) RGB float32 0..1 -> (1, A, 6) cx, cy, w, h in px of the input, objectness, class score."""
 
 
 @dataclass(frozen=True)
 class DetectionSettings:
     """Numbers of the detector.
 
-    ``long_side``: px of the network's input. ``score_threshold``: least score of a plate. ``iou_threshold``: of two boxes
-    that overlap more, the lower score goes. ``crop_margin``: what a crop holds around the box, as a share of its height.
+    ``long_side``: px of the network's input. ``score_threshold``: least score of a plate. ``iou_threshold``: of two
+    boxes that overlap more, the lower score goes. ``crop_margin``: what a crop holds around the box on each side, as a
+    share of its height.
     """
 
     long_side: int = 640

@@ -1,7 +1,7 @@
 """Where things are: frame <-> network input, boxes, crops.
 
-Coordinates are continuous: pixel ``i`` covers ``i`` to ``i + 1``, so a frame reaches from 0 to its width and a change of
-scale is a plain factor. Sizes are ``h, w``; OpenCV's ``w, h`` stays within this module.
+Coordinates are continuous: pixel ``i`` covers ``i`` to ``i + 1``, so a frame reaches from 0 to its width and a change
+of scale is a plain factor. Sizes are ``h, w``; OpenCV's ``w, h`` stays within this module.
 """
 
 import math
@@ -23,7 +23,7 @@ GREY = 114
 
 @dataclass(frozen=True)
 class Letterbox:
-    """How a frame lies in the network's input: scaled without distortion to a long side, at the top left, the rest grey.
+    """How a frame lies in the network's input: scaled evenly to a long side, at the top left, the rest grey.
 
     The input keeps the frame's own aspect and is filled up to multiples of `STRIDE` only: 720x1280 becomes 384x640.
     """

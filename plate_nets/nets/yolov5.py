@@ -32,7 +32,8 @@ class Conv(nn.Module):
         self.act = nn.SiLU()
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.act(self.bn(self.conv(x)))
+        y: Tensor = self.act(self.bn(self.conv(x)))
+        return y
 
 
 class Bottleneck(nn.Module):
@@ -45,7 +46,7 @@ class Bottleneck(nn.Module):
         self.shortcut = shortcut
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.cv2(self.cv1(x))
+        y: Tensor = self.cv2(self.cv1(x))
         return x + y if self.shortcut else y
 
 
@@ -61,7 +62,8 @@ class C3(nn.Module):
         self.m = nn.Sequential(*(Bottleneck(hidden, shortcut) for _ in range(depth)))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.cv3(torch.cat((self.m(self.cv1(x)), self.cv2(x)), 1))
+        y: Tensor = self.cv3(torch.cat((self.m(self.cv1(x)), self.cv2(x)), 1))
+        return y
 
 
 class SPPF(nn.Module):
@@ -77,7 +79,8 @@ class SPPF(nn.Module):
         x = self.cv1(x)
         once = self.m(x)
         twice = self.m(once)
-        return self.cv2(torch.cat((x, once, twice, self.m(twice)), 1))
+        y: Tensor = self.cv2(torch.cat((x, once, twice, self.m(twice)), 1))
+        return y
 
 
 class Detect(nn.Module):

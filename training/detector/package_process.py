@@ -191,6 +191,7 @@ def _fresh_head(network: YOLOv5n) -> None:
     """Objectness starts low, at the share of cells that hold a plate; the class score, which the package leaves
     untrained where there is one class, is set to 1 for good."""
     for stride, head in zip(network.detect.strides, network.detect.m, strict=True):
+        assert isinstance(head, nn.Conv2d) and head.bias is not None
         bias = head.bias.data.view(3, -1)
         bias[:, 4] = math.log(8 / (640 / stride) ** 2)
         bias[:, 5:] = 12.0

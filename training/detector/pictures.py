@@ -17,7 +17,7 @@ from plate_nets.types import Boxes, Frame
 _log = logging.getLogger(__name__)
 
 SERIES = 50
-"""Photos of a numbered series whose numbers share ``number // 50`` count as one scene: neighbours show the same cars."""
+"""Photos of a numbered series that share ``number // 50`` count as one scene: neighbours show the same cars."""
 
 
 @dataclass(frozen=True)

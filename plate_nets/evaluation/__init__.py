@@ -1,0 +1,1 @@
+"""Measuring how well plates are found and read."""

@@ -1,0 +1,123 @@
+"""How well boxes are found: matching, precision and recall, average precision."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.types import Boxes, Scores
+
+IOU_THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
+"""0.5, 0.55, ..., 0.95: COCO's thresholds of the overlap."""
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Detections:
+    """What was found in one picture, and what is there."""
+
+    boxes: Boxes
+    """(N, 4) xyxy px, found."""
+    scores: Scores
+    """(N,), highest first."""
+    truth: Boxes
+    """(M, 4) xyxy px, labelled."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Precision and recall over falling score thresholds, each (K,), one point a found box."""
+
+    scores: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+
+
+def iou(a: Boxes, b: Boxes) -> NDArray[np.float64]:
+    """Boxes (N, 4) and (M, 4) xyxy -> intersection over union of each pair, (N, M), 0..1."""
+    first, second = a[:, None].astype(np.float64), b[None].astype(np.float64)
+    sides = np.minimum(first[..., 2:], second[..., 2:]) - np.maximum(first[..., :2], second[..., :2])
+    common = np.clip(sides, 0, None).prod(axis=-1)
+    union = _areas(first) + _areas(second) - common
+    result: NDArray[np.float64] = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
+    return result
+
+
+def _areas(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+    areas: NDArray[np.float64] = (boxes[..., 2:] - boxes[..., :2]).prod(axis=-1)
+    return areas
+
+
+def match(boxes: Boxes, truth: Boxes, threshold: float = 0.5) -> NDArray[np.intp]:
+    """Found boxes (N, 4), highest score first -> index of the labelled box (M, 4) each one hits, or -1, (N,).
+
+    In the order of the scores each takes the free labelled box it overlaps most, from ``threshold`` on (COCO's rule).
+    """
+    overlap = iou(boxes, truth)
+    hits = np.full(len(boxes), -1, np.intp)
+    for row in range(len(boxes)):
+        if overlap.shape[1] == 0:
+            break
+        best = int(overlap[row].argmax())
+        if overlap[row, best] >= threshold:
+            hits[row] = best
+            overlap[:, best] = -1
+    return hits
+
+
+def precision_recall(pictures: Sequence[Detections], threshold: float = 0.5) -> Curve:
+    """Pictures -> precision and recall at every score, at an overlap of ``threshold``."""
+    scores = np.concatenate([picture.scores for picture in pictures] or [np.empty(0, np.float32)]).astype(np.float64)
+    hit = np.concatenate([match(p.boxes, p.truth, threshold) >= 0 for p in pictures] or [np.empty(0, bool)])
+    labelled = sum(len(picture.truth) for picture in pictures)
+    order = np.argsort(-scores, kind="stable")
+    right = np.cumsum(hit[order])
+    return Curve(
+        scores=scores[order],
+        precision=right / np.arange(1, len(order) + 1),
+        recall=right / max(labelled, 1),
+    )
+
+
+def average_precision(pictures: Sequence[Detections], threshold: float = 0.5) -> float:
+    """Pictures -> area under precision over recall, 0..1: the mean precision at 101 recalls 0, 0.01, ..., 1 (COCO)."""
+    curve = precision_recall(pictures, threshold)
+    if not len(curve.scores):
+        return 0.0
+    envelope = np.maximum.accumulate(curve.precision[::-1])[::-1]
+    index = np.searchsorted(curve.recall, np.linspace(0, 1, 101) - 1e-9)
+    return float(np.mean([envelope[i] if i < len(envelope) else 0.0 for i in index]))
+
+
+def mean_average_precision(pictures: Sequence[Detections]) -> float:
+    """Pictures -> AP@0.5:0.95, the mean of `average_precision` over `IOU_THRESHOLDS`."""
+    return float(np.mean([average_precision(pictures, threshold) for threshold in IOU_THRESHOLDS]))
+
+
+def found(pictures: Sequence[Detections], score: float, threshold: float = 0.5) -> Flags:
+    """Pictures -> for each labelled box, in order, whether a box of at least ``score`` hits it."""
+    flags = []
+    for picture in pictures:
+        hits = match(picture.boxes[picture.scores >= score], picture.truth, threshold)
+        flags.append(np.isin(np.arange(len(picture.truth)), hits))
+    return np.concatenate(flags or [np.empty(0, bool)])
+
+
+def heights(pictures: Sequence[Detections]) -> NDArray[np.float32]:
+    """Pictures -> the height of each labelled box, px, in the order of `found`."""
+    return np.concatenate([p.truth[:, 3] - p.truth[:, 1] for p in pictures] or [np.empty(0, np.float32)])
+
+
+def recall_by_height(
+    pictures: Sequence[Detections], score: float, edges: Sequence[float] = (0, 6, 8, 10, 13, 16, 20, 30, 50)
+) -> list[tuple[float, float, int, float]]:
+    """Pictures -> rows ``from, to, plates, recall`` over the plate's height in px, at an overlap of 0.5."""
+    flags, height = found(pictures, score), heights(pictures)
+    rows = []
+    for low, high in zip(edges, (*edges[1:], np.inf), strict=True):
+        within = (height >= low) & (height < high)
+        if within.any():
+            rows.append((float(low), float(high), int(within.sum()), float(flags[within].mean())))
+    return rows

@@ -1,0 +1,57 @@
+"""Our YOLOv5n against the yolov5 package's, each in a process of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+
+from plate_nets.nets.yolov5 import YOLOv5n
+from training.detector.names import from_package, to_package
+from training.detector.trainer import environment
+
+PACKAGE = """
+import sys
+from pathlib import Path
+import torch, yolov5
+from safetensors.torch import save_file
+from yolov5.models.yolo import DetectionModel
+
+torch.manual_seed(0)
+model = DetectionModel(str(Path(yolov5.__file__).parent / "models" / "yolov5n.yaml"), ch=3, nc=1).eval()
+for key, buffer in model.named_buffers():
+    if key.endswith("running_var"):
+        buffer.uniform_(0.5, 1.5)
+    elif key.endswith("running_mean"):
+        buffer.uniform_(-0.2, 0.2)
+tensors = {f"weights/{key}": value for key, value in model.state_dict().items()}
+for hw in ((640, 384), (416, 416)):
+    picture = torch.rand(2, 3, *hw)
+    with torch.no_grad():
+        rows = model(picture)[0]
+    tensors |= {f"picture/{hw}": picture, f"rows/{hw}": rows}
+save_file(tensors, sys.argv[1])
+"""
+
+
+def test_equal_weights_give_equal_boxes(tmp_path: Path) -> None:
+    file = tmp_path / "package.safetensors"
+    settings = tmp_path / "settings"
+    subprocess.run([sys.executable, "-W", "ignore", "-c", PACKAGE, str(file)], env=environment(settings), check=True)
+    tensors = load_file(file)
+    weights = {key.removeprefix("weights/"): value for key, value in tensors.items() if key.startswith("weights/")}
+    ours = YOLOv5n().eval()
+    ours.load_state_dict(from_package(weights))
+    for hw in ((640, 384), (416, 416)):
+        with torch.no_grad():
+            rows = ours(tensors[f"picture/{hw}"])
+        assert rows.shape == tensors[f"rows/{hw}"].shape
+        assert float((rows - tensors[f"rows/{hw}"]).abs().max()) <= 1e-4
+
+
+def test_names_map_both_ways() -> None:
+    state = YOLOv5n().state_dict()
+    package = to_package(state)
+    assert all(key.startswith("model.") for key in package)
+    assert from_package(package).keys() == state.keys()

@@ -1,0 +1,109 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from plate_nets.detection import DetectionSettings, PlateDetector, select
+from plate_nets.errors import InputError
+
+
+def network_of(*rows: tuple[float, ...]):  # type: ignore[no-untyped-def]
+    answer = np.array(rows, np.float32).reshape(1, -1, 6)
+    return lambda picture: answer
+
+
+def test_boxes_come_in_pixels_of_the_frame_highest_score_first() -> None:
+    # the input of a 1280x720 frame is 640x384: everything halved
+    network = network_of((100, 50, 40, 10, 0.6, 1), (300, 200, 60, 20, 0.9, 1), (10, 10, 40, 10, 0.1, 1))
+    crops, boxes, scores = PlateDetector(network).detect(np.zeros((720, 1280, 3), np.uint8))
+    np.testing.assert_allclose(boxes, [[540, 380, 660, 420], [160, 90, 240, 110]], atol=1e-3)
+    np.testing.assert_allclose(scores, [0.9, 0.6])
+    assert crops.shape == (2, 3, 24, 94)
+    assert crops.dtype == boxes.dtype == scores.dtype == np.float32
+
+
+def test_the_network_gets_the_letterboxed_frame() -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def network(picture: np.ndarray) -> np.ndarray:
+        seen.append(picture.shape)
+        return np.zeros((1, 5, 6), np.float32)
+
+    crops, boxes, scores = PlateDetector(network, DetectionSettings(long_side=416)).detect(
+        np.zeros((300, 400, 3), np.uint8)
+    )
+    assert seen == [(1, 3, 320, 416)]
+    assert crops.shape == (0, 3, 24, 94)
+    assert boxes.shape == (0, 4)
+    assert scores.shape == (0,)
+
+
+def test_the_score_is_objectness_times_class() -> None:
+    rows = np.array([[50, 50, 20, 10, 0.8, 0.5, 0.25], [90, 90, 20, 10, 0.8, 0.1, 0.2]], np.float32)
+    boxes, scores = select(rows, DetectionSettings(score_threshold=0.3))
+    np.testing.assert_allclose(boxes, [[40, 45, 60, 55]])
+    np.testing.assert_allclose(scores, [0.4])
+
+
+def test_of_overlapping_boxes_the_best_stays() -> None:
+    rows = np.array(
+        [[50, 50, 40, 10, 0.7, 1], [52, 50, 40, 10, 0.9, 1], [50, 80, 40, 10, 0.5, 1], [53, 51, 40, 10, 0.6, 1]],
+        np.float32,
+    )
+    boxes, scores = select(rows, DetectionSettings())
+    np.testing.assert_allclose(scores, [0.9, 0.5])
+    np.testing.assert_allclose(boxes[0], [32, 45, 72, 55])
+
+
+def test_at_most_so_many() -> None:
+    centres = np.arange(400, dtype=np.float32)
+    rows = np.stack([50 * centres + 25, 0 * centres + 20, 0 * centres + 40, 0 * centres + 10, 0.5 + centres / 1000], 1)
+    rows = np.concatenate((rows, np.ones((400, 1), np.float32)), 1)
+    boxes, scores = select(rows, DetectionSettings())
+    assert len(boxes) == len(scores) == 300
+    assert scores[0] == pytest.approx(0.899)
+    assert (np.diff(scores) <= 0).all()
+
+
+def test_boxes_end_at_the_frame_and_those_in_the_grey_go() -> None:
+    network = network_of((0, 10, 40, 10, 0.9, 1), (320, 378, 40, 10, 0.8, 1))
+    _, boxes, _ = PlateDetector(network).detect(np.zeros((720, 1280, 3), np.uint8))
+    np.testing.assert_allclose(boxes, [[0, 10, 40, 30]], atol=1e-3)
+
+
+@pytest.mark.parametrize("hw", [(1, 1), (1, 500), (500, 1), (3, 2), (33, 7)])
+def test_tiny_frames(hw: tuple[int, int]) -> None:
+    crops, boxes, scores = PlateDetector(lambda picture: np.zeros((1, 9, 6), np.float32)).detect(
+        np.zeros((*hw, 3), np.uint8)
+    )
+    assert (len(crops), len(boxes), len(scores)) == (0, 0, 0)
+
+
+def test_what_is_no_frame_is_refused() -> None:
+    with pytest.raises(InputError, match="uint8"):
+        PlateDetector(network_of()).detect(np.zeros((4, 4, 3), np.float32))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"long_side": 0},
+        {"score_threshold": 1.0},
+        {"score_threshold": -0.1},
+        {"iou_threshold": 0.0},
+        {"max_detections": 0},
+        {"crop_margin": -0.1},
+        {"crop_margin": float("nan")},
+    ],
+)
+def test_settings_cannot_be_half_right(wrong: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        DetectionSettings(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        DetectionSettings(size=3)  # type: ignore[call-arg]
+
+
+def test_serving_the_detector_needs_no_torch() -> None:
+    code = "import sys, plate_nets.detection; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

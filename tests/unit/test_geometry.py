@@ -1,0 +1,142 @@
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plate_nets.errors import InputError
+from plate_nets.geometry import GREY, STRIDE, Letterbox, check_frame, clip, crop_plates, expand
+from plate_nets.types import Boxes
+
+NO_BOXES = np.empty((0, 4), np.float32)
+
+
+def boxes(*rows: tuple[float, float, float, float]) -> Boxes:
+    return np.array(rows, np.float32).reshape(-1, 4)
+
+
+@pytest.mark.parametrize(
+    ("frame_hw", "long_side", "input_hw"),
+    [
+        ((720, 1280), 640, (384, 640)),
+        ((1280, 720), 640, (640, 384)),
+        ((480, 640), 640, (480, 640)),
+        ((640, 640), 640, (640, 640)),
+        ((213, 320), 640, (448, 640)),
+        ((1080, 1920), 960, (544, 960)),
+        ((1, 1), 640, (640, 640)),
+        ((1, 3000), 640, (32, 640)),
+    ],
+)
+def test_input_keeps_the_aspect(frame_hw: tuple[int, int], long_side: int, input_hw: tuple[int, int]) -> None:
+    letterbox = Letterbox(frame_hw, long_side)
+    assert letterbox.input_hw == input_hw
+    placed = letterbox.place(np.zeros((*frame_hw, 3), np.uint8))
+    assert placed.shape == (1, 3, *input_hw)
+    assert placed.dtype == np.float32
+
+
+def test_frame_is_rgb_from_0_to_1_with_grey_beside_it() -> None:
+    frame = np.zeros((720, 1280, 3), np.uint8)
+    frame[:] = (255, 51, 0)
+    placed = Letterbox((720, 1280), 640).place(frame)
+    np.testing.assert_allclose(placed[0, :, 100, 100], [0, 0.2, 1], atol=1e-6)
+    np.testing.assert_allclose(placed[0, :, 359, 639], [0, 0.2, 1], atol=1e-6)
+    np.testing.assert_allclose(placed[0, :, 360:], GREY / 255, atol=1e-6)
+
+
+sides = st.integers(1, 4000)
+
+
+@given(height=sides, width=sides, long_side=st.integers(1, 40).map(lambda n: 32 * n))
+def test_boxes_come_back(height: int, width: int, long_side: int) -> None:
+    letterbox = Letterbox((height, width), long_side)
+    there = letterbox.to_input(boxes((0, 0, width, height), (width / 3, height / 4, width / 2, height / 2)))
+    np.testing.assert_allclose(there[0, 2:], letterbox.inner_hw[::-1], rtol=1e-6)
+    back = letterbox.to_frame(there)
+    np.testing.assert_allclose(back[1], [width / 3, height / 4, width / 2, height / 2], rtol=1e-5)
+    assert all(side % STRIDE == 0 for side in letterbox.input_hw)
+    assert all(0 <= outer - inner < STRIDE for outer, inner in zip(letterbox.input_hw, letterbox.inner_hw, strict=True))
+
+
+@pytest.mark.parametrize("frame_hw", [(720, 1280), (1000, 777), (101, 333)])
+def test_a_mark_lies_where_the_mapping_says(frame_hw: tuple[int, int]) -> None:
+    frame = np.zeros((*frame_hw, 3), np.uint8)
+    box = boxes((0.30 * frame_hw[1], 0.4 * frame_hw[0], 0.55 * frame_hw[1], 0.7 * frame_hw[0])).round()
+    x1, y1, x2, y2 = box[0].astype(int)
+    frame[y1:y2, x1:x2] = 255
+    letterbox = Letterbox(frame_hw, 640)
+    mark = letterbox.place(frame)[0, 0] * (np.arange(letterbox.input_hw[0]) < letterbox.inner_hw[0])[:, None]
+    ys, xs = np.nonzero(mark > 0.5)
+    seen = np.array([xs.min(), ys.min(), xs.max() + 1, ys.max() + 1])
+    np.testing.assert_allclose(letterbox.to_input(box)[0], seen, atol=0.51)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        None,
+        [[1]],
+        np.zeros((10, 10), np.uint8),
+        np.zeros((10, 10, 1), np.uint8),
+        np.zeros((10, 10, 4), np.uint8),
+        np.zeros((10, 10, 3), np.float32),
+        np.zeros((0, 10, 3), np.uint8),
+        np.zeros((0, 0, 3), np.uint8),
+        np.zeros((1, 10, 10, 3), np.uint8),
+    ],
+)
+def test_what_is_no_frame_is_refused(frame: object) -> None:
+    with pytest.raises(InputError, match=r"frame: expected .*, got "):
+        check_frame(frame)
+
+
+def test_expand_and_clip() -> None:
+    grown = expand(boxes((10, 20, 50, 30)), 0.2)
+    np.testing.assert_allclose(grown, [[8, 18, 52, 32]])
+    np.testing.assert_allclose(clip(grown, (31, 51)), [[8, 18, 51, 31]])
+    np.testing.assert_allclose(clip(boxes((-20, -20, -5, -5)), (31, 51)), [[0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "empty", [expand(NO_BOXES, 0.1), clip(NO_BOXES, (5, 5)), Letterbox((5, 5), 64).to_frame(NO_BOXES)]
+)
+def test_no_boxes_stay_no_boxes(empty: Boxes) -> None:
+    assert empty.shape == (0, 4)
+    assert empty.dtype == np.float32
+
+
+def test_no_boxes_give_no_crops() -> None:
+    assert crop_plates(np.zeros((5, 5, 3), np.uint8), NO_BOXES, 0.1).shape == (0, 3, 24, 94)
+
+
+def test_a_crop_is_rgb_around_0() -> None:
+    frame = np.zeros((100, 200, 3), np.uint8)
+    frame[40:60, 50:150] = (255, 127, 0)
+    crop = crop_plates(frame, boxes((50, 40, 150, 60)), 0.0)
+    assert crop.shape == (1, 3, 24, 94)
+    assert crop.dtype == np.float32
+    np.testing.assert_allclose(crop[0].mean((1, 2)), [-127.5 / 128, -0.5 / 128, 127.5 / 128], atol=1e-4)
+
+
+WHERE = [(left, top) for left in (-0.1, 0.0, 0.4, 0.8, 0.9) for top in (-0.1, 0.0, 0.4, 0.8, 0.9)]
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.3])
+@pytest.mark.parametrize(("left", "top"), WHERE)
+def test_crops_at_edges_and_corners_show_the_part_within_the_frame(left: float, top: float, margin: float) -> None:
+    height, width = 120, 300
+    frame = np.random.default_rng(0).integers(0, 256, (height, width, 3), np.uint8)
+    box = boxes((left * width, top * height, left * width + 60, top * height + 24))
+    crop = crop_plates(frame, box, margin)
+    x1, y1, x2, y2 = expand(box, margin)[0]
+    inside = frame[max(0, int(np.floor(y1))) : int(np.ceil(y2)), max(0, int(np.floor(x1))) : int(np.ceil(x2))]
+    shrinks = inside.shape[0] * inside.shape[1] > 24 * 94
+    expected = cv2.resize(inside, (94, 24), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_CUBIC)
+    expected = (expected[:, :, ::-1].transpose(2, 0, 1).astype(np.float32) - 127.5) / 128
+    np.testing.assert_array_equal(crop[0], expected)
+
+
+def test_a_crop_of_a_tiny_box_is_at_least_a_pixel() -> None:
+    frame = np.full((2, 2, 3), 10, np.uint8)
+    assert crop_plates(frame, boxes((1.2, 1.2, 1.3, 1.3), (2, 2, 2, 2), (-9, -9, -5, -5)), 0.0).shape == (3, 3, 24, 94)

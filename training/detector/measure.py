@@ -1,0 +1,103 @@
+"""``python -m training.detector.measure WEIGHTS --data DIR...``: how well a detector's weights find labelled plates."""
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from plate_nets.dataset import read_photo
+from plate_nets.detection import DetectionSettings, DetectorNetwork, PlateDetector
+from plate_nets.errors import PlateError
+from plate_nets.evaluation.detection_metrics import (
+    Detections,
+    average_precision,
+    found,
+    mean_average_precision,
+    precision_recall,
+    recall_by_height,
+)
+from plate_nets.nets.checkpoint import load_weights
+from plate_nets.nets.yolov5 import YOLOv5n
+from training.detector.pictures import Picture, split_photos
+
+console = Console()
+
+
+def network(weights: Path) -> DetectorNetwork:
+    """Weights -> the network as `PlateDetector` calls it, in torch."""
+    module = YOLOv5n()
+    load_weights(module, weights)
+    module.eval().fuse()
+
+    def forward(picture: torch.Tensor) -> torch.Tensor:
+        with torch.inference_mode():
+            rows: torch.Tensor = module(picture)
+        return rows
+
+    return lambda array: forward(torch.from_numpy(array)).numpy()
+
+
+def detect(detector: PlateDetector, pictures: Iterable[Picture]) -> list[Detections]:
+    """Pictures -> what the detector finds in each, beside what is labelled."""
+    results = []
+    for picture in pictures:
+        _, boxes, scores = detector.detect(read_photo(picture.photo))
+        results.append(Detections(boxes, scores, picture.boxes))
+    return results
+
+
+def main(
+    weights: Annotated[Path, typer.Argument(help="weights of YOLOv5n, safetensors")],
+    data: Annotated[list[Path], typer.Option(help="labelled folder; give it again for more")],
+    long_side: Annotated[list[int], typer.Option(help="long side of the input; give it again for more")] = [640],  # noqa: B006
+    holdout: Annotated[float, typer.Option(help="only what the training keeps out at this share; 0: all")] = 0.0,
+    threads: Annotated[int, typer.Option()] = 1,
+) -> None:
+    """Prints AP, recall and precision over thresholds, and recall by plate height."""
+    torch.set_num_threads(threads)
+    for folder in data:
+        chosen, held = split_photos([folder], holdout)
+        pictures = held if holdout else chosen
+        for side in long_side:
+            settings = DetectionSettings(long_side=side, score_threshold=0.01, crop_margin=0.0)
+            detector = PlateDetector(network(weights), settings)
+            results = detect(detector, track(pictures, f"{folder.name} at {side} px", console=Console(stderr=True)))
+            report(results, f"{folder.name}, {len(pictures)} photos, {side} px")
+
+
+def report(results: list[Detections], title: str) -> None:
+    """Prints the figures of one folder."""
+    plates = sum(len(result.truth) for result in results)
+    precision, mean = average_precision(results), mean_average_precision(results)
+    console.print(f"{title}: {plates} plates, AP50 {precision:.4f}, AP50:95 {mean:.4f}")
+    curve = precision_recall(results)
+    table = Table("score", "recall", "precision", "boxes beside a label a photo")
+    for score in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7):
+        count = int((curve.scores >= score).sum())
+        hits = int(found(results, score).sum())
+        table.add_row(
+            f"{score:.2f}",
+            f"{hits / plates:.4f}",
+            f"{hits / max(count, 1):.4f}",
+            f"{(count - hits) / len(results):.3f}",
+        )
+    console.print(table)
+    table = Table("height, px", "plates", "recall at score 0.25")
+    for low, high, count, recall in recall_by_height(results, 0.25):
+        table.add_row(f"{low:g} to {high:g}", str(count), f"{recall:.4f}")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format="%(message)s")
+    try:
+        typer.run(main)
+    except PlateError as error:
+        Console(stderr=True).print(f"[red]{error}", soft_wrap=True)
+        raise SystemExit(1) from error
