@@ -1,14 +1,17 @@
 """The pipeline in one process, without a server: torch eager from the committed weights."""
 
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from plate_nets.decoding import PlateDecoder
+from plate_nets.decoding import DecodingSettings, PlateDecoder
 from plate_nets.detection import DetectionSettings, PlateDetector
+from plate_nets.errors import WeightsError
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
@@ -17,24 +20,47 @@ from plate_nets.pipeline import PlateReader, split_rows
 from plate_nets.types import Crops
 
 
-def local_reader(settings: DetectionSettings | None = None) -> PlateReader[Crops]:
+def local_reader(
+    detection: DetectionSettings | None = None,
+    decoding: DecodingSettings | None = None,
+    torchscript: Path | None = None,
+) -> PlateReader[Crops]:
     """The committed weights -> a reader on the CPU.
+
+    ``torchscript``: a folder with another `stn.pt` and `lprnet.pt`, used in place of the committed ones, one crop at a
+    time: a network that normalises over its batch would read a plate differently beside others.
 
     Raises:
         WeightsError: weights are missing, damaged, or of another network.
     """
-    networks = {"yolo": YOLOv5n(), "stn": STN(), "lprnet": LPRNet()}
-    for name, network in networks.items():
-        load_weights(network, weights_path(name))
-        network.eval()
-    detector = PlateDetector(partial(forward, networks["yolo"]), settings or DetectionSettings())
-    return PlateReader(
-        detector.detect,
-        partial(forward, networks["stn"]),
-        partial(forward, networks["lprnet"]),
-        PlateDecoder(),
-        split_rows,
-    )
+    yolo, stn, lprnet = YOLOv5n(), STN(), LPRNet()
+    load_weights(yolo.eval(), weights_path("yolo"))
+    rectify: Callable[[Crops], Crops]
+    if torchscript is None:
+        load_weights(stn.eval(), weights_path("stn"))
+        load_weights(lprnet.eval(), weights_path("lprnet"))
+        rectify, read = partial(forward, stn), partial(forward, lprnet)
+    else:
+        rectify, read = (partial(_one_by_one, load_torchscript(torchscript / f"{n}.pt")) for n in ("stn", "lprnet"))
+    detector = PlateDetector(partial(forward, yolo), detection)
+    return PlateReader(detector.detect, rectify, read, PlateDecoder(decoding or DecodingSettings()), split_rows)
+
+
+def load_torchscript(path: Path) -> nn.Module:
+    """A TorchScript file -> the network, on the CPU.
+
+    Raises:
+        WeightsError: no such file, or not TorchScript.
+    """
+    try:
+        network: nn.Module = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
+    except (RuntimeError, ValueError) as error:
+        raise WeightsError(f"{path}: not a readable TorchScript file: {str(error).splitlines()[0]}") from error
+    return network.eval()
+
+
+def _one_by_one(network: nn.Module, array: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.concatenate([forward(network, row[None]) for row in array])
 
 
 def forward(network: nn.Module, array: NDArray[np.float32]) -> NDArray[np.float32]:

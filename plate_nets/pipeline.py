@@ -61,9 +61,7 @@ class PlateReader(Generic[T]):
         crops, boxes, scores = self._detect(frame)
         if len(boxes) == 0:
             return []
-        readings: list[Reading] = []
-        for chunk in self._split(crops, CHUNK):
-            readings.extend(self._decoder.decode(self._read(self._rectify(chunk))))
+        readings = self.read_crops(crops)
         if not len(boxes) == len(scores) == len(readings):
             raise ContractError(
                 "expected as many scores and readings as boxes, "
@@ -74,6 +72,13 @@ class PlateReader(Generic[T]):
             for box, score, reading in zip(boxes, scores, readings, strict=True)
         ]
         return sorted(plates, key=lambda plate: plate.score, reverse=True)
+
+    def read_crops(self, crops: T) -> list[Reading]:
+        """Crops (N, 3, 24, 94), N above 0 -> their readings, in order."""
+        readings: list[Reading] = []
+        for chunk in self._split(crops, CHUNK):
+            readings.extend(self._decoder.decode(self._read(self._rectify(chunk))))
+        return readings
 
 
 def split_rows(crops: Crops, size: int) -> Iterator[Crops]:

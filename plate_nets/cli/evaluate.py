@@ -1,0 +1,97 @@
+"""`plates evaluate`: how well a labelled folder is found and read."""
+
+import json
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from plate_nets.dataset import load_dataset, read_photo
+from plate_nets.decoding import DecodingSettings
+from plate_nets.detection import DetectionSettings
+
+
+class BoxSource(StrEnum):
+    """Where the boxes come from."""
+
+    given = "given"
+    detected = "detected"
+
+
+CURVES_FROM = 0.01
+"""Least score of the boxes that precision and recall curves are drawn over."""
+
+
+def evaluate(
+    dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
+    boxes: Annotated[BoxSource, typer.Option(help="Labelled boxes, or those the detector finds.")] = BoxSource.given,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.")] = None,
+    worst: Annotated[Path | None, typer.Option(help="Folder for a sheet of the plates not read exactly.")] = None,
+    curves: Annotated[Path | None, typer.Option(help="PNG with the curves.")] = None,
+    plate_free: Annotated[
+        Path | None, typer.Option(help="Folder of pictures without plates (with --boxes detected).")
+    ] = None,
+    networks: Annotated[
+        Path | None, typer.Option(help="Folder with another reader: stn.pt and lprnet.pt, TorchScript.")
+    ] = None,
+    margin: Annotated[
+        float, typer.Option(help="What a crop holds around a box, as a share of its height.")
+    ] = DetectionSettings().crop_margin,
+    long_side: Annotated[
+        int, typer.Option(help="Long side of the detector's input, px.")
+    ] = DetectionSettings().long_side,
+    sure: Annotated[float, typer.Option(help="Least confidence of a text.")] = DecodingSettings().sure,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
+) -> None:
+    """Measures on a labelled folder: exact, wrong and unread plates, characters; with detected boxes also the detector."""
+    from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, pictures_below
+    from plate_nets.evaluation.report import PlateFree, figures, print_figures, save_curves, trade_of
+    from plate_nets.evaluation.sheet import save_sheet
+    from plate_nets.local import local_reader
+
+    console = Console(stderr=json_file is not None and str(json_file) == "-")
+    progress = partial(track, console=Console(stderr=True), transient=True)
+    labelled = load_dataset(dataset, strict=strict)
+    photos = list(labelled.photos())
+    detection = DetectionSettings(long_side=long_side, crop_margin=margin)
+    decoding = DecodingSettings(sure=sure)
+    reader = local_reader(detection, decoding, networks)
+    trade: list[tuple[float, float, float]] = []
+    free: PlateFree | None = None
+    if boxes is BoxSource.given:
+        outcome = evaluate_given(progress(photos, "reading"), reader.read_crops, margin)
+        lax = local_reader(detection, DecodingSettings(sure=0.0), networks)
+        trade = trade_of(evaluate_given(progress(photos, "thresholds"), lax.read_crops, margin).plates)
+    else:
+        wide = DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM)
+        outcome = evaluate_detected(
+            progress(photos, "finding and reading"),
+            local_reader(wide, decoding, networks).read,
+            margin,
+            detection.score_threshold,
+        )
+        if plate_free is not None:
+            answers = [reader.read(read_photo(path)) for path in progress(pictures_below(plate_free), "plate-free")]
+            free = PlateFree(len(answers), sum(map(bool, answers)), sum(any(p.text for p in a) for a in answers))
+    values = figures(outcome, detection.score_threshold, free)
+    print_figures(console, values, trade)
+    if labelled.faults:
+        console.print(f"{len(labelled.faults)} rows left out: {', '.join(map(str, labelled.faults[:5]))}")
+    if json_file is not None:
+        text = json.dumps(values, indent=2) + "\n"
+        typer.echo(text) if str(json_file) == "-" else json_file.write_text(text, encoding="utf-8")
+    if worst is not None:
+        chosen = [index for index, plate in enumerate(outcome.plates) if not plate.exact]
+        chosen.sort(key=lambda index: not outcome.plates[index].wrong)  # wrong texts first
+        if chosen:
+            crops = np.concatenate([outcome.crops[index] for index in chosen])
+            save_sheet(worst / "worst.png", [outcome.plates[index] for index in chosen], crops)
+            console.print(f"{len(chosen)} plates not read exactly: {worst / 'worst.png'}")
+    if curves is not None:
+        save_curves(curves, outcome.pictures, trade)
+        console.print(f"curves: {curves}")

@@ -1,0 +1,111 @@
+"""A labelled folder through the pipeline: what is found and what is read."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from plate_nets.alphabet import SYMBOLS
+from plate_nets.dataset import Label, read_photo
+from plate_nets.errors import DatasetError
+from plate_nets.evaluation.detection_metrics import Detections, match
+from plate_nets.evaluation.reading_metrics import ReadPlate
+from plate_nets.geometry import crop_plates
+from plate_nets.types import Box, Boxes, Crops, Frame, Plate, Reading
+
+LabelledPhoto = tuple[Path, tuple[Label, ...]]
+"""A photo and the plates labelled in it, as `Dataset.photos` gives them."""
+CropReader = Callable[[Crops], list[Reading]]
+"""Crops (N, 3, 24, 94) -> N readings."""
+FrameReader = Callable[[Frame], list[Plate]]
+"""A frame -> its plates, highest detector score first."""
+
+
+@dataclass
+class Outcome:
+    """What an evaluation saw. ``crops`` belong to ``plates`` row by row."""
+
+    plates: list[ReadPlate] = field(default_factory=list)
+    crops: list[Crops] = field(default_factory=list)
+    pictures: list[Detections] = field(default_factory=list)
+    left_out: int = 0
+    """Labels without a text that the reader could give, which count for the detector only."""
+
+
+def boxes_of(labels: Iterable[Label]) -> Boxes:
+    """Labels -> their boxes (N, 4) xyxy px."""
+    return _boxes(label.box for label in labels)
+
+
+def plate_height(label: Label) -> float:
+    """Height of a plate in the photo, px: mean of its left and right edge, or of its box where corners are unknown."""
+    if label.quad is None:
+        return label.box.height
+    top_left, top_right, bottom_right, bottom_left = label.quad
+    return float(np.linalg.norm(bottom_left - top_left) + np.linalg.norm(bottom_right - top_right)) / 2
+
+
+def evaluate_given(photos: Iterable[LabelledPhoto], read: CropReader, margin: float) -> Outcome:
+    """Reads every labelled plate from its labelled box, widened by ``margin`` times its height on each side."""
+    outcome = Outcome()
+    for path, labels in photos:
+        readable = _readable(labels, outcome)
+        if readable:
+            crops = crop_plates(read_photo(path), boxes_of(readable), margin)
+            for label, crop, reading in zip(readable, crops, read(crops), strict=True):
+                outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
+                outcome.crops.append(crop[None])
+    return outcome
+
+
+def evaluate_detected(
+    photos: Iterable[LabelledPhoto], read: FrameReader, margin: float, score_threshold: float
+) -> Outcome:
+    """Finds and reads the plates of every photo.
+
+    ``read`` may give plates of a lower score than ``score_threshold``, for the curves; they do not count as found.
+    A labelled plate is found where a box overlaps its box by an IoU of 0.5 or more.
+    """
+    outcome = Outcome()
+    for path, labels in photos:
+        photo = read_photo(path)
+        plates = read(photo)
+        truth, boxes = boxes_of(labels), _boxes(plate.box for plate in plates)
+        scores = np.array([plate.score for plate in plates], np.float32)
+        outcome.pictures.append(Detections(boxes, scores, truth))
+        given = [plate for plate in plates if plate.score >= score_threshold]
+        hits = match(boxes[: len(given)], truth)
+        found = {int(hit): plate for hit, plate in zip(hits, given, strict=True) if hit >= 0}
+        readable = _readable(labels, outcome)
+        for index, label in enumerate(labels):
+            if label in readable:
+                plate = found.get(index)
+                reading = Reading(plate.text, plate.reading, plate.confidence) if plate else None
+                outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
+                outcome.crops.append(crop_plates(photo, _boxes([plate.box if plate else label.box]), margin))
+    return outcome
+
+
+def _boxes(boxes: Iterable[Box]) -> Boxes:
+    rows = [(box.xmin, box.ymin, box.xmax, box.ymax) for box in boxes]
+    return np.array(rows, np.float32).reshape(-1, 4)
+
+
+def _readable(labels: Sequence[Label], outcome: Outcome) -> list[Label]:
+    """The labels whose text the reader could give: known, and of its symbols."""
+    readable = [label for label in labels if label.text and not set(label.text) - set(SYMBOLS)]
+    outcome.left_out += len(labels) - len(readable)
+    return readable
+
+
+def pictures_below(folder: Path) -> list[Path]:
+    """The picture files below a folder.
+
+    Raises:
+        DatasetError: there is none.
+    """
+    found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in {".jpg", ".jpeg", ".png", ".webp", ".bmp"})
+    if not found:
+        raise DatasetError(f"{folder}: no picture in it")
+    return found

@@ -1,0 +1,151 @@
+"""How well plates are read: exact texts, wrong texts, unread plates, characters."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from plate_nets.plate_formats import formats_of
+from plate_nets.types import Reading
+
+HEIGHT_EDGES = (0.0, 20.0, 30.0, 50.0)
+"""Plate heights in the photo, px, at which a new row of the table begins."""
+
+
+@dataclass(frozen=True)
+class ReadPlate:
+    """A labelled plate and what was read; ``reading`` is None where the detector did not find it."""
+
+    source: str
+    label: str
+    height: float
+    """Mean of the left and right edge in the photo, px."""
+    reading: Reading | None
+
+    @property
+    def text(self) -> str:
+        """The text that was given as sure, or empty."""
+        return self.reading.text if self.reading else ""
+
+    @property
+    def best(self) -> str:
+        """The best reading, sure or not, or empty."""
+        return self.reading.best if self.reading else ""
+
+    @property
+    def exact(self) -> bool:
+        return self.text == self.label
+
+    @property
+    def wrong(self) -> bool:
+        return self.text not in ("", self.label)
+
+    @property
+    def unread(self) -> bool:
+        return self.text == ""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of a count, with the 95 % interval of Wilson (1927)."""
+
+    hits: int
+    count: int
+
+    @property
+    def value(self) -> float:
+        return self.hits / self.count if self.count else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        if not self.count:
+            return 0.0, 1.0
+        z, n, p = 1.959964, self.count, self.value
+        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+        half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.value:.4f} [{low:.3f}, {high:.3f}] {self.hits}/{self.count}"
+
+
+@dataclass(frozen=True)
+class ReadingSummary:
+    """Counts over plates: every plate is exact, wrong or unread."""
+
+    plates: int
+    exact: Share
+    wrong: Share
+    unread: Share
+    wrong_of_read: Share
+    """Wrong texts among the texts given as sure."""
+    best_exact: Share
+    """Best readings that are the label, sure or not."""
+    characters: float
+    """1 - edit distance of the best reading / length of the label, over all plates."""
+
+
+def summarize(plates: Sequence[ReadPlate]) -> ReadingSummary:
+    """Plates -> counts and shares."""
+    n = len(plates)
+    wrong = sum(p.wrong for p in plates)
+    read = sum(not p.unread for p in plates)
+    edits = sum(min(edit_distance(p.best, p.label), len(p.label)) for p in plates)
+    return ReadingSummary(
+        plates=n,
+        exact=Share(sum(p.exact for p in plates), n),
+        wrong=Share(wrong, n),
+        unread=Share(n - read, n),
+        wrong_of_read=Share(wrong, read),
+        best_exact=Share(sum(p.best == p.label for p in plates), n),
+        characters=1 - edits / max(1, sum(len(p.label) for p in plates)),
+    )
+
+
+def by_height(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
+    """Plates -> a summary for each range of heights in the photo."""
+
+    def name(plate: ReadPlate) -> str:
+        low = max(edge for edge in HEIGHT_EDGES if edge <= plate.height)
+        higher = [edge for edge in HEIGHT_EDGES if edge > low]
+        return f"{low:.0f} to {higher[0]:.0f} px" if higher else f"{low:.0f} px and more"
+
+    return _grouped(sorted(plates, key=lambda plate: plate.height), name)
+
+
+def by_format(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
+    """Plates -> a summary for each type of plate that the label's text fits."""
+    return _grouped(
+        sorted(plates, key=lambda plate: plate.label),
+        lambda plate: " or ".join(f.name for f in formats_of(plate.label)) or "other",
+    )
+
+
+def threshold_trade(plates: Sequence[ReadPlate], thresholds: Sequence[float]) -> list[tuple[float, float, float]]:
+    """Plates -> rows ``threshold, share read, share wrong among the read`` as the confidence asked for rises.
+
+    Only texts that were given can be withdrawn, so evaluate with a decoder that asks for little.
+    """
+    rows = []
+    for threshold in thresholds:
+        kept = [p for p in plates if p.text and p.reading and p.reading.confidence >= threshold]
+        wrong = sum(p.wrong for p in kept)
+        rows.append((threshold, len(kept) / max(1, len(plates)), wrong / max(1, len(kept))))
+    return rows
+
+
+def edit_distance(a: str, b: str) -> int:
+    """Levenshtein distance: insertions, deletions and replacements of symbols."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, start=1):
+        above, row[0] = row[0], i
+        for j, y in enumerate(b, start=1):
+            above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (x != y))
+    return row[-1]
+
+
+def _grouped(plates: Sequence[ReadPlate], name: Callable[[ReadPlate], str]) -> dict[str, ReadingSummary]:
+    groups: dict[str, list[ReadPlate]] = {}
+    for plate in plates:
+        groups.setdefault(name(plate), []).append(plate)
+    return {key: summarize(group) for key, group in groups.items()}

@@ -1,0 +1,160 @@
+"""Figures of an evaluation as JSON, as tables on the terminal, and as curves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from plate_nets.evaluation.detection_metrics import (
+    Detections,
+    average_precision,
+    found,
+    mean_average_precision,
+    precision_recall,
+    recall_by_height,
+)
+from plate_nets.evaluation.evaluate import Outcome
+from plate_nets.evaluation.reading_metrics import (
+    ReadingSummary,
+    ReadPlate,
+    Share,
+    by_format,
+    by_height,
+    summarize,
+    threshold_trade,
+)
+
+TRADE_THRESHOLDS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+
+
+@dataclass(frozen=True)
+class PlateFree:
+    """Pictures without a plate: how many, in how many a box was found, and in how many one got a text."""
+
+    pictures: int
+    with_box: int
+    with_text: int
+
+
+def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | None) -> dict[str, Any]:
+    """An outcome -> its figures, JSON-ready.
+
+    Top level: ``plates`` (count), ``exact``, ``wrong``, ``unread``, ``characters`` (shares of the plates; a plate is
+    exact, wrong or unread by the text given as sure), and tables below it.
+    """
+    whole = summarize(outcome.plates)
+    result: dict[str, Any] = {
+        **_summary(whole),
+        "by_height": {name: _summary(s) for name, s in by_height(outcome.plates).items()},
+        "by_format": {name: _summary(s) for name, s in by_format(outcome.plates).items()},
+        "labels_without_readable_text": outcome.left_out,
+    }
+    if outcome.pictures:
+        result["detection"] = _detection(outcome.pictures, score_threshold)
+    if plate_free:
+        result["plate_free"] = {
+            "pictures": plate_free.pictures,
+            "with_box": plate_free.with_box / plate_free.pictures,
+            "with_text": plate_free.with_text / plate_free.pictures,
+        }
+    return result
+
+
+def print_figures(console: Console, values: Mapping[str, Any], trade: Sequence[tuple[float, float, float]]) -> None:
+    """Figures of `figures` and rows of `threshold_trade` -> tables on the terminal."""
+    if values["plates"]:
+        table = Table("plates", "count", "exact", "95 %", "wrong", "unread", "best reading exact", "characters")
+        for group in ({"all": values}, values["by_height"], values["by_format"]):
+            for name, row in group.items():
+                low, high = row["exact_interval"]
+                table.add_row(
+                    name,
+                    str(row["plates"]),
+                    f"{row['exact']:.4f}",
+                    f"{low:.3f} to {high:.3f}",
+                    f"{row['wrong']:.4f}",
+                    f"{row['unread']:.4f}",
+                    f"{row['best_exact']:.4f}",
+                    f"{row['characters']:.4f}",
+                )
+            table.add_section()
+        console.print(table)
+    if trade:
+        table = Table("least confidence", "read", "wrong among the read", title="what a threshold trades")
+        for threshold, read, wrong in trade:
+            table.add_row(f"{threshold:.2f}", f"{read:.4f}", f"{wrong:.4f}")
+        console.print(table)
+    if detection := values.get("detection"):
+        table = Table("detection", "value")
+        for name in ("labelled", "score_threshold", "precision", "recall", "ap50", "ap50_95"):
+            table.add_row(name, f"{detection[name]:.4g}")
+        for row in detection["recall_by_height"]:
+            table.add_row(f"recall, {row['from']:g} px and more ({row['plates']})", f"{row['recall']:.4f}")
+        console.print(table)
+    if plate_free := values.get("plate_free"):
+        console.print(
+            f"{plate_free['pictures']} plate-free pictures: {plate_free['with_box']:.4f} with a box, "
+            f"{plate_free['with_text']:.4f} with a text"
+        )
+
+
+def trade_of(plates: Sequence[ReadPlate]) -> list[tuple[float, float, float]]:
+    """Plates read by a decoder that asks for little -> rows of `threshold_trade` at `TRADE_THRESHOLDS`."""
+    return threshold_trade(plates, TRADE_THRESHOLDS)
+
+
+def save_curves(path: Path, pictures: Sequence[Detections], trade: Sequence[tuple[float, float, float]]) -> None:
+    """Detections and the trade of the threshold -> one PNG with their curves."""
+    from matplotlib.figure import Figure  # late: takes a second to import
+
+    figure = Figure(figsize=(13, 4), layout="constrained")
+    reading, detection, heights = figure.subplots(1, 3)
+    reading.plot([row[1] for row in trade], [row[2] for row in trade], marker=".")
+    for threshold, read, wrong in trade:
+        reading.annotate(f"{threshold:g}", (read, wrong), fontsize=7)
+    reading.set(xlabel="share read", ylabel="wrong among the read", title="threshold of the confidence")
+    if pictures:
+        curve = precision_recall(pictures)
+        detection.plot(curve.recall, curve.precision)
+        detection.set(xlabel="recall", ylabel="precision", title="detection, IoU 0.5", xlim=(0, 1.01), ylim=(0, 1.01))
+        rows = recall_by_height(pictures, 0.25)
+        heights.bar([f"{low:g}" for low, *_ in rows], [row[3] for row in rows])
+        heights.set(xlabel="plate height from, px", ylabel="recall", title="recall by height", ylim=(0, 1.01))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
+def _summary(summary: ReadingSummary) -> dict[str, Any]:
+    return {
+        "plates": summary.plates,
+        "exact": summary.exact.value,
+        "exact_interval": list(summary.exact.interval),
+        "wrong": summary.wrong.value,
+        "unread": summary.unread.value,
+        "wrong_of_read": summary.wrong_of_read.value,
+        "best_exact": summary.best_exact.value,
+        "characters": summary.characters,
+    }
+
+
+def _detection(pictures: Sequence[Detections], score_threshold: float) -> dict[str, Any]:
+    flags = found(pictures, score_threshold)
+    given = sum(int((picture.scores >= score_threshold).sum()) for picture in pictures)
+    recall = Share(int(flags.sum()), len(flags))
+    return {
+        "labelled": len(flags),
+        "score_threshold": score_threshold,
+        "precision": int(flags.sum()) / max(1, given),
+        "recall": recall.value,
+        "recall_interval": list(recall.interval),
+        "ap50": average_precision(pictures),
+        "ap50_95": mean_average_precision(pictures),
+        "recall_by_height": [
+            {"from": low, "to": None if np.isinf(high) else high, "plates": plates, "recall": share}
+            for low, high, plates, share in recall_by_height(pictures, score_threshold)
+        ],
+    }
