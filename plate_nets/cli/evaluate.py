@@ -48,7 +48,7 @@ def evaluate(
     sure: Annotated[float, typer.Option(help="Least confidence of a text.")] = DecodingSettings().sure,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
-    """Measures on a labelled folder: exact, wrong and unread plates, characters; with detected boxes also the detector."""
+    """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector."""
     from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, pictures_below
     from plate_nets.evaluation.report import PlateFree, figures, print_figures, save_curves, trade_of
     from plate_nets.evaluation.sheet import save_sheet

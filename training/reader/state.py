@@ -51,7 +51,7 @@ class TrainingState:
     """
 
     def __init__(self, device: torch.device, decay: float = 0.999) -> None:
-        self.reader = Reader().to(device, memory_format=torch.channels_last)
+        self.reader = Reader().to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.average = copy.deepcopy(self.reader).eval().requires_grad_(False)
         stn = list(self.reader.stn.parameters())
         rest = list(self.reader.lprnet.parameters())

@@ -111,7 +111,6 @@ class Trainer:
             num_workers=self.workers,
             worker_init_fn=_one_thread,
             prefetch_factor=8 if self.workers else None,
-            collate_fn=_unchanged,
         )
         yield from loader
 
@@ -126,7 +125,7 @@ class Trainer:
             logits = state.reader(crops)
         loss = ctc_loss(logits.float(), torch.from_numpy(batch.targets), torch.from_numpy(batch.lengths))
         state.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(state.reader.parameters(), 5.0)
         state.optimizer.step()
         state.step += 1
@@ -165,10 +164,6 @@ def save_reader(reader: Reader, folder: Path, metadata: dict[str, str]) -> None:
     """Both networks of a reader -> `stn.safetensors` and `lprnet.safetensors`."""
     save_weights(reader.stn, folder / "stn.safetensors", metadata)
     save_weights(reader.lprnet, folder / "lprnet.safetensors", metadata)
-
-
-def _unchanged(batch: Batch) -> Batch:
-    return batch
 
 
 def _one_thread(_: int) -> None:

@@ -1,0 +1,142 @@
+"""The reader's training on a handful of plates: it learns, resumes exactly, and names what is wrong."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from plate_nets.alphabet import SYMBOLS
+from plate_nets.errors import WeightsError
+from training.reader.__main__ import app
+from training.reader.samples import Mixture, Samples, readable
+from training.reader.state import Schedule, TrainingState
+from training.reader.trainer import Budget, Trainer, ctc_loss
+from training.reader.validation import best_paths
+from training.synthesis.__main__ import app as synthesis_app
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plates")
+    result = CliRunner().invoke(synthesis_app, ["--test-set", str(folder), "--count", "12", "--seed", "5"])
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def trainer(out: Path, steps: int, state: TrainingState) -> Trainer:
+    samples = Samples([], [], batch=4, seed=7)
+    return Trainer(state, samples, {}, Budget(steps), out, device=CPU, seed=7, workers=0)
+
+
+def test_samples_are_a_function_of_the_step() -> None:
+    first, again = (Samples([], [], batch=4, seed=1)[17] for _ in range(2))
+    other = Samples([], [], batch=4, seed=1)[18]
+    assert np.array_equal(first.crops, again.crops) and np.array_equal(first.targets, again.targets)
+    assert not np.array_equal(first.crops, other.crops)
+    assert first.crops.shape == (4, 3, 24, 94) and first.lengths.sum() == len(first.targets)
+
+
+def test_real_plates_and_empty_regions_take_part() -> None:
+    from training.reader.samples import RealPlate
+
+    corners = np.array([[20, 20], [114, 20], [114, 44], [20, 44]], np.float32)
+    plate = RealPlate(np.full((64, 134, 3), 120, np.uint8), corners, "A123BC77")
+    empty = np.zeros((48, 188, 3), np.uint8)
+    batch = Samples([plate], [empty], batch=40, seed=0, mixture=Mixture(real=0.6, empty=0.4))[0]
+    assert set(batch.lengths.tolist()) == {0, 8}
+
+
+def test_resumed_training_is_the_uninterrupted_one(tmp_path: Path) -> None:
+    def fresh() -> TrainingState:
+        torch.manual_seed(3)
+        return TrainingState(CPU)
+
+    whole = fresh()
+    trainer(tmp_path / "whole", 4, whole).run()
+
+    first = fresh()
+    stopped = trainer(tmp_path / "part", 4, first)
+    batches = stopped._batches()
+    for _ in range(2):
+        stopped._step(next(batches))
+    (tmp_path / "part").mkdir()
+    first.save(tmp_path / "part" / "checkpoint.pt")
+    resumed = TrainingState(CPU)
+    resumed.load(tmp_path / "part" / "checkpoint.pt")
+    trainer(tmp_path / "part", 4, resumed).run()
+    for name, value in whole.reader.state_dict().items():
+        assert torch.equal(value, resumed.reader.state_dict()[name]), name
+    for name, value in whole.average.state_dict().items():
+        assert torch.equal(value, resumed.average.state_dict()[name]), name
+
+
+def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:
+    options = ["--data", str(dataset), "--validate", str(dataset), "--out", str(tmp_path / "run"), "--batch", "4"]
+    options += ["--workers", "0", "--threads", "1", "--every", "2"]
+    result = CliRunner().invoke(app, [*options, "--steps", "2"])
+    assert result.exit_code == 0, result.output
+    assert "exact" in result.output
+    for name in ("best", "last"):
+        assert (tmp_path / "run" / name / "lprnet.safetensors").is_file()
+    assert list((tmp_path / "run" / "curves").iterdir())
+    result = CliRunner().invoke(app, [*options, "--steps", "3", "--resume"])
+    assert result.exit_code == 0, result.output
+
+
+def test_missing_data_is_one_line(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["--data", str(tmp_path), "--out", str(tmp_path / "run")])
+    assert result.exit_code == 1
+    assert "labels.csv: no such file" in result.output
+
+
+def test_checkpoint_of_another_architecture_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.pt"
+    torch.save({"architecture": "crnn/3"}, path)
+    with pytest.raises(WeightsError, match="checkpoint of 'crnn/3', expected"):
+        TrainingState(CPU).load(path)
+    path.write_bytes(b"nothing")
+    with pytest.raises(WeightsError, match="not a readable checkpoint"):
+        TrainingState(CPU).load(path)
+
+
+def test_full_disk_keeps_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = TrainingState(CPU)
+    path = tmp_path / "checkpoint.pt"
+    state.save(path)
+    before = path.read_bytes()
+
+    def full(_: object, target: Path) -> None:
+        target.write_bytes(b"half")
+        raise RuntimeError("PytorchStreamWriter failed writing file: No space left on device")
+
+    monkeypatch.setattr(torch, "save", full)
+    with pytest.raises(OSError, match="could not be written"):
+        state.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["checkpoint.pt"]
+
+
+def test_schedule_rises_and_falls() -> None:
+    schedule = Schedule(peak=1.0, warmup=0.1)
+    assert schedule.rate(0.05) < schedule.rate(0.1) == pytest.approx(1.0)
+    assert schedule.rate(1.0) == pytest.approx(0.01)
+
+
+def test_readable_counts_the_blanks_between_equal_neighbours() -> None:
+    assert readable("A777AA777")
+    assert not readable("7777777777")
+    assert not readable("")
+
+
+def test_loss_falls_to_zero_for_a_certain_reading() -> None:
+    logits = torch.full((1, 23, 18), -20.0)
+    logits[0, len(SYMBOLS)] = 20
+    logits[0, :, 3] = -20
+    logits[0, 5, 3] = 20
+    assert ctc_loss(logits, torch.tensor([5]), torch.tensor([1])).item() < 1e-3
+    assert best_paths(logits) == ["5"]
+    assert ctc_loss(logits, torch.tensor([6]), torch.tensor([1])).item() <= 12.001
