@@ -15,13 +15,8 @@ from numpy.typing import NDArray
 
 from plate_nets.contract import ModelSpec, TensorSpec
 from plate_nets.errors import InputError, PlateError, ServerError
+from plate_nets.serving.messages import BAD_INPUT, INTERNAL
 from plate_nets.serving.settings import ModelArgs
-
-BAD_INPUT = "PLATES_BAD_INPUT"
-"""Starts the message of every answer that blames the caller; stays in it through nested calls."""
-
-INTERNAL = "PLATES_INTERNAL"
-"""Starts the message of every answer that blames the server."""
 
 
 class Tensor(Protocol):

@@ -1,0 +1,47 @@
+"""Draws plates on a frame."""
+
+from collections.abc import Iterable
+
+import cv2
+import numpy as np
+
+from plate_nets.types import Frame, Plate
+
+READ = (60, 160, 20)
+"""BGR of a plate with a text."""
+UNREAD = (20, 110, 235)
+"""BGR of a plate whose text is not sure."""
+_WHITE = (255, 255, 255)
+_FONT = cv2.FONT_HERSHEY_DUPLEX
+
+
+def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
+    """A frame and its plates -> a copy with their boxes and texts.
+
+    A plate that was not read surely is drawn in another colour, with its best reading and a question mark.
+    """
+    drawn = np.array(frame)
+    h, w = frame.shape[:2]
+    line = max(1, round(max(h, w) / 500))
+    for plate in plates:
+        colour = READ if plate.text else UNREAD
+        box = plate.box
+        corner = (round(box.xmin), round(box.ymin))
+        cv2.rectangle(drawn, corner, (round(box.xmax), round(box.ymax)), colour, line)
+        _label(drawn, plate.text or f"{plate.reading}?", corner, round(box.ymax), colour)
+    return drawn
+
+
+def _label(frame: Frame, text: str, corner: tuple[int, int], below: int, colour: tuple[int, int, int]) -> None:
+    """Write on a filled ground above the box, or below it where there is no room, always inside the frame."""
+    h, w = frame.shape[:2]
+    height = max(12, round(min(h, w) / 28))  # px of a capital
+    scale = cv2.getFontScaleFromHeight(_FONT, height, max(1, height // 12))
+    stroke = max(1, height // 12)
+    (text_w, text_h), base = cv2.getTextSize(text, _FONT, scale, stroke)
+    pad = max(2, height // 4)
+    ground_w, ground_h = text_w + 2 * pad, text_h + base + 2 * pad
+    left = min(max(0, corner[0]), max(0, w - ground_w))
+    top = corner[1] - ground_h if corner[1] >= ground_h else min(below, max(0, h - ground_h))
+    cv2.rectangle(frame, (left, top), (left + ground_w, top + ground_h), colour, cv2.FILLED)
+    cv2.putText(frame, text, (left + pad, top + pad + text_h), _FONT, scale, _WHITE, stroke, cv2.LINE_AA)

@@ -1,0 +1,62 @@
+"""The command line `plates`. A command is a function in a module of this folder, named in `COMMANDS`.
+
+Exit codes: 0 done; 1 some pictures failed, or not healthy; 2 wrong usage, or no server; 130 and 143 interrupted.
+"""
+
+import functools
+import signal
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from plate_nets.cli.health import health
+from plate_nets.cli.read import read
+from plate_nets.cli.serve import serve
+from plate_nets.errors import PlateError
+
+COMMANDS: tuple[Callable[..., None], ...] = (serve, read, health)
+
+FAILED = 2
+INTERRUPTED = 130
+TERMINATED = 143
+
+app = typer.Typer(
+    name="plates",
+    help="Licence-plate recognition: serve it, read pictures with it, check it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with our errors as one line on stderr, and a clean end on Ctrl-C."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except PlateError as error:
+            Console(stderr=True, highlight=False, soft_wrap=True).print(f"plates: {error}", markup=False)
+            raise typer.Exit(FAILED) from error
+        except KeyboardInterrupt as error:
+            raise typer.Exit(INTERRUPTED) from error
+
+    return run
+
+
+for _command in COMMANDS:
+    app.command()(guarded(_command))
+
+
+def main() -> None:
+    """The entry point of `plates`."""
+    signal.signal(signal.SIGTERM, _terminate)
+    app()
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(TERMINATED)

@@ -1,0 +1,20 @@
+"""Options that several commands share."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+URL_VARIABLES = ["PLATES_URL", "TRITON_URL"]
+
+Url = Annotated[
+    str | None,
+    typer.Option(help="Server to ask: host:port, http://host:port or grpc://host:port.", envvar=URL_VARIABLES),
+]
+Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to it, where --url does not say.")]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001)]
+ModelRepository = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the models.", envvar="PLATES_MODEL_REPOSITORY", file_okay=False),
+]
+Log = Annotated[Path | None, typer.Option(help="File that the server's log is appended to.", dir_okay=False)]

@@ -1,0 +1,185 @@
+"""Where `plates read` puts what it reads: lines, JSON, a table, annotated pictures."""
+
+import csv
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import cv2
+import numpy as np
+import typer
+
+from plate_nets.annotation import annotate
+from plate_nets.errors import InputError
+from plate_nets.types import Plate
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What came of one picture: its plates, or the error."""
+
+    path: Path
+    name: Path
+    """Within the folder that the user named."""
+    encoded: bytes = b""
+    plates: tuple[Plate, ...] = ()
+    milliseconds: float = 0.0
+    """From opening the file to its plates."""
+    error: str | None = None
+
+
+class Output(ABC):
+    """Takes pictures one by one, as a context manager."""
+
+    @abstractmethod
+    def write(self, picture: Picture) -> None:
+        """Put one picture out at once."""
+
+    def close(self) -> None:  # noqa: B027  most have nothing to close
+        """End what was begun."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class LineOutput(Output):
+    """A line a plate on stdout; errors on stderr."""
+
+    def write(self, picture: Picture) -> None:
+        """Print the picture's plates."""
+        if picture.error is not None:
+            typer.echo(f"{picture.path}: {picture.error}", err=True)
+            return
+        time = f"{picture.milliseconds:.0f} ms"
+        for plate in picture.plates:
+            text = plate.text or f"unread ({plate.reading}?)"
+            box = ",".join(f"{side:.0f}" for side in _sides(plate))
+            typer.echo(
+                f"{picture.path}: {text}  confidence {plate.confidence:.3f}  score {plate.score:.3f}  box {box}  {time}"
+            )
+        if not picture.plates:
+            typer.echo(f"{picture.path}: no plate  {time}")
+
+
+class JsonOutput(Output):
+    """One JSON array on stdout, an object a picture, written as they come."""
+
+    def __init__(self) -> None:
+        self._before = "[\n"
+
+    def write(self, picture: Picture) -> None:
+        """Print the picture's object."""
+        typer.echo(self._before + json.dumps(_record(picture), ensure_ascii=False), nl=False)
+        self._before = ",\n"
+
+    def close(self) -> None:
+        """End the array."""
+        typer.echo("[]" if self._before == "[\n" else "\n]")
+
+
+class CsvOutput(Output):
+    """A table: a row a plate, and one for each picture without a plate or with an error."""
+
+    COLUMNS = (
+        "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
+    )  # fmt: skip
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = path.open("w", encoding="utf-8", newline="")
+        except OSError as error:
+            raise InputError(f"--csv {path}: {error.strerror}") from error
+        self._rows = csv.DictWriter(self._file, self.COLUMNS, lineterminator="\n")
+        self._rows.writeheader()
+
+    def write(self, picture: Picture) -> None:
+        """Add the picture's rows."""
+        shared = {"file": picture.path, "error": picture.error or ""}
+        if picture.error is None:
+            shared["milliseconds"] = f"{picture.milliseconds:.1f}"
+        for plate in picture.plates:
+            xmin, ymin, xmax, ymax = (f"{side:.1f}" for side in _sides(plate))
+            self._rows.writerow(
+                shared
+                | {"text": plate.text, "reading": plate.reading}
+                | {"confidence": f"{plate.confidence:.4f}", "score": f"{plate.score:.4f}"}
+                | {"xmin": xmin, "ymin": ymin, "xmax": xmax, "ymax": ymax}
+            )
+        if not picture.plates:
+            self._rows.writerow(shared)
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class PictureOutput(Output):
+    """A copy of each picture with its boxes and texts, named ``<name>_plates.<suffix>`` in a folder."""
+
+    SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._taken: set[Path] = set()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"--save-annotated {folder}: {error.strerror}") from error
+
+    def write(self, picture: Picture) -> None:
+        """Write the picture's copy."""
+        if picture.error is not None:
+            return
+        frame = cv2.imdecode(np.frombuffer(picture.encoded, np.uint8), cv2.IMREAD_COLOR)
+        path = self._path(picture.name)
+        drawn = annotate(np.asarray(frame, np.uint8), picture.plates)
+        found, encoded = cv2.imencode(path.suffix, drawn)
+        assert found, path.suffix
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(encoded.tobytes())
+        except OSError as error:
+            raise InputError(f"--save-annotated {path}: {error.strerror}") from error
+        typer.echo(f"saved {path}", err=True)
+
+    def _path(self, name: Path) -> Path:
+        suffix = name.suffix.lower() if name.suffix.lower() in self.SUFFIXES else ".png"
+        path = self._folder / name.with_name(f"{name.stem}_plates{suffix}")
+        number = 2
+        while path in self._taken:
+            path = self._folder / name.with_name(f"{name.stem}_plates{number}{suffix}")
+            number += 1
+        self._taken.add(path)
+        return path
+
+
+def _sides(plate: Plate) -> tuple[float, float, float, float]:
+    return plate.box.xmin, plate.box.ymin, plate.box.xmax, plate.box.ymax
+
+
+def _record(picture: Picture) -> dict[str, Any]:
+    if picture.error is not None:
+        return {"file": str(picture.path), "error": picture.error}
+    return {
+        "file": str(picture.path),
+        "milliseconds": round(picture.milliseconds, 1),
+        "plates": [
+            {
+                "text": plate.text,
+                "reading": plate.reading,
+                "confidence": round(plate.confidence, 4),
+                "score": round(plate.score, 4),
+                "box": [round(side, 1) for side in _sides(plate)],
+            }
+            for plate in picture.plates
+        ],
+    }

@@ -1,0 +1,124 @@
+"""`plates read`: the plates of files and folders, by a given server or an embedded one."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
+from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput
+from plate_nets.client import PlateClient
+from plate_nets.embedded import EmbeddedTriton
+from plate_nets.errors import InputError, PlateError, ServerUnavailable
+
+SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
+"""Of the pictures that are looked for in a folder; a file that is named is always tried."""
+SOME_FAILED = 1
+
+
+@dataclass(frozen=True)
+class Source:
+    """A picture to read, and its name within what the user named."""
+
+    path: Path
+    name: Path
+
+
+def read(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Pictures, and folders of pictures.")],
+    url: Url = None,
+    protocol: Protocol = "http",
+    json: Annotated[bool, typer.Option("--json", help="One JSON array instead of lines.")] = False,
+    csv: Annotated[Path | None, typer.Option(help="Also write a table, a row a plate.", dir_okay=False)] = None,
+    save_annotated: Annotated[
+        Path | None, typer.Option(help="Also write the pictures with boxes and texts here.", file_okay=False)
+    ] = None,
+    timeout: Timeout = 30.0,
+    model_repository: ModelRepository = None,
+    log: Log = None,
+) -> None:
+    """Print a line a plate: text, confidence, score, box and milliseconds.
+
+    Without --url an embedded server runs for the time. Exit code: 0 all pictures were read, 1 some failed, 2 no server.
+    """
+    sources = list(find_pictures(paths))
+    if not sources:
+        raise InputError(f"no picture in {', '.join(map(str, paths))}; looked for {', '.join(sorted(SUFFIXES))}")
+    failed = 0
+    with ExitStack() as stack:
+        outputs: list[Output] = [stack.enter_context(JsonOutput() if json else LineOutput())]
+        if csv:
+            outputs.append(stack.enter_context(CsvOutput(csv)))
+        if save_annotated:
+            outputs.append(stack.enter_context(PictureOutput(save_annotated)))
+        client = stack.enter_context(_client(stack, url, protocol, timeout, model_repository, log))
+        for source in _progress(sources):
+            picture = read_picture(client, source)
+            failed += picture.error is not None
+            for output in outputs:
+                output.write(picture)
+    if failed:
+        typer.echo(f"plates: {failed} of {len(sources)} pictures failed", err=True)
+        raise typer.Exit(SOME_FAILED)
+
+
+def find_pictures(paths: Iterable[Path]) -> Iterator[Source]:
+    """Files as they are, folders with everything below them that looks like a picture, sorted."""
+    for path in paths:
+        if not path.is_dir():
+            yield Source(path, Path(path.name))
+            continue
+        for found in sorted(path.rglob("*")):
+            if found.suffix.lower() in SUFFIXES and found.is_file():
+                yield Source(found, found.relative_to(path))
+
+
+def read_picture(client: PlateClient, source: Source) -> Picture:
+    """One picture through the server; a fault of this picture alone is part of the result.
+
+    Raises:
+        ServerUnavailable: nothing answers, so no other picture can be read either.
+    """
+    started = time.perf_counter()
+    try:
+        encoded = source.path.read_bytes()
+        plates = client.read(encoded)
+    except ServerUnavailable:
+        raise
+    except OSError as error:
+        return Picture(source.path, source.name, error=f"does not open: {error.strerror}")
+    except PlateError as error:
+        return Picture(source.path, source.name, error=str(error))
+    return Picture(source.path, source.name, encoded, tuple(plates), (time.perf_counter() - started) * 1000)
+
+
+def _client(
+    stack: ExitStack, url: str | None, protocol: Protocol, timeout: float, repository: Path | None, log: Path | None
+) -> PlateClient:
+    if url is None:
+        # Its only client is this one, so nothing is in flight when it ends.
+        server = EmbeddedTriton(repository, log=log, exit_timeout=0)
+        with Console(stderr=True).status("Starting Triton and loading the models"):
+            stack.enter_context(server)
+        url = server.http_url if protocol == "http" else server.grpc_url
+    return PlateClient(url, protocol, timeout)
+
+
+def _progress(sources: list[Source]) -> Iterator[Source]:
+    columns = (TextColumn("Reading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(
+        *columns,
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),  # otherwise the lines would leave by stderr
+        disable=len(sources) == 1 or not sys.stderr.isatty(),
+    )
+    with bar:
+        yield from bar.track(sources)

@@ -1,0 +1,79 @@
+"""Proves the model repository's `config.pbtxt` files against `contract.py`, without a server."""
+
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import text_format  # type: ignore[import-untyped]
+from tritonclient.grpc import model_config_pb2
+
+from plate_nets.contract import MODELS, ModelSpec, TensorSpec
+
+CONFIG = "config.pbtxt"
+
+
+def check_configs(repository: Path) -> list[str]:
+    """A model repository -> its faults against the contract, one line each; empty where there is none."""
+    if not repository.is_dir():
+        return [f"{repository}: no such model repository"]
+    folders = {path.name for path in repository.iterdir() if path.is_dir()}
+    faults = [f"{repository / name}: no model of the contract" for name in sorted(folders - MODELS.keys())]
+    for spec in MODELS.values():
+        faults.extend(f"{repository / spec.name / CONFIG}: {fault}" for fault in _check_model(repository, spec))
+    return faults
+
+
+def parse_config(path: Path) -> Any:
+    """A `config.pbtxt` -> Triton's `ModelConfig` message.
+
+    Raises:
+        OSError: the file does not open.
+        google.protobuf.text_format.ParseError: a field is unknown or malformed.
+    """
+    return text_format.Parse(path.read_text(encoding="utf-8"), model_config_pb2.ModelConfig())
+
+
+def _check_model(repository: Path, spec: ModelSpec) -> list[str]:
+    try:
+        config = parse_config(repository / spec.name / CONFIG)
+    except OSError as error:
+        return [f"does not open: {error.strerror}"]
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        return [f"does not parse: {error}"]
+    faults = [
+        f"{field}: expected {expected!r}, got {getattr(config, field)!r}"
+        for field, expected in (
+            ("name", spec.name),
+            ("backend", spec.backend),
+            ("max_batch_size", spec.max_batch_size),
+        )
+        if getattr(config, field) != expected
+    ]
+    faults += _check_tensors("input", spec.inputs, tuple(map(_tensor, config.input)))
+    faults += _check_tensors("output", spec.outputs, tuple(map(_tensor, config.output)))
+    if spec.backend == "python" and not (repository / spec.name / "1" / "model.py").is_file():
+        faults.append("no 1/model.py beside it")
+    return faults
+
+
+def _check_tensors(side: str, expected: tuple[TensorSpec, ...], found: tuple[TensorSpec, ...]) -> list[str]:
+    faults = []
+    if [spec.name for spec in expected] != [spec.name for spec in found]:
+        faults.append(f"{side}s: expected {_names(expected)}, got {_names(found)}")
+    known = {spec.name: spec for spec in found}
+    for spec in expected:
+        got = known.get(spec.name, spec)
+        for field in ("dtype", "dims", "optional"):
+            if getattr(got, field) != getattr(spec, field):
+                faults.append(
+                    f"{side} {spec.name}: {field}: expected {getattr(spec, field)}, got {getattr(got, field)}"
+                )
+    return faults
+
+
+def _tensor(config: Any) -> TensorSpec:
+    dtype = model_config_pb2.DataType.Name(config.data_type).removeprefix("TYPE_")
+    return TensorSpec(config.name, dtype, tuple(config.dims), getattr(config, "optional", False))
+
+
+def _names(specs: tuple[TensorSpec, ...]) -> str:
+    return ", ".join(spec.name for spec in specs) or "none"

@@ -1,0 +1,49 @@
+"""Health as a recognition: a known picture is read, for Triton (24.10) says "ready" even where a stub is dead.
+
+`plate_nets/known/` holds the picture, rendered by the project, and `known.json` with the texts of its plates.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from plate_nets.errors import ServerError
+from plate_nets.types import Frame, Plate
+
+KNOWN = Path(__file__).parent / "known"
+
+
+class Reader(Protocol):
+    """Whatever reads plates."""
+
+    def read(self, image: Frame | bytes) -> list[Plate]:
+        """A picture -> its plates."""
+        ...
+
+
+@dataclass(frozen=True)
+class KnownPicture:
+    """An encoded picture and what its plates say."""
+
+    image: bytes
+    texts: tuple[str, ...]
+
+
+@cache
+def known_picture() -> KnownPicture:
+    """The project's own known picture."""
+    facts = json.loads((KNOWN / "known.json").read_text(encoding="utf-8"))
+    return KnownPicture((KNOWN / facts["file"]).read_bytes(), tuple(facts["texts"]))
+
+
+def check_health(reader: Reader) -> None:
+    """Raises ServerError where ``reader`` does not read exactly the texts of the known picture."""
+    known = known_picture()
+    found = sorted(plate.text or f"unread, perhaps {plate.reading}" for plate in reader.read(known.image))
+    if found != sorted(known.texts):
+        raise ServerError(
+            f"the known picture is not recognised: expected {', '.join(sorted(known.texts))}, "
+            f"got {', '.join(found) or 'no plate'}"
+        )
