@@ -56,8 +56,14 @@ def main(
 
 
 def _one(conversion: Conversion, mode: Mode, only_check: bool, repository: Path) -> None:
+    # A spinner, not a bar: nobody knows how far a trace or a scripted model's first runs are
     with Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
     ) as progress:
         if only_check:
             progress.add_task(f"{conversion.name}: comparing", total=None)

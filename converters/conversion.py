@@ -1,7 +1,6 @@
 """One network -> the files of its model folder: saved aside, reloaded, compared, and only then moved into place."""
 
 import math
-import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,7 +74,7 @@ def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Compa
             torchscript.save(module, example, mode, origin, aside)
             comparisons = _compare(conversion, network, aside)
             for file in (file for comparison in comparisons for file in comparison.files):
-                os.replace(aside / file, folder / file)
+                (aside / file).replace(folder / file)
     except OSError as error:
         raise ConversionError(f"{folder}: cannot be written: {error}") from error
     return comparisons

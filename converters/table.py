@@ -7,14 +7,13 @@ from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 from plate_nets.nets.yolov5 import YOLOv5n
 
-
 BATCHES = (2, 1, 5, 32)
 """A batch of 2 first: a trace at 1 would hide a size that was taken for a broadcast."""
 
 CROPS = tuple((batch, *CROP_DIMS) for batch in BATCHES)
 
-FRAMES = ((1, 3, 384, 640), (1, 3, 416, 416), (2, 3, 192, 320), (5, 3, 96, 160), (32, 3, 64, 64))
-"""A 16:9 frame at the default size and a square one; the batches with less to compute."""
+FRAMES = ((2, 3, 96, 160), (1, 3, 384, 640), (1, 3, 416, 416), (5, 3, 64, 96), (32, 3, 64, 64))
+"""A small one to trace, a 16:9 frame at the default size, a square one, and batches with little to compute."""
 
 CONVERSIONS = {
     conversion.name: conversion

@@ -1,0 +1,75 @@
+"""`python -m converters`, run as a user runs it, on the committed weights and configurations."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def converters(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+    return subprocess.run(
+        [sys.executable, "-m", "converters", *map(str, arguments)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The committed model repository without converted files."""
+    copy = tmp_path / "model_repository"
+    shutil.copytree(
+        ROOT / "model_repository", copy, ignore=shutil.ignore_patterns("*.pt", "*.xml", "*.bin", "__pycache__")
+    )
+    return copy
+
+
+def test_converts_once_and_checks(folder: Path) -> None:
+    first = converters("stn", "--model-repository", folder)
+    assert first.returncode == 0, first.stderr
+    assert "stn: converted (trace), model.pt, largest difference" in first.stdout
+    assert (folder / "stn" / "1" / "model.pt").is_file()
+    assert not (folder / "lprnet" / "1" / "model.pt").exists()
+
+    again = converters("stn", "--model-repository", folder)
+    assert (again.returncode, again.stdout) == (0, "stn: up to date\n")
+
+    check = converters("stn", "--check", "--model-repository", folder)
+    assert check.returncode == 0, check.stderr
+    assert "equal to the network" in check.stdout
+    assert "as the contract says" in check.stdout
+
+
+def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path) -> None:
+    config = folder / "lprnet" / "config.pbtxt"
+    config.write_text(config.read_text(encoding="utf-8").replace("max_batch_size: 32", "max_batch_size: 16"))
+    check = converters("--check", "--model-repository", folder)
+    assert check.returncode == 1
+    faults = check.stderr.splitlines()
+    assert all(line.startswith("error: ") for line in faults)
+    for name in ("stn", "lprnet", "yolo"):
+        assert any(f"{name}/1/model.pt: no such file" in line for line in faults)
+    assert any("lprnet" in line and "max_batch_size" in line and "16" in line and "32" in line for line in faults)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (["nix"], "nix: no such network; expected stn, lprnet, yolo"),
+        (["--model-repository", "nowhere"], "nowhere: no such folder"),
+        (["--mode", "onnx"], "'onnx' is not one of"),
+    ],
+)
+def test_wrong_arguments_exit_with_2(arguments: list[str], fault: str) -> None:
+    result = converters(*arguments)
+    assert result.returncode == 2
+    assert fault in result.stderr
