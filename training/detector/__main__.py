@@ -3,16 +3,24 @@
 import json
 import logging
 import os
+from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
+import torch
 import typer
 from rich.console import Console
 
+from plate_nets.detection import DetectionSettings, PlateDetector
 from plate_nets.errors import PlateError
 from plate_nets.types import Boxes, Frame
+from training.detector.background import DOUBTFUL, complete
 from training.detector.job import Job
+from training.detector.measure import network
 from training.detector.pictures import Picture, around, split_photos, write_pictures
+from training.detector.signs import with_signs
 from training.detector.trainer import train
 
 HYPERPARAMETERS = {
@@ -51,6 +59,20 @@ with a colour cast), a little rotation and shear (plates seen from aside)."""
 console = Console(stderr=True)
 
 
+Preparation = Callable[[Frame, Picture], tuple[Frame, Boxes]]
+
+
+class Background(StrEnum):
+    """What becomes of the background of photos in which only the main plate is labelled."""
+
+    AROUND = "around"
+    """Cut away: the part around the labelled plates is used."""
+    WHOLE = "whole"
+    """Kept: plates in it count as none."""
+    PROPOSED = "proposed"
+    """A first detector's sure proposals become labels, doubtful ones are painted over."""
+
+
 def main(
     data: Annotated[list[Path], typer.Option(help="labelled folder; give it again for more")],
     weights: Annotated[Path, typer.Option(help="weights to start from: the package's (COCO) or ours")],
@@ -59,6 +81,12 @@ def main(
     long_side: Annotated[int, typer.Option(help="long side of the training pictures, px")] = 640,
     holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="share of plates and scenes kept out")] = 0.12,
     batch: Annotated[int, typer.Option(help="pictures a step")] = 16,
+    background: Annotated[
+        Background, typer.Option(help="what becomes of plates that nobody labelled")
+    ] = Background.AROUND,
+    proposals: Annotated[Path | None, typer.Option(help="weights that propose them, default --weights")] = None,
+    signs: Annotated[float, typer.Option(min=0.0, max=1.0, help="share of pictures with painted-in signs")] = 0.35,
+    learning_rate: Annotated[float, typer.Option()] = 0.001,
     freeze: Annotated[int, typer.Option(help="layers of the backbone that stay as they are")] = 0,
     seed: Annotated[int, typer.Option()] = 0,
     threads: Annotated[int, typer.Option(help="threads of torch")] = os.cpu_count() or 1,
@@ -72,8 +100,10 @@ def main(
         chosen, held = split_photos(data, holdout)
         console.print(f"{len(chosen)} photos to train on, {len(held)} held out")
         with console.status("writing the training pictures"):
-            write_pictures(chosen, pictures / "train", long_side, _prepare)
-            write_pictures(held, pictures / "val", long_side, _prepare)
+            rng = np.random.default_rng(seed)
+            prepare = preparation(background, proposals or weights, threads)
+            write_pictures(chosen, pictures / "train", long_side, signed(prepare, rng, signs))
+            write_pictures(held, pictures / "val", long_side, preparation(Background.AROUND, weights, threads))
         sets = {"train": str(pictures / "train" / "images"), "val": str(pictures / "val" / "images")}
         (out / "data.yaml").write_text(json.dumps(sets | {"names": ["plate"]}), encoding="utf-8")
     job = Job(
@@ -88,13 +118,30 @@ def main(
         freeze=freeze,
         resume=resume,
         bfloat16=bfloat16,
-        hyperparameters=HYPERPARAMETERS,
+        hyperparameters=HYPERPARAMETERS | {"lr0": learning_rate},
     )
     console.print(f"weights: {train(job)}")
 
 
-def _prepare(frame: Frame, picture: Picture) -> tuple[Frame, Boxes]:
-    return (frame, picture.boxes) if picture.complete else around(frame, picture.boxes)
+def preparation(background: Background, weights: Path, threads: int) -> Preparation:
+    """What makes a training picture of a frame and its labels, by the way its background is treated."""
+    if background is Background.AROUND:
+        return lambda frame, picture: (frame, picture.boxes) if picture.complete else around(frame, picture.boxes)
+    if background is Background.WHOLE:
+        return lambda frame, picture: (frame, picture.boxes)
+    torch.set_num_threads(threads)
+    detector = PlateDetector(network(weights), DetectionSettings(score_threshold=DOUBTFUL))
+    return lambda frame, picture: complete(frame, picture, detector)
+
+
+def signed(prepare: Preparation, rng: np.random.Generator, share: float) -> Preparation:
+    """The same preparation, with signs painted into a share of the pictures."""
+
+    def prepared(frame: Frame, picture: Picture) -> tuple[Frame, Boxes]:
+        frame, boxes = prepare(frame, picture)
+        return (with_signs(rng, frame, boxes), boxes) if rng.random() < share else (frame, boxes)
+
+    return prepared
 
 
 if __name__ == "__main__":

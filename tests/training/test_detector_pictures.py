@@ -1,0 +1,145 @@
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from plate_nets.dataset import COLUMNS
+from plate_nets.detection import PlateDetector
+from plate_nets.errors import DatasetError
+from plate_nets.types import Boxes
+from training.detector.background import complete
+from training.detector.pictures import Picture, around, held_out, scene, split_photos, write_pictures
+from training.detector.signs import with_signs
+
+
+def dataset(folder: Path, rows: list[tuple[str, str, str]], size: tuple[int, int] = (60, 80)) -> Path:
+    """A labelled folder: rows of file name, box, text."""
+    (folder / "images").mkdir(parents=True)
+    lines = [",".join(COLUMNS)]
+    for name, box, text in rows:
+        cv2.imwrite(str(folder / "images" / name), np.full((*size, 3), 90, np.uint8))
+        lines.append(f"{name},{box},{text},,,,,,,,")
+    (folder / "labels.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ride_001.mp4_t_1054.jpg", "ride_001"),
+        ("ride_001.mp4_t_7.jpg", "ride_001"),
+        ("uc3m_00049.jpg", "uc3m_#0"),
+        ("uc3m_00050.jpg", "uc3m_#1"),
+        ("street.jpg", "street"),
+    ],
+)
+def test_neighbouring_frames_are_one_scene(name: str, expected: str) -> None:
+    assert scene(name) == expected
+
+
+def test_the_held_out_share_is_about_as_asked_and_always_the_same() -> None:
+    drawn = [held_out(f"text {number}", 0.2) for number in range(2000)]
+    assert 0.17 < np.mean(drawn) < 0.23
+    assert drawn == [held_out(f"text {number}", 0.2) for number in range(2000)]
+    assert all(held_out(f"text {n}", 0.4) for n, is_out in enumerate(drawn) if is_out)
+
+
+def test_no_plate_and_no_scene_is_on_both_sides(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [(f"vk_{i}.jpg", "10,10,40,20", f"A{rng.integers(60):03}AA77") for i in range(120)]
+    rows += [(f"vk_{i}.jpg", "40,30,70,40", f"B{rng.integers(60):03}BB77") for i in range(0, 120, 3)]
+    rows += [(f"cam_{i:04}.jpg", "10,10,40,20", "") for i in range(0, 600, 10)]
+    texts: dict[str, set[str]] = {}
+    for name, _, text in rows:
+        texts.setdefault(name, set()).add(text or scene(name))
+    train, held = split_photos([dataset(tmp_path / "set", rows)], 0.15)
+    sides = [set().union(*(texts[p.photo.name] for p in side)) for side in (train, held)]
+    assert sides[0]
+    assert sides[1]
+    assert not sides[0] & sides[1]
+    assert len(train) + len(held) == len(texts)
+
+
+def test_only_the_main_plate_of_vk_photos_is_known(tmp_path: Path) -> None:
+    rows = [("vk_1.jpg", "10,10,40,20", "A001AA77"), ("web_1.jpg", "10,10,40,20", "A002AA77")]
+    train, _ = split_photos([dataset(tmp_path / "set", rows)], 0.0)
+    assert {p.photo.name: p.complete for p in train} == {"vk_1.jpg": False, "web_1.jpg": True}
+
+
+def test_bad_rows_are_named_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = dataset(tmp_path / "set", [("a.jpg", "10,10,40,20", "X"), ("b.jpg", "10,10,10,20", "Y")])
+    train, _ = split_photos([folder], 0.0)
+    assert [p.photo.name for p in train] == ["a.jpg"]
+    assert "b.jpg" in caplog.text
+    assert "without area" in caplog.text
+
+
+def test_nothing_to_train_on(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="no usable row"):
+        split_photos([dataset(tmp_path / "empty", [])], 0.0)
+    with pytest.raises(DatasetError, match="nothing to train on"):
+        split_photos([dataset(tmp_path / "set", [("a.jpg", "1,1,9,5", "X")])], 1.0)
+    with pytest.raises(DatasetError, match="labels.csv"):
+        split_photos([tmp_path / "nowhere"], 0.0)
+
+
+def picture(boxes: Boxes, complete: bool = False) -> Picture:
+    return Picture(Path("set/images/p.jpg"), boxes, complete)
+
+
+def test_pictures_are_written_as_the_package_wants_them(tmp_path: Path) -> None:
+    folder = dataset(tmp_path / "set", [("a.jpg", "10,15,50,30", "X"), ("a.jpg", "60,40,90,50", "Y")])
+    pictures, _ = split_photos([folder], 0.0)
+    count = write_pictures(pictures, tmp_path / "out", 40, lambda frame, picture: (frame, picture.boxes))
+    assert count == 1
+    written = cv2.imread(str(tmp_path / "out" / "images" / "set_a.jpg"))
+    assert written is not None
+    assert written.shape == (30, 40, 3)
+    lines = (tmp_path / "out" / "labels" / "set_a.txt").read_text(encoding="utf-8").splitlines()
+    # the second box reaches beyond the photo and ends at its border
+    np.testing.assert_allclose(
+        [float(v) for v in lines[0].split()], [0, 30 / 80, 22.5 / 60, 40 / 80, 15 / 60], atol=1e-5
+    )
+    np.testing.assert_allclose([float(v) for v in lines[1].split()], [0, 70 / 80, 45 / 60, 20 / 80, 10 / 60], atol=1e-5)
+
+
+def test_around_the_plates() -> None:
+    frame = np.zeros((400, 600, 3), np.uint8)
+    part, boxes = around(frame, np.array([[300, 200, 340, 210]], np.float32), reach=2.0)
+    assert part.shape == (170, 200, 3)
+    np.testing.assert_allclose(boxes, [[80, 80, 120, 90]])
+
+
+def proposing(*rows: tuple[float, ...]) -> PlateDetector:
+    """A detector that answers the same rows (cx, cy, w, h, score) of a 640x640 frame whatever it is shown."""
+    answer = np.array([[*row, 1.0] for row in rows], np.float32).reshape(1, -1, 6)
+    return PlateDetector(lambda picture: answer)
+
+
+def test_proposals_become_labels_where_sure_and_grey_where_not() -> None:
+    labelled = np.array([[100, 100, 200, 120]], np.float32)
+    detector = proposing((150, 110, 100, 20, 0.9), (400, 300, 100, 20, 0.8), (400, 500, 100, 20, 0.4))
+    frame = np.zeros((640, 640, 3), np.uint8)
+    shown, boxes = complete(frame, picture(labelled), detector)
+    np.testing.assert_allclose(boxes, [[100, 100, 200, 120], [350, 290, 450, 310]])
+    assert (shown[500, 400] == 114).all()
+    assert not shown[300, 400].any()
+    assert not shown[110, 150].any()
+    assert not frame.any()
+    shown, boxes = complete(frame, picture(labelled, complete=True), detector)
+    np.testing.assert_allclose(boxes, labelled)
+    assert (shown[300, 400] == 114).all()
+
+
+def test_signs_never_cover_a_plate() -> None:
+    rng = np.random.default_rng(3)
+    frame = np.full((300, 400, 3), 80, np.uint8)
+    boxes = np.array([[150, 100, 250, 125], [20, 200, 120, 225]], np.float32)
+    changed = np.zeros(frame.shape[:2], bool)
+    for _ in range(40):
+        changed |= (with_signs(rng, frame, boxes) != frame).any(axis=2)
+    assert changed.mean() > 0.3
+    for x1, y1, x2, y2 in boxes.astype(int):
+        assert not changed[y1:y2, x1:x2].any()
+    assert (frame == 80).all()

@@ -1,0 +1,39 @@
+"""Plates that nobody labelled: labelled by a first detector where it is sure, painted over where it is not."""
+
+import numpy as np
+
+from plate_nets.detection import PlateDetector
+from plate_nets.evaluation.detection_metrics import iou
+from plate_nets.geometry import GREY, clip, expand
+from plate_nets.types import Boxes, Frame
+from training.detector.pictures import Picture
+
+SURE = 0.6
+"""From this score on a proposal becomes a label."""
+
+DOUBTFUL = 0.15
+"""From this score on a proposal that is not sure is painted over: it may be a plate, so it is no example of either."""
+
+SAME = 0.2
+"""Overlap (IoU) from which on a proposal and a label are the same plate."""
+
+
+def complete(frame: Frame, picture: Picture, detector: PlateDetector) -> tuple[Frame, Boxes]:
+    """A frame and its labelled plates -> the frame without doubtful regions, and the plates (N, 4) known now.
+
+    ``detector`` answers with proposals from the score `DOUBTFUL` on, highest first. Where labels are said to be
+    complete, even a sure proposal is painted over only: somebody looked at it and left it out.
+    """
+    boxes = picture.boxes
+    _, found, scores = detector.detect(frame)
+    other = iou(found, boxes).max(axis=1, initial=0.0) < SAME
+    found, scores = found[other], scores[other]
+    sure = (scores >= SURE) & (not picture.complete)
+    known = np.concatenate((boxes, found[sure]))
+    doubtful = found[~sure]
+    doubtful = doubtful[iou(expand(doubtful, 0.3), known).max(axis=1, initial=0.0) == 0]
+    frame = frame.copy()
+    hw = (frame.shape[0], frame.shape[1])
+    for x1, y1, x2, y2 in clip(expand(doubtful, 0.3), hw).round().astype(int).tolist():
+        frame[y1:y2, x1:x2] = GREY
+    return frame, known

@@ -1,0 +1,176 @@
+"""Signs that are no plates, put into training pictures: shop signs, road signs, stickers, dates, addresses of sites."""
+
+from functools import cache
+from pathlib import Path
+
+import cv2
+import matplotlib
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from plate_nets.evaluation.detection_metrics import iou
+from plate_nets.geometry import expand
+from plate_nets.types import Boxes, Frame
+
+FONTS = (
+    "DejaVuSans.ttf",
+    "DejaVuSans-Bold.ttf",
+    "DejaVuSans-Oblique.ttf",
+    "DejaVuSansMono-Bold.ttf",
+    "DejaVuSerif.ttf",
+    "DejaVuSerif-Bold.ttf",
+)
+"""Fonts that matplotlib brings; all have Latin and Cyrillic letters."""
+
+WORDS = [
+    "АПТЕКА",
+    "ПРОДУКТЫ",
+    "АРЕНДА",
+    "ШИНЫ",
+    "МЕБЕЛЬ",
+    "БАНК",
+    "КАФЕ",
+    "ЦВЕТЫ",
+    "РЕМОНТ",
+    "АВТО",
+    "МОЙКА",
+    "ТАКСИ",
+    "СТОП",
+    "КАССА",
+    "ВХОД",
+    "ОКНА",
+    "ДВЕРИ",
+    "МОСКВА",
+    "ВОЛГА",
+    "ТУЛА",
+    "ОМСК",
+    "ПОЛИЦИЯ",
+    "СКОРАЯ",
+    "ДПС",
+    "СКИДКИ",
+    "ОБМЕН",
+    "ПИВО",
+    "ХЛЕБ",
+    "СУПЕР",
+    "CLUB",
+    "MARKET",
+    "SALE",
+    "TAXI",
+    "STOP",
+    "BANK",
+    "CAFE",
+    "OPEN",
+    "POLICE",
+    "HOTEL",
+    "SPORT",
+    "TURBO",
+    "RACING",
+    "DRIVE",
+    "MOTORS",
+    "GARAGE",
+    "EXIT",
+    "PARKING",
+    "SERVICE",
+    "DIESEL",
+    "LIMITED",
+    "EDITION",
+    "OIL",
+    "MUSIC",
+    "CITY",
+    "ONE",
+    "WAY",
+    "BABY",
+    "ON",
+    "BOARD",
+    "XXL",
+    "GT",
+    "RS",
+    "TDI",
+    "4x4",
+    "V8",
+    "4WD",
+    "QUATTRO",
+]
+
+COLOURS = ((255, 255, 255), (230, 230, 60), (200, 30, 30), (20, 60, 160), (20, 110, 50), (20, 20, 20), (240, 130, 20))
+
+
+def with_signs(rng: np.random.Generator, frame: Frame, boxes: Boxes, most: int = 3) -> Frame:
+    """A frame with plates (N, 4) xyxy -> the frame with 1 to ``most`` signs beside the plates, never over them."""
+    frame = frame.copy()
+    height, width = frame.shape[:2]
+    for _ in range(int(rng.integers(1, most + 1))):
+        sign, mask = tilted(rng, draw_sign(rng), int(width * rng.uniform(0.05, 0.35)))
+        sign_h, sign_w = mask.shape
+        if sign_h >= height or sign_w >= width:
+            continue
+        left, top = int(rng.integers(0, width - sign_w)), int(rng.integers(0, height - sign_h))
+        place = np.array([[left, top, left + sign_w, top + sign_h]], np.float32)
+        if iou(expand(boxes, 0.5), place).max(initial=0.0) > 0:
+            continue
+        region = frame[top : top + sign_h, left : left + sign_w]
+        light = np.clip(region.mean() / 110 + rng.uniform(-0.2, 0.4), 0.15, 1.0)  # dim in a dark picture
+        mixed = region * (1 - mask[..., None]) + sign * light * mask[..., None]
+        region[:] = np.clip(mixed, 0, 255).astype(np.uint8)
+    return frame
+
+
+def draw_sign(rng: np.random.Generator) -> Frame:
+    """A sign with one to three lines of text, (H, W, 3) uint8, H about 60 px a line."""
+    lines = [text(rng) for _ in range(int(rng.choice((1, 1, 1, 2, 3))))]
+    font = _font(str(rng.choice(FONTS)))
+    ground = COLOURS[int(rng.integers(len(COLOURS)))]
+    ink = (20, 20, 20) if sum(ground) > 380 else (245, 245, 245)
+    spans = [font.getbbox(line) for line in lines]
+    pad = int(rng.integers(4, 24))
+    size = (int(max(span[2] for span in spans)) + 2 * pad, 58 * len(lines) + 2 * pad)
+    image = Image.new("RGB", size, ground)
+    pen = ImageDraw.Draw(image)
+    for row, (line, span) in enumerate(zip(lines, spans, strict=True)):
+        pen.text(((size[0] - span[2]) / 2, pad + 58 * row), line, ink, font)
+    if rng.random() < 0.4:
+        pen.rectangle((2, 2, size[0] - 3, size[1] - 3), outline=ink, width=int(rng.integers(2, 6)))
+    return np.asarray(image, np.uint8)[:, :, ::-1]
+
+
+def text(rng: np.random.Generator) -> str:
+    """What a sign says: words, a price, a telephone number, a date, an address of a site. Never a plate of Russia."""
+    word = str(rng.choice(WORDS))
+    digits = "".join(map(str, rng.integers(0, 10, 11)))
+    kinds = (
+        word,
+        f"{word} {rng.choice(WORDS)}",
+        f"{word} {digits[:2]}",
+        f"{digits[:2]}-{digits[2:4]}-{digits[4:6]}",
+        f"8 ({digits[:3]}) {digits[3:6]}-{digits[6:8]}-{digits[8:10]}",
+        f"20{digits[:2]}/0{rng.integers(1, 10)}/{rng.integers(10, 29)}",
+        f"www.{word.lower()}.ru",
+        digits[: int(rng.integers(1, 5))],
+    )
+    return kinds[int(rng.integers(len(kinds)))]
+
+
+def tilted(rng: np.random.Generator, sign: Frame, width: int) -> tuple[Frame, NDArray[np.float32]]:
+    """A sign -> the same about ``width`` px wide, seen a little from aside, and its coverage 0..1 (H, W)."""
+    scale = max(width, 8) / sign.shape[1]
+    height = max(4, round(sign.shape[0] * scale))
+    small = cv2.resize(sign, (max(width, 8), height), interpolation=cv2.INTER_AREA)
+    corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32) * (small.shape[1], height)
+    angle = rng.normal(0, 6)
+    turn = cv2.getRotationMatrix2D((0, 0), angle, 1)[:, :2]
+    moved = corners @ turn.T + rng.normal(0, 0.06 * height, (4, 2))
+    moved -= moved.min(axis=0)
+    size = tuple(np.ceil(moved.max(axis=0)).astype(int).tolist())
+    matrix = cv2.getPerspectiveTransform(corners.astype(np.float32), moved.astype(np.float32))
+    cover = np.full(small.shape[:2], rng.uniform(0.75, 1.0), np.float32)
+    warped = cv2.warpPerspective(small, matrix, size, flags=cv2.INTER_LINEAR)
+    mask = cv2.warpPerspective(cover, matrix, size, flags=cv2.INTER_LINEAR)
+    if rng.random() < 0.4:
+        warped, mask = cv2.GaussianBlur(warped, (0, 0), 1.0), cv2.GaussianBlur(mask, (0, 0), 1.0)
+    return np.asarray(warped, np.uint8), np.asarray(mask, np.float32)
+
+
+@cache
+def _font(name: str) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / name), 48)
