@@ -12,12 +12,13 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from plate_nets.cli.evaluate import evaluate
 from plate_nets.cli.health import health
 from plate_nets.cli.read import read
 from plate_nets.cli.serve import serve
 from plate_nets.errors import PlateError
 
-COMMANDS: tuple[Callable[..., None], ...] = (serve, read, health)
+COMMANDS: tuple[Callable[..., None], ...] = (serve, read, health, evaluate)
 
 FAILED = 2
 INTERRUPTED = 130
@@ -25,7 +26,7 @@ TERMINATED = 143
 
 app = typer.Typer(
     name="plates",
-    help="Licence-plate recognition: serve it, read pictures with it, check it.",
+    help="Licence-plate recognition: serve it, read pictures with it, check and measure it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

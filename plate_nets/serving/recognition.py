@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from plate_nets.contract import FRAME, LPRNET, PLATE_RECOGNITION, STN, YOLO
-from plate_nets.decoding import PlateDecoder
+from plate_nets.decoding import DecodingSettings, PlateDecoder
 from plate_nets.errors import InputError, PlateError
 from plate_nets.pipeline import PlateReader, split_rows
 from plate_nets.serving.frames import check_frame, decode_image
@@ -34,11 +34,12 @@ class Recognition:
     def __init__(self, args: Mapping[str, str]) -> None:
         model = model_args(args)
         try:
-            refuse_unknown(model.name, model.parameters, FrameLimits)
+            refuse_unknown(model.name, model.parameters, FrameLimits, DecodingSettings)
             self._limits = read_settings(FrameLimits, model.name, model.parameters)
+            decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
         except PlateError as error:
             raise start_fault(error) from error
-        self._reader: PlateReader[Tensor] = PlateReader(detect, rectify, read, PlateDecoder(), split)
+        self._reader: PlateReader[Tensor] = PlateReader(detect, rectify, read, decoder, split)
 
     def answer(self, request: Request) -> Response:
         """One request -> its response; never raises."""
