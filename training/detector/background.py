@@ -11,7 +11,7 @@ from training.detector.pictures import Picture
 SURE = 0.6
 """From this score on a proposal becomes a label."""
 
-DOUBTFUL = 0.15
+DOUBTFUL = 0.25
 """From this score on a proposal that is not sure is painted over: it may be a plate, so it is no example of either."""
 
 SAME = 0.2

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+CLOCK = "clock.json"
+"""File in the job's folder that keeps the time spent."""
+
 
 @dataclass(frozen=True)
 class Job:

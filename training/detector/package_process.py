@@ -22,7 +22,7 @@ from yolov5.utils.callbacks import Callbacks
 
 from plate_nets.nets.checkpoint import load_weights, save_weights
 from plate_nets.nets.yolov5 import YOLOv5n
-from training.detector.job import Job
+from training.detector.job import CLOCK, Job
 from training.detector.names import from_package, to_package
 
 NOMINAL_BATCH = 64
@@ -55,7 +55,7 @@ def run(job: Job) -> None:
     """Trains until the budget is spent; leaves `last.pt` and `best.safetensors` in the job's folder."""
     torch.set_num_threads(job.threads)
     folder = Path(job.folder)
-    clock = Clock(job.minutes, folder / "clock.json")
+    clock = Clock(job.minutes, folder / CLOCK)
     recorder = _Recorder(folder, clock)
     package.one_cycle = lambda _first, last, _steps: lambda _epoch: _cosine(clock.share(), last)
     package.EarlyStopping = lambda patience: _Deadline(clock)
@@ -131,12 +131,12 @@ class _Recorder:
         return average
 
     def save(self, last: Path, epoch: int, final: bool, best: Any, fitness: Any) -> None:
-        self.clock.save(epoch=epoch, finished=False)
         assert self.network is not None
         facts = {"epoch": str(epoch), "seconds": f"{self.clock.seconds():.0f}", "fitness": f"{float(fitness):.5f}"}
         _export(self.network, self.folder / "last.safetensors", facts)
         if best == fitness:
             _export(self.network, self.folder / "best.safetensors", facts)
+        self.clock.save(epoch=epoch, finished=False)  # last: from here on the run can be resumed
 
 
 def _export(network: nn.Module, path: Path, facts: dict[str, str]) -> None:

@@ -62,7 +62,7 @@ def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], 
     is drawn. Rows that cannot be used are logged and left out by `load_dataset`.
 
     Raises:
-        DatasetError: a folder cannot be used, or nothing is left to train on.
+        DatasetError: a folder cannot be used, or nothing is left to train on or to hold out.
     """
     photos = [(photo, labels) for folder in folders for photo, labels in load_dataset(folder).photos()]
     keys = [groups(photo, labels) for photo, labels in photos]
@@ -80,6 +80,8 @@ def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], 
         (held if key & out else train).append(Picture(photo, boxes, complete))
     if not train:
         raise DatasetError(f"nothing to train on: {len(held)} photos, all held out (share {share:g})")
+    if share and not held:
+        raise DatasetError(f"none of {len(train)} photos is held out (share {share:g}); a larger share or more photos")
     return train, held
 
 

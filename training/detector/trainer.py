@@ -11,16 +11,21 @@ from pathlib import Path
 import matplotlib
 
 from plate_nets.errors import DatasetError
-from training.detector.job import Job
+from training.detector.job import CLOCK, Job
 
 
 def train(job: Job) -> Path:
     """A job -> `best.safetensors` in its folder, trained until the time budget is spent.
 
     Raises:
-        DatasetError: the package's trainer failed; its output says why.
+        DatasetError: nothing to resume, or the package's trainer failed; its output says why.
     """
     folder = Path(job.folder)
+    clock = folder / CLOCK
+    if job.resume and not clock.is_file():
+        raise DatasetError(f"{folder}: no run to go on with; expected {CLOCK} of a run that saved an epoch")
+    if job.resume and json.loads(clock.read_text(encoding="utf-8"))["finished"]:
+        raise DatasetError(f"{folder}: the run is finished; start a new one from its best.safetensors")
     path = folder / "job.json"
     path.write_text(json.dumps(asdict(job), indent=1), encoding="utf-8")
     command = [sys.executable, "-m", "training.detector.package_process", str(path)]
