@@ -54,7 +54,7 @@ def main(
 
 def _chain(paths: list[Path]) -> Callable[[Tensor], Tensor]:
     stn, lprnet = (load_torchscript(path) for path in paths)
-    return lambda crops: lprnet(stn(crops))  # type: ignore[no-any-return]
+    return lambda crops: lprnet(stn(crops))
 
 
 if __name__ == "__main__":

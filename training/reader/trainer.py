@@ -87,10 +87,11 @@ class Trainer:
         with Progress(*columns) as bar:
             task = bar.add_task("training", total=self.budget.steps, completed=state.step)
             batches = self._batches()
+            before = time.monotonic()
             while self.budget.progress(state) < 1:
-                started = time.monotonic()
                 loss, rate = self._step(next(batches))
-                state.seconds += time.monotonic() - started
+                state.seconds += time.monotonic() - before
+                before = time.monotonic()
                 bar.update(task, completed=state.step, description=f"loss {loss:.3f}")
                 if state.step % self.rhythm.log == 0:
                     writer.add_scalar("loss", loss, state.step)
