@@ -1,0 +1,39 @@
+"""Synthetic plate crops: drawn by this project, photographed by a simulated camera.
+
+    texts -> plates (with glyphs) -> surroundings -> camera (with perspective) -> Sample
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plate_nets.types import Frame
+from training.synthesis import camera, perspective, plates, surroundings, texts
+
+_SCALES = tuple(float(v) for v in np.geomspace(0.22, 0.66, 6))
+"""px/mm plates are drawn at; few, so that drawn glyphs are used again."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A crop (24, 94, 3) BGR uint8, its text and kind, and the plate's height in px of the simulated photo."""
+
+    crop: Frame
+    text: str
+    kind: str
+    height: float
+
+
+def synthesize(rng: np.random.Generator, kind: str | None = None) -> Sample:
+    """A generator -> the next synthetic crop; everything in it is decided by the generator.
+
+    Raises:
+        InputError: unknown kind.
+    """
+    kind, text = texts.sample_text(rng, kind)
+    height = camera.draw_height(rng)
+    target = perspective.sample_corners(rng, height)
+    wanted = height * 1.15 / plates.HEIGHT
+    scale = next((value for value in _SCALES if value >= wanted), _SCALES[-1])
+    picture, corners = surroundings.surround(plates.draw(kind, text, rng, scale), rng)
+    return Sample(camera.shoot(picture, corners, target, rng), text, kind, height)

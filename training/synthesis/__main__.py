@@ -1,0 +1,48 @@
+"""``python -m training.synthesis``: look at synthetic crops, measure their speed, write the test set."""
+
+from pathlib import Path
+from typing import Annotated
+
+import cv2
+import numpy as np
+import typer
+from rich.console import Console
+
+from plate_nets.errors import PlateError
+from training.synthesis import synthesize
+from training.synthesis.benchmark import crops_per_second
+from training.synthesis.sheet import draw_sheet
+from training.synthesis.perspective import fit_perspective
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def main(
+    sheet: Annotated[Path | None, typer.Option(help="Write a labelled sheet of crops.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only this kind of plate.")] = None,
+    seed: Annotated[int, typer.Option(help="Decides every picture.")] = 0,
+    benchmark: Annotated[bool, typer.Option("--benchmark", help="Crops a second in two processes.")] = False,
+    perspective: Annotated[
+        Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
+    ] = None,
+) -> None:
+    """Look at synthetic plate crops, measure their speed, refit the perspective."""
+    console = Console()
+    if sheet is not None:
+        rng = np.random.default_rng(seed)
+        cv2.imwrite(str(sheet), draw_sheet([synthesize(rng, kind) for _ in range(120)]))
+        console.print(f"wrote {sheet}")
+    if benchmark:
+        console.print(f"{crops_per_second(seed):.0f} crops/s in two processes")
+    if perspective is not None:
+        model, count = fit_perspective(perspective)
+        console.print(f"{model} fitted to {count} plates")
+
+
+if __name__ == "__main__":
+    try:
+        app()
+    except PlateError as error:
+        Console(stderr=True).print(f"error: {error}")
+        raise SystemExit(1) from error

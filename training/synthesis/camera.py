@@ -1,0 +1,248 @@
+"""Photographs plates as a detector hands them on: a crop of 94 x 24 px with every fault of the street.
+
+The order is that of nature: what lies on the plate (dirt, snow), the light, the lens, the sensor, the coding, the
+detector's box. How much blur a plate gets is bounded by a common budget of resolution, focus and motion, so that a
+person can still read nearly every crop.
+"""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
+
+Corners = NDArray[np.float32]
+"""Corner points (4, 2), clockwise from the plate's top left, px."""
+Light = NDArray[np.float32]
+"""A picture while it is worked on: (H, W, 3), BGR, 0..255 and beyond."""
+
+LOWEST, HIGHEST = 12.0, 60.0
+"""Plate heights in the photo, px: below the lowest nobody reads; above the highest nothing changes in the crop."""
+_BLUR_BUDGET = 0.058
+"""Largest standard deviation of all blur together, in plate heights: half a stroke of the region code."""
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A crop (24, 94, 3) BGR and the height in px that the plate had in the simulated photo."""
+
+    crop: Frame
+    height: float
+
+
+def photograph(picture: Frame, corners: Corners, rng: np.random.Generator, severity: float = 1.0) -> Frame:
+    """A picture with a plate and some surroundings -> a crop of it as the detector would hand it on.
+
+    Args:
+        picture: (H, W, 3) BGR, drawn or cut out of a photo.
+        corners: (4, 2) clockwise from the plate's top left, px of the picture.
+        rng: decides everything.
+        severity: 0 hardly anything, 1 the full range of faults, most of them moderate.
+
+    Returns:
+        (24, 94, 3) BGR uint8.
+    """
+    source = edge_height(corners)
+    height = min(source, draw_height(rng, severity)) if rng.random() < 0.6 * severity else min(source, HIGHEST)
+    centred = (corners - corners.mean(axis=0)) * np.float32(height / max(source, 1e-3))
+    return shoot(picture, corners, _tilt(centred, height, rng, severity), rng, severity)
+
+
+def draw_height(rng: np.random.Generator, severity: float = 1.0) -> float:
+    """A plate height in the photo, px: log-uniform between the lowest and the highest, low ones rarer when mild."""
+    lowest = LOWEST * (HIGHEST / 2 / LOWEST) ** (1 - min(severity, 1.0))
+    return float(lowest * (HIGHEST / lowest) ** rng.random() ** 0.9)
+
+
+def edge_height(corners: Corners) -> float:
+    """Mean length of the left and the right edge, px."""
+    return float(np.hypot(*(corners[3] - corners[0])) + np.hypot(*(corners[2] - corners[1]))) / 2
+
+
+def shoot(
+    picture: Frame, corners: Corners, target: Corners, rng: np.random.Generator, severity: float = 1.0
+) -> Frame:
+    """As `photograph`, with the plate's corners in the simulated photo given: ``target`` (4, 2) around (0, 0)."""
+    height = edge_height(target)
+    origin, size = _box(target, height, rng, severity)
+    image = _project(picture, corners, target - origin, size, edge_height(corners) / height)
+    light = image.astype(np.float32)
+    strength = severity * float(rng.beta(1.1, 1.9))
+    if rng.random() < 0.22 * severity:
+        _soil(light, height, strength, rng)
+    light = _light(light, target - origin, strength, severity, rng)
+    light = _blur(light, height, strength, severity, rng)
+    light = _sensor(light, strength, severity, rng)
+    shot = np.clip(light, 0, 255).astype(np.uint8)
+    if rng.random() < 0.5 * severity:
+        quality = int(95 - 70 * strength**0.7 * rng.random() ** 0.7)
+        shot = _jpeg(shot, quality)
+    how = (cv2.INTER_LINEAR, cv2.INTER_LINEAR, cv2.INTER_AREA, cv2.INTER_CUBIC)[int(rng.integers(4))]
+    return np.asarray(cv2.resize(shot, (CROP_WIDTH, CROP_HEIGHT), interpolation=how), np.uint8)
+
+
+def _tilt(corners: Corners, height: float, rng: np.random.Generator, severity: float) -> Corners:
+    """Turns, leans, stretches and keystones a quad around (0, 0) a little more."""
+    amount = severity * float(rng.beta(1.2, 2.2))
+    angle = rng.normal(0, np.radians(7)) * amount
+    lean = rng.normal(0, 0.18) * amount
+    stretch = np.exp(rng.normal(0, 0.12) * amount)
+    cos, sin = np.cos(angle), np.sin(angle)
+    turn = np.array([[cos * stretch, sin * stretch], [-sin + lean * cos, cos + lean * sin]], np.float32)
+    wobble = rng.normal(0, 0.035 * amount + 0.008 * min(severity, 1), (4, 2)) * height
+    return np.asarray(corners @ turn + wobble, np.float32)
+
+
+def _box(
+    target: Corners, height: float, rng: np.random.Generator, severity: float
+) -> tuple[NDArray[np.float32], tuple[int, int]]:
+    """The detector's box around a quad: its top left corner and its size (w, h), whole px."""
+    spread = 0.03 + 0.07 * severity
+    margins = np.clip(rng.gamma(1.5, spread / 1.5, 4) - 0.05 * min(1.0, 0.3 + severity), -0.05, 0.3) * height
+    low = target.min(axis=0) - margins[:2]
+    high = target.max(axis=0) + margins[2:]
+    first = np.floor(low + rng.random(2))
+    size = np.maximum(np.round(high - first), 4)
+    return first.astype(np.float32), (int(size[0]), int(size[1]))
+
+
+def _project(picture: Frame, corners: Corners, target: Corners, size: tuple[int, int], ratio: float) -> Frame:
+    """The picture seen so that ``corners`` fall on ``target``; reduced first where it is much finer."""
+    if ratio > 1.6:
+        shrink = 1.2 / ratio
+        reduced = (max(2, round(picture.shape[1] * shrink)), max(2, round(picture.shape[0] * shrink)))
+        factor = np.array([reduced[0] / picture.shape[1], reduced[1] / picture.shape[0]], np.float32)
+        picture = np.asarray(cv2.resize(picture, reduced, interpolation=cv2.INTER_AREA), np.uint8)
+        corners = corners * factor
+    matrix = cv2.getPerspectiveTransform(
+        np.ascontiguousarray(corners, np.float32) - 0.5, np.ascontiguousarray(target, np.float32) - 0.5
+    )
+    return np.asarray(
+        cv2.warpPerspective(picture, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE), np.uint8
+    )
+
+
+def _soil(light: Light, height: float, strength: float, rng: np.random.Generator) -> None:
+    """Dirt or snow: soft patches and splashes over the plate, never so thick that the symbols vanish."""
+    rows, columns = light.shape[:2]
+    snow = rng.random() < 0.35
+    colour = np.array((235, 232, 230) if snow else (70, 85, 100), np.float32) * np.float32(rng.uniform(0.7, 1.05))
+    cells = (int(rng.integers(2, 5)), int(rng.integers(4, 14)))
+    patches = cv2.resize(rng.random(cells, dtype=np.float32), (columns, rows), interpolation=cv2.INTER_CUBIC)
+    cover = np.clip((patches - rng.uniform(0.3, 0.7)) * rng.uniform(1, 3), 0, 1) * (0.25 + 0.55 * strength)
+    if rng.random() < 0.4:  # thicker towards the lower edge
+        cover *= np.linspace(0, 1.2, rows, dtype=np.float32)[:, None]
+    for _ in range(int(rng.integers(0, 8)) if rng.random() < 0.5 else 0):
+        centre = (int(rng.integers(columns)), int(rng.integers(rows)))
+        cv2.circle(cover, centre, max(1, round(height * rng.uniform(0.01, 0.05))), float(rng.uniform(0.3, 0.9)), -1)
+    cover = np.clip(cover, 0, 0.85)[:, :, None]
+    light *= 1 - cover
+    light += cover * colour
+
+
+def _light(
+    light: Light, target: Corners, strength: float, severity: float, rng: np.random.Generator
+) -> Light:
+    """Shadow edges, uneven light, glare, then exposure, gamma, haze and the colour of the light."""
+    rows, columns = light.shape[:2]
+    mild = min(severity, 1.0)
+    if rng.random() < 0.25 * mild:
+        light *= _shadow(rows, columns, rng, strength)
+    if rng.random() < 0.4 * mild:
+        across = np.linspace(-1, 1, columns, dtype=np.float32) * np.float32(rng.normal(0, 0.25) * (0.3 + strength))
+        down = np.linspace(-1, 1, rows, dtype=np.float32) * np.float32(rng.normal(0, 0.25) * (0.3 + strength))
+        light *= np.clip(1 + across[None] + down[:, None], 0.3, 1.8)[:, :, None]
+    scene = rng.random()
+    if scene < 0.22 * mild:  # night or deep shade
+        gain = np.exp(-rng.uniform(0.3, 0.6 + 1.5 * strength))
+    elif scene < 0.32 * mild:  # over-exposed
+        gain = np.exp(rng.uniform(0, 0.15 + 0.55 * strength))
+    else:
+        gain = np.exp(rng.normal(-0.12 * mild, 0.05 + 0.22 * mild))
+    if rng.random() < 0.4 * mild:
+        gamma = np.float32(np.exp(rng.normal(0, 0.3)))
+        light = np.asarray(255 * (np.clip(light, 0, 255) / 255) ** gamma, np.float32)
+    if rng.random() < 0.35 * mild:  # haze, dusty lens, dim contrast
+        veil = np.float32(rng.uniform(0, 0.25 + 0.45 * strength))
+        light = light * (1 - veil) + veil * np.float32(rng.uniform(60, 210))
+    cast = rng.normal(0, 0.03 + 0.07 * mild * strength, 3)
+    if rng.random() < 0.12 * mild:  # sodium lamps, blue dusk, wrong white balance
+        cast += rng.normal(0, 0.18, 3)
+    light = light * (gain * np.exp(cast)).astype(np.float32)
+    if rng.random() < 0.06 * mild:
+        _glare(light, rng, strength)
+    return np.asarray(light, np.float32)
+
+
+def _shadow(rows: int, columns: int, rng: np.random.Generator, strength: float) -> NDArray[np.float32]:
+    """A straight soft-edged shadow: factors (H, W, 1)."""
+    depth = np.float32(rng.uniform(0.2, 0.4 + 0.4 * strength))
+    angle = rng.uniform(0, 2 * np.pi)
+    x = np.arange(columns, dtype=np.float32)[None] - np.float32(rng.uniform(0, columns))
+    y = np.arange(rows, dtype=np.float32)[:, None] - np.float32(rng.uniform(0, rows))
+    distance = x * np.float32(np.cos(angle)) + y * np.float32(np.sin(angle))
+    shade = np.clip(distance / np.float32(rng.uniform(1, 0.4 * rows + 1)) + 0.5, 0, 1)
+    return np.asarray(1 - depth * shade, np.float32)[:, :, None]
+
+
+def _glare(light: Light, rng: np.random.Generator, strength: float) -> None:
+    """A lamp or the sun mirrored in the plate: a soft bright spot."""
+    rows, columns = light.shape[:2]
+    x = (np.arange(columns, dtype=np.float32)[None] - np.float32(rng.uniform(0, columns))) / rows
+    y = (np.arange(rows, dtype=np.float32)[:, None] - np.float32(rng.uniform(0, rows))) / rows
+    spot = np.exp(-(x * x + y * y) / np.float32(2 * rng.uniform(0.1, 0.6) ** 2))
+    light += spot[:, :, None] * np.float32(rng.uniform(30, 60 + 120 * strength))
+
+
+def _blur(light: Light, height: float, strength: float, severity: float, rng: np.random.Generator) -> Light:
+    """Focus and motion blur within what the resolution leaves of the budget."""
+    rest = _BLUR_BUDGET**2 - (0.33 / height) ** 2
+    if rest <= 0:
+        return light
+    budget = np.sqrt(rest) * height * severity
+    if rng.random() < 0.65:
+        sigma = float(budget * (0.15 + 0.6 * strength) * rng.random())
+        if sigma > 0.25:
+            light = np.asarray(cv2.GaussianBlur(light, (0, 0), sigma), np.float32)
+    if rng.random() < 0.25:
+        length = float(budget * 3.4 * (0.2 + 0.6 * strength) * rng.random())  # a box of length l has deviation l/3.46
+        if length > 1:
+            light = np.asarray(cv2.filter2D(light, -1, _streak(length, rng), borderType=cv2.BORDER_REPLICATE))
+    return light
+
+
+def _streak(length: float, rng: np.random.Generator) -> NDArray[np.float32]:
+    """The kernel of a straight movement, mostly level, ``length`` px long."""
+    angle = rng.normal(0, 0.35) if rng.random() < 0.75 else rng.uniform(0, np.pi)
+    half = int(np.ceil(length / 2))
+    kernel = np.zeros((2 * half + 1, 2 * half + 1), np.float32)
+    dx, dy = np.cos(angle) * length / 2, np.sin(angle) * length / 2
+    ends = [(round((half + s * dx) * 16), round((half + s * dy) * 16)) for s in (-1, 1)]
+    cv2.line(kernel, ends[0], ends[1], 1.0, 1, cv2.LINE_8, 4)
+    return kernel / np.float32(kernel.sum())
+
+
+def _sensor(light: Light, strength: float, severity: float, rng: np.random.Generator) -> Light:
+    """Noise, stronger in the dark, fine or in grains, grey or coloured; at times the camera's sharpening."""
+    if rng.random() < 0.15 * severity:
+        soft = cv2.GaussianBlur(light, (0, 0), 1.2)
+        light = light + (light - soft) * np.float32(rng.uniform(0.3, 1.5))
+    if rng.random() < 0.75 * severity:
+        low, high = float(light.min()), float(light.max())
+        deviation = np.float32(min(1.0 + (high - low) * 0.14 * strength * rng.random(), 26.0))
+        rows, columns = light.shape[:2]
+        channels = 3 if rng.random() < 0.5 else 1
+        if rng.random() < 0.4:
+            grain = rng.standard_normal((rows // 2 + 1, columns // 2 + 1, channels), dtype=np.float32)
+            noise = cv2.resize(grain, (columns, rows), interpolation=cv2.INTER_LINEAR).reshape(rows, columns, channels)
+        else:
+            noise = rng.standard_normal((rows, columns, channels), dtype=np.float32)
+        light = light + noise * deviation
+    return np.asarray(light, np.float32)
+
+
+def _jpeg(image: Frame, quality: int) -> Frame:
+    coded = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+    return np.asarray(cv2.imdecode(coded, cv2.IMREAD_COLOR), np.uint8)

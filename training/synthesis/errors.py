@@ -1,0 +1,10 @@
+"""Errors of the synthesis, with the four facts: where, what, expected, got."""
+
+from collections.abc import Iterable
+
+from plate_nets.errors import InputError
+
+
+def unknown_symbol(where: str, symbol: str, known: Iterable[str]) -> InputError:
+    """The error for a symbol or kind that is not drawn."""
+    return InputError(f"{where}: unknown {symbol!r}; expected one of {' '.join(known)}")

@@ -1,0 +1,173 @@
+"""How plates lie in photos: a statistical model of the four corners, fitted to labelled corner points.
+
+Corners are described free of place and size by five numbers, all in units of the plate's width in the photo:
+
+- ``angle``: rotation of the plate's middle line, radians, clockwise;
+- ``lean``: how far the upright edges lean along the middle line;
+- ``log_height``: natural logarithm of the height across the middle line;
+- ``twist_x``, ``twist_y``: the keystone, along and across the middle line.
+
+They follow a multivariate Student t distribution (normal with heavy tails); `MODEL` holds its fitted numbers. They
+come from the 26,528 labelled plates of `ru_plate_quads.csv`; `python -m training.synthesis --fit-perspective CSV`
+prints them anew.
+"""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.dataset import QUAD_COLUMNS
+from plate_nets.errors import DatasetError
+
+FEATURES = ("angle", "lean", "log_height", "twist_x", "twist_y")
+_LIMITS = np.array([np.radians(32), 0.16, np.inf, 0.03, 0.04])
+"""Beyond these a labelled quad is taken for a fault of labelling, and a drawn one for unreadable."""
+_HEIGHTS = (np.log(0.13), np.log(0.42))
+
+
+@dataclass(frozen=True)
+class Perspective:
+    """A Student t distribution of the five features: mean (5,), scale (5, 5), degrees of freedom."""
+
+    mean: tuple[float, ...]
+    scale: tuple[tuple[float, ...], ...]
+    freedom: float
+
+
+MODEL = Perspective(
+    mean=(0.000191, 0.001955, -1.514488, 0.00164, 0.001002),
+    scale=(
+        (0.006534, 0.0010249, -0.0001417, -3e-06, 0.0001422),
+        (0.0010249, 0.0004392, 0.0001575, -3.7e-06, 2.29e-05),
+        (-0.0001417, 0.0001575, 0.0145017, 3.78e-05, 4.2e-05),
+        (-3e-06, -3.7e-06, 3.78e-05, 1.31e-05, 1.1e-06),
+        (0.0001422, 2.29e-05, 4.2e-05, 1.1e-06, 1.99e-05),
+    ),
+    freedom=3.5,
+)
+"""Fitted to 25,869 plates; the others lie outside the limits below."""
+
+
+def sample_corners(rng: np.random.Generator, height: float, model: Perspective = MODEL) -> NDArray[np.float32]:
+    """Corner points (4, 2), clockwise from top left, around (0, 0), of a plate ``height`` px high."""
+    root = _root(model)
+    while True:
+        chi = rng.chisquare(model.freedom) / model.freedom
+        features = np.array(model.mean) + root @ rng.standard_normal(5) / np.sqrt(chi)
+        if _plausible(features[None])[0]:
+            return corners_of(features, height)
+
+
+def corners_of(features: NDArray[np.float64], height: float) -> NDArray[np.float32]:
+    """The five features -> corner points (4, 2) around (0, 0), ``height`` px high across the middle line."""
+    angle, lean, log_height, twist_x, twist_y = (float(value) for value in features)
+    v = np.exp(log_height)
+    across = np.array([lean, v])
+    twist = np.array([twist_x, twist_y])
+    along = np.array([1.0, 0.0])
+    corners = np.array(
+        [
+            -along / 2 - across / 2 + twist,
+            along / 2 - across / 2 - twist,
+            along / 2 + across / 2 + twist,
+            -along / 2 + across / 2 - twist,
+        ]
+    )
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    return np.asarray(corners @ turn * (height / v), np.float32)
+
+
+def features_of(corners: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Corner points (N, 4, 2) -> the five features (N, 5)."""
+    a, b, c, d = (corners[:, i] for i in range(4))
+    along = ((b - a) + (c - d)) / 2
+    across = ((d - a) + (c - b)) / 2
+    twist = (a - b + c - d) / 4
+    width = np.linalg.norm(along, axis=1)
+    unit = along / width[:, None]
+    normal = np.stack([-unit[:, 1], unit[:, 0]], axis=1)
+    height = np.maximum((across * normal).sum(1) / width, 1e-3)
+    return np.stack(
+        [
+            np.arctan2(unit[:, 1], unit[:, 0]),
+            (across * unit).sum(1) / width,
+            np.log(height),
+            (twist * unit).sum(1) / width,
+            (twist * normal).sum(1) / width,
+        ],
+        axis=1,
+    )
+
+
+def fit_perspective(path: Path) -> tuple[Perspective, int]:
+    """A CSV with columns x1..y4 -> the fitted model and the number of plates it was fitted to.
+
+    The t distribution is fitted by expectation and maximisation for each degree of freedom of a list; the likeliest
+    is kept (Peel and McLachlan, "Robust mixture modelling using the t distribution", 2000).
+
+    Raises:
+        DatasetError: the file is missing or lacks a column, or too few plates in it are usable.
+    """
+    if not path.is_file():
+        raise DatasetError(f"{path}: no such file; expected a CSV with columns {','.join(QUAD_COLUMNS)}")
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [name for name in QUAD_COLUMNS if name not in (reader.fieldnames or ())]
+        if missing:
+            raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(QUAD_COLUMNS)}")
+        rows = [[float(row[name]) for name in QUAD_COLUMNS] for row in reader if row["x1"]]
+    features = features_of(np.array(rows, np.float64).reshape(-1, 4, 2))
+    features = features[_plausible(features)]
+    if len(features) < 100:
+        raise DatasetError(f"{path}: {len(features)} usable plates; expected at least 100")
+    fits = [_fit(features, freedom) for freedom in (2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 12.0, 20.0)]
+    mean, scale, freedom, _ = max(fits, key=lambda fit: fit[3])
+    model = Perspective(
+        tuple(round(float(v), 6) for v in mean), tuple(tuple(round(float(v), 7) for v in row) for row in scale), freedom
+    )
+    return model, len(features)
+
+
+def _fit(
+    x: NDArray[np.float64], freedom: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
+    """Mean, scale, degrees of freedom and log likelihood (up to what does not depend on them) a plate."""
+    from math import lgamma, log
+
+    size = x.shape[1]
+    mean, scale = np.median(x, axis=0), np.cov(x.T)
+    for _ in range(60):
+        centred = x - mean
+        distance = np.einsum("ni,ij,nj->n", centred, np.linalg.inv(scale), centred)
+        weight = (freedom + size) / (freedom + distance)
+        mean = (weight[:, None] * x).sum(0) / weight.sum()
+        centred = x - mean
+        scale = (weight[:, None] * centred).T @ centred / len(x)
+    centred = x - mean
+    distance = np.einsum("ni,ij,nj->n", centred, np.linalg.inv(scale), centred)
+    likelihood = (
+        lgamma((freedom + size) / 2)
+        - lgamma(freedom / 2)
+        - size / 2 * log(freedom)
+        - float(np.linalg.slogdet(scale)[1]) / 2
+        - (freedom + size) / 2 * float(np.log1p(distance / freedom).mean())
+    )
+    return mean, scale, freedom, likelihood
+
+
+def _plausible(features: NDArray[np.float64]) -> NDArray[np.bool_]:
+    low, high = _HEIGHTS
+    inside = (np.abs(features) <= _LIMITS).all(axis=1)
+    return np.asarray(inside & (features[:, 2] >= low) & (features[:, 2] <= high))
+
+
+def _root(model: Perspective) -> NDArray[np.float64]:
+    if model not in _ROOTS:
+        _ROOTS[model] = np.linalg.cholesky(np.array(model.scale))
+    return _ROOTS[model]
+
+
+_ROOTS: dict[Perspective, NDArray[np.float64]] = {}
