@@ -1,0 +1,153 @@
+"""Figures of an evaluation: each plate is exact, wrong or unread; intervals, heights, sheet, command."""
+
+import json
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.cli import app
+from plate_nets.dataset import COLUMNS, load_dataset
+from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, plate_height
+from plate_nets.evaluation.reading_metrics import (
+    ReadPlate,
+    Share,
+    by_format,
+    by_height,
+    edit_distance,
+    summarize,
+    threshold_trade,
+)
+from plate_nets.evaluation.report import figures, save_curves
+from plate_nets.evaluation.sheet import save_sheet
+from plate_nets.types import Box, Crops, Frame, Plate, Reading
+
+
+def plate(label: str, text: str, best: str = "", confidence: float = 0.9, height: float = 25.0) -> ReadPlate:
+    return ReadPlate("a.jpg", label, height, Reading(text, best or text, confidence))
+
+
+EXACT = plate("A123BC77", "A123BC77")
+WRONG = plate("A123BC77", "A128BC77", height=15)
+UNSURE = plate("A123BC777", "", "A123BC77", 0.4, height=55)
+MISSED = ReadPlate("a.jpg", "AA12377", 12.0, None)
+
+
+def test_each_plate_is_exact_wrong_or_unread() -> None:
+    summary = summarize([EXACT, WRONG, UNSURE, MISSED])
+    assert (summary.exact.hits, summary.wrong.hits, summary.unread.hits) == (1, 1, 2)
+    assert summary.exact.value + summary.wrong.value + summary.unread.value == pytest.approx(1)
+    assert (summary.wrong_of_read.hits, summary.wrong_of_read.count) == (1, 2)
+    assert summary.best_exact.hits == 1
+    assert summary.characters == pytest.approx(1 - (0 + 1 + 1 + 7) / (8 + 8 + 9 + 7))
+
+
+def test_no_plates() -> None:
+    summary = summarize([])
+    assert summary.plates == 0 and summary.exact.value == 0 and summary.exact.interval == (0.0, 1.0)
+
+
+def test_wilson_interval() -> None:
+    """95 % interval of 95 of 100; figures of the formula in Wilson (1927)."""
+    low, high = Share(95, 100).interval
+    assert (low, high) == (pytest.approx(0.8882, abs=2e-4), pytest.approx(0.9785, abs=2e-4))
+
+
+def test_groups() -> None:
+    assert [(name, s.plates) for name, s in by_height([EXACT, WRONG, UNSURE, MISSED]).items()] == [
+        ("0 to 20 px", 2),
+        ("20 to 30 px", 1),
+        ("50 px and more", 1),
+    ]
+    assert {name: s.plates for name, s in by_format([EXACT, UNSURE, MISSED, plate("QQ", "")]).items()} == {
+        "private": 2,
+        "taxi": 1,
+        "other": 1,
+    }
+
+
+def test_threshold_trade() -> None:
+    sure, unsure = plate("A123BC77", "A123BC77", confidence=0.95), plate("A123BC77", "A128BC77", confidence=0.5)
+    assert threshold_trade([sure, unsure], [0.0, 0.9]) == [(0.0, 1.0, 0.5), (0.9, 0.5, 0.0)]
+
+
+@pytest.mark.parametrize(("a", "b", "edits"), [("", "", 0), ("A", "", 1), ("A77", "A777", 1), ("A12", "B12", 1)])
+def test_edit_distance(a: str, b: str, edits: int) -> None:
+    assert edit_distance(a, b) == edit_distance(b, a) == edits
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """One photo with two plates, of which one has a text, and a faulty row."""
+    (tmp_path / "images").mkdir()
+    cv2.imwrite(str(tmp_path / "images" / "a.png"), np.full((100, 200, 3), 90, np.uint8))
+    rows = [
+        "a.png,20,20,80,36,A123BC77,20,20,80,22,80,36,20,34",
+        "a.png,120,60,170,70,,,,,,,,,",
+        "b.png,1,1,2,2,,,,,,,,,",
+    ]
+    (tmp_path / "labels.csv").write_text("\n".join([",".join(COLUMNS), *rows]) + "\n")
+    return tmp_path
+
+
+def test_given_boxes(folder: Path) -> None:
+    def read(crops: Crops) -> list[Reading]:
+        return [Reading("A123BC77", "A123BC77", 1.0)] * len(crops)
+
+    dataset = load_dataset(folder)
+    outcome = evaluate_given(dataset.photos(), read, margin=0.1)
+    assert [p.exact for p in outcome.plates] == [True]
+    assert outcome.left_out == 1
+    assert plate_height(dataset.labels[0]) == pytest.approx(14)
+    assert plate_height(dataset.labels[1]) == pytest.approx(10)
+
+
+def test_detected_boxes(folder: Path) -> None:
+    def read(_: Frame) -> list[Plate]:
+        return [
+            Plate(Box(21, 20, 81, 36), 0.9, "A128BC77", "A128BC77", 0.99),
+            Plate(Box(120, 60, 170, 70), 0.2, "", "", 0.0),
+        ]
+
+    outcome = evaluate_detected(load_dataset(folder).photos(), read, margin=0.1, score_threshold=0.5)
+    assert [p.wrong for p in outcome.plates] == [True]
+    values = figures(outcome, 0.5, None)
+    assert values["detection"]["recall"] == 0.5
+    assert values["detection"]["precision"] == 1.0
+    assert values["detection"]["ap50"] == pytest.approx(1.0)
+    assert values["wrong"] == 1.0
+    save_curves(folder / "curves.png", outcome.pictures, [(0.0, 1.0, 0.0)])
+    assert cv2.imread(str(folder / "curves.png")) is not None
+
+
+def test_plate_that_is_not_found_is_unread(folder: Path) -> None:
+    outcome = evaluate_detected(load_dataset(folder).photos(), lambda _: [], margin=0.1, score_threshold=0.5)
+    assert [p.unread for p in outcome.plates] == [True]
+    assert figures(outcome, 0.5, None)["detection"]["recall"] == 0
+
+
+def test_sheet(tmp_path: Path) -> None:
+    save_sheet(tmp_path / "new" / "worst.png", [WRONG, UNSURE], np.zeros((2, 3, 24, 94), np.float32))
+    assert cv2.imread(str(tmp_path / "new" / "worst.png")) is not None
+
+
+@pytest.mark.parametrize("boxes", ["given", "detected"])
+def test_command(folder: Path, boxes: str) -> None:
+    path = folder / "figures.json"
+    arguments = ["evaluate", str(folder), "--boxes", boxes, "--json", str(path), "--worst", str(folder / "worst")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    values = json.loads(path.read_text())
+    assert values["plates"] == 1
+    assert values["exact"] + values["wrong"] + values["unread"] == pytest.approx(1)
+    assert "characters" in values
+    assert "1 rows left out" in result.output
+    assert (folder / "worst" / "worst.png").is_file()
+
+
+def test_command_without_a_dataset(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["evaluate", str(tmp_path)])
+    assert result.exit_code != 0
+    assert "no such file" in result.output
