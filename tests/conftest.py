@@ -1,0 +1,28 @@
+"""Shared by all tests: the stand-in for Triton's Python API, and the repository of models."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import triton
+
+triton.install()  # before anything imports plate_nets.serving.triton
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def model_repository() -> Path:
+    """The project's own, as it is in the checkout."""
+    return ROOT / "model_repository"
+
+
+@pytest.fixture
+def fake_server() -> Iterator[triton.Server]:
+    """The stand-in's server, empty."""
+    triton.server.models.clear()
+    triton.server.asked.clear()
+    triton.Logger.lines.clear()
+    yield triton.server
+    triton.server.models.clear()

@@ -1,0 +1,78 @@
+"""The files of the model repository against the contract."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from plate_nets.config_check import check_configs, parse_config
+from plate_nets.contract import MODELS
+
+ROOT = Path(__file__).parents[2]
+REPOSITORY = ROOT / "model_repository"
+MODEL_FILES = [*sorted(REPOSITORY.glob("*/1/model.py")), ROOT / "plate_nets" / "backends" / "pytorch" / "model.py"]
+
+
+def test_the_shipped_configs_agree_with_the_contract() -> None:
+    assert check_configs(REPOSITORY) == []
+    assert {path.name for path in REPOSITORY.iterdir()} == set(MODELS)
+
+
+@pytest.mark.parametrize("folder", sorted(REPOSITORY.iterdir()), ids=lambda path: path.name)
+def test_nothing_in_a_config_is_of_one_machine(folder: Path) -> None:
+    config = parse_config(folder / "config.pbtxt")
+    assert not config.parameters, "settings of one deployment belong to its environment"
+    for group in config.instance_group:
+        assert not group.gpus
+    if config.backend == "pytorch":
+        assert [group.kind for group in config.instance_group] == [0], "KIND_AUTO: a GPU where there is one"
+        assert config.HasField("dynamic_batching")
+
+
+@pytest.mark.parametrize("path", MODEL_FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_model_file_holds_no_logic(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 40
+    assert not any(line.lstrip().startswith(("if ", "for ", "while ", "try:")) for line in lines)
+
+
+CHANGES = [
+    ("stn", "name:", 'name: "stm"', "name: expected 'stn', got 'stm'"),
+    ("stn", "backend:", 'backend: "onnxruntime"', "backend: expected 'pytorch', got 'onnxruntime'"),
+    ("lprnet", "max_batch_size:", "max_batch_size: 64", "max_batch_size: expected 32, got 64"),
+    ("lprnet", "dims: [23", "dims: [23, 17]", "output output__0: dims: expected (23, 18), got (23, 17)"),
+    ("yolo", "data_type: TYPE_UINT8", "data_type: TYPE_FP32", "input input__0: dtype: expected UINT8, got FP32"),
+    ("yolo", 'name: "output__2"', 'name: "scores"', "outputs: expected output__0, output__1, output__2, got"),
+    ("plate_recognition", "optional:", "optional: false", "input input__0: optional: expected True, got False"),
+    ("plate_recognition", "max_batch_size:", "max_batch: 0", "does not parse"),
+]
+
+
+@pytest.mark.parametrize(("model", "start", "line", "fault"), CHANGES, ids=[change[-1][:30] for change in CHANGES])
+def test_a_config_that_differs_is_named(tmp_path: Path, model: str, start: str, line: str, fault: str) -> None:
+    repository = copy(tmp_path)
+    path = repository / model / "config.pbtxt"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    place = next(number for number, each in enumerate(lines) if each.lstrip().startswith(start))
+    lines[place] = line
+    path.write_text("\n".join(lines), encoding="utf-8")
+    faults = check_configs(repository)
+    assert any(fault in each for each in faults), faults
+    assert all(str(path) in each for each in faults)
+
+
+def test_missing_and_foreign_models_are_named(tmp_path: Path) -> None:
+    repository = copy(tmp_path)
+    (repository / "stn" / "config.pbtxt").unlink()
+    (repository / "yolo" / "1" / "model.py").unlink()
+    (repository / "extra").mkdir()
+    faults = "\n".join(check_configs(repository))
+    assert "stn/config.pbtxt: does not open: No such file" in faults
+    assert "yolo/config.pbtxt: no 1/model.py beside it" in faults
+    assert "extra: no model of the contract" in faults
+    assert check_configs(tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'}: no such model repository"]
+
+
+def copy(folder: Path) -> Path:
+    ignored = shutil.ignore_patterns("*.pt", "*.xml", "*.bin", "__pycache__")
+    return Path(shutil.copytree(REPOSITORY, folder / "model_repository", ignore=ignored))

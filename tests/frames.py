@@ -1,0 +1,52 @@
+"""Frames for tests: plates drawn by the project's synthesis on a plain ground, so every box and text is known."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from plate_nets.types import Box, Frame
+from training.synthesis.plates import draw
+
+ASPECT = 112 / 520
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A private plate of a text, its top left corner and width in pixels of the frame."""
+
+    text: str
+    x: int
+    y: int
+    width: int = 160
+
+    @property
+    def box(self) -> Box:
+        return Box(self.x, self.y, self.x + self.width, self.y + round(self.width * ASPECT))
+
+
+def compose(h: int, w: int, plates: Iterable[Placed] = (), seed: int = 0) -> Frame:
+    """A grey frame (h, w, 3) with a little noise and the plates on it."""
+    rng = np.random.default_rng(seed)
+    frame = np.clip(rng.normal(110, 4, (h, w, 3)), 0, 255).astype(np.uint8)
+    for plate in plates:
+        size = (plate.width, round(plate.width * ASPECT))
+        drawn = cv2.resize(draw("private", plate.text, rng), size, interpolation=cv2.INTER_AREA)
+        frame[plate.y : plate.y + size[1], plate.x : plate.x + size[0]] = drawn
+    return frame
+
+
+def encode(frame: Frame, suffix: str = ".png") -> bytes:
+    """A frame -> the bytes of a picture file."""
+    done, encoded = cv2.imencode(suffix, frame)
+    assert done, suffix
+    return encoded.tobytes()
+
+
+def overlap(one: Box, other: Box) -> float:
+    """Intersection over union of two boxes."""
+    w = min(one.xmax, other.xmax) - max(one.xmin, other.xmin)
+    h = min(one.ymax, other.ymax) - max(one.ymin, other.ymin)
+    shared = max(0.0, w) * max(0.0, h)
+    return shared / (one.width * one.height + other.width * other.height - shared)

@@ -1,0 +1,88 @@
+"""The caller's picture: what is accepted, and what the refusal says."""
+
+import io
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from plate_nets.errors import InputError
+from plate_nets.serving.frames import check_frame, decode_image
+from plate_nets.serving.settings import FrameLimits
+from tests.frames import Placed, compose, encode
+
+LIMITS = FrameLimits()
+FRAME = compose(120, 200, [Placed("A123BC77", 20, 40)])
+SUFFIXES = (".jpg", ".png", ".webp", ".bmp")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_picture_decodes_as_opencv_reads_it(suffix: str) -> None:
+    encoded = encode(FRAME, suffix)
+    expected = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
+    np.testing.assert_array_equal(decode_image(encoded, LIMITS), expected)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("part", [0.02, 0.3, 0.7, 0.97])
+def test_a_truncated_picture_is_refused(suffix: str, part: float) -> None:
+    encoded = encode(FRAME, suffix)
+    with pytest.raises(InputError, match="expected a JPEG, PNG, WEBP or BMP picture, got"):
+        decode_image(encoded[: int(len(encoded) * part)], LIMITS)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\0", b"not a picture", b"GIF89a" + bytes(50), b"\xff\xd8\xff", b"BM" + bytes(100)]
+)
+def test_something_else_is_refused(data: bytes) -> None:
+    with pytest.raises(InputError, match=r"^image: expected a JPEG, PNG, WEBP or BMP picture, got"):
+        decode_image(data, LIMITS)
+
+
+@pytest.mark.parametrize("shape", [(60, 80), (60, 80, 4)])
+def test_grey_and_transparent_pictures_become_frames(shape: tuple[int, ...]) -> None:
+    frame = decode_image(encode(np.full(shape, 90, np.uint8)), LIMITS)
+    assert frame.shape == (60, 80, 3)
+    assert (frame == 90).all()
+
+
+def test_a_photo_is_turned_upright_by_its_exif() -> None:
+    file = io.BytesIO()
+    exif = Image.Exif()
+    exif[0x0112] = 6  # orientation: turn clockwise by a quarter
+    Image.fromarray(FRAME[..., ::-1]).save(file, "PNG", exif=exif)
+    np.testing.assert_array_equal(decode_image(file.getvalue(), LIMITS), np.rot90(FRAME, -1))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_picture_over_the_limit_is_refused_by_its_header(suffix: str) -> None:
+    limits = FrameLimits(max_pixels=100 * 100)
+    with pytest.raises(InputError, match=r"expected at most 10000 pixels, got 24000 \(200x120\)"):
+        decode_image(encode(FRAME, suffix), limits)
+
+
+def test_a_header_of_a_gigapixel_is_refused() -> None:
+    header = bytearray(encode(np.zeros((8, 8, 3), np.uint8), ".bmp"))
+    header[18:26] = np.array([60000, 60000], "<i4").tobytes()  # width and height of a BMP
+    with pytest.raises(InputError, match="expected at most 50000000 pixels"):
+        decode_image(bytes(header), LIMITS)
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 3), (0, 100, 3), (100, 0, 3), (1, 1, 3), (7, 3000, 3)])
+def test_a_frame_too_small_for_a_plate_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match=rf"at least 8 pixels a side, got {shape[1]}x{shape[0]} "):
+        check_frame(np.zeros(shape, np.uint8), LIMITS)
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((9, 9), "u1"), ((9, 9, 1), "u1"), ((9, 9, 4), "u1"), ((9, 9, 3), "f4")])
+def test_a_frame_of_another_kind_is_refused(shape: tuple[int, ...], dtype: str) -> None:
+    with pytest.raises(InputError, match=r"expected uint8 of shape \(height, width, 3\) in BGR order, got"):
+        check_frame(np.zeros(shape, dtype), LIMITS)
+
+
+def test_a_frame_of_exactly_the_limit_is_accepted() -> None:
+    limits = FrameLimits(max_pixels=80 * 100, min_side=80)
+    assert check_frame(np.zeros((80, 100, 3), np.uint8), limits).shape == (80, 100, 3)
+    with pytest.raises(InputError, match="at most 8000 pixels"):
+        check_frame(np.zeros((80, 101, 3), np.uint8), limits)

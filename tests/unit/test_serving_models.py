@@ -1,0 +1,200 @@
+"""Every `model.py`, run through the stand-in for Triton: BLS, errors, memory."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plate_nets.contract import CROP_DIMS, LPRNET, MODELS, PLATE_RECOGNITION, STN, YOLO, ModelSpec
+from tests.fakes import triton
+from tests.frames import Placed, compose, encode
+
+FRAME = compose(120, 200, [Placed("A123BC77", 20, 40)])
+
+
+class FakeModel:
+    """A model of the contract that answers by a function of its inputs."""
+
+    def __init__(self, spec: ModelSpec, answer: Callable[..., Sequence[np.ndarray]]) -> None:
+        self.spec = spec
+        self.answer = answer
+        self.given: list[list[np.ndarray]] = []
+        self.gave: list[Sequence[np.ndarray]] = []
+
+    def execute(self, requests: Sequence[triton.InferenceRequest]) -> list[triton.InferenceResponse]:
+        return [self._one(request) for request in requests]
+
+    def _one(self, request: triton.InferenceRequest) -> triton.InferenceResponse:
+        arrays = {each.name(): each.as_numpy() for each in request.inputs()}
+        self.given.append([arrays[spec.name] for spec in self.spec.inputs])
+        try:
+            found = self.answer(*self.given[-1])
+        except RuntimeError as error:
+            return triton.InferenceResponse([], triton.TritonError(str(error), triton.TritonError.INTERNAL))
+        self.gave.append(found)
+        return triton.InferenceResponse(
+            [triton.Tensor(spec.name, array) for spec, array in zip(self.spec.outputs, found, strict=True)]
+        )
+
+
+def plates(count: int) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
+    """A detector that always finds so many plates, the later the less sure."""
+
+    def detect(frame: np.ndarray) -> Sequence[np.ndarray]:
+        numbers = np.arange(count, dtype=np.float32)
+        crops = np.ascontiguousarray(np.broadcast_to(numbers[:, None, None, None], (count, *CROP_DIMS)))
+        return crops, np.stack([numbers] * 4, 1), (1 - numbers / 1000).astype(np.float32)
+
+    return detect
+
+
+def logits(crops: np.ndarray) -> Sequence[np.ndarray]:
+    """The number of a crop as the class of its first step, blanks after it."""
+    found = np.full((len(crops), *LPRNET.outputs[0].dims), -9, np.float32)
+    found[:, -1, 1:] = 9
+    found[np.arange(len(crops)), crops[:, 0, 0, 0].astype(int) % 22, 0] = 9
+    return (found,)
+
+
+@pytest.fixture
+def chain(fake_server: triton.Server, model_repository: Path) -> triton.Server:
+    """The real `plate_recognition` over stand-ins of the other models; one plate."""
+    folder = model_repository / PLATE_RECOGNITION.name
+    fake_server.models = {
+        YOLO.name: FakeModel(YOLO, plates(1)),
+        STN.name: FakeModel(STN, lambda crops: (crops + 0,)),
+        LPRNET.name: FakeModel(LPRNET, logits),
+        PLATE_RECOGNITION.name: triton.load_model(folder / "1" / "model.py", folder / "config.pbtxt"),
+    }
+    return fake_server
+
+
+def ask(**inputs: np.ndarray) -> triton.InferenceResponse:
+    tensors = [triton.Tensor(name, array) for name, array in inputs.items()]
+    return triton.InferenceRequest(PLATE_RECOGNITION.name, inputs=tensors).exec()
+
+
+def outputs(response: triton.InferenceResponse) -> dict[str, np.ndarray]:
+    assert not response.has_error(), response.error().message()
+    return {tensor.name(): tensor.as_numpy() for tensor in response.output_tensors()}
+
+
+@pytest.mark.parametrize("count", [0, 1, 32, 33, 200])
+def test_any_number_of_plates(chain: triton.Server, count: int) -> None:
+    chain.models[YOLO.name] = FakeModel(YOLO, plates(count))
+    found = outputs(ask(input__0=FRAME))
+    assert {name: array.shape for name, array in found.items()} == {
+        "coordinates": (count, 4),
+        "texts": (count, 1),
+        "scores": (count,),
+        "confidences": (count,),
+        "readings": (count, 1),
+    }
+    symbols = "0123456789ABEKMHOPCTYX"
+    assert found["readings"][:, 0].tolist() == [symbols[number % 22] for number in range(count)]
+    assert found["texts"][:, 0].tolist() == [""] * count  # one symbol is no plate
+    assert found["coordinates"][:, 0].tolist() == list(range(count))
+    chunks = -(-count // 32)
+    assert chain.counts() == {"plate_recognition": 1, "yolo": 1} | ({"stn": chunks, "lprnet": chunks} if count else {})
+
+
+def test_the_encoded_picture_is_the_frame(chain: triton.Server) -> None:
+    ask(image=np.frombuffer(encode(FRAME), np.uint8))
+    np.testing.assert_array_equal(chain.models[YOLO.name].given[0][0], FRAME)
+
+
+def test_crops_are_handed_on_in_their_memory(chain: triton.Server) -> None:
+    ask(input__0=FRAME)
+    yolo, stn, lprnet = (chain.models[spec.name] for spec in (YOLO, STN, LPRNET))
+    assert np.shares_memory(yolo.gave[0][0], stn.given[0][0])
+    assert np.shares_memory(stn.gave[0][0], lprnet.given[0][0])
+
+
+def test_chunks_are_views_of_the_crops(chain: triton.Server) -> None:
+    chain.models[YOLO.name] = FakeModel(YOLO, plates(40))
+    ask(input__0=FRAME)
+    crops = chain.models[YOLO.name].gave[0][0]
+    assert [len(given) for (given,) in chain.models[STN.name].given] == [32, 8]
+    assert all(np.shares_memory(given, crops) for (given,) in chain.models[STN.name].given)
+
+
+def test_only_the_logits_are_wanted_on_the_host(chain: triton.Server) -> None:
+    ask(input__0=FRAME)
+    wanted = {each.model_name: each.preferred_memory for each in chain.asked}
+    assert wanted[STN.name] is wanted[YOLO.name] is None
+    assert wanted[LPRNET.name] == triton.PreferredMemory(triton.TRITONSERVER_MEMORY_CPU)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "fault"),
+    [
+        ({}, "expected exactly one of input__0 and image, got neither"),
+        ({"input__0": FRAME, "image": np.zeros(9, np.uint8)}, "got both"),
+        ({"image": np.zeros(9, np.uint8)}, "expected a JPEG, PNG, WEBP or BMP picture"),
+        ({"input__0": np.zeros((0, 0, 3), np.uint8)}, "expected at least 8 pixels a side, got 0x0"),
+        ({"input__0": np.zeros((1, 1, 3), np.uint8)}, "expected at least 8 pixels a side, got 1x1"),
+    ],
+)
+def test_a_caller_s_fault_is_named(chain: triton.Server, inputs: dict[str, np.ndarray], fault: str) -> None:
+    model = chain.models[PLATE_RECOGNITION.name]
+    tensors = [triton.Tensor(name, array) for name, array in inputs.items()]
+    good = triton.InferenceRequest(PLATE_RECOGNITION.name, inputs=[triton.Tensor("input__0", FRAME)])
+    bad = triton.InferenceRequest(PLATE_RECOGNITION.name, inputs=tensors)
+    before, refused, after = model.execute([good, bad, good])  # each request of a batch on its own
+    assert refused.error().code() == triton.TritonError.INVALID_ARG
+    assert refused.error().message().startswith("PLATES_BAD_INPUT: ")
+    assert fault in refused.error().message()
+    assert not before.has_error() and not after.has_error()
+    assert triton.Logger.lines == []
+
+
+def test_an_inner_model_s_blame_of_the_caller_stays_one(chain: triton.Server) -> None:
+    def refuse(frame: np.ndarray) -> Sequence[np.ndarray]:
+        raise RuntimeError("[request id: <id_unknown>] PLATES_BAD_INPUT: input__0: expected less")
+
+    chain.models[YOLO.name] = FakeModel(YOLO, refuse)
+    (response,) = chain.models[PLATE_RECOGNITION.name].execute(
+        [triton.InferenceRequest(inputs=[triton.Tensor("input__0", FRAME)])]
+    )
+    assert response.error().code() == triton.TritonError.INVALID_ARG
+    assert response.error().message() == "PLATES_BAD_INPUT: input__0: expected less"
+
+
+@pytest.mark.parametrize("spec", [YOLO, STN, LPRNET])
+def test_a_failing_inner_model_is_named(chain: triton.Server, spec: ModelSpec) -> None:
+    def fail(array: np.ndarray) -> Sequence[np.ndarray]:
+        raise RuntimeError("out of memory")
+
+    chain.models[spec.name] = FakeModel(spec, fail)
+    message = ask(input__0=FRAME).error().message()
+    assert message == f"PLATES_INTERNAL: {spec.name}: out of memory"
+
+
+def test_a_missing_inner_model_is_named(chain: triton.Server) -> None:
+    del chain.models[LPRNET.name]
+    assert "lprnet: Request for unknown model" in ask(input__0=FRAME).error().message()
+
+
+def test_a_fault_of_ours_hides_its_traceback(chain: triton.Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr("plate_nets.serving.recognition.pack", fail)
+    assert ask(input__0=FRAME).error().message() == (
+        "PLATES_INTERNAL: unexpected ZeroDivisionError; see the server's log"
+    )
+    assert "secret" in triton.Logger.lines[0]
+
+
+def test_the_real_models_read_a_plate(fake_server: triton.Server, model_repository: Path) -> None:
+    """Detector, reader and BLS as they are shipped, without a server."""
+    backend = Path(__file__).parents[2] / "plate_nets" / "backends" / "pytorch" / "model.py"
+    for name, spec in MODELS.items():
+        folder = model_repository / name
+        path = backend if spec.backend == "pytorch" else folder / "1" / "model.py"
+        fake_server.models[name] = triton.load_model(path, folder / "config.pbtxt")
+    placed = Placed("A123BC77", 160, 200)
+    found = outputs(ask(input__0=compose(360, 480, [placed])))
+    assert found["texts"][0, 0] == placed.text
+    np.testing.assert_allclose(found["coordinates"][0], [160, 200, 320, 234], atol=12)

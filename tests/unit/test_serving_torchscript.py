@@ -1,0 +1,163 @@
+"""The `pytorch` backend: one forward a batch, an answer a request."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from plate_nets.contract import CROP_DIMS, STN
+from plate_nets.serving.torchscript import TorchScriptModel
+from tests.fakes import triton
+
+CONFIG = Path("stn/config.pbtxt")
+
+
+class AddOne(torch.nn.Module):
+    def forward(self, crops: torch.Tensor) -> torch.Tensor:
+        return crops + 1
+
+
+class ChannelsLast(torch.nn.Module):
+    def forward(self, crops: torch.Tensor) -> torch.Tensor:
+        return (crops + 1).contiguous(memory_format=torch.channels_last)
+
+
+def save(network: torch.nn.Module, folder: Path) -> None:
+    (folder / "1").mkdir(parents=True, exist_ok=True)
+    torch.jit.save(torch.jit.trace(network, torch.zeros(2, *CROP_DIMS)), folder / "1" / "model.pt")
+
+
+def make(folder: Path, model_repository: Path, **changes: Any) -> TorchScriptModel:
+    return TorchScriptModel(triton.model_args(model_repository / CONFIG, folder, **changes))
+
+
+def request(rows: np.ndarray, name: str = STN.inputs[0].name) -> triton.InferenceRequest:
+    return triton.InferenceRequest("stn", inputs=[triton.Tensor(name, rows)])
+
+
+def crops(*values: float) -> np.ndarray:
+    return np.stack([np.full(CROP_DIMS, value, np.float32) for value in values])
+
+
+class Counted:
+    """Counts the forwards of a network, and the rows of each."""
+
+    def __init__(self, network: Any) -> None:
+        self.network = network
+        self.batches: list[int] = []
+
+    def __call__(self, rows: torch.Tensor) -> torch.Tensor:
+        self.batches.append(len(rows))
+        answer: torch.Tensor = self.network(rows)
+        return answer
+
+
+def values(responses: Sequence[triton.InferenceResponse]) -> list[list[float]]:
+    return [[float(row[0, 0, 0]) for row in each.output_tensors()[0].as_numpy()] for each in responses]
+
+
+@pytest.mark.parametrize("network", [AddOne, ChannelsLast])
+def test_the_requests_of_a_batch_are_one_forward(
+    network: type[torch.nn.Module], tmp_path: Path, model_repository: Path
+) -> None:
+    save(network(), tmp_path)
+    model = make(tmp_path, model_repository)
+    model._network = counted = Counted(model._network)
+    responses = model.execute([request(crops(1)), request(crops(2, 3, 4)), request(crops(5, 6))])
+    assert values(responses) == [[2], [3, 4, 5], [6, 7]]
+    assert counted.batches == [6]
+
+
+def test_a_bad_request_is_answered_alone(tmp_path: Path, model_repository: Path) -> None:
+    save(AddOne(), tmp_path)
+    model = make(tmp_path, model_repository)
+    model._network = counted = Counted(model._network)
+    bad = [
+        request(np.zeros((1, 3, 24, 95), np.float32)),
+        request(np.zeros((1, *CROP_DIMS), np.float64)),
+        request(crops(9), name="other"),
+    ]
+    first, *refused, last = model.execute([request(crops(1)), *bad, request(crops(2))])
+    assert values([first, last]) == [[2], [3]]
+    assert counted.batches == [2]
+    for response, what in zip(refused, ["(1, 3, 24, 95)", "float64", "got none"], strict=True):
+        assert response.error().code() == triton.TritonError.INVALID_ARG
+        assert response.error().message().startswith("PLATES_BAD_INPUT: ")
+        assert what in response.error().message()
+
+
+def test_only_bad_requests_need_no_forward(tmp_path: Path, model_repository: Path) -> None:
+    save(AddOne(), tmp_path)
+    (response,) = make(tmp_path, model_repository).execute([request(crops(9), name="other")])
+    assert response.has_error()
+
+
+def test_a_failing_network_hides_its_traceback(
+    tmp_path: Path, model_repository: Path, fake_server: triton.Server
+) -> None:
+    save(AddOne(), tmp_path)
+    model = make(tmp_path, model_repository)
+
+    def fail(rows: torch.Tensor) -> torch.Tensor:
+        raise RuntimeError(f"secret {tmp_path}")
+
+    model._network = fail
+    responses = model.execute([request(crops(1)), request(np.zeros((1, 1), np.float32))])
+    assert [each.error().code() for each in responses] == [
+        triton.TritonError.INTERNAL,
+        triton.TritonError.INVALID_ARG,
+    ]
+    assert responses[0].error().message() == "PLATES_INTERNAL: unexpected RuntimeError; see the server's log"
+    assert "secret" in triton.Logger.lines[0]
+
+
+def test_a_model_that_was_not_converted_says_so(tmp_path: Path, model_repository: Path) -> None:
+    with pytest.raises(triton.TritonModelException, match=r"model.pt: not converted yet; run `python -m converters`"):
+        make(tmp_path, model_repository)
+
+
+def test_a_damaged_model_is_named(tmp_path: Path, model_repository: Path) -> None:
+    save(AddOne(), tmp_path)
+    path = tmp_path / "1" / "model.pt"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(triton.TritonModelException, match=r"model.pt: does not load as TorchScript"):
+        make(tmp_path, model_repository)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"output": []}, "expected one FP32 output"),
+        ({"parameters": {"threads": {"string_value": "x"}}}, "expected int, got 'x'"),
+        ({"parameters": {"speed": {"string_value": "1"}}}, "unknown parameter speed"),
+    ],
+)
+def test_a_config_that_is_half_right_stops_the_start(
+    changes: dict[str, Any], fault: str, tmp_path: Path, model_repository: Path
+) -> None:
+    save(AddOne(), tmp_path)
+    with pytest.raises(triton.TritonModelException, match=fault):
+        make(tmp_path, model_repository, **changes)
+
+
+def test_threads_are_a_setting(tmp_path: Path, model_repository: Path) -> None:
+    save(AddOne(), tmp_path)
+    before = torch.get_num_threads()
+    try:
+        make(tmp_path, model_repository, parameters={"threads": {"string_value": "1"}})
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("file", ["", "other.pt"])
+def test_the_config_may_name_the_file(file: str, tmp_path: Path, model_repository: Path) -> None:
+    save(AddOne(), tmp_path)
+    changes = {}
+    if file:
+        (tmp_path / "1" / "model.pt").rename(tmp_path / "1" / file)
+        changes = {"default_model_filename": file}
+    assert values(make(tmp_path, model_repository, **changes).execute([request(crops(1))])) == [[2]]
