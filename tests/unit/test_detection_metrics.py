@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+import torch
+import torchvision
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plate_nets.evaluation.detection_metrics import (
+    Detections,
+    average_precision,
+    found,
+    iou,
+    match,
+    mean_average_precision,
+    precision_recall,
+    recall_by_height,
+)
+from plate_nets.types import Boxes, Scores
+
+NONE = np.empty((0, 4), np.float32)
+
+
+def boxes(*rows: tuple[float, float, float, float]) -> Boxes:
+    return np.array(rows, np.float32).reshape(-1, 4)
+
+
+def scores(*values: float) -> Scores:
+    return np.array(values, np.float32)
+
+
+PLATE = (10.0, 10.0, 50.0, 20.0)
+NEAR = (10.0, 10.0, 50.0, 18.0)  # IoU 0.8 with PLATE
+OTHER = (100.0, 100.0, 140.0, 110.0)
+
+
+def test_nothing_found_or_nothing_there() -> None:
+    assert iou(NONE, boxes(PLATE)).shape == (0, 1)
+    assert match(NONE, boxes(PLATE)).shape == (0,)
+    np.testing.assert_array_equal(match(boxes(PLATE), NONE), [-1])
+    assert average_precision([]) == 0.0
+    assert average_precision([Detections(NONE, scores(), boxes(PLATE))]) == 0.0
+    assert average_precision([Detections(boxes(PLATE), scores(0.9), NONE)]) == 0.0
+    assert found([], 0.5).shape == (0,)
+    assert recall_by_height([], 0.5) == []
+
+
+corner = st.floats(0, 100, width=32)
+side = st.floats(0.125, 50, width=32)
+box = st.tuples(corner, corner, side, side).map(lambda v: (v[0], v[1], v[0] + v[2], v[1] + v[3]))
+
+
+@given(first=st.lists(box, max_size=5), second=st.lists(box, max_size=5))
+def test_iou_is_torchvisions(first: list[tuple[float, ...]], second: list[tuple[float, ...]]) -> None:
+    a, b = (np.array(rows, np.float32).reshape(-1, 4) for rows in (first, second))
+    expected = torchvision.ops.box_iou(torch.from_numpy(a).double(), torch.from_numpy(b).double()).numpy()
+    np.testing.assert_allclose(iou(a, b), expected, atol=1e-6)
+
+
+def test_boxes_without_area_overlap_nothing() -> None:
+    point = boxes((5, 5, 5, 5))
+    np.testing.assert_array_equal(iou(point, point), [[0]])
+
+
+def test_each_label_is_hit_once_by_the_best_score() -> None:
+    np.testing.assert_array_equal(match(boxes(NEAR, PLATE, OTHER), boxes(OTHER, PLATE)), [1, -1, 0])
+    np.testing.assert_array_equal(match(boxes(NEAR, PLATE, OTHER), boxes(OTHER, PLATE), 0.9), [-1, 1, 0])
+
+
+def test_precision_and_recall_over_falling_scores() -> None:
+    pictures = [
+        Detections(boxes(PLATE, OTHER), scores(0.9, 0.6), boxes(PLATE)),
+        Detections(boxes(OTHER), scores(0.8), boxes(OTHER, PLATE)),
+    ]
+    curve = precision_recall(pictures)
+    np.testing.assert_allclose(curve.scores, [0.9, 0.8, 0.6])
+    np.testing.assert_allclose(curve.precision, [1, 1, 2 / 3])
+    np.testing.assert_allclose(curve.recall, [1 / 3, 2 / 3, 2 / 3])
+    # precision is 1 at the recalls 0, 0.01, ..., 0.66 and 0 above
+    assert average_precision(pictures) == pytest.approx(67 / 101)
+
+
+def test_a_false_box_ahead_of_a_right_one_halves_the_precision() -> None:
+    assert average_precision([Detections(boxes(OTHER, PLATE), scores(0.9, 0.5), boxes(PLATE))]) == pytest.approx(0.5)
+
+
+def test_mean_over_overlaps() -> None:
+    # an overlap of 0.8 counts at 0.5, 0.55, ..., 0.8: seven of ten thresholds
+    assert mean_average_precision([Detections(boxes(NEAR), scores(0.9), boxes(PLATE))]) == pytest.approx(0.7)
+
+
+def test_recall_by_height() -> None:
+    pictures = [Detections(boxes(PLATE), scores(0.4), boxes(PLATE, (0, 50, 40, 70), (60, 50, 99, 69)))]
+    assert recall_by_height(pictures, 0.3, edges=(0, 15)) == [(0, 15, 1, 1.0), (15, float("inf"), 2, 0.0)]
+    assert recall_by_height(pictures, 0.5, edges=(0, 15))[0] == (0, 15, 1, 0.0)
