@@ -1,0 +1,43 @@
+"""Health: a known picture must be read, exactly."""
+
+import cv2
+import numpy as np
+import pytest
+
+from plate_nets.errors import ServerError
+from plate_nets.health import check_health, known_picture
+from plate_nets.types import Box, Frame, Plate
+
+
+class Reader:
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+
+    def read(self, image: Frame | bytes) -> list[Plate]:
+        assert image == known_picture().image
+        return [Plate(Box(0, 0, 1, 1), 0.9, text, text or "B1", 0.9) for text in self.texts]
+
+
+def test_the_known_picture_is_a_small_picture_with_a_plate() -> None:
+    known = known_picture()
+    frame = cv2.imdecode(np.frombuffer(known.image, np.uint8), cv2.IMREAD_COLOR)
+    assert frame is not None
+    assert len(known.image) < 200_000
+    assert known.texts and all(known.texts)
+
+
+def test_the_right_texts_are_health() -> None:
+    check_health(Reader(*known_picture().texts))
+
+
+@pytest.mark.parametrize(
+    ("texts", "got"), [((), "no plate"), (("",), "unread, perhaps B1"), (("A000AA00",), "A000AA00")]
+)
+def test_anything_else_is_not(texts: tuple[str, ...], got: str) -> None:
+    with pytest.raises(ServerError, match=f"the known picture is not recognised: expected .*, got {got}"):
+        check_health(Reader(*texts))
+
+
+def test_a_plate_too_many_is_not_health() -> None:
+    with pytest.raises(ServerError):
+        check_health(Reader(*known_picture().texts, "A000AA00"))

@@ -1,0 +1,143 @@
+"""The embedded server's surroundings, without starting it: ports, messages, environment."""
+
+import os
+import platform
+import shutil
+import socket
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from plate_nets import embedded
+from plate_nets.embedded import EmbeddedTriton, check_converted, choose_ports, faults, is_free, stub_environment
+from plate_nets.errors import ServerStartError
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+@pytest.fixture
+def converted(tmp_path: Path, model_repository: Path) -> Path:
+    """A copy of the repository with empty files where the converters write."""
+    ignored = shutil.ignore_patterns("*.pt", "*.xml", "*.bin", "__pycache__")
+    repository = Path(shutil.copytree(model_repository, tmp_path / "models", ignore=ignored))
+    for file in ("stn/1/model.pt", "lprnet/1/model.pt", "yolo/1/model.xml"):
+        (repository / file).touch()
+    return repository
+
+
+def test_ports_are_free_and_distinct(taken_port: int) -> None:
+    chosen = choose_ports({"http": 0, "grpc": 4242, "metrics": 0})
+    assert chosen["grpc"] == 4242
+    assert len({*chosen.values(), taken_port}) == 4
+    assert is_free(chosen["http"])
+    assert not is_free(taken_port)
+
+
+@pytest.mark.parametrize("name", ["http", "grpc", "metrics"])
+def test_a_taken_port_is_one_clear_line(converted: Path, taken_port: int, name: str) -> None:
+    server = EmbeddedTriton(converted, **{f"{name}_port": taken_port})
+    with pytest.raises(ServerStartError, match=rf"^{name} port {taken_port} on 127.0.0.1 is already in use; choose"):
+        server.start()
+
+
+@pytest.mark.parametrize("file", ["stn/1/model.pt", "lprnet/1/model.pt", "yolo/1/model.xml"])
+def test_a_model_that_was_not_converted_says_how(converted: Path, file: str) -> None:
+    (converted / file).unlink()
+    with pytest.raises(ServerStartError, match=rf"{file}: not converted yet; run `python -m converters`"):
+        EmbeddedTriton(converted).start()
+
+
+def test_a_repository_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ServerStartError, match=r"nowhere: no such model repository; name one with --model-repo"):
+        check_converted(tmp_path / "nowhere")
+    with pytest.raises(ServerStartError, match=r"yolo: no config.pbtxt; expected the models yolo, stn"):
+        check_converted(tmp_path)
+
+
+def test_the_repository_may_be_named_by_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PLATES_MODEL_REPOSITORY", str(tmp_path))
+    assert EmbeddedTriton().model_repository == tmp_path
+    monkeypatch.delenv("PLATES_MODEL_REPOSITORY")
+    assert (EmbeddedTriton().model_repository / "yolo" / "config.pbtxt").is_file()
+
+
+@pytest.mark.parametrize(("system", "machine"), [("Linux", "aarch64"), ("Darwin", "arm64"), ("Windows", "AMD64")])
+def test_another_architecture_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, system: str, machine: str) -> None:
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    with pytest.raises(ServerStartError, match=f"needs Linux on x86_64, this is {system} on {machine}; use the contain"):
+        EmbeddedTriton().start()
+
+
+def test_a_missing_wheel_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ServerStartError, match="nvidia-pytriton, which holds the embedded server, is not installed"):
+        EmbeddedTriton().start()
+
+
+def test_a_python_without_a_stub_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 99, 0, "final", 0))
+    version = type("Version", (), {"major": 3, "minor": 99})
+    monkeypatch.setattr(sys, "version_info", version)
+    with pytest.raises(ServerStartError, match=r"no stub for Python 3.99; it has 3.10, 3.11"):
+        embedded.plan_server(converted, {"http": 1}, 1.0)
+
+
+def test_the_server_listens_on_loopback_alone(converted: Path) -> None:
+    plan = embedded.plan_server(converted, {"http": 1, "grpc": 2, "metrics": 3}, 1.0)
+    assert [each for each in plan.command if "address" in each] == [
+        "--http-address=127.0.0.1",
+        "--grpc-address=127.0.0.1",
+        "--metrics-address=127.0.0.1",
+    ]
+    assert {"--http-port=1", "--grpc-port=2", "--metrics-port=3", "--model-control-mode=none"} < set(plan.command)
+
+
+def test_two_servers_share_no_name(converted: Path) -> None:
+    one, other = (embedded.plan_server(converted, {}, 1.0) for _ in range(2))
+    assert one.folder != other.folder
+    assert one.region_prefix != other.region_prefix
+
+
+def test_the_stub_finds_this_python() -> None:
+    environment = stub_environment(embedded.triton_folder(), {"PATH": "/bin", "PYTHONHOME": "/x", "LANG": "C"})
+    assert environment["PATH"] == f"{Path(sys.executable).parent}:/bin"
+    assert environment["LD_LIBRARY_PATH"].split(os.pathsep)[0] == sysconfig.get_config_var("LIBDIR")
+    assert "PYTHONHOME" not in environment
+    assert environment["LANG"] == "C"
+    assert environment.get("VIRTUAL_ENV") == (sys.prefix if sys.prefix != sys.base_prefix else None)
+    assert str(Path(embedded.__file__).parents[1]) in environment["PYTHONPATH"].split(os.pathsep)
+
+
+LOG = """\
+I1121 02:31:50.046108 9861 grpc_server.cc:2558] "Started GRPCInferenceService at 127.0.0.1:43919"
+E1121 02:31:50.046200 9861 server.cc:241] "CudaDriverHelper has not been initialized."
+W1121 02:31:50.046274 9861 metrics.cc:798] "DCGM unable to start: DCGM initialization error"
+E1121 02:31:51.000000 9861 model_lifecycle.cc:642] "failed to load 'stn' version 1: Internal: model.pt: damaged"
+E1121 02:31:51.000001 9861 model_lifecycle.cc:642] "failed to load 'stn' version 1: Internal: model.pt: damaged"
+error: creating server: Internal - failed to load all models
+"""
+
+
+def test_the_server_s_own_errors_are_found_in_its_log() -> None:
+    assert faults(LOG).splitlines() == [
+        "failed to load 'stn' version 1: Internal: model.pt: damaged",
+        "error: creating server: Internal - failed to load all models",
+    ]
+    assert faults("something else") == "something else"
+    assert faults("") == "(the log is empty)"
+
+
+def test_stopping_what_does_not_run_is_nothing() -> None:
+    server = EmbeddedTriton()
+    server.stop()
+    assert server.log_text() == server.region_prefix == ""
+    with pytest.raises(ServerStartError, match="does not run"):
+        server.wait(0)

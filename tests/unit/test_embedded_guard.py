@@ -1,0 +1,159 @@
+"""The guard: nothing of the server stays, whatever ends it. A small program stands for the server."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from plate_nets.serving import guard
+
+SERVER = """
+import os, pathlib, signal, subprocess, sys, time
+prefix, stubborn = sys.argv[1], sys.argv[2] == "stubborn"
+if stubborn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, 1); time.sleep(600)"])
+(pathlib.Path("/dev/shm") / (prefix + "region")).write_bytes(b"x")
+print("up", os.getpid(), child.pid, flush=True)
+if sys.argv[2].isdecimal():
+    sys.exit(int(sys.argv[2]))
+time.sleep(600)
+"""
+
+
+class Guarded:
+    """A guard with its stand-in of a server."""
+
+    def __init__(self, tmp_path: Path, behaviour: str, timeout: float, parent: Path | None = None) -> None:
+        self.folder = tmp_path / "server"
+        self.prefix = f"plates_test_{os.getpid()}_{tmp_path.name}_"
+        source = tmp_path / "library"
+        source.write_text("library", encoding="utf-8")
+        plan = {
+            "command": [sys.executable, "-c", SERVER, self.prefix, behaviour],
+            "environment": dict(os.environ),
+            "folder": str(self.folder),
+            "files": {"backends/python/library": str(source)},
+            "region_prefix": self.prefix,
+            "exit_timeout": timeout,
+        }
+        command = [sys.executable, "-I", "-S", guard.__file__]
+        if parent:
+            command = [sys.executable, str(parent), *command]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps(plan).encode() + b"\n")
+        self.process.stdin.flush()
+        self.pids = [int(pid) for pid in self.process.stdout.readline().split()[1:]]
+
+    @property
+    def regions(self) -> list[Path]:
+        return list(guard.SHARED_MEMORY.glob(f"{self.prefix}*"))
+
+    def left(self) -> list[object]:
+        """What is left of the server: its processes, regions and folder."""
+        alive = [pid for pid in self.pids if is_alive(pid)]
+        return [*alive, *self.regions, *([self.folder] if self.folder.exists() else [])]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Guarded]]:
+    started: list[Guarded] = []
+
+    def run(behaviour: str = "", timeout: float = 5, parent: Path | None = None) -> Guarded:
+        started.append(Guarded(tmp_path, behaviour, timeout, parent))
+        return started[-1]
+
+    yield run
+    for each in started:
+        each.process.kill()
+        each.process.wait()
+        for pipe in (each.process.stdin, each.process.stdout):
+            if pipe:
+                pipe.close()
+        for pid in each.pids:
+            if is_alive(pid):
+                os.kill(pid, signal.SIGKILL)
+        guard.clean(each.folder, each.prefix)
+
+
+def test_a_running_server_has_its_files(start: Callable[..., Guarded]) -> None:
+    running = start()
+    assert len(running.pids) == 2 and all(map(is_alive, running.pids))
+    assert (running.folder / "backends" / "python" / "library").read_text(encoding="utf-8") == "library"
+    assert len(running.regions) == 1
+
+
+@pytest.mark.parametrize(("behaviour", "timeout"), [("", 5), ("stubborn", 0.2), ("", 0)])
+def test_closing_its_input_ends_everything(start: Callable[..., Guarded], behaviour: str, timeout: float) -> None:
+    running = start(behaviour, timeout)
+    running.process.stdin.close()
+    running.process.wait(20)
+    assert running.left() == []
+
+
+def test_the_end_of_the_server_is_passed_on(start: Callable[..., Guarded]) -> None:
+    running = start("3")
+    assert running.process.wait(20) == 3
+    assert running.left() == []
+
+
+def test_a_killed_server_is_cleaned_up(start: Callable[..., Guarded]) -> None:
+    running = start()
+    os.kill(running.pids[0], signal.SIGKILL)
+    assert running.process.wait(20) == 128 + signal.SIGKILL
+    assert running.left() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_to_the_guard_end_nothing(start: Callable[..., Guarded], number: int) -> None:
+    running = start()
+    running.process.send_signal(number)
+    assert not eventually(lambda: running.process.poll() is not None, 0.6)
+    assert is_alive(running.pids[0])
+
+
+def test_a_killed_guard_takes_the_server_with_it(start: Callable[..., Guarded]) -> None:
+    running = start()
+    running.process.kill()
+    running.process.wait()
+    assert eventually(lambda: not is_alive(running.pids[0]))
+
+
+PARENT = """
+import subprocess, sys, time
+subprocess.Popen(sys.argv[1:])
+time.sleep(600)
+"""
+
+
+def test_a_parent_killed_with_9_leaves_nothing(start: Callable[..., Guarded], tmp_path: Path) -> None:
+    """The pipe stays open here, as a fork of the parent would keep it; the guard sees that its parent is gone."""
+    parent = tmp_path / "parent.py"
+    parent.write_text(PARENT, encoding="utf-8")
+    running = start(parent=parent)
+    running.process.kill()
+    assert eventually(lambda: running.left() == [])
