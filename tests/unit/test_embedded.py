@@ -72,7 +72,9 @@ def test_the_repository_may_be_named_by_the_environment(monkeypatch: pytest.Monk
 def test_another_architecture_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, system: str, machine: str) -> None:
     monkeypatch.setattr(platform, "system", lambda: system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    with pytest.raises(ServerStartError, match=f"needs Linux on x86_64, this is {system} on {machine}; use the contain"):
+    with pytest.raises(
+        ServerStartError, match=f"needs Linux on x86_64, this is {system} on {machine}; use the contain"
+    ):
         EmbeddedTriton().start()
 
 

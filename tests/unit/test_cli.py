@@ -1,0 +1,259 @@
+"""The command line without a server: what is read, what is put out, how it ends."""
+
+import csv
+import importlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import pytest
+from typer.testing import CliRunner, Result
+
+import plate_nets.cli
+from plate_nets.cli import app
+from plate_nets.cli.output import CsvOutput
+from plate_nets.cli.read import Source, find_pictures
+from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerUnavailable
+from plate_nets.types import Box, Plate
+from tests.frames import compose, encode
+
+READ = Plate(Box(10.04, 20, 60, 31), 0.91234, "A123BC77", "A123BC77", 0.98765)
+UNREAD = Plate(Box(1, 2, 3, 4), 0.5, "", "A12", 0.25)
+PICTURE = encode(compose(60, 80), ".jpg")
+
+
+class FakeClient:
+    """Knows the plates of some pictures by their bytes; anything else is not a picture."""
+
+    def __init__(self, answers: dict[bytes, list[Plate] | Exception]) -> None:
+        self.answers = answers
+
+    def __enter__(self) -> "FakeClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def read(self, image: bytes) -> list[Plate]:
+        answer = self.answers.get(image, InputError("image: expected a picture"))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`plates read` with a client that knows `answers`."""
+
+    def invoke(*arguments: object, answers: dict[bytes, list[Plate] | Exception] | None = None) -> Result:
+        known = answers if answers is not None else {PICTURE: [READ, UNREAD]}
+        module = importlib.import_module("plate_nets.cli.read")  # the name in the package is the command
+        monkeypatch.setattr(module, "_client", lambda *_: FakeClient(known))
+        return CliRunner().invoke(app, ["read", *map(str, arguments)])
+
+    return invoke
+
+
+@pytest.fixture
+def car(tmp_path: Path) -> Path:
+    path = tmp_path / "car.jpg"
+    path.write_bytes(PICTURE)
+    return path
+
+
+def test_a_line_a_plate(run: Run, car: Path) -> None:
+    result = run(car)
+    assert result.exit_code == 0
+    first, second = (line.removeprefix(f"{car}: ").rsplit("  ", 1)[0] for line in result.stdout.splitlines())
+    assert first == "A123BC77  confidence 0.988  score 0.912  box 10,20,60,31"
+    assert second == "unread (A12?)  confidence 0.250  score 0.500  box 1,2,3,4"
+    assert all(line.endswith(" ms") for line in result.stdout.splitlines())
+
+
+def test_a_picture_without_a_plate_is_said_to_have_none(run: Run, car: Path) -> None:
+    result = run(car, answers={PICTURE: []})
+    assert result.exit_code == 0
+    assert "car.jpg: no plate" in result.stdout
+
+
+def test_one_bad_file_never_ends_the_run(run: Run, car: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jpg"
+    bad.write_bytes(b"nonsense")
+    slow = tmp_path / "slow.jpg"
+    slow.write_bytes(b"slow")
+    answers = {PICTURE: [READ], b"slow": DeadlineExceeded("host:1: no answer within 1 s")}
+    result = run(bad, tmp_path / "missing.jpg", slow, car, answers=answers)
+    assert result.exit_code == 1
+    assert len(result.stdout.splitlines()) == 1
+    assert "A123BC77" in result.stdout
+    assert result.stderr.splitlines() == [
+        f"{bad}: image: expected a picture",
+        f"{tmp_path / 'missing.jpg'}: does not open: No such file or directory",
+        f"{slow}: host:1: no answer within 1 s",
+        "plates: 3 of 4 pictures failed",
+    ]
+
+
+def test_a_server_that_is_gone_ends_the_run(run: Run, car: Path) -> None:
+    result = run(car, car, answers={PICTURE: ServerUnavailable("host:1: Connection refused")})
+    assert result.exit_code == 2
+    assert result.stderr == "plates: host:1: Connection refused\n"
+
+
+def test_an_error_of_the_server_is_one_of_the_picture(run: Run, car: Path) -> None:
+    result = run(car, answers={PICTURE: ServerError("host:1: PLATES_INTERNAL: stn: out of memory (500)")})
+    assert result.exit_code == 1
+    assert "stn: out of memory" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["--protocol", "ftp", "x.jpg"], ["--timeout", "0", "x.jpg"]])
+def test_wrong_usage(run: Run, arguments: list[str]) -> None:
+    assert run(*arguments).exit_code == 2
+
+
+def test_an_empty_folder_is_an_error(run: Run, tmp_path: Path) -> None:
+    result = run(tmp_path)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"plates: no picture in {tmp_path}; looked for .bmp, .jpeg, .jpg, .png, .webp")
+
+
+def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
+    result = run(car, tmp_path / "missing.jpg", "--json")
+    assert result.exit_code == 1
+    good, bad = json.loads(result.stdout)
+    assert good["file"] == str(car)
+    assert good["milliseconds"] >= 0
+    assert good["plates"] == [
+        {
+            "text": "A123BC77",
+            "reading": "A123BC77",
+            "confidence": 0.9877,
+            "score": 0.9123,
+            "box": [10.0, 20.0, 60.0, 31.0],
+        },
+        {"text": "", "reading": "A12", "confidence": 0.25, "score": 0.5, "box": [1.0, 2.0, 3.0, 4.0]},
+    ]
+    assert bad == {
+        "file": str(tmp_path / "missing.jpg"),
+        "error": "does not open: No such file or directory",
+    }
+
+
+def test_json_is_whole_even_where_the_server_goes(run: Run, car: Path) -> None:
+    result = run(car, "--json", answers={PICTURE: ServerUnavailable("gone")})
+    assert result.exit_code == 2
+    assert json.loads(result.stdout) == []
+
+
+def test_the_table_has_a_row_a_plate_and_every_picture(run: Run, car: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jpg"
+    empty.write_bytes(b"empty")
+    table = tmp_path / "plates.csv"
+    result = run(car, empty, tmp_path / "no", "--csv", table, answers={PICTURE: [READ, UNREAD], b"empty": []})
+    assert result.exit_code == 1
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == CsvOutput.COLUMNS
+    assert [(Path(row["file"]).name, row["text"], row["reading"], row["xmin"], row["error"]) for row in rows] == [
+        ("car.jpg", "A123BC77", "A123BC77", "10.0", ""),
+        ("car.jpg", "", "A12", "1.0", ""),
+        ("empty.jpg", "", "", "", ""),
+        ("no", "", "", "", "does not open: No such file or directory"),
+    ]
+
+
+def test_annotated_pictures_keep_their_folders(run: Run, tmp_path: Path) -> None:
+    photos, out = tmp_path / "photos", tmp_path / "out"
+    for name in ("a.jpg", "night/a.jpg", "night/b.JPG"):
+        (photos / name).parent.mkdir(parents=True, exist_ok=True)
+        (photos / name).write_bytes(PICTURE)
+    (photos / "notes.txt").write_text("no picture", encoding="utf-8")
+    assert run(photos, photos / "a.jpg", "--save-annotated", out).exit_code == 0
+    written = sorted(path.relative_to(out) for path in out.rglob("*.*"))
+    expected = ["a_plates.jpg", "a_plates2.jpg", "night/a_plates.jpg", "night/b_plates.jpg"]
+    assert written == [Path(name) for name in expected]
+    assert all(cv2.imread(str(out / name)).shape == (60, 80, 3) for name in written)
+
+
+def test_annotating_beside_the_pictures_overwrites_none(run: Run, car: Path) -> None:
+    assert run(car, "--save-annotated", car.parent).exit_code == 0
+    assert car.read_bytes() == PICTURE
+    assert (car.parent / "car_plates.jpg").is_file()
+
+
+@pytest.mark.parametrize("option", ["--csv", "--save-annotated"])
+def test_where_nothing_can_be_written_is_named(run: Run, car: Path, option: str) -> None:
+    result = run(car, option, car / "below")
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"plates: {option} {car / 'below'}: ")
+
+
+def test_folders_are_searched_in_order(tmp_path: Path) -> None:
+    for name in ("b.png", "a/c.webp", "a/d.txt", "a/e.bmp"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    file = tmp_path / "a" / "d.txt"
+    assert list(find_pictures([tmp_path, file])) == [
+        Source(tmp_path / "a/c.webp", Path("a/c.webp")),
+        Source(tmp_path / "a/e.bmp", Path("a/e.bmp")),
+        Source(tmp_path / "b.png", Path("b.png")),
+        Source(file, Path("d.txt")),
+    ]
+
+
+def test_ctrl_c_is_a_clean_end(run: Run, car: Path) -> None:
+    def interrupt(*_: object) -> list[Plate]:
+        raise KeyboardInterrupt
+
+    class Interrupted(dict[bytes, list[Plate] | Exception]):
+        get = interrupt  # type: ignore[assignment]
+
+    result = run(car, answers=Interrupted())
+    assert result.exit_code == 130
+    assert "Traceback" not in result.output
+
+
+def test_health_of_nobody(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["health", "--url", "127.0.0.1:1", "--timeout", "5"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("unhealthy: 127.0.0.1:1: ")
+
+
+def test_serve_names_what_is_missing(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["serve", "--model-repository", str(tmp_path / "models")])
+    assert result.exit_code == 2
+    assert f"plates: {tmp_path / 'models'}: no such model repository" in result.stderr
+
+
+def test_the_help_lists_every_command() -> None:
+    result = CliRunner().invoke(app, ["--help"])
+    assert result.exit_code == 0
+    assert all(command.__name__ in result.stdout for command in plate_nets.cli.COMMANDS)
+
+
+def test_a_command_line_that_waits_ends_on_sigterm() -> None:
+    code = (
+        "import sys, time, plate_nets.cli as cli\n"
+        "def wait() -> None:\n"
+        "    '''Wait.'''\n"
+        "    try:\n"
+        "        print('waiting', flush=True); time.sleep(600)\n"
+        "    finally:\n"
+        "        print('cleaned')\n"
+        "cli.app.command()(cli.guarded(wait)); sys.argv = ['plates', 'wait']; cli.main()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout.read() == "cleaned\n"
+        assert process.wait(20) == plate_nets.cli.TERMINATED
