@@ -1,6 +1,6 @@
 """Synthetic plate crops: drawn by this project, photographed by a simulated camera.
 
-    texts -> plates (with glyphs) -> surroundings -> camera (with perspective) -> Sample
+texts -> plates (with glyphs) -> surroundings -> camera (with perspective) -> Sample
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,12 @@ def synthesize(rng: np.random.Generator, kind: str | None = None) -> Sample:
     kind, text = texts.sample_text(rng, kind)
     height = camera.draw_height(rng)
     target = perspective.sample_corners(rng, height)
+    picture, corners = drawn_plate(kind, text, height, rng)
+    return Sample(camera.shoot(picture, corners, target, rng), text, kind, height)
+
+
+def drawn_plate(kind: str, text: str, height: float, rng: np.random.Generator) -> tuple[Frame, camera.Corners]:
+    """A plate with its surroundings from the front, drawn finely enough for ``height`` px, and its corners (4, 2)."""
     wanted = height * 1.15 / plates.HEIGHT
     scale = next((value for value in _SCALES if value >= wanted), _SCALES[-1])
-    picture, corners = surroundings.surround(plates.draw(kind, text, rng, scale), rng)
-    return Sample(camera.shoot(picture, corners, target, rng), text, kind, height)
+    return surroundings.surround(plates.draw(kind, text, rng, scale), rng)

@@ -7,12 +7,14 @@ import cv2
 import numpy as np
 import typer
 from rich.console import Console
+from rich.progress import track
 
 from plate_nets.errors import PlateError
 from training.synthesis import synthesize
 from training.synthesis.benchmark import crops_per_second
-from training.synthesis.sheet import draw_sheet
 from training.synthesis.perspective import fit_perspective
+from training.synthesis.sheet import draw_sheet
+from training.synthesis.test_set import write_test_set
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -23,6 +25,8 @@ def main(
     kind: Annotated[str | None, typer.Option(help="Only this kind of plate.")] = None,
     seed: Annotated[int, typer.Option(help="Decides every picture.")] = 0,
     benchmark: Annotated[bool, typer.Option("--benchmark", help="Crops a second in two processes.")] = False,
+    test_set: Annotated[Path | None, typer.Option(help="Write a test set into this new folder.")] = None,
+    count: Annotated[int, typer.Option(min=1, help="Photos of the test set.")] = 2000,
     perspective: Annotated[
         Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
     ] = None,
@@ -33,6 +37,10 @@ def main(
         rng = np.random.default_rng(seed)
         cv2.imwrite(str(sheet), draw_sheet([synthesize(rng, kind) for _ in range(120)]))
         console.print(f"wrote {sheet}")
+    if test_set is not None:
+        for _ in track(write_test_set(test_set, count, seed), total=count, description="test set", console=console):
+            pass
+        console.print(f"wrote {count} photos to {test_set}")
     if benchmark:
         console.print(f"{crops_per_second(seed):.0f} crops/s in two processes")
     if perspective is not None:

@@ -5,8 +5,6 @@ detector's box. How much blur a plate gets is bounded by a common budget of reso
 person can still read nearly every crop.
 """
 
-from dataclasses import dataclass
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray
@@ -22,14 +20,8 @@ LOWEST, HIGHEST = 12.0, 60.0
 """Plate heights in the photo, px: below the lowest nobody reads; above the highest nothing changes in the crop."""
 _BLUR_BUDGET = 0.058
 """Largest standard deviation of all blur together, in plate heights: half a stroke of the region code."""
-
-
-@dataclass(frozen=True)
-class Shot:
-    """A crop (24, 94, 3) BGR and the height in px that the plate had in the simulated photo."""
-
-    crop: Frame
-    height: float
+_LEAST_DEVIATION = 9.0
+"""Least standard deviation of the brightness across a plate's middle, 0..255."""
 
 
 def photograph(picture: Frame, corners: Corners, rng: np.random.Generator, severity: float = 1.0) -> Frame:
@@ -61,26 +53,37 @@ def edge_height(corners: Corners) -> float:
     return float(np.hypot(*(corners[3] - corners[0])) + np.hypot(*(corners[2] - corners[1]))) / 2
 
 
-def shoot(
-    picture: Frame, corners: Corners, target: Corners, rng: np.random.Generator, severity: float = 1.0
-) -> Frame:
+def shoot(picture: Frame, corners: Corners, target: Corners, rng: np.random.Generator, severity: float = 1.0) -> Frame:
     """As `photograph`, with the plate's corners in the simulated photo given: ``target`` (4, 2) around (0, 0)."""
+    origin, size = _box(target, edge_height(target), rng, severity)
+    photo = take_photo(picture, corners, target - origin, size, rng, severity)
+    how = (cv2.INTER_LINEAR, cv2.INTER_LINEAR, cv2.INTER_AREA, cv2.INTER_CUBIC)[int(rng.integers(4))]
+    return np.asarray(cv2.resize(photo, (CROP_WIDTH, CROP_HEIGHT), interpolation=how), np.uint8)
+
+
+def take_photo(
+    picture: Frame,
+    corners: Corners,
+    target: Corners,
+    size: tuple[int, int],
+    rng: np.random.Generator,
+    severity: float = 1.0,
+) -> Frame:
+    """A picture -> a photo of it, BGR, ``size`` (w, h) px, in which the plate's corners lie at ``target`` (4, 2)."""
     height = edge_height(target)
-    origin, size = _box(target, height, rng, severity)
-    image = _project(picture, corners, target - origin, size, edge_height(corners) / height)
-    light = image.astype(np.float32)
+    light = _project(picture, corners, target, size, edge_height(corners) / height).astype(np.float32)
     strength = severity * float(rng.beta(1.1, 1.9))
     if rng.random() < 0.22 * severity:
         _soil(light, height, strength, rng)
-    light = _light(light, target - origin, strength, severity, rng)
+    light = _light(light, strength, severity, rng)
+    if severity > 0:
+        light = _with_contrast(light, target)
     light = _blur(light, height, strength, severity, rng)
     light = _sensor(light, strength, severity, rng)
-    shot = np.clip(light, 0, 255).astype(np.uint8)
+    photo = np.clip(light, 0, 255).astype(np.uint8)
     if rng.random() < 0.5 * severity:
-        quality = int(95 - 70 * strength**0.7 * rng.random() ** 0.7)
-        shot = _jpeg(shot, quality)
-    how = (cv2.INTER_LINEAR, cv2.INTER_LINEAR, cv2.INTER_AREA, cv2.INTER_CUBIC)[int(rng.integers(4))]
-    return np.asarray(cv2.resize(shot, (CROP_WIDTH, CROP_HEIGHT), interpolation=how), np.uint8)
+        photo = _jpeg(photo, int(95 - 70 * strength**0.7 * rng.random() ** 0.7))
+    return photo
 
 
 def _tilt(corners: Corners, height: float, rng: np.random.Generator, severity: float) -> Corners:
@@ -142,9 +145,7 @@ def _soil(light: Light, height: float, strength: float, rng: np.random.Generator
     light += cover * colour
 
 
-def _light(
-    light: Light, target: Corners, strength: float, severity: float, rng: np.random.Generator
-) -> Light:
+def _light(light: Light, strength: float, severity: float, rng: np.random.Generator) -> Light:
     """Shadow edges, uneven light, glare, then exposure, gamma, haze and the colour of the light."""
     rows, columns = light.shape[:2]
     mild = min(severity, 1.0)
@@ -160,20 +161,34 @@ def _light(
     elif scene < 0.32 * mild:  # over-exposed
         gain = np.exp(rng.uniform(0, 0.15 + 0.55 * strength))
     else:
-        gain = np.exp(rng.normal(-0.12 * mild, 0.05 + 0.22 * mild))
+        gain = np.exp(rng.normal(-0.2 * mild, 0.05 + 0.2 * mild))
     if rng.random() < 0.4 * mild:
         gamma = np.float32(np.exp(rng.normal(0, 0.3)))
         light = np.asarray(255 * (np.clip(light, 0, 255) / 255) ** gamma, np.float32)
-    if rng.random() < 0.35 * mild:  # haze, dusty lens, dim contrast
-        veil = np.float32(rng.uniform(0, 0.25 + 0.45 * strength))
+    if rng.random() < 0.6 * mild:  # haze, dusty lens, dim contrast
+        veil = np.float32(rng.uniform(0, 0.3 + 0.4 * strength))
         light = light * (1 - veil) + veil * np.float32(rng.uniform(60, 210))
-    cast = rng.normal(0, 0.03 + 0.07 * mild * strength, 3)
-    if rng.random() < 0.12 * mild:  # sodium lamps, blue dusk, wrong white balance
-        cast += rng.normal(0, 0.18, 3)
+    cast = rng.normal(0, 0.03, 3) * mild
+    if rng.random() < 0.15 * mild:  # sodium lamps, blue dusk, wrong white balance: mostly along blue to red
+        cast += np.array((1.0, 0.25, -1.0)) * rng.normal(0, 0.18) + rng.normal(0, 0.05, 3)
     light = light * (gain * np.exp(cast)).astype(np.float32)
     if rng.random() < 0.06 * mild:
         _glare(light, rng, strength)
     return np.asarray(light, np.float32)
+
+
+def _with_contrast(light: Light, target: Corners) -> Light:
+    """The same, brighter where the plate would drown in the dark: a camera exposes for what it looks at."""
+    x0, y0 = np.maximum(target.min(axis=0), 0).astype(int)
+    x1, y1 = np.maximum(target.max(axis=0), 1).astype(int)
+    inset_x, inset_y = (x1 - x0) // 10, (y1 - y0) // 4
+    middle = light[y0 + inset_y : max(y1 - inset_y, y0 + 1), x0 + inset_x : max(x1 - inset_x, x0 + 1), 1]
+    deviation = float(middle.std()) if middle.size else _LEAST_DEVIATION
+    if deviation >= _LEAST_DEVIATION:
+        return light
+    gain = min(_LEAST_DEVIATION / max(deviation, 1e-3), 8.0)
+    mean = float(middle.mean())
+    return np.asarray((light - mean) * np.float32(gain) + np.float32(min(max(mean, 25.0), 200.0)), np.float32)
 
 
 def _shadow(rows: int, columns: int, rng: np.random.Generator, strength: float) -> NDArray[np.float32]:
@@ -201,11 +216,13 @@ def _blur(light: Light, height: float, strength: float, severity: float, rng: np
     rest = _BLUR_BUDGET**2 - (0.33 / height) ** 2
     if rest <= 0:
         return light
-    budget = np.sqrt(rest) * height * severity
-    if rng.random() < 0.65:
-        sigma = float(budget * (0.15 + 0.6 * strength) * rng.random())
-        if sigma > 0.25:
-            light = np.asarray(cv2.GaussianBlur(light, (0, 0), sigma), np.float32)
+    budget = np.sqrt(rest) * height * min(severity, 1.0)
+    # No lens and no mosaic of colour filters is sharp to the pixel.
+    sigma = float(min(rng.uniform(0.3, 0.7), budget))
+    if rng.random() < 0.8:
+        sigma = max(sigma, float(budget * (0.15 + 0.8 * strength) * rng.random() ** 0.6))
+    if sigma > 0.25:
+        light = np.asarray(cv2.GaussianBlur(light, (0, 0), sigma), np.float32)
     if rng.random() < 0.25:
         length = float(budget * 3.4 * (0.2 + 0.6 * strength) * rng.random())  # a box of length l has deviation l/3.46
         if length > 1:

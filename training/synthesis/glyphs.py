@@ -8,6 +8,7 @@ square ends that the box cuts off, then a blur and a threshold round the corners
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import cv2
 import numpy as np
@@ -108,14 +109,13 @@ GLYPHS: dict[str, Glyph] = {
         ((4.0, 28.0), (29.6, 28.0)),
         ((0.0, 53.3), (33.0, 53.3)),
     ),
-    "K": _letter(
-        39.6, ((4.6, -6.0), (4.6, 64.0)), ((40.0, -3.0), (4.6, 34.0)), ((16.0, 22.0), (39.5, 64.0))
-    ),
+    "K": _letter(39.6, ((4.6, -6.0), (4.6, 64.0)), ((40.0, -3.0), (4.6, 34.0)), ((16.0, 22.0), (39.5, 64.0))),
     "M": _letter(
         47.0,
         ((4.5, -6.0), (4.5, 64.0)),
         ((42.5, -6.0), (42.5, 64.0)),
-        ((2.5, -2.0), (23.5, 31.2), (44.5, -2.0)),
+        ((2.5, -2.0), (25.0, 33.6)),
+        ((44.5, -2.0), (22.0, 33.6)),
     ),
     "H": _letter(43.6, ((5.0, -6.0), (5.0, 64.0)), ((38.6, -6.0), (38.6, 64.0)), ((5.0, 27.6), (38.6, 27.6))),
     "O": _letter(48.4, _arc(24.2, 29.0, 19.5, 24.3, 0, 360)),
@@ -135,9 +135,7 @@ GLYPHS: dict[str, Glyph] = {
         ((18.0, 26.0), (38.0, 64.0)),
         stroke=8.0,
     ),
-    "U": _letter(
-        41.0, ((4.0, -6.0), (4.0, 38.0), *_arc(20.5, 38.0, 16.5, 16.0, 180, 0), (37.0, -6.0)), stroke=8.0
-    ),
+    "U": _letter(41.0, ((4.0, -6.0), (4.0, 38.0), *_arc(20.5, 38.0, 16.5, 16.0, 180, 0), (37.0, -6.0)), stroke=8.0),
     "S": _letter(
         38.0,
         (*_arc(19.0, 16.5, 14.5, 12.5, -35, -268), *_arc(19.0, 41.5, 15.0, 12.5, -88, 148)),
@@ -184,7 +182,7 @@ def _draw(canvas: Mask, points: NDArray[np.float64], width: float, round_ends: b
     """A polyline with round joints, and square ends unless ``round_ends``."""
     shift = 4
     scale = 1 << shift
-    for start, end in zip(points[:-1], points[1:], strict=True):
+    for start, end in pairwise(points):
         along = (end - start) / max(float(np.linalg.norm(end - start)), 1e-6)
         across = np.array([-along[1], along[0]]) * width / 2
         quad = np.array([start + across, end + across, end - across, start - across])

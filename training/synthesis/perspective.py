@@ -14,6 +14,8 @@ prints them anew.
 
 import csv
 from dataclasses import dataclass
+from functools import lru_cache
+from math import lgamma, log
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +27,9 @@ from plate_nets.errors import DatasetError
 FEATURES = ("angle", "lean", "log_height", "twist_x", "twist_y")
 _LIMITS = np.array([np.radians(32), 0.16, np.inf, 0.03, 0.04])
 """Beyond these a labelled quad is taken for a fault of labelling, and a drawn one for unreadable."""
-_HEIGHTS = (np.log(0.13), np.log(0.42))
+_LARGEST_BOX = 2.7
+"""Height of the upright box around a drawn plate, in plate heights: beyond it the crop leaves the plate too few px."""
+_HEIGHTS = (np.log(0.14), np.log(0.42))
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,9 @@ def sample_corners(rng: np.random.Generator, height: float, model: Perspective =
         chi = rng.chisquare(model.freedom) / model.freedom
         features = np.array(model.mean) + root @ rng.standard_normal(5) / np.sqrt(chi)
         if _plausible(features[None])[0]:
-            return corners_of(features, height)
+            corners = corners_of(features, height)
+            if np.ptp(corners[:, 1]) < _LARGEST_BOX * height:
+                return corners
 
 
 def corners_of(features: NDArray[np.float64], height: float) -> NDArray[np.float32]:
@@ -131,12 +137,8 @@ def fit_perspective(path: Path) -> tuple[Perspective, int]:
     return model, len(features)
 
 
-def _fit(
-    x: NDArray[np.float64], freedom: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
+def _fit(x: NDArray[np.float64], freedom: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
     """Mean, scale, degrees of freedom and log likelihood (up to what does not depend on them) a plate."""
-    from math import lgamma, log
-
     size = x.shape[1]
     mean, scale = np.median(x, axis=0), np.cov(x.T)
     for _ in range(60):
@@ -164,10 +166,6 @@ def _plausible(features: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(inside & (features[:, 2] >= low) & (features[:, 2] <= high))
 
 
+@lru_cache
 def _root(model: Perspective) -> NDArray[np.float64]:
-    if model not in _ROOTS:
-        _ROOTS[model] = np.linalg.cholesky(np.array(model.scale))
-    return _ROOTS[model]
-
-
-_ROOTS: dict[Perspective, NDArray[np.float64]] = {}
+    return np.asarray(np.linalg.cholesky(np.array(model.scale)))

@@ -56,6 +56,10 @@ class PlateKind:
     """Whether the flag stands beside RUS; else RUS stands alone, centred under the region code."""
 
 
+_PRIVATE = {2: (57.5, 123.0, 179.0, 234.5, 298.5, 355.5), 3: (48.0, 106.0, 163.0, 220.0, 273.0, 329.5)}
+"""Centres of the six characters of a private plate by the length of the region code; after the mean of real plates."""
+
+
 def _number_slots(pattern: str, left: float, right: float, pitch: float = 56.3) -> tuple[Slot, ...]:
     """Characters of a number, centred between two lines at the standard's pitch."""
     start = (left + right) / 2 - pitch * (len(pattern) - 1) / 2
@@ -73,13 +77,10 @@ def _region_slots(digits: int) -> tuple[Slot, ...]:
 def _kind(name: str, pattern: str, digits: int, ground: Colour, ink: Colour, *, flag: bool = True) -> PlateKind:
     divider = 394.0 if digits == 2 else 364.5
     if pattern == "A000AA":
-        start = 57.5 if digits == 2 else 48.0
+        centres = _PRIVATE[digits]
         number = tuple(
-            Slot(start + x, LETTER if symbol == "A" else DIGIT, BASELINE)
-            for x, symbol in zip((0, 65.5, 121.5, 177.0, 241.0, 298.0), pattern, strict=True)
+            Slot(x, LETTER if symbol == "A" else DIGIT, BASELINE) for x, symbol in zip(centres, pattern, strict=True)
         )
-        if digits == 3:
-            number = tuple(Slot(s.x - d, s.height, s.baseline) for s, d in zip(number, (0, 7, 6.5, 5, 16, 17), strict=True))
     else:
         number = _number_slots(pattern, 22.0, divider)
     return PlateKind(name, number + _region_slots(digits), divider, ground, ink, flag)
@@ -99,6 +100,7 @@ SPECS: dict[tuple[str, int], PlateKind] = {
 }
 """The layouts by name and length of the text."""
 
+_EDGES = (0.0, 0.75, 1.25, 1.75, 2.5)
 _WEIGHTS = (-2.4, -1.6, -0.9, -0.3, 0.3)
 _FLAG: tuple[Colour, ...] = ((235, 235, 235), (165, 75, 25), (35, 30, 190))
 
@@ -132,7 +134,7 @@ def _vary(colour: Colour, rng: np.random.Generator) -> NDArray[np.float32]:
 
 def _ink(spec: PlateKind, text: str, rng: np.random.Generator, scale: float) -> glyphs.Mask:
     """Coverage of everything in the plate's second colour: line at the edge, divider, characters, RUS."""
-    ink = _lines(spec.divider, scale, bool(rng.random() < 0.85)).copy()
+    ink = _lines(spec.divider, scale, _EDGES[int(rng.integers(len(_EDGES)))]).copy()
     weight = _WEIGHTS[int(rng.integers(len(_WEIGHTS)))]
     wander = rng.normal(0, 1.0, (len(text), 2))
     wander[:, 1] *= 0.6
@@ -157,13 +159,13 @@ def _stamp(
     np.maximum(area, drawn, out=area)
 
 
-@lru_cache(maxsize=256)
-def _lines(divider: float, scale: float, edge: bool) -> glyphs.Mask:
+@lru_cache(maxsize=512)
+def _lines(divider: float, scale: float, edge: float) -> glyphs.Mask:
     """The raised line along the plate's edge and the line before the region code, drawn fine and reduced."""
-    fine = 2
+    fine = 4
     canvas = np.zeros((round(HEIGHT * fine), round(WIDTH * fine)), np.uint8)
     if edge:
-        inset, radius, thick = 3.2 * fine, 7.0 * fine, round(2.2 * fine)
+        inset, radius, thick = 2.6 * fine, 7.0 * fine, round(edge * fine)
         x0, y0, x1, y1 = (round(v) for v in (inset, inset, WIDTH * fine - inset, HEIGHT * fine - inset))
         r = round(radius)
         for start, end in (
@@ -181,7 +183,7 @@ def _lines(divider: float, scale: float, edge: bool) -> glyphs.Mask:
         ):
             cv2.ellipse(canvas, centre, (r, r), angle, 0, 90, 255, thick, cv2.LINE_AA)
     x = round(divider * fine)
-    cv2.line(canvas, (x, round(3 * fine)), (x, round((HEIGHT - 3) * fine)), 255, round(2.6 * fine))
+    cv2.line(canvas, (x, round(3 * fine)), (x, round((HEIGHT - 3) * fine)), 255, round(2.2 * fine))
     size = (round(WIDTH * scale), round(HEIGHT * scale))
     drawn = np.asarray(cv2.resize(canvas, size, interpolation=cv2.INTER_AREA), np.uint8)
     drawn.setflags(write=False)

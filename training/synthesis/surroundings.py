@@ -10,6 +10,25 @@ MARGIN_X = 0.9
 MARGIN_Y = 0.8
 """Surroundings on each side of the plate, in plate heights."""
 
+_PAINTS = np.array(
+    [
+        (30, 25, 150),
+        (40, 40, 90),
+        (110, 50, 20),
+        (150, 100, 50),
+        (90, 70, 30),
+        (50, 80, 35),
+        (110, 160, 175),
+        (60, 110, 140),
+        (40, 160, 200),
+        (120, 120, 80),
+        (70, 45, 80),
+        (100, 130, 150),
+    ],
+    np.float32,
+)
+"""Colours of cars beside black, grey and white: reds, blues, greens, beige, gold. BGR."""
+
 
 def surround(plate: Frame, rng: np.random.Generator) -> tuple[Frame, NDArray[np.float32]]:
     """A plate from the front -> a picture of it on a car, and its corners (4, 2) in that picture."""
@@ -18,12 +37,13 @@ def surround(plate: Frame, rng: np.random.Generator) -> tuple[Frame, NDArray[np.
     picture = _bodywork(height + 2 * top, width + 2 * left, rng)
     _features(picture, (left, top, left + width, top + height), rng)
     picture[top : top + height, left : left + width] = plate
-    radius = max(1, round(height * 0.06))
-    ground = picture[top - 1, left]
-    for y, x in ((top, left), (top, left + width - radius), (top + height - radius, left)):
-        del y, x
-    for y, x in ((top, left), (top, left + width - 1), (top + height - 1, left), (top + height - 1, left + width - 1)):
-        picture[y, x] = ground
+    ground = picture[top - 1, left].copy()
+    radius = round(height * 0.05)
+    for row in range(radius):  # the plate's corners are round
+        cut = round(radius - np.sqrt(radius**2 - (radius - row - 0.5) ** 2))
+        for y in (top + row, top + height - 1 - row):
+            picture[y, left : left + cut] = ground
+            picture[y, left + width - cut : left + width] = ground
     corners = np.array(
         [[left, top], [left + width, top], [left + width, top + height], [left, top + height]], np.float32
     )
@@ -31,19 +51,22 @@ def surround(plate: Frame, rng: np.random.Generator) -> tuple[Frame, NDArray[np.
 
 
 def _bodywork(height: int, width: int, rng: np.random.Generator) -> Frame:
-    """Car paint or plastic: a colour that changes downwards and sideways."""
-    if rng.random() < 0.55:  # black, grey, silver, white
-        first = np.repeat(rng.choice((rng.uniform(10, 60), rng.uniform(60, 200), rng.uniform(200, 250))), 3)
-        first = first + rng.normal(0, 4, 3)
+    """Car paint or plastic: a few shades, one below the other, flowing into each other, some with a hard edge."""
+    draw = rng.random()
+    if draw < 0.7:  # black, grey, silver, white
+        level = (rng.uniform(8, 60), rng.uniform(60, 190), rng.uniform(190, 245))[int(3 * rng.random() ** 1.4)]
+        paint = level + rng.normal(0, 5, 3)
     else:
-        first = rng.uniform(0, 220, 3)
-    second = first * rng.uniform(0.4, 1.4) + rng.normal(0, 8, 3)
-    down = np.linspace(0, 1, height, dtype=np.float32)
-    if rng.random() < 0.5:
-        down = (down > rng.uniform(0.1, 0.9)).astype(np.float32) * 0.7 + down * 0.3
-    column = first[None] * (1 - down[:, None]) + second[None] * down[:, None]
-    sideways = np.linspace(rng.uniform(0.7, 1.15), rng.uniform(0.7, 1.15), width, dtype=np.float32)
-    return np.asarray(np.clip(column[:, None].astype(np.float32) * sideways[None, :, None], 0, 255), np.uint8)
+        paint = _PAINTS[int(rng.integers(len(_PAINTS)))] * rng.uniform(0.4, 1.15)
+    shades = paint * rng.uniform(0.45, 1.25, (4, 3, 1)) + rng.normal(0, 4, (4, 3, 3))
+    small = np.clip(shades, 0, 255).astype(np.uint8)
+    how = cv2.INTER_NEAREST if rng.random() < 0.15 else cv2.INTER_LINEAR
+    picture = np.asarray(cv2.resize(small, (width, height), interpolation=how), np.uint8)
+    if rng.random() < 0.4:  # another part below or above, as where the bumper begins
+        edge = int(rng.uniform(0.1, 0.9) * height)
+        part = picture[:edge] if rng.random() < 0.5 else picture[edge:]
+        part[:] = _colour(rng)
+    return picture
 
 
 def _features(picture: Frame, box: tuple[int, int, int, int], rng: np.random.Generator) -> None:
@@ -106,12 +129,12 @@ def _draw_strip(picture: Frame, box: tuple[int, int, int, int], rng: np.random.G
 
 
 def _grey(rng: np.random.Generator) -> tuple[int, int, int]:
-    level = int(rng.uniform(0, 200))
+    level = int(220 * rng.random() ** 1.7)
     return (level, level, level)
 
 
 def _colour(rng: np.random.Generator) -> tuple[int, int, int]:
-    if rng.random() < 0.6:
+    if rng.random() < 0.7:
         return _grey(rng)
-    b, g, r = rng.integers(0, 256, 3)
+    b, g, r = _PAINTS[int(rng.integers(len(_PAINTS)))] * rng.uniform(0.3, 1.4)
     return (int(b), int(g), int(r))

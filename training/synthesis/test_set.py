@@ -1,0 +1,63 @@
+"""The synthetic test set: small photos of plates with their labels, in the format of `plate_nets.dataset`."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from plate_nets.dataset import COLUMNS
+from plate_nets.errors import DatasetError
+from training.synthesis import camera, drawn_plate, perspective, texts
+
+SEVERITY = 0.6
+"""Milder than training, so that a careful person reads nearly every plate."""
+LOWEST = 13.0
+PRIVATE_SHARE = 0.5
+"""The other half is shared evenly by the other kinds."""
+_SURROUNDINGS = (0.5, 1.1)
+"""Least and largest width of what the photo shows around the plate's box, in plate heights."""
+
+
+def write_test_set(folder: Path, count: int = 2000, seed: int = 0) -> Iterator[Path]:
+    """Writes ``images/`` and ``labels.csv``, one photo a step; each photo depends on (seed, number) alone.
+
+    The kind is part of the file name: ``taxi_0001.png``.
+
+    Raises:
+        DatasetError: the folder holds something already, or a photo cannot be written.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise DatasetError(f"{folder}: not empty; expected a new or an empty folder")
+    images = folder / "images"
+    images.mkdir(parents=True)
+    with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(COLUMNS)
+        for number in range(count):
+            rng = np.random.default_rng((seed, number))
+            photo, corners, kind, text = _photo(rng)
+            path = images / f"{kind}_{number:04d}.png"
+            if not cv2.imwrite(str(path), photo):
+                raise DatasetError(f"{path}: cannot be written")
+            box = (*corners.min(axis=0), *corners.max(axis=0))
+            numbers = [f"{value:.1f}" for value in (*box, *corners.ravel())]
+            rows.writerow([path.name, *numbers[:4], text, *numbers[4:]])
+            yield path
+
+
+def _photo(rng: np.random.Generator) -> tuple[camera.Frame, camera.Corners, str, str]:
+    others = tuple(kind for kind in texts.KINDS if kind != "private")
+    kind = "private" if rng.random() < PRIVATE_SHARE else others[int(rng.integers(len(others)))]
+    kind, text = texts.sample_text(rng, kind)
+    height = float(LOWEST * (camera.HIGHEST / LOWEST) ** rng.random())
+    target = perspective.sample_corners(rng, height)
+    picture, corners = drawn_plate(kind, text, height, rng)
+    margins = height * rng.uniform(*_SURROUNDINGS, 4)
+    low, high = target.min(axis=0) - margins[:2], target.max(axis=0) + margins[2:]
+    origin = np.floor(low).astype(np.float32)
+    width, rows = np.ceil(high - origin).astype(int)
+    target = target - origin
+    photo = camera.take_photo(picture, corners, target, (int(width), int(rows)), rng, SEVERITY)
+    return photo, target, kind, text
