@@ -1,0 +1,45 @@
+"""What the packaging tests share: the checkout, what git knows of it, and the demo, run once."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def shell(
+    script: str, *, cwd: Path = ROOT, environment: Mapping[str, str] | None = None, timeout: float = 240
+) -> subprocess.CompletedProcess[str]:
+    """Run a script in bash, stopping at its first error; standard output and error are kept apart."""
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=cwd,
+        env=os.environ | {"COLUMNS": "200"} | (environment or {}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def tracked() -> list[str]:
+    """The files that git knows, relative to the root."""
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="session")
+def demo() -> str:
+    """What `make demo` prints."""
+    result = shell("make demo")
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout

@@ -1,0 +1,97 @@
+"""What lies in git: whole weights, a lock without hosts, and nothing of anybody else's."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from plate_nets.nets.checkpoint import SUMS, WEIGHTS, read_sums, sha256
+from tests.packaging.conftest import shell
+
+WEIGHT_FILES = sorted(WEIGHTS.glob("*.safetensors"), key=lambda path: path.name)
+
+
+@pytest.mark.parametrize("path", WEIGHT_FILES, ids=lambda path: path.name)
+def test_weights_have_the_listed_hash(path: Path) -> None:
+    assert read_sums(WEIGHTS)[path.name] == sha256(path)
+
+
+def test_every_listed_weight_is_there_and_known_to_git(tracked: list[str], root: Path) -> None:
+    listed = {f"{WEIGHTS.relative_to(root)}/{name}" for name in read_sums(WEIGHTS)}
+    assert listed == {str(path.relative_to(root)) for path in WEIGHT_FILES}
+    assert listed | {f"{WEIGHTS.relative_to(root)}/{SUMS}"} <= set(tracked)
+
+
+def test_the_lock_names_no_host(root: Path) -> None:
+    packages = tomllib.loads((root / "poetry.lock").read_text(encoding="utf-8"))["package"]
+    assert all("source" not in package for package in packages)
+    assert {key for package in packages for file in package["files"] for key in file} == {"file", "hash"}
+
+
+def test_no_path_of_a_machine_is_written_anywhere(tracked: list[str], root: Path) -> None:
+    # Put together here, so that this file does not find itself
+    private = re.compile(
+        "|".join(f"/{folder}/" for folder in ("work", "home/[a-z]+", "Users", "root")) + "|/opt/pyp" + "i"
+    )
+    for name in tracked:
+        try:
+            text = (root / name).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        found = private.search(text)
+        assert found is None, f"{name}: {found[0] if found else ''}"
+
+
+def test_no_pickle_photograph_or_font_is_committed(tracked: list[str]) -> None:
+    unwanted = (".pt", ".pth", ".pkl", ".ckpt", ".onnx", ".ttf", ".otf", ".jpg", ".jpeg", ".png", ".webp")
+    ours = ("docs/", "plate_nets/known")
+    assert [name for name in tracked if name.lower().endswith(unwanted) and not name.startswith(ours)] == []
+
+
+def test_nothing_of_shared_is_committed(tracked: list[str], root: Path) -> None:
+    shared = Path(os.environ.get("PLATES_SHARED", root.parent / "shared"))
+    if not shared.is_dir():
+        pytest.skip(f"{shared} is not at hand; PLATES_SHARED names it")
+    own: dict[int, list[str]] = {}
+    for name in tracked:
+        own.setdefault((root / name).stat().st_size, []).append(name)
+    for path in (path for path in shared.rglob("*") if path.is_file()):
+        for name in own.get(path.stat().st_size, ()) if path.stat().st_size else ():
+            digests = [hashlib.sha256(each.read_bytes()).digest() for each in (path, root / name)]
+            assert digests[0] != digests[1], f"{name} is {path}"
+
+
+def test_yaml_files_are_clean(tracked: list[str], root: Path) -> None:
+    files = [name for name in tracked if name.endswith((".yaml", ".yml"))]
+    result = subprocess.run(
+        [Path(sys.executable).parent / "yamllint", "--strict", *files], cwd=root, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout
+
+
+def test_compose_publishes_on_loopback_and_gives_shared_memory(root: Path) -> None:
+    (service,) = yaml.safe_load((root / "deploy" / "compose.yaml").read_text(encoding="utf-8"))["services"].values()
+    assert service["ports"]
+    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+    assert service["shm_size"] == "1g"
+    assert service["read_only"] is True
+    assert (root / "deploy" / service["build"]["context"] / "Dockerfile").is_file()
+
+
+def test_compose_overlay_changes_the_same_service(root: Path) -> None:
+    names = [
+        set(yaml.safe_load((root / "deploy" / name).read_text(encoding="utf-8"))["services"])
+        for name in ("compose.yaml", "compose.gpu.yaml")
+    ]
+    assert names[0] == names[1]
+
+
+def test_continuous_integration_runs_check_and_test(root: Path) -> None:
+    result = shell(f'make() {{ echo make "$@"; }}; export -f make; cd /; {root / ".ci" / "run"}')
+    assert result.stdout.splitlines() == ["make check", "make test"]

@@ -1,0 +1,215 @@
+"""The Dockerfile, without a container engine: its first stage is carried out here step by step.
+
+COPY takes the files that git knows and .dockerignore lets through; RUN runs the command as it stands, with the image's
+folders moved below a temporary one. The environments there see the packages of this checkout's `.tools` and `.venv`,
+so pip finds its requirements satisfied and nothing is downloaded.
+"""
+
+import fnmatch
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from plate_nets.embedded import EmbeddedTriton
+from tests.packaging.conftest import ROOT, shell
+
+FOLDERS = ("/opt/tools", "/opt/plates", "/src")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction, its continued lines joined."""
+
+    keyword: str
+    value: str
+
+
+def stages() -> list[list[Step]]:
+    """The Dockerfile's instructions, a list a FROM."""
+    lines = [
+        line for line in (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+    ]
+    text = re.sub(r"\\\n\s*", "", "\n".join(lines))
+    found: list[list[Step]] = []
+    for line in filter(None, text.splitlines()):
+        keyword, value = line.split(maxsplit=1)
+        if keyword == "FROM":
+            found.append([])
+        found[-1].append(Step(keyword, value))
+    return found
+
+
+BASE, BUILD, FINAL = stages()
+
+
+def value(stage: list[Step], keyword: str) -> str:
+    (found,) = [step.value for step in stage if step.keyword == keyword]
+    return found
+
+
+def context(tracked: list[str]) -> list[str]:
+    """The files of git that .dockerignore lets into the build; its last matching line decides."""
+    patterns = [
+        line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n") if line[:1] not in ("", "#")
+    ]
+
+    def let_through(name: str) -> bool:
+        parts = Path(name).parts
+        prefixes = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+        ignored = False
+        for pattern in patterns:
+            wanted = pattern.removeprefix("!").removeprefix("**/")
+            candidates = parts if pattern.startswith("**/") else prefixes
+            if any(fnmatch.fnmatchcase(each, wanted) for each in candidates):
+                ignored = not pattern.startswith("!")
+        return not ignored
+
+    return [name for name in tracked if let_through(name)]
+
+
+@dataclass(frozen=True)
+class Built:
+    """Where the first stage's folders are."""
+
+    root: Path
+
+    def here(self, text: str) -> str:
+        for folder in FOLDERS:
+            text = re.sub(rf"(?<![\w/]){folder}(?=/|\s|$)", str(self.root) + folder, text)
+        return text
+
+
+@pytest.fixture(scope="module")
+def built(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """The first stage, carried out."""
+    assert (ROOT / ".tools" / "bin" / "poetry").is_file(), "no .tools here; `make test` makes it"
+    built = Built(tmp_path_factory.mktemp("image"))
+    purelib = Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
+    for name, source in (("tools", ROOT / ".tools"), ("plates", Path(sys.prefix))):
+        packages = built.root / "opt" / name / purelib
+        packages.mkdir(parents=True)
+        (packages / "satisfied.pth").write_text(f"{source / purelib}\n", encoding="utf-8")
+    (built.root / "opt" / "tools" / "bin").mkdir()
+    (built.root / "opt" / "tools" / "bin" / "poetry").symlink_to(ROOT / ".tools" / "bin" / "poetry")
+
+    files = context(tracked)
+    cwd = built.root
+    for step in BUILD:
+        if step.keyword == "WORKDIR":
+            cwd = Path(built.here(step.value))
+            cwd.mkdir(parents=True, exist_ok=True)
+        elif step.keyword == "COPY":
+            *sources, target = shlex.split(step.value)
+            for source in sources:
+                copied = [name for name in files if name == source or name.startswith(f"{source}/")]
+                assert copied, f"COPY {source}: git or .dockerignore leaves nothing of it"
+                for name in copied:
+                    into = cwd / target / (Path(name).name if name == source else Path(name).relative_to(source))
+                    into.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(ROOT / name, into)
+        elif step.keyword == "RUN":
+            command = re.sub(r"(?<![\w/.])python3(?= )", shlex.quote(sys.executable), built.here(step.value))
+            result = shell(
+                command, cwd=cwd, environment={"PIP_NO_INDEX": "1", "PYTHONPATH": "", "OMP_NUM_THREADS": "2"}
+            )
+            assert result.returncode == 0, f"RUN {command}\n{result.stdout}{result.stderr}"
+        else:
+            assert step.keyword in ("FROM", "ENV"), f"{step.keyword}: this test does not know it"
+    return built
+
+
+def test_first_stage_gives_an_environment_with_the_installed_project(built: Built) -> None:
+    plates = built.root / "opt" / "plates"
+    assert (plates / "bin" / "plates").is_file()
+    (packages,) = plates.glob("lib/python*/site-packages")
+    assert (packages / "plate_nets" / "contract.py").is_file()
+    assert (packages / "converters" / "__main__.py").is_file()
+
+
+def test_wheel_holds_all_that_git_knows_of_the_packages(built: Built, tracked: list[str]) -> None:
+    (wheel,) = (built.root / "src" / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert held == {name for name in tracked if name.startswith(("plate_nets/", "converters/"))}
+
+
+def test_requirements_leave_the_embedded_server_out(built: Built) -> None:
+    requirements = (built.root / "src" / "requirements.txt").read_text(encoding="utf-8")
+    assert "\ntorch==" in requirements
+    assert "nvidia-pytriton" not in requirements
+    assert "yolov5" not in requirements
+
+
+@pytest.fixture(scope="module")
+def server(built: Built) -> Iterator[EmbeddedTriton]:
+    with EmbeddedTriton(built.root / "opt" / "plates" / "model_repository") as server:
+        yield server
+
+
+def test_health_check_passes_on_the_models_that_were_built(built: Built, server: EmbeddedTriton) -> None:
+    command = json.loads(re.search(r"CMD (\[.*\])$", value(FINAL, "HEALTHCHECK"))[1])
+    program, *arguments = [word.replace("localhost:8000", server.http_url) for word in command]
+    (packages,) = (built.root / "opt" / "plates").glob("lib/python*/site-packages")
+    result = subprocess.run(
+        [built.root / "opt" / "plates" / "bin" / program, *arguments],
+        cwd=built.root,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(packages)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_compose_asks_the_same_health_check() -> None:
+    compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+    assert compose["services"]["triton"]["healthcheck"]["test"] == [
+        "CMD",
+        *json.loads(re.search(r"CMD (\[.*\])$", value(FINAL, "HEALTHCHECK"))[1]),
+    ]
+
+
+def test_server_is_started_on_the_models_that_were_built() -> None:
+    program, *options = json.loads(value(FINAL, "CMD"))
+    assert program == "tritonserver"
+    assert "--model-repository=/opt/plates/model_repository" in options
+    assert value(FINAL, "COPY") == "--from=build /opt/plates /opt/plates"
+
+
+def test_base_is_pinned_and_new_enough() -> None:
+    year, month = re.fullmatch(r"nvcr\.io/nvidia/tritonserver:(\d\d)\.(\d\d)-py3 AS triton", BASE[0].value).groups()
+    assert (int(year), int(month)) >= (26, 7)
+    assert [value(stage, "FROM") for stage in (BUILD, FINAL)] == ["triton AS build", "triton"]
+
+
+def test_container_is_not_root_and_holds_no_secret() -> None:
+    user, group = value(FINAL, "USER").split(":")
+    assert int(user) > 0
+    assert int(group) > 0
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert re.search(r"password|secret|token|api_?key|index-url|://", text, re.IGNORECASE) is None
+
+
+def test_hadolint_is_content() -> None:
+    result = subprocess.run(
+        [Path(sys.executable).with_name("hadolint"), "Dockerfile"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout
+
+
+def test_version_and_licence_are_those_of_the_package() -> None:
+    project = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    labels = dict(re.findall(r'image\.(\w+)="([^"]*)"', value(FINAL, "LABEL")))
+    assert labels["version"] == project
+    assert f"plate-nets:{project}" in (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8")

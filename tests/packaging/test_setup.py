@@ -1,0 +1,81 @@
+"""`make` and tools/environment.sh: what they say where they cannot go on, and what they leave alone."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.conftest import ROOT, shell
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The set-up script alone: every fault must show before anything is installed."""
+    shutil.copytree(ROOT / "tools", tmp_path / "checkout" / "tools")
+    return tmp_path / "checkout"
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """A folder first on PATH, for programs that answer as on another machine."""
+    path = tmp_path / "bin"
+    path.mkdir()
+    return path
+
+
+def answer(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("program", "script", "fault"),
+    [
+        ("uname", "[ $1 = -s ] && echo Linux || echo aarch64", "error: this is Linux aarch64; "),
+        ("df", "echo Avail; echo 900M", " has 0 GB free, the environment needs 7 GB"),
+    ],
+)
+def test_wrong_machine_is_named_in_one_line(
+    program: str, script: str, fault: str, checkout: Path, programs: Path
+) -> None:
+    answer(programs / program, script)
+    result = shell(f'PATH="{programs}:$PATH" tools/environment.sh serve embedded', cwd=checkout)
+    assert result.returncode == 1
+    assert fault in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (checkout / ".venv").exists()
+
+
+@pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python"])
+def test_unusable_python_is_named_in_one_line(python: str, checkout: Path) -> None:
+    result = shell("tools/environment.sh serve", cwd=checkout, environment={"PYTHON": python})
+    assert result.returncode == 1
+    assert result.stderr == f"error: PYTHON={python} is not a Python 3.11 or 3.12 that runs\n"
+
+
+def test_missing_python_is_named_in_one_line(checkout: Path, programs: Path) -> None:
+    for name in ("python3.12", "python3.11", "python3"):
+        answer(programs / name, "exit 1")
+    result = shell(f'unset PYTHON; PATH="{programs}:$PATH" tools/environment.sh serve', cwd=checkout)
+    assert result.returncode == 1
+    assert result.stderr.startswith("error: no Python 3.11 or 3.12 found")
+    assert result.stderr.count("\n") == 1
+
+
+def test_missing_git_is_named_in_one_line(checkout: Path, programs: Path) -> None:
+    for name in ("bash", "dirname", "uname", "env"):
+        (programs / name).symlink_to(shutil.which(name))
+    result = shell(f'PATH="{programs}"; tools/environment.sh serve', cwd=checkout)
+    assert result.returncode == 1
+    assert result.stderr == "error: git is not installed\n"
+
+
+def test_a_second_run_installs_and_converts_nothing(demo: str) -> None:
+    assert demo
+    result = shell("make --question .venv/serve.stamp model_repository/stn/1/model.pt out/scene.png || echo to do")
+    assert result.stdout == ""
+
+
+def test_help_is_the_default_and_names_every_target() -> None:
+    result = shell("make")
+    assert [line.split()[1] for line in result.stdout.splitlines()] == ["help", "demo", "test", "check", "clean"]
