@@ -8,7 +8,7 @@ from plate_nets.geometry import GREY, clip, expand
 from plate_nets.types import Boxes, Frame
 from training.detector.pictures import Picture
 
-SURE = 0.6
+SURE = 0.7
 """From this score on a proposal becomes a label."""
 
 DOUBTFUL = 0.25
