@@ -76,9 +76,16 @@ requirements=.tools/requirements-${groups//,/-}.txt
 .venv/bin/python -m pip install --disable-pip-version-check --require-hashes -r "$requirements" ||
     fail "the packages cannot be installed; see pip's message above"
 
-if .venv/bin/python -c 'import importlib.metadata as m; m.version("opencv-python")' >/dev/null 2>&1; then
-    # yolov5 brings opencv-python, which writes the same files as the headless wheel: the last one installed wins
-    step ".venv: opencv-python-headless over opencv-python, which needs the system's libGL"
+# yolov5 brings opencv-python, which writes the same files as the headless wheel and needs the system's libGL:
+# where the library is not the one that the headless wheel lists, that wheel is put over it
+if ! .venv/bin/python - <<'EOF'; then
+import base64, hashlib, importlib.metadata
+
+library, = (file for file in importlib.metadata.files("opencv-python-headless") if file.match("cv2/*.so"))
+digest = hashlib.sha256(library.read_binary()).digest()
+raise SystemExit(base64.urlsafe_b64encode(digest).decode().rstrip("=") != library.hash.value)
+EOF
+    step ".venv: opencv-python-headless over opencv-python"
     awk '/^[^ ]/ { wanted = /^opencv-python-headless==/ } wanted' "$requirements" >.tools/requirements-headless.txt
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --force-reinstall \
         -r .tools/requirements-headless.txt || fail "opencv-python-headless cannot be installed again"
