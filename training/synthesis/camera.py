@@ -20,8 +20,8 @@ LOWEST, HIGHEST = 12.0, 60.0
 """Plate heights in the photo, px: below the lowest nobody reads; above the highest nothing changes in the crop."""
 _BLUR_BUDGET = 0.058
 """Largest standard deviation of all blur together, in plate heights: half a stroke of the region code."""
-_LEAST_DEVIATION = 9.0
-"""Least standard deviation of the brightness across a plate's middle, 0..255."""
+_LEAST_DEVIATION = 11.0
+"""Least standard deviation of the symbols' brightness, 0..255, at full severity."""
 
 
 def photograph(picture: Frame, corners: Corners, rng: np.random.Generator, severity: float = 1.0) -> Frame:
@@ -76,9 +76,9 @@ def take_photo(
     if rng.random() < 0.22 * severity:
         _soil(light, height, strength, rng)
     light = _light(light, strength, severity, rng)
-    if severity > 0:
-        light = _with_contrast(light, target)
     light = _blur(light, height, strength, severity, rng)
+    if severity > 0:
+        light = _with_contrast(light, target, _LEAST_DEVIATION * (2.2 - 1.2 * min(severity, 1.0)))
     light = _sensor(light, strength, severity, rng)
     photo = np.clip(light, 0, 255).astype(np.uint8)
     if rng.random() < 0.5 * severity:
@@ -139,7 +139,7 @@ def _soil(light: Light, height: float, strength: float, rng: np.random.Generator
         cover *= np.linspace(0, 1.2, rows, dtype=np.float32)[:, None]
     for _ in range(int(rng.integers(0, 8)) if rng.random() < 0.5 else 0):
         centre = (int(rng.integers(columns)), int(rng.integers(rows)))
-        cv2.circle(cover, centre, max(1, round(height * rng.uniform(0.01, 0.05))), float(rng.uniform(0.3, 0.9)), -1)
+        cv2.circle(cover, centre, max(1, round(height * rng.uniform(0.01, 0.05))), (float(rng.uniform(0.3, 0.9)),), -1)
     cover = np.clip(cover, 0, 0.85)[:, :, None]
     light *= 1 - cover
     light += cover * colour
@@ -177,16 +177,19 @@ def _light(light: Light, strength: float, severity: float, rng: np.random.Genera
     return np.asarray(light, np.float32)
 
 
-def _with_contrast(light: Light, target: Corners) -> Light:
+def _with_contrast(light: Light, target: Corners, least: float) -> Light:
     """The same, brighter where the plate would drown in the dark: a camera exposes for what it looks at."""
     x0, y0 = np.maximum(target.min(axis=0), 0).astype(int)
     x1, y1 = np.maximum(target.max(axis=0), 1).astype(int)
     inset_x, inset_y = (x1 - x0) // 10, (y1 - y0) // 4
     middle = light[y0 + inset_y : max(y1 - inset_y, y0 + 1), x0 + inset_x : max(x1 - inset_x, x0 + 1), 1]
-    deviation = float(middle.std()) if middle.size else _LEAST_DEVIATION
-    if deviation >= _LEAST_DEVIATION:
+    if not middle.size:
         return light
-    gain = min(_LEAST_DEVIATION / max(deviation, 1e-3), 8.0)
+    reach = 2 * int(edge_height(target) * 0.3) + 1  # wider than a symbol, so that uneven light does not count
+    deviation = float((middle - cv2.blur(middle, (reach, reach))).std())
+    if deviation >= least:
+        return light
+    gain = min(least / max(deviation, 1e-3), 8.0)
     mean = float(middle.mean())
     return np.asarray((light - mean) * np.float32(gain) + np.float32(min(max(mean, 25.0), 200.0)), np.float32)
 
@@ -237,7 +240,7 @@ def _streak(length: float, rng: np.random.Generator) -> NDArray[np.float32]:
     kernel = np.zeros((2 * half + 1, 2 * half + 1), np.float32)
     dx, dy = np.cos(angle) * length / 2, np.sin(angle) * length / 2
     ends = [(round((half + s * dx) * 16), round((half + s * dy) * 16)) for s in (-1, 1)]
-    cv2.line(kernel, ends[0], ends[1], 1.0, 1, cv2.LINE_8, 4)
+    cv2.line(kernel, ends[0], ends[1], (1.0,), 1, cv2.LINE_8, 4)
     return kernel / np.float32(kernel.sum())
 
 

@@ -170,7 +170,7 @@ def _fine(symbol: str, weight: float) -> Mask:
     size = (round(glyph.height * _FINE), round(glyph.width * _FINE))
     canvas = np.zeros((size[0] + 2 * pad, size[1] + 2 * pad), np.uint8)
     for line in glyph.lines:
-        _draw(canvas, np.array(line) * _FINE + pad, (glyph.stroke + weight) * _FINE, glyph.round_ends)
+        _draw(canvas, np.array(line, np.float64) * _FINE + pad, (glyph.stroke + weight) * _FINE, glyph.round_ends)
     inside = np.zeros_like(canvas)
     inside[pad:-pad, pad:-pad] = canvas[pad:-pad, pad:-pad]
     soft = cv2.GaussianBlur(inside, (0, 0), _ROUNDING * _FINE).astype(np.float32)
@@ -186,8 +186,8 @@ def _draw(canvas: Mask, points: NDArray[np.float64], width: float, round_ends: b
         along = (end - start) / max(float(np.linalg.norm(end - start)), 1e-6)
         across = np.array([-along[1], along[0]]) * width / 2
         quad = np.array([start + across, end + across, end - across, start - across])
-        cv2.fillConvexPoly(canvas, np.round(quad * scale).astype(np.int32), 255, cv2.LINE_AA, shift)
+        cv2.fillConvexPoly(canvas, np.round(quad * scale).astype(np.int32), (255,), cv2.LINE_AA, shift)
     joints: Sequence[NDArray[np.float64]] = list(points if round_ends else points[1:-1])
     for joint in joints:
         x, y = np.round(joint * scale).astype(int)
-        cv2.circle(canvas, (int(x), int(y)), round(width / 2 * scale), 255, -1, cv2.LINE_AA, shift)
+        cv2.circle(canvas, (int(x), int(y)), round(width / 2 * scale), (255,), -1, cv2.LINE_AA, shift)

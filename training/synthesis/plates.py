@@ -82,7 +82,7 @@ def _kind(name: str, pattern: str, digits: int, ground: Colour, ink: Colour, *, 
             Slot(x, LETTER if symbol == "A" else DIGIT, BASELINE) for x, symbol in zip(centres, pattern, strict=True)
         )
     else:
-        number = _number_slots(pattern, 22.0, divider)
+        number = _number_slots(pattern, 22.0 if digits == 2 else 14.0, divider)
     return PlateKind(name, number + _region_slots(digits), divider, ground, ink, flag)
 
 
@@ -174,16 +174,16 @@ def _lines(divider: float, scale: float, edge: float) -> glyphs.Mask:
             ((x0, y0 + r), (x0, y1 - r)),
             ((x1, y0 + r), (x1, y1 - r)),
         ):
-            cv2.line(canvas, start, end, 255, thick, cv2.LINE_AA)
+            cv2.line(canvas, start, end, (255,), thick, cv2.LINE_AA)
         for centre, angle in (
             ((x0 + r, y0 + r), 180),
             ((x1 - r, y0 + r), 270),
             ((x1 - r, y1 - r), 0),
             ((x0 + r, y1 - r), 90),
         ):
-            cv2.ellipse(canvas, centre, (r, r), angle, 0, 90, 255, thick, cv2.LINE_AA)
+            cv2.ellipse(canvas, centre, (r, r), angle, 0, 90, (255,), thick, cv2.LINE_AA)
     x = round(divider * fine)
-    cv2.line(canvas, (x, round(3 * fine)), (x, round((HEIGHT - 3) * fine)), 255, round(2.2 * fine))
+    cv2.line(canvas, (x, round(3 * fine)), (x, round((HEIGHT - 3) * fine)), (255,), round(2.2 * fine))
     size = (round(WIDTH * scale), round(HEIGHT * scale))
     drawn = np.asarray(cv2.resize(canvas, size, interpolation=cv2.INTER_AREA), np.uint8)
     drawn.setflags(write=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from plate_nets.dataset import COLUMNS
 from plate_nets.errors import DatasetError
+from plate_nets.types import Frame
 from training.synthesis import camera, drawn_plate, perspective, texts
 
 SEVERITY = 0.6
@@ -47,7 +48,7 @@ def write_test_set(folder: Path, count: int = 2000, seed: int = 0) -> Iterator[P
             yield path
 
 
-def _photo(rng: np.random.Generator) -> tuple[camera.Frame, camera.Corners, str, str]:
+def _photo(rng: np.random.Generator) -> tuple[Frame, camera.Corners, str, str]:
     others = tuple(kind for kind in texts.KINDS if kind != "private")
     kind = "private" if rng.random() < PRIVATE_SHARE else others[int(rng.integers(len(others)))]
     kind, text = texts.sample_text(rng, kind)
