@@ -73,7 +73,8 @@ step ".venv: main, $groups as poetry.lock has them (downloads up to 3.5 GB the f
 requirements=.tools/requirements-${groups//,/-}.txt
 .tools/bin/poetry export --no-interaction --with "$groups" -f requirements.txt -o "$requirements" >/dev/null ||
     fail "poetry.lock cannot be exported; does \`.tools/bin/poetry check --lock\` pass?"
-.venv/bin/python -m pip install --disable-pip-version-check --require-hashes -r "$requirements" ||
+[[ -t 1 ]] && quiet=() || quiet=(--quiet) # pip's own progress is for a terminal
+.venv/bin/python -m pip install "${quiet[@]}" --disable-pip-version-check --require-hashes -r "$requirements" ||
     fail "the packages cannot be installed; see pip's message above"
 
 # yolov5 brings opencv-python, which writes the same files as the headless wheel and needs the system's libGL:
