@@ -9,10 +9,12 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from plate_nets.errors import PlateError
+from plate_nets.errors import InputError, PlateError
+from plate_nets.types import Frame
 from training.synthesis import synthesize
 from training.synthesis.benchmark import crops_per_second
 from training.synthesis.perspective import fit_perspective
+from training.synthesis.scene import render_scene
 from training.synthesis.sheet import draw_sheet
 from training.synthesis.test_set import write_test_set
 
@@ -27,6 +29,8 @@ def main(
     benchmark: Annotated[bool, typer.Option("--benchmark", help="Crops a second in two processes.")] = False,
     test_set: Annotated[Path | None, typer.Option(help="Write a test set into this new folder.")] = None,
     count: Annotated[int, typer.Option(min=1, help="Photos of the test set.")] = 2000,
+    scene: Annotated[Path | None, typer.Option(help="Write a street scene.")] = None,
+    plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in the scene.")] = 3,
     perspective: Annotated[
         Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
     ] = None,
@@ -35,8 +39,12 @@ def main(
     console = Console()
     if sheet is not None:
         rng = np.random.default_rng(seed)
-        cv2.imwrite(str(sheet), draw_sheet([synthesize(rng, kind) for _ in range(120)]))
+        _save(sheet, draw_sheet([synthesize(rng, kind) for _ in range(120)]))
         console.print(f"wrote {sheet}")
+    if scene is not None:
+        drawn = render_scene(np.random.default_rng(seed), plates=plates)
+        _save(scene, drawn.frame)
+        console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:
         for _ in track(write_test_set(test_set, count, seed), total=count, description="test set", console=console):
             pass
@@ -46,6 +54,15 @@ def main(
     if perspective is not None:
         model, count = fit_perspective(perspective)
         console.print(f"{model} fitted to {count} plates")
+
+
+def _save(path: Path, picture: Frame) -> None:
+    try:
+        written = cv2.imwrite(str(path), picture)
+    except cv2.error:
+        written = False
+    if not written:
+        raise InputError(f"{path}: cannot be written; expected a .png or .jpg in a folder that is there")
 
 
 if __name__ == "__main__":

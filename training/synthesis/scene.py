@@ -1,0 +1,166 @@
+"""A street scene with plates, drawn by code: the picture of the demo, and training scenes for the detector."""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.types import Box, Frame
+from training.synthesis import cars, plates, street, texts
+from training.synthesis.drawing import Pinhole, paste, rounded
+
+_LANES = (-4.0, 0.0, 4.0, -7.4, 7.4)
+_FINE = 2
+"""Scenes are drawn this much larger and reduced, so that all edges are smooth."""
+_PLATE_SCALE = 1.5  # px/mm
+
+
+@dataclass(frozen=True)
+class ScenePlate:
+    """A plate of a scene: its text ("" where it is of another country), kind, corners (4, 2) and upright box, px."""
+
+    text: str
+    kind: str
+    quad: NDArray[np.float32]
+    box: Box
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A frame (H, W, 3) BGR and the plates in it."""
+
+    frame: Frame
+    plates: tuple[ScenePlate, ...]
+
+
+def render_scene(
+    rng: np.random.Generator, size: tuple[int, int] = (1280, 720), plates: int = 1, foreign: float = 0.0
+) -> Scene:
+    """A generator -> a street scene.
+
+    Args:
+        rng: decides everything.
+        size: width and height of the frame, px.
+        plates: plates in it, 0..6; fewer where no place was found that the frame shows whole.
+        foreign: share of plates of other countries.
+    """
+    width, height = size[0] * _FINE, size[1] * _FINE
+    frame = np.zeros((height, width, 3), np.uint8)
+    camera = Pinhole(
+        focal=float(width * rng.uniform(1.05, 1.5)),
+        centre_x=float(width * rng.uniform(0.42, 0.58)),
+        horizon=float(height * rng.uniform(0.36, 0.5)),
+        height=float(rng.uniform(1.3, 2.1)),
+    )
+    weather = street.sample_weather(rng)
+    street.draw_street(frame, camera, weather, rng)
+    placed = _place(camera, (width, height), plates, rng)
+    shown: list[ScenePlate] = []
+    for car in sorted(placed, key=lambda c: -c.z):
+        cars.draw_car(frame, camera, car, rng, lamps_on=weather.dim < 0.72 or rng.random() < 0.25)
+        shown.append(_hang(frame, camera, car, rng, abroad=bool(rng.random() < foreign)))
+    return Scene(_develop(frame, size, weather, rng), tuple(shown))
+
+
+def _place(camera: Pinhole, size: tuple[int, int], count: int, rng: np.random.Generator) -> list[cars.Car]:
+    """Cars whose plates the frame shows whole and no nearer car hides."""
+    placed: list[cars.Car] = []
+    for _ in range(60):
+        if len(placed) == count:
+            break
+        lane = _LANES[int(rng.integers(len(_LANES) if count > 2 else 3))]
+        nearest = 5.2 if not placed else 7.0
+        car = cars.Car(
+            shape=(cars.SEDAN, cars.HATCH, cars.SUV)[int(rng.integers(3))],
+            x=lane + float(rng.normal(0, 0.25)),
+            z=float(nearest + 13 * rng.random() ** 1.6),
+            paint=cars.PAINTS[int(rng.integers(len(cars.PAINTS)))],
+            front=bool(rng.random() < (0.75 if lane < -1 else 0.15)),
+        )
+        if _visible(car, placed, camera, size):
+            placed.append(car)
+    return placed
+
+
+def _visible(car: cars.Car, others: list[cars.Car], camera: Pinhole, size: tuple[int, int]) -> bool:
+    quad = cars.plate_quad(car, camera)
+    margin = 8 * _FINE
+    if quad.min() < margin or quad[:, 0].max() > size[0] - margin or quad[:, 1].max() > size[1] - margin:
+        return False
+    for other in others:
+        if abs(other.x - car.x) < 2.2 and abs(other.z - car.z) < 6.5:
+            return False
+        front, back = (car, other) if car.z < other.z else (other, car)
+        hidden = cars.plate_quad(back, camera)
+        xmin, ymin, xmax, _ = cars.extent(front, camera)
+        if hidden[:, 0].max() > xmin and hidden[:, 0].min() < xmax and hidden[:, 1].max() > ymin:
+            return False
+    return True
+
+
+def _hang(frame: Frame, camera: Pinhole, car: cars.Car, rng: np.random.Generator, *, abroad: bool) -> ScenePlate:
+    """Draws a car's plate, in place."""
+    quad = cars.plate_quad(car, camera)
+    if abroad:
+        kind, text, picture = "foreign", "", _foreign(rng)
+    else:
+        kind, text = texts.sample_text(rng)
+        picture = plates.draw(kind, text, rng, _PLATE_SCALE)
+    holder = (quad - quad.mean(axis=0)) * np.array([1.035, 1.22], np.float32) + quad.mean(axis=0)
+    paste(frame, np.full((60, 260, 3), 24, np.uint8), holder.astype(np.float32), rounded(60, 260, 6))
+    paste(frame, picture, quad, rounded(picture.shape[0], picture.shape[1], round(7 * _PLATE_SCALE)))
+    small = np.asarray((quad + 0.5) / _FINE - 0.5, np.float32)
+    (xmin, ymin), (xmax, ymax) = small.min(axis=0), small.max(axis=0)
+    return ScenePlate(text, kind, small, Box(float(xmin), float(ymin), float(xmax), float(ymax)))
+
+
+def _foreign(rng: np.random.Generator) -> Frame:
+    """A plate of another country: other letters, at times a blue strip, white, yellow or black."""
+    height, width = 112, 520
+    draw = rng.random()
+    ground, ink = ((225, 225, 225), (30, 30, 30)) if draw < 0.65 else ((40, 190, 230), (20, 20, 20))
+    if draw > 0.9:
+        ground, ink = (30, 30, 30), (220, 220, 220)
+    picture = np.empty((height, width, 3), np.uint8)
+    picture[:] = ground
+    letters = "ABCDEFGHIJKLMNPRSTUVWXYZ"
+    count = int(rng.integers(5, 8))
+    symbols = "".join(
+        letters[int(rng.integers(len(letters)))] if rng.random() < 0.5 else str(rng.integers(10)) for _ in range(count)
+    )
+    cut = int(rng.integers(2, 4))
+    left = 0
+    if draw < 0.65 and rng.random() < 0.7:
+        left = 44
+        picture[:, :left] = (150, 60, 10)
+        for angle in np.linspace(0, 2 * np.pi, 12, endpoint=False):
+            centre = (round(22 + 13 * np.cos(angle)), round(36 + 13 * np.sin(angle)))
+            cv2.circle(picture, centre, 2, (40, 200, 240), -1, cv2.LINE_AA)
+        cv2.putText(
+            picture,
+            letters[int(rng.integers(len(letters)))],
+            (13, 98),
+            cv2.FONT_HERSHEY_DUPLEX,
+            0.9,
+            (230, 230, 230),
+            2,
+        )
+    label = np.ascontiguousarray(picture[:, left:])
+    street.write(label, symbols[:cut] + " " + symbols[cut:], ink)
+    picture[:, left:] = label
+    cv2.rectangle(picture, (2, 2), (width - 3, height - 3), ink, 3)
+    return picture
+
+
+def _develop(frame: Frame, size: tuple[int, int], weather: street.Weather, rng: np.random.Generator) -> Frame:
+    """Reduces the drawing to the frame's size, with its light, the lens's dark corners and a little noise."""
+    image = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), np.float32)
+    x = np.linspace(-1, 1, size[0], dtype=np.float32)[None]
+    y = np.linspace(-1, 1, size[1], dtype=np.float32)[:, None]
+    image *= (1 - 0.13 * (x * x + y * y))[:, :, None]
+    warmth = 0.04 * weather.sun - 0.02
+    image *= np.array([1 - warmth, 1.0, 1 + warmth], np.float32) * np.float32(1.15 * weather.dim)
+    image = np.asarray(cv2.GaussianBlur(image, (0, 0), float(rng.uniform(0.3, 0.6))), np.float32)
+    image += rng.standard_normal((size[1], size[0], 1), dtype=np.float32) * np.float32(rng.uniform(1.0, 3.0))
+    return np.clip(image, 0, 255).astype(np.uint8)
