@@ -20,6 +20,10 @@ from training.reader.state import Reader, Schedule, TrainingState
 from training.reader.validation import LabelledCrops, exact_share
 
 
+_LOSS_CAP = 12.0
+"""What one plate may add to the loss: about a character and a half entirely wrong."""
+
+
 @dataclass(frozen=True)
 class Budget:
     """When the training ends: after ``steps``, or after ``minutes`` of training time where that is sooner.
@@ -157,7 +161,7 @@ def ctc_loss(logits: Tensor, targets: Tensor, lengths: Tensor) -> Tensor:
     logp = logits.log_softmax(1).permute(2, 0, 1)  # (N, 23, 18) -> (18, N, 23)
     steps = torch.full((logits.shape[0],), STEPS, dtype=torch.long)
     losses = functional.ctc_loss(logp, targets, steps, lengths, blank=BLANK, reduction="none", zero_infinity=True)
-    weights = (12.0 / losses.detach()).clamp(max=1.0)
+    weights = _LOSS_CAP / losses.detach().clamp(min=_LOSS_CAP)
     return (losses * weights).mean()
 
 
