@@ -379,7 +379,7 @@ def _fault_lines(log: str) -> Iterator[str]:
     # E1121 02:30:00.123456 1234 model_lifecycle.cc:642] "failed to load ..."
     seen = set()
     for line in log.splitlines():
-        match = re.match(r"[EF]\d{4} \S+ \d+ \S+\] (.*)", line)
+        match = re.match(r"(?:[EF]\d{4} \S+ \d+ \S+\]|\[libprotobuf ERROR .*?\]) (.*)", line)
         text = match.group(1).strip('"') if match else line.strip() if line.startswith("error:") else ""
         if text and text != _HARMLESS and text not in seen:
             seen.add(text)

@@ -42,6 +42,7 @@ def main() -> int:
             plan["command"],
             stdin=subprocess.DEVNULL,
             env=plan["environment"],
+            cwd=folder,  # a core dump goes with it
             start_new_session=True,
             preexec_fn=die_with_parent,
         )

@@ -124,6 +124,7 @@ E1121 02:31:50.046200 9861 server.cc:241] "CudaDriverHelper has not been initial
 W1121 02:31:50.046274 9861 metrics.cc:798] "DCGM unable to start: DCGM initialization error"
 E1121 02:31:51.000000 9861 model_lifecycle.cc:642] "failed to load 'stn' version 1: Internal: model.pt: damaged"
 E1121 02:31:51.000001 9861 model_lifecycle.cc:642] "failed to load 'stn' version 1: Internal: model.pt: damaged"
+[libprotobuf ERROR /build/src/google/protobuf/text_format.cc:337] Error parsing text-format: 17:3: Expected ",".
 error: creating server: Internal - failed to load all models
 """
 
@@ -131,6 +132,7 @@ error: creating server: Internal - failed to load all models
 def test_the_server_s_own_errors_are_found_in_its_log() -> None:
     assert faults(LOG).splitlines() == [
         "failed to load 'stn' version 1: Internal: model.pt: damaged",
+        'Error parsing text-format: 17:3: Expected ",".',
         "error: creating server: Internal - failed to load all models",
     ]
     assert faults("something else") == "something else"

@@ -1,0 +1,34 @@
+"""The served pipeline on real photographs, where they are at hand."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from plate_nets.alphabet import SYMBOLS
+from plate_nets.client import PlateClient
+from plate_nets.dataset import load_dataset
+from tests.frames import overlap
+from tests.served.conftest import Served
+
+SHARED = Path(os.environ.get("PLATES_SHARED", Path(__file__).parents[3] / "shared"))
+PHOTOS = SHARED / "data" / "ru_dev"
+LEAST = 0.6
+"""Of the labelled plates, read exactly; a floor under mistakes of the chain, the networks reach far more."""
+
+
+@pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; set PLATES_SHARED")
+def test_real_plates_are_read(served: Served) -> None:
+    photos = list(load_dataset(PHOTOS, symbols=SYMBOLS).photos())
+    with PlateClient(served.http, timeout=120) as client, ThreadPoolExecutor(2) as threads:
+        answers = list(threads.map(lambda photo: client.read(photo[0].read_bytes()), photos))
+    read = [
+        any(plate.text == label.text and overlap(plate.box, label.box) > 0.3 for plate in answer)
+        for (_, labels), answer in zip(photos, answers, strict=True)
+        for label in labels
+        if label.text
+    ]
+    assert len(read) > 100
+    assert sum(read) / len(read) >= LEAST, f"{sum(read)} of {len(read)} plates"
+    print(f"{sum(read)} of {len(read)} labelled plates read exactly")  # noqa: T201

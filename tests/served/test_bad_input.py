@@ -1,0 +1,107 @@
+"""Bad input: a clear 4xx that says what was expected; the server lives, and the next request is right."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tritonclient.utils import InferenceServerException
+
+from plate_nets.client import PlateClient
+from plate_nets.errors import InputError
+from tests.frames import Placed, compose, encode
+from tests.served.conftest import Served, http_infer
+
+CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
+GREY = np.full((60, 80), 90, np.uint8)
+JPEG = encode(CAR, ".jpg")
+
+
+@pytest.fixture(autouse=True)
+def next_request_is_right(served: Served) -> Iterator[None]:
+    yield
+    with PlateClient(served.http) as client:
+        assert "A123BC77" in [plate.text for plate in client.read(CAR)]
+
+
+def encoded(data: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(data, np.uint8)
+
+
+NOT_A_PICTURE = "PLATES_BAD_INPUT: image: expected a JPEG, PNG, WEBP or BMP picture, got"
+NOT_A_FRAME = "[-1,-1,3]"
+BAD: dict[str, tuple[dict[str, NDArray[Any]], str]] = {
+    "not an image": ({"image": encoded(b"%PDF-1.7 not a picture")}, NOT_A_PICTURE),
+    "no bytes": ({"image": encoded(b"")}, NOT_A_PICTURE),
+    "truncated JPEG": ({"image": encoded(JPEG[: len(JPEG) // 2])}, NOT_A_PICTURE),
+    "JPEG without its last bytes": ({"image": encoded(JPEG[:-20])}, NOT_A_PICTURE),
+    "truncated PNG": ({"image": encoded(encode(CAR)[:-500])}, NOT_A_PICTURE),
+    "0x0": ({"input__0": np.zeros((0, 0, 3), np.uint8)}, "expected at least 8 pixels a side, got 0x0"),
+    "0 wide": ({"input__0": np.zeros((50, 0, 3), np.uint8)}, "expected at least 8 pixels a side, got 0x50"),
+    "1x1": ({"input__0": np.zeros((1, 1, 3), np.uint8)}, "expected at least 8 pixels a side, got 1x1"),
+    "1x1 encoded": ({"image": encoded(encode(np.zeros((1, 1, 3), np.uint8)))}, "image: expected at least 8 pixels"),
+    "grey": ({"input__0": GREY}, NOT_A_FRAME),
+    "one channel": ({"input__0": GREY[..., None]}, NOT_A_FRAME),
+    "4 channels": ({"input__0": np.zeros((60, 80, 4), np.uint8)}, NOT_A_FRAME),
+    "a batch": ({"input__0": CAR[None]}, NOT_A_FRAME),
+    "float": ({"input__0": CAR.astype(np.float32)}, "UINT8"),
+    "signed": ({"input__0": CAR.astype(np.int8)}, "UINT8"),
+    "both": ({"input__0": CAR, "image": encoded(JPEG)}, "exactly one of input__0 and image, got both"),
+    "60 megapixels": ({"input__0": np.zeros((6000, 10000, 3), np.uint8)}, "at most 50000000 pixels, got 60000000"),
+    "60 megapixels encoded": (
+        {"image": encoded(encode(np.zeros((6000, 10000, 3), np.uint8)))},
+        "at most 50000000 pixels, got 60000000 (10000x6000)",
+    ),
+    "unknown tensor": ({"picture": CAR}, "picture"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_a_clear_400(served: Served, name: str) -> None:
+    inputs, expected = BAD[name]
+    with pytest.raises(InferenceServerException) as caught:
+        http_infer(served.http, inputs)
+    assert caught.value.status() == "400"
+    assert expected in caught.value.message()
+    assert "Traceback" not in caught.value.message() and ".py" not in caught.value.message()
+
+
+def test_no_input_at_all_is_a_clear_400(served: Served) -> None:
+    with pytest.raises(InferenceServerException) as caught:
+        http_infer(served.http, {})
+    assert caught.value.status() == "400"
+
+
+@pytest.mark.parametrize("name", ["not an image", "truncated JPEG", "1x1", "0x0", "60 megapixels encoded"])
+def test_the_client_raises_what_the_server_says(client: PlateClient, name: str) -> None:
+    ((tensor, array),) = BAD[name][0].items()
+    with pytest.raises(InputError, match=r"^(image|input__0): expected"):
+        client.read(array if tensor == "input__0" else array.tobytes())
+
+
+@pytest.mark.parametrize("shape", [(8, 20000, 3), (20000, 8, 3), (8, 8, 3)])
+def test_extreme_frames_are_answered(client: PlateClient, shape: tuple[int, ...]) -> None:
+    assert client.read(np.full(shape, 90, np.uint8)) == []
+
+
+@pytest.mark.parametrize("mode", ["grey", "alpha"])
+def test_encoded_pictures_of_other_channels_are_read(client: PlateClient, mode: str) -> None:
+    import cv2
+
+    code = {"grey": cv2.COLOR_BGR2GRAY, "alpha": cv2.COLOR_BGR2BGRA}[mode]
+    assert "A123BC77" in [plate.text for plate in client.read(encode(cv2.cvtColor(CAR, code)))]
+
+
+@pytest.mark.parametrize("model", ["stn", "lprnet"])
+@pytest.mark.parametrize("batch", [0, 33])
+def test_batches_that_the_reader_never_sends_are_refused(served: Served, model: str, batch: int) -> None:
+    import tritonclient.http as httpclient
+
+    tensor = httpclient.InferInput("input__0", (batch, 3, 24, 94), "FP32")
+    tensor.set_data_from_numpy(np.zeros((batch, 3, 24, 94), np.float32))
+    with (
+        httpclient.InferenceServerClient(served.http) as client,
+        pytest.raises(InferenceServerException),
+    ):
+        client.infer(model, [tensor])

@@ -1,0 +1,84 @@
+"""The commands as a user runs them, against a real server."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2
+import pytest
+
+from plate_nets.annotation import READ
+from tests.frames import Placed, compose, encode
+from tests.served.conftest import Served
+
+CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "car.jpg").write_bytes(encode(CAR, ".jpg"))
+    (folder / "road.png").write_bytes(encode(compose(480, 640)))
+    (folder / "torn.jpg").write_bytes(encode(CAR, ".jpg")[:3000])
+    return folder
+
+
+def plates(*arguments: object, **environment: str) -> "subprocess.CompletedProcess[str]":
+    known = {name: value for name, value in os.environ.items() if name not in ("PLATES_URL", "TRITON_URL")}
+    return subprocess.run(
+        [sys.executable, "-m", "plate_nets", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=known | environment,
+        timeout=280,
+    )
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_a_folder_with_a_bad_file(served: Served, photos: Path, tmp_path: Path, protocol: str) -> None:
+    out, table = tmp_path / "out", tmp_path / "plates.csv"
+    url = f"{protocol}://{served.http if protocol == 'http' else served.grpc}"
+    found = plates("read", photos, "--url", url, "--save-annotated", out, "--csv", table)
+    assert found.returncode == 1
+    lines = found.stdout.splitlines()
+    assert any(line.startswith(f"{photos / 'car.jpg'}: A123BC77  confidence ") for line in lines)
+    assert any(line.startswith(f"{photos / 'road.png'}: no plate") for line in lines)
+    assert f"{photos / 'torn.jpg'}: image: expected a JPEG" in found.stderr
+    assert "plates: 1 of 3 pictures failed" in found.stderr
+    assert (cv2.imread(str(out / "road_plates.png")) == compose(480, 640)).all()
+    drawn = cv2.imread(str(out / "car_plates.jpg"))
+    assert (abs(drawn.astype(int) - READ).max(axis=2) < 40).sum() > 100
+    assert "A123BC77" in table.read_text(encoding="utf-8")
+
+
+def test_the_address_may_come_from_the_environment(served: Served, photos: Path) -> None:
+    for name in ("PLATES_URL", "TRITON_URL"):
+        found = plates("read", photos / "car.jpg", "--json", **{name: served.http})
+        assert found.returncode == 0, found.stderr
+        (picture,) = json.loads(found.stdout)
+        assert [plate["text"] for plate in picture["plates"]] == ["A123BC77"]
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_health_of_a_healthy_server(served: Served, protocol: str) -> None:
+    found = plates("health", "--protocol", protocol, "--url", served.http if protocol == "http" else served.grpc)
+    assert found.returncode == 0, found.stderr
+    assert "read the known picture in" in found.stdout
+
+
+def test_without_an_address_it_starts_a_server_of_its_own(photos: Path) -> None:
+    found = plates("read", photos / "car.jpg")
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith(f"{photos / 'car.jpg'}: A123BC77  confidence ")
+    assert found.stderr == ""
+
+
+def test_a_server_that_cannot_start_is_one_clear_line(photos: Path, tmp_path: Path) -> None:
+    found = plates("read", photos / "car.jpg", "--model-repository", tmp_path / "models")
+    assert found.returncode == 2
+    assert found.stderr.startswith(f"plates: {tmp_path / 'models'}: no such model repository")
+    assert len(found.stderr.splitlines()) == 1

@@ -1,0 +1,183 @@
+"""The embedded server's life: how it starts, how it fails to, and that nothing stays however it ends."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from plate_nets.client import PlateClient
+from plate_nets.embedded import EmbeddedTriton
+from plate_nets.errors import ServerStartError
+from tests.frames import Placed, compose
+
+SHARED_MEMORY = Path("/dev/shm")
+CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
+
+
+class Serve:
+    """`plates serve` on free ports, in a process of its own."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.folder = tmp_path / "tmp"
+        self.folder.mkdir()
+        self.log = tmp_path / "server.log"
+        ports = ("--http-port", "0", "--grpc-port", "0", "--metrics-port", "0")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "plate_nets", "serve", *ports, "--log", str(self.log)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"TMPDIR": str(self.folder)},
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.addresses = dict(self.process.stdout.readline().split() for _ in range(3))
+        assert self.process.stdout.readline().startswith("Ready")
+        self.family = psutil.Process(self.process.pid).children(recursive=True)
+
+    def stubs(self, model: str) -> list[psutil.Process]:
+        """The processes of a model."""
+        return [each for each in self.family if any(f"/{model}/1/" in word for word in each.cmdline()[1:])]
+
+    def left(self) -> list[object]:
+        """What is left: processes, regions of shared memory, files."""
+        alive = [each for each in self.family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+        regions = list(SHARED_MEMORY.glob(f"plates_{self.process.pid}_*"))
+        return [*alive, *regions, *self.folder.iterdir()]
+
+    def finish(self, number: signal.Signals) -> int:
+        """Send a signal and wait for the end -> the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    running = Serve(tmp_path)
+    yield running
+    running.process.kill()
+    running.process.communicate()
+
+
+def health(url: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "plate_nets", "health", "--url", url, "--timeout", "60"]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_and_leaves_nothing(serve: Serve, number: signal.Signals, code: int) -> None:
+    assert len(serve.family) >= 6  # guard, server, a stub for each model
+    assert serve.left() != []
+    sockets = [each for member in serve.family for each in member.net_connections()]
+    listening = [each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN]
+    assert len(listening) >= 3
+    assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
+    assert health(serve.addresses["http"]).returncode == 0
+    assert serve.finish(number) == code
+    assert serve.left() == []
+    assert serve.process.stderr is not None
+    assert "Traceback" not in serve.process.stderr.read()
+    assert "Started HTTPService" in serve.log.read_text(encoding="utf-8")
+
+
+def test_killed_with_9_it_leaves_nothing(serve: Serve) -> None:
+    serve.finish(signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while serve.left() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert serve.left() == []
+
+
+def test_health_sees_a_dead_model_that_triton_calls_ready(serve: Serve) -> None:
+    """And the server still ends cleanly after it."""
+    url = serve.addresses["grpc"]
+    found = health(url)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith("healthy: ")
+    for stub in serve.stubs("stn"):
+        stub.kill()
+    with PlateClient(url) as client:
+        assert client.is_ready()
+    found = health(url)
+    assert found.returncode == 1
+    assert found.stderr.startswith("unhealthy: ")
+    assert serve.finish(signal.SIGTERM) == 143
+    assert serve.left() == []
+
+
+def test_an_exception_in_the_block_ends_the_server() -> None:
+    class Expected(Exception):
+        pass
+
+    family: list[psutil.Process] = []
+    with pytest.raises(Expected), EmbeddedTriton(exit_timeout=0) as server:
+        family = psutil.Process().children(recursive=True)
+        prefix = server.region_prefix
+        assert list(SHARED_MEMORY.glob(f"{prefix}*"))
+        raise Expected
+    assert not [each for each in family if each.is_running() and "triton" in each.name()]
+    assert not list(SHARED_MEMORY.glob(f"{prefix}*"))
+    assert server.region_prefix == ""
+
+
+@pytest.fixture
+def repository(tmp_path: Path, model_repository: Path) -> Path:
+    """A copy of the converted models."""
+    return Path(shutil.copytree(model_repository, tmp_path / "models"))
+
+
+def broken_network(repository: Path) -> None:
+    path = repository / "stn" / "1" / "model.pt"
+    path.write_bytes(path.read_bytes()[:2000])
+
+
+def broken_detector(repository: Path) -> None:
+    (repository / "yolo" / "1" / "model.xml").write_text("<net>", encoding="utf-8")
+
+
+def broken_config(repository: Path) -> None:
+    path = repository / "lprnet" / "config.pbtxt"
+    path.write_text(path.read_text(encoding="utf-8").replace("[23, 18]", "[23, 18"), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        (broken_network, r"(?s)'stn'.*stn/1/model.pt: does not load as TorchScript"),
+        (broken_detector, r"(?s)'yolo'.*yolo/1/model.xml: does not load"),
+        (broken_config, r"(?s)17:3: Expected.*lprnet/config.pbtxt"),
+    ],
+)
+def test_a_model_that_does_not_load_shows_the_server_s_error(
+    repository: Path, damage: Callable[[Path], None], fault: str
+) -> None:
+    damage(repository)
+    before = set(SHARED_MEMORY.iterdir())
+    with pytest.raises(ServerStartError, match=fault) as caught:
+        EmbeddedTriton(repository).start()
+    assert re.match(r"the embedded server ended with code \d+ before it was ready", str(caught.value))
+    assert not [path for path in set(SHARED_MEMORY.iterdir()) - before if path.name.startswith("plates_")]
+
+
+def test_a_start_that_takes_too_long_is_given_up() -> None:
+    before = set(psutil.Process().children(recursive=True))
+    with pytest.raises(ServerStartError, match=r"not ready within 0.5 s"):
+        EmbeddedTriton(start_timeout=0.5, exit_timeout=0).start()
+    assert set(psutil.Process().children(recursive=True)) <= before
+
+
+def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And two servers run beside each other."""
+    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SURE", "1")
+    monkeypatch.setenv("PLATES_YOLO_THREADS", "1")
+    with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url) as client:
+        plates = client.read(CAR)
+        assert "A123BC77" in [plate.reading for plate in plates]
+        assert {plate.text for plate in plates} == {""}

@@ -1,0 +1,195 @@
+"""What the served pipeline says of frames whose plates are known."""
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import tritonclient.http as httpclient
+
+from plate_nets.client import PlateClient
+from plate_nets.contract import MODELS
+from plate_nets.health import known_picture
+from plate_nets.pipeline import CHUNK, PlateReader
+from plate_nets.types import Crops, Plate
+from tests.frames import ASPECT, Placed, compose, encode, overlap
+from tests.served.conftest import Served
+
+TEXTS = ("A123BC77", "M456OP199", "K777AA97", "H555TX36", "E001KX77", "P621XO96", "T312BE97", "B060EP35")
+CAR = compose(480, 640, [Placed("A123BC77", 100, 300), Placed("M456OP199", 380, 120)])
+
+
+def texts(plates: list[Plate]) -> set[str]:
+    return {plate.text for plate in plates} - {""}
+
+
+def check(plates: list[Plate], placed: Placed) -> None:
+    """One plate is read, and its box is where the plate was put."""
+    found = next((plate for plate in plates if plate.text == placed.text), None)
+    assert found is not None, f"{placed.text} not among {plates}"
+    assert overlap(found.box, placed.box) > 0.5, (found.box, placed.box)
+
+
+def test_the_known_picture(client: PlateClient) -> None:
+    client.health()
+    assert texts(client.read(known_picture().image)) == set(known_picture().texts)
+
+
+def test_two_plates_highest_score_first(client: PlateClient) -> None:
+    plates = client.read(CAR)
+    assert {"A123BC77", "M456OP199"} <= texts(plates)
+    assert [plate.score for plate in plates] == sorted((plate.score for plate in plates), reverse=True)
+    assert all(0 < plate.score <= 1 and 0 <= plate.confidence <= 1 for plate in plates)
+
+
+@pytest.mark.parametrize("size", [(900, 600), (1000, 400), (300, 1200), (721, 1283), (1500, 2000)])
+def test_coordinates_are_pixels_of_the_frame_as_sent(client: PlateClient, size: tuple[int, int]) -> None:
+    h, w = size
+    width = max(150, max(h, w) // 8)
+    placed = Placed("A123BC77", (w - width) // 2, h // 2, width)
+    check(client.read(compose(h, w, [placed])), placed)
+
+
+PLACES = list(itertools.product((0, 0.5, 1), (0, 0.5, 1)))
+PLACES.remove((0.5, 0.5))
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place[0]:g}down-{place[1]:g}right")
+@pytest.mark.parametrize("size", [(480, 640), (900, 600)])
+def test_plates_at_each_edge_and_corner(served: Served, size: tuple[int, int], place: tuple[float, float]) -> None:
+    h, w = size
+    width, height = 150, round(150 * ASPECT)
+    text = TEXTS[PLACES.index(place)]
+    placed = Placed(text, round(place[1] * (w - width)), round(place[0] * (h - height)), width)
+    with PlateClient(served.http) as client:
+        plates = client.read(compose(h, w, [placed]))
+    check(plates, placed)
+    for box in (plate.box for plate in plates):
+        assert 0 <= box.xmin < box.xmax <= w and 0 <= box.ymin < box.ymax <= h
+
+
+def test_200_plates_in_a_picture(client: PlateClient) -> None:
+    placed = [
+        Placed(f"{a}{i:03d}{b}{c}77", 200 * (i % 10) + 30, 100 * (i // 10) + 10, 140)
+        for i, (a, b, c) in enumerate(itertools.islice(itertools.product("ABEKMHOPCTYX", repeat=3), 200))
+    ]
+    plates = client.read(compose(2000, 2000, placed))
+    assert len(plates) > CHUNK, "needs more than one chunk"
+    found = texts(plates) & {each.text for each in placed}
+    assert len(found) > len(plates) / 2
+    for each in placed:
+        if each.text in found:
+            check(plates, each)
+    assert "A123BC77" in texts(client.read(CAR))
+
+
+def test_a_frame_without_plates_answers_empty(client: PlateClient) -> None:
+    assert client.read(np.full((480, 640, 3), 90, np.uint8)) == []
+
+
+def test_the_networks_of_the_reader_do_not_run_where_there_is_no_plate(served: Served) -> None:
+    models = ("plate_recognition", "yolo", "stn", "lprnet")
+    before = served.executions(*models)
+    with PlateClient(served.http) as client:
+        assert client.read(np.full((480, 640, 3), 90, np.uint8)) == []
+        between = served.executions(*models)
+        assert [b - a for a, b in zip(before, between, strict=True)] == [1, 1, 0, 0]
+        assert client.read(CAR) != []
+    assert [b - a for a, b in zip(between, served.executions(*models), strict=True)] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("suffix", [".png", ".bmp", ".webp", ".jpg"])
+def test_an_encoded_picture_answers_as_its_frame(client: PlateClient, suffix: str) -> None:
+    encoded = encode(CAR, suffix)
+    frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
+    assert client.read(encoded) == client.read(frame)
+
+
+FRAMES = [
+    CAR,
+    compose(900, 600, [Placed("K777AA97", 200, 500, 140), Placed("H555TX36", 300, 100, 150)]),
+    compose(720, 1280, [Placed(text, 40 + 300 * (i % 4), 100 + 300 * (i // 4)) for i, text in enumerate(TEXTS)]),
+    np.full((480, 640, 3), 90, np.uint8),
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=["two", "tall", "eight", "none"])
+def test_http_grpc_and_one_process_agree(served: Served, local: PlateReader[Crops], frame: np.ndarray) -> None:
+    with PlateClient(served.http) as http, PlateClient(served.grpc, "grpc") as grpc:
+        over_http, over_grpc = http.read(frame), grpc.read(frame)
+    here = local.read(frame)
+    assert over_http == over_grpc
+    assert len(over_http) == len(here)
+    for there, plate in zip(over_http, here, strict=True):
+        assert (there.text, there.reading) == (plate.text, plate.reading)
+        assert (there.score, there.confidence) == pytest.approx((plate.score, plate.confidence), abs=0.01)
+        ours, theirs = plate.box, there.box
+        assert (theirs.xmin, theirs.ymin) == pytest.approx((ours.xmin, ours.ymin), abs=0.5)
+        assert (theirs.xmax, theirs.ymax) == pytest.approx((ours.xmax, ours.ymax), abs=0.5)
+
+
+def test_strangers_do_not_change_an_answer(served: Served) -> None:
+    """Requests of many clients meet in one batch; each must be answered as if it were alone."""
+    with PlateClient(served.http, timeout=120) as client:
+        alone = [client.read(frame) for frame in FRAMES]
+
+        def ask(number: int) -> tuple[int, list[Plate]]:
+            return number % len(FRAMES), client.read(FRAMES[number % len(FRAMES)])
+
+        with ThreadPoolExecutor(8) as threads:
+            answers = list(threads.map(ask, range(24)))
+    for number, plates in answers:
+        assert [(plate.text, plate.reading, plate.box) for plate in plates] == [
+            (plate.text, plate.reading, plate.box) for plate in alone[number]
+        ]
+        for plate, expected in zip(plates, alone[number], strict=True):
+            assert plate.confidence == pytest.approx(expected.confidence, abs=1e-3)
+
+
+def test_published_client_code_works_unchanged(served: Served, tmp_path: Path) -> None:
+    path = tmp_path / "car.png"
+    cv2.imwrite(str(path), CAR)
+    url = served.http
+
+    # As clients of this pipeline write it
+    triton_client = httpclient.InferenceServerClient(url=url, verbose=False)
+    image = cv2.imread(str(path))
+    inputs = [httpclient.InferInput("input__0", image.shape, "UINT8")]
+    inputs[0].set_data_from_numpy(image)
+    outputs = [
+        httpclient.InferRequestedOutput("coordinates", binary_data=False),
+        httpclient.InferRequestedOutput("texts", binary_data=False),
+    ]
+    results = triton_client.infer(model_name="plate_recognition", inputs=inputs, outputs=outputs)
+    coordinates = results.as_numpy("coordinates")
+    plate_texts = results.as_numpy("texts")
+    triton_client.close()
+
+    assert coordinates.shape == (len(plate_texts), 4) and coordinates.dtype == np.float32
+    assert plate_texts.shape == (len(plate_texts), 1)
+    with PlateClient(url) as client:
+        plates = client.read(image)
+    assert plate_texts[:, 0].tolist() == [plate.text for plate in plates]
+    expected = [[p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax] for p in plates]
+    np.testing.assert_allclose(coordinates, expected, atol=1e-3)
+
+
+def test_one_client_serves_many_threads(client: PlateClient) -> None:
+    with ThreadPoolExecutor(6) as threads:
+        answers = list(threads.map(lambda _: texts(client.read(CAR)), range(12)))
+    assert all({"A123BC77", "M456OP199"} <= each for each in answers)
+
+
+def test_the_server_serves_exactly_the_contract(served: Served) -> None:
+    with httpclient.InferenceServerClient(served.http) as client:
+        assert {model["name"] for model in client.get_model_repository_index()} == set(MODELS)
+        for name, spec in MODELS.items():
+            metadata = client.get_model_metadata(name)
+            for side, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+                batch = [-1] if spec.max_batch_size else []
+                assert [(each["name"], each["datatype"], each["shape"]) for each in metadata[side]] == [
+                    (each.name, {"STRING": "BYTES"}.get(each.dtype, each.dtype), [*batch, *each.dims])
+                    for each in tensors
+                ]
