@@ -19,9 +19,10 @@ from training.synthesis.sheet import draw_sheet
 from training.synthesis.test_set import write_test_set
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_CROPS = 120
 
 
-@app.command()
+@app.command(no_args_is_help=True)
 def main(
     sheet: Annotated[Path | None, typer.Option(help="Write a labelled sheet of crops.")] = None,
     kind: Annotated[str | None, typer.Option(help="Only this kind of plate.")] = None,
@@ -35,11 +36,29 @@ def main(
         Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
     ] = None,
 ) -> None:
-    """Look at synthetic plate crops, measure their speed, refit the perspective."""
-    console = Console()
+    """Look at synthetic plates and scenes, write the test set, measure the speed, refit the perspective."""
+    try:
+        _run(sheet, kind, seed, benchmark, test_set, count, scene, plates, perspective)
+    except (PlateError, OSError) as error:
+        Console(stderr=True).print(f"error: {error}", soft_wrap=True)
+        raise typer.Exit(1) from error
+
+
+def _run(
+    sheet: Path | None,
+    kind: str | None,
+    seed: int,
+    benchmark: bool,
+    test_set: Path | None,
+    count: int,
+    scene: Path | None,
+    plates: int,
+    perspective: Path | None,
+) -> None:
+    console = Console(soft_wrap=True)
     if sheet is not None:
         rng = np.random.default_rng(seed)
-        _save(sheet, draw_sheet([synthesize(rng, kind) for _ in range(120)]))
+        _save(sheet, draw_sheet([synthesize(rng, kind) for _ in range(_CROPS)]))
         console.print(f"wrote {sheet}")
     if scene is not None:
         drawn = render_scene(np.random.default_rng(seed), plates=plates)
@@ -52,8 +71,8 @@ def main(
     if benchmark:
         console.print(f"{crops_per_second(seed):.0f} crops/s in two processes")
     if perspective is not None:
-        model, count = fit_perspective(perspective)
-        console.print(f"{model} fitted to {count} plates")
+        model, used = fit_perspective(perspective)
+        console.print(f"{model} fitted to {used} plates")
 
 
 def _save(path: Path, picture: Frame) -> None:
@@ -66,8 +85,4 @@ def _save(path: Path, picture: Frame) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        app()
-    except PlateError as error:
-        Console(stderr=True).print(f"error: {error}")
-        raise SystemExit(1) from error
+    app()

@@ -72,13 +72,13 @@ def take_photo(
     """A picture -> a photo of it, BGR, ``size`` (w, h) px, in which the plate's corners lie at ``target`` (4, 2)."""
     height = edge_height(target)
     light = _project(picture, corners, target, size, edge_height(corners) / height).astype(np.float32)
+    least = min(_contrast(light, target), _LEAST_DEVIATION * (2.2 - 1.2 * min(severity, 1.0)))
     strength = severity * float(rng.beta(1.1, 1.9))
     if rng.random() < 0.22 * severity:
         _soil(light, height, strength, rng)
     light = _light(light, strength, severity, rng)
     light = _blur(light, height, strength, severity, rng)
-    if severity > 0:
-        light = _with_contrast(light, target, _LEAST_DEVIATION * (2.2 - 1.2 * min(severity, 1.0)))
+    light = _with_contrast(light, target, least)
     light = _sensor(light, strength, severity, rng)
     photo = np.clip(light, 0, 255).astype(np.uint8)
     if rng.random() < 0.5 * severity:
@@ -179,19 +179,24 @@ def _light(light: Light, strength: float, severity: float, rng: np.random.Genera
 
 def _with_contrast(light: Light, target: Corners, least: float) -> Light:
     """The same, brighter where the plate would drown in the dark: a camera exposes for what it looks at."""
+    deviation = _contrast(light, target)
+    if deviation >= least:
+        return light
+    gain = min(least / max(deviation, 1e-3), 8.0)
+    mean = float(light.mean())
+    return np.asarray((light - mean) * np.float32(gain) + np.float32(min(max(mean, 25.0), 200.0)), np.float32)
+
+
+def _contrast(light: Light, target: Corners) -> float:
+    """Standard deviation of the green light across a plate's middle, slow changes left out."""
     x0, y0 = np.maximum(target.min(axis=0), 0).astype(int)
     x1, y1 = np.maximum(target.max(axis=0), 1).astype(int)
     inset_x, inset_y = (x1 - x0) // 10, (y1 - y0) // 4
     middle = light[y0 + inset_y : max(y1 - inset_y, y0 + 1), x0 + inset_x : max(x1 - inset_x, x0 + 1), 1]
     if not middle.size:
-        return light
+        return 0.0
     reach = 2 * int(edge_height(target) * 0.3) + 1  # wider than a symbol, so that uneven light does not count
-    deviation = float((middle - cv2.blur(middle, (reach, reach))).std())
-    if deviation >= least:
-        return light
-    gain = min(least / max(deviation, 1e-3), 8.0)
-    mean = float(middle.mean())
-    return np.asarray((light - mean) * np.float32(gain) + np.float32(min(max(mean, 25.0), 200.0)), np.float32)
+    return float((middle - cv2.blur(middle, (reach, reach))).std())
 
 
 def _shadow(rows: int, columns: int, rng: np.random.Generator, strength: float) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from training.synthesis.errors import unknown_symbol
+from training.synthesis.errors import unknown
 
 Mask = NDArray[np.uint8]
 """Coverage (H, W), 0: none, 255: full."""
@@ -155,7 +155,7 @@ def mask(symbol: str, height: int, weight: float = 0.0, stretch: float = 1.0) ->
     """
     glyph = GLYPHS.get(symbol)
     if glyph is None:
-        raise unknown_symbol("glyphs.mask", symbol, GLYPHS)
+        raise unknown("glyphs.mask", symbol, GLYPHS)
     fine = _fine(symbol, weight)
     width = max(1, round(height * stretch * glyph.width / glyph.height))
     drawn = np.asarray(cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA), np.uint8)

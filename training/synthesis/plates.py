@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from plate_nets.types import Frame
 from training.synthesis import glyphs
-from training.synthesis.errors import unknown_symbol
+from training.synthesis.errors import unknown
 
 Colour = tuple[int, int, int]
 """Blue, green, red, 0..255."""
@@ -88,14 +88,13 @@ def _kind(name: str, pattern: str, digits: int, ground: Colour, ink: Colour, *, 
 
 SPECS: dict[tuple[str, int], PlateKind] = {
     (kind.name, len(kind.slots)): kind
-    for digits in (2, 3)
     for kind in (
-        _kind("private", "A000AA", digits, WHITE, BLACK),
-        _kind("taxi", "AA000", digits, YELLOW, BLACK),
-        _kind("trailer", "AA0000", digits, WHITE, BLACK),
-        _kind("military", "0000AA", digits, MILITARY, WHITE, flag=False),
-        _kind("police", "A0000", digits, BLUE, WHITE, flag=False),
-        _kind("transit", "AA000A", digits, WHITE, BLACK),
+        *(_kind("private", "A000AA", digits, WHITE, BLACK) for digits in (2, 3)),
+        *(_kind("taxi", "AA000", digits, YELLOW, BLACK) for digits in (2, 3)),
+        *(_kind("trailer", "AA0000", digits, WHITE, BLACK) for digits in (2, 3)),
+        _kind("military", "0000AA", 2, MILITARY, WHITE, flag=False),
+        *(_kind("police", "A0000", digits, BLUE, WHITE, flag=False) for digits in (2, 3)),
+        *(_kind("transit", "AA000A", digits, WHITE, BLACK) for digits in (2, 3)),
     )
 }
 """The layouts by name and length of the text."""
@@ -113,7 +112,7 @@ def draw(kind: str, text: str, rng: np.random.Generator, scale: float = 0.5) -> 
     """
     spec = SPECS.get((kind, len(text)))
     if spec is None:
-        raise unknown_symbol("plates.draw", f"{kind} of {len(text)} symbols", (f"{k}:{n}" for k, n in SPECS))
+        raise unknown("plates.draw", f"{kind} of {len(text)} symbols", (f"{k}:{n}" for k, n in SPECS))
     ink = _ink(spec, text, rng, scale)
     ground, dark = (_vary(colour, rng) for colour in (spec.ground, spec.ink))
     if spec.ink == BLACK and rng.random() < 0.35:  # worn or bleached paint

@@ -66,15 +66,15 @@ def render_scene(
 def _place(camera: Pinhole, size: tuple[int, int], count: int, rng: np.random.Generator) -> list[cars.Car]:
     """Cars whose plates the frame shows whole and no nearer car hides."""
     placed: list[cars.Car] = []
-    for _ in range(60):
+    for _ in range(60 * max(count, 1)):
         if len(placed) == count:
             break
         lane = _LANES[int(rng.integers(len(_LANES) if count > 2 else 3))]
-        nearest = 5.2 if not placed else 7.0
+        nearest = 5.2 if not placed and count < 4 else 7.0
         car = cars.Car(
             shape=(cars.SEDAN, cars.HATCH, cars.SUV)[int(rng.integers(3))],
             x=lane + float(rng.normal(0, 0.25)),
-            z=float(nearest + 13 * rng.random() ** 1.6),
+            z=float(nearest + (9 + 2.5 * count) * rng.random() ** 1.6),
             paint=cars.PAINTS[int(rng.integers(len(cars.PAINTS)))],
             front=bool(rng.random() < (0.75 if lane < -1 else 0.15)),
         )

@@ -137,4 +137,4 @@ def _colour(rng: np.random.Generator) -> tuple[int, int, int]:
     if rng.random() < 0.7:
         return _grey(rng)
     b, g, r = _PAINTS[int(rng.integers(len(_PAINTS)))] * rng.uniform(0.3, 1.4)
-    return (int(b), int(g), int(r))
+    return (min(int(b), 255), min(int(g), 255), min(int(r), 255))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from plate_nets.alphabet import SYMBOLS
+from training.synthesis.errors import unknown
 
 DIGITS = SYMBOLS[:10]
 LETTERS = SYMBOLS[10:]
@@ -64,8 +65,14 @@ def sample_kind(rng: np.random.Generator) -> str:
 
 
 def sample_text(rng: np.random.Generator, kind: str | None = None) -> tuple[str, str]:
-    """A kind of plate (drawn unless given) and a text of it: ("private", "B911TO150")."""
+    """A kind of plate (drawn unless given) and a text of it: ("private", "B911TO150").
+
+    Raises:
+        InputError: unknown kind.
+    """
     kind = sample_kind(rng) if kind is None else kind
+    if kind not in NUMBERS:
+        raise unknown("texts.sample_text", kind, NUMBERS)
     number = _number(NUMBERS[kind], rng)
     return kind, number + _region(rng, long=rng.random() < LONG_REGION[kind])
 

@@ -1,0 +1,166 @@
+"""Synthetic plates: glyphs, texts, layouts, camera and perspective, each alone, then whole crops."""
+
+import csv
+from itertools import combinations
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from plate_nets.alphabet import SYMBOLS
+from plate_nets.dataset import QUAD_COLUMNS
+from plate_nets.errors import DatasetError, InputError
+from plate_nets.plate_formats import formats_of
+from training.synthesis import glyphs, perspective, plates, surroundings, synthesize, texts
+from training.synthesis.camera import HIGHEST, LOWEST, photograph
+
+
+@pytest.mark.parametrize("symbol", [*SYMBOLS, "R", "U", "S"])
+def test_a_glyph_is_one_piece_that_fills_its_box(symbol: str) -> None:
+    drawn = glyphs.mask(symbol, 96)
+    pieces, _ = cv2.connectedComponents((drawn > 127).astype(np.uint8))
+    assert pieces == 2  # the ground and the symbol
+    for edge in (drawn[:3], drawn[-3:], drawn[:, :3], drawn[:, -3:]):
+        assert edge.max() > 200
+
+
+def test_glyphs_of_equal_height_differ() -> None:
+    for group in (SYMBOLS[:10], SYMBOLS[10:]):
+        for one, other in combinations(group, 2):
+            a, b = (cv2.resize(glyphs.mask(symbol, 96), (64, 96)) > 127 for symbol in (one, other))
+            assert (a & b).sum() / (a | b).sum() < 0.85, (one, other)
+
+
+def test_heavier_strokes_cover_more() -> None:
+    cover = [int(glyphs.mask("8", 60, weight).sum()) for weight in (-2.0, 0.0, 1.0)]
+    assert cover == sorted(cover)
+
+
+def test_a_symbol_without_glyph_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown 'Z'"):
+        glyphs.mask("Z", 40)
+
+
+@pytest.mark.parametrize("kind", texts.KINDS)
+def test_texts_fit_their_kind(kind: str) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        drawn, text = texts.sample_text(rng, kind)
+        assert drawn == kind
+        assert kind in {plate_format.name for plate_format in formats_of(text)}, text
+
+
+def test_texts_cover_symbols_kinds_and_hard_regions() -> None:
+    rng = np.random.default_rng(2)
+    drawn = [texts.sample_text(rng) for _ in range(4000)]
+    assert set("".join(text for _, text in drawn)) == set(SYMBOLS)
+    shares = {kind: sum(k == kind for k, _ in drawn) / len(drawn) for kind in texts.KINDS}
+    for kind, share in texts.KINDS.items():
+        assert abs(shares[kind] - share) < 0.03
+    assert sum(text.endswith("777") for kind, text in drawn if kind == "private") >= 10
+    assert all(len(code) == 3 and code[0] != "0" for code in texts.ISSUED_LONG)
+
+
+@pytest.mark.parametrize(("kind", "length"), plates.SPECS)
+def test_every_layout_is_drawn(kind: str, length: int) -> None:
+    rng = np.random.default_rng(3)
+    while len(text := texts.sample_text(rng, kind)[1]) != length:
+        pass
+    plate = plates.draw(kind, text, rng, 0.5)
+    assert plate.shape == (56, 260, 3) and plate.dtype == np.uint8
+    spec = plates.SPECS[kind, length]
+    ground = np.median(plate.reshape(-1, 3), axis=0)
+    assert np.abs(ground - spec.ground).max() < 50
+    assert all(a.x < b.x for a, b in zip(spec.slots, spec.slots[1:], strict=False))
+
+
+@pytest.mark.parametrize(("kind", "text"), [("tractor", "A123BC77"), ("private", "A123BC7777"), ("taxi", "AB123777X")])
+def test_a_text_that_no_layout_holds_is_refused(kind: str, text: str) -> None:
+    with pytest.raises(InputError, match=r"plates\.draw: unknown"):
+        plates.draw(kind, text, np.random.default_rng(0))
+
+
+def test_corners_and_features_are_each_others_inverse() -> None:
+    features = np.array([[0.2, 0.03, -1.4, 0.004, -0.006], [-0.3, -0.05, -1.7, 0, 0.01]])
+    for row in features:
+        corners = perspective.corners_of(row, 30.0)
+        assert np.allclose(perspective.features_of(corners[None].astype(np.float64))[0], row, atol=1e-5)
+
+
+def test_perspective_is_fitted_back(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    path = tmp_path / "quads.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(QUAD_COLUMNS)
+        rows.writerows(perspective.sample_corners(rng, 40.0).ravel() for _ in range(3000))
+    model, count = perspective.fit_perspective(path)
+    assert count > 2900
+    assert np.allclose(model.mean, perspective.MODEL.mean, atol=0.02)
+    assert np.allclose(np.sqrt(np.diag(model.scale)), np.sqrt(np.diag(perspective.MODEL.scale)), rtol=0.25)
+
+
+def test_a_csv_without_corners_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "quads.csv"
+    path.write_text("text,x1\nA,1\n")
+    with pytest.raises(DatasetError, match="missing column y1"):
+        perspective.fit_perspective(path)
+    with pytest.raises(DatasetError, match="no such file"):
+        perspective.fit_perspective(tmp_path / "none.csv")
+
+
+def plate_in_a_picture() -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    rng = np.random.default_rng(5)
+    return surroundings.surround(plates.draw("private", "B911TO150", rng, 0.5), rng)
+
+
+def test_photograph_without_severity_is_the_plain_crop() -> None:
+    picture, corners = plate_in_a_picture()
+    (x0, y0), (x1, y1) = corners[0].astype(int), corners[2].astype(int)
+    plain = cv2.resize(picture[y0:y1, x0:x1], (94, 24), interpolation=cv2.INTER_AREA)[4:-4, 12:-12]
+    for seed in range(10):
+        crop = photograph(picture, corners, np.random.default_rng(seed), severity=0.0)
+        # The box is a little looser than the plate, so the plate is sought and its size compared with some tolerance.
+        found = max(
+            cv2.matchTemplate(crop, cv2.resize(plain, None, fx=fx, fy=fy), cv2.TM_CCOEFF_NORMED).max()
+            for fx in (0.96, 0.98, 1.0)
+            for fy in (0.86, 0.92, 0.97, 1.0)
+        )
+        assert found > 0.85
+
+
+@pytest.mark.parametrize("severity", [0.0, 0.3, 1.0])
+def test_photograph_is_decided_by_the_generator(severity: float) -> None:
+    picture, corners = plate_in_a_picture()
+    before = picture.copy()
+    first, again, other = (photograph(picture, corners, np.random.default_rng(s), severity) for s in (7, 7, 8))
+    assert first.shape == (24, 94, 3) and first.dtype == np.uint8
+    assert np.array_equal(first, again) and not np.array_equal(first, other)
+    assert np.array_equal(picture, before)
+
+
+def test_photograph_takes_cut_outs_of_any_size() -> None:
+    rng = np.random.default_rng(9)
+    for height in (3, 9, 30, 300):
+        picture = rng.integers(0, 256, (2 * height + 2, 9 * height, 3), dtype=np.uint8)
+        x, y = 2.0 * height, 0.5 * height
+        corners = np.array([[x, y], [x + 4.6 * height, y], [x + 4.6 * height, y + height], [x, y + height]], np.float32)
+        for _ in range(20):
+            assert photograph(picture, corners, rng).shape == (24, 94, 3)
+
+
+def test_samples_are_decided_by_the_seed_and_stay_readable() -> None:
+    first, again = ([synthesize(np.random.default_rng(s)) for s in range(150)] for _ in range(2))
+    for one, other in zip(first, again, strict=True):
+        assert np.array_equal(one.crop, other.crop) and one.text == other.text
+    assert {sample.kind for sample in first} == set(texts.KINDS)
+    assert all(LOWEST <= sample.height <= HIGHEST for sample in first)
+    flat = sum(float(sample.crop.std()) < 8 for sample in first)
+    assert flat <= 2
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(InputError, match=r"unknown 'tractor'; expected one of private"):
+        synthesize(np.random.default_rng(0), "tractor")
