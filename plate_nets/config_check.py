@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from google.protobuf import text_format  # type: ignore[import-untyped]
+from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
 from plate_nets.contract import MODELS, ModelSpec, TensorSpec

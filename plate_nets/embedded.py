@@ -11,7 +11,7 @@ import os
 import platform
 import re
 import secrets
-import site
+import shutil
 import socket
 import subprocess
 import sys
@@ -26,11 +26,11 @@ from typing import BinaryIO
 
 from plate_nets.contract import MODELS
 from plate_nets.errors import ServerStartError
-from plate_nets.serving.guard import clean
+from plate_nets.serving.guard import SHARED_MEMORY, clean
 
+LOADER_FAILED = 127
 LOOPBACK = "127.0.0.1"
-SHARED_MEMORY = 64 * 1024 * 1024
-"""Bytes of a stub's region at the start; a raw 50-megapixel frame makes it grow."""
+_MEGABYTE = 1 << 20
 REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
 _PACKAGE = Path(__file__).resolve().parent
 _GUARD = _PACKAGE / "serving" / "guard.py"
@@ -48,7 +48,9 @@ class Plan:
     folder: str
     """Of this server alone; removed in the end."""
     files: dict[str, str]
-    """Path inside `folder` -> the file that is copied there."""
+    """Path inside `folder` -> the file that is copied there; Triton refuses links that lead out of a backend."""
+    links: dict[str, str]
+    """Path inside `folder` -> what is linked there."""
     region_prefix: str
     """Of the server's regions in /dev/shm; removed in the end."""
     exit_timeout: float
@@ -254,9 +256,18 @@ def plan_server(repository: Path, ports: Mapping[str, int], exit_timeout: float)
     if not stub.is_file():
         found = ", ".join(sorted(path.name for path in stub.parent.parent.iterdir()))
         raise ServerStartError(f"the embedded server has no stub for Python {python}; it has {found}")
+    environment = stub_environment(triton)
+    # Without arguments a stub ends at once with 1; with 127 the loader misses a library.
+    trial = subprocess.run([stub], env=environment, capture_output=True, text=True, check=False)
+    if trial.returncode == LOADER_FAILED:
+        raise ServerStartError(
+            f"Triton's stub for Python {python} does not start: {trial.stderr.strip()}; "
+            f"on Debian: apt-get install libpython{python}"
+        )
     identity = f"plates_{os.getpid()}_{secrets.token_hex(4)}_"
     folder = Path(tempfile.gettempdir()) / identity.rstrip("_")
     backends = folder / "backends"
+    region = region_size(shutil.disk_usage(SHARED_MEMORY).free)
     command = [
         str(triton / "bin" / "tritonserver"),
         f"--model-repository={repository}",
@@ -272,14 +283,15 @@ def plan_server(repository: Path, ports: Mapping[str, int], exit_timeout: float)
             option
             for backend in ("python", "pytorch")
             for option in (
-                f"--backend-config={backend},shm-default-byte-size={SHARED_MEMORY}",
+                f"--backend-config={backend},shm-default-byte-size={region}",
+                f"--backend-config={backend},shm-growth-byte-size={region}",
                 f"--backend-config={backend},shm-region-prefix-name={identity}{backend}",
             )
         ),
     ]
     return Plan(
         command=command,
-        environment=stub_environment(triton),
+        environment=environment,
         folder=str(folder),
         files={
             "backends/python/libtriton_python.so": str(triton / "backends" / "python" / "libtriton_python.so"),
@@ -289,16 +301,27 @@ def plan_server(repository: Path, ports: Mapping[str, int], exit_timeout: float)
             "backends/python/triton_python_backend_stub": str(stub),
             "backends/pytorch/model.py": str(_PACKAGE / "backends" / "pytorch" / "model.py"),
         },
+        links={_PACKAGE.name: str(_PACKAGE)},
         region_prefix=identity,
         # A clean unloading of the models takes 7 s, nearly all of it waiting for stubs that hold nothing.
         exit_timeout=exit_timeout,
     )
 
 
+def region_size(free: int) -> int:
+    """Bytes free in /dev/shm -> bytes of one stub's region at the start, whole megabytes.
+
+    They are taken at once, by some eight stubs, and grow with the frames: so a quarter of what is free, and no more
+    than holds a raw 10-megapixel frame. A container's 64 MB give 2 MB each.
+    """
+    return max(1, min(32, free // 4 // 8 // _MEGABYTE)) * _MEGABYTE
+
+
 def stub_environment(triton: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment in which Triton's stubs find this very Python, its packages and its library.
 
-    A stub embeds Python and looks for it on PATH; its libpython is whatever the loader finds first.
+    A stub embeds Python and looks for it on PATH; its libpython is whatever the loader finds first. It ignores
+    PYTHONPATH, but imports from its working directory, which is why `Plan.links` holds this package.
     """
     environment = dict(environ)
     environment.pop("PYTHONHOME", None)
@@ -311,9 +334,6 @@ def stub_environment(triton: Path, environ: Mapping[str, str] = os.environ) -> d
     environment["LD_LIBRARY_PATH"] = _join(
         sysconfig.get_config_var("LIBDIR") or "", str(libraries), environ.get("LD_LIBRARY_PATH", "")
     )
-    here = str(_PACKAGE.parent)
-    if here not in site.getsitepackages():
-        environment["PYTHONPATH"] = _join(here, environ.get("PYTHONPATH", ""))
     return environment
 
 

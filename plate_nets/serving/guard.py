@@ -37,12 +37,14 @@ def main() -> int:
         for copy, source in plan["files"].items():
             path = folder / copy
             path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, path)  # Triton refuses a link that leads out of its backend directory
+            shutil.copy(source, path)
+        for link, target in plan["links"].items():
+            (folder / link).symlink_to(target)
         server = subprocess.Popen(  # its output goes where the guard's goes, to the log
             plan["command"],
             stdin=subprocess.DEVNULL,
             env=plan["environment"],
-            cwd=folder,  # a core dump goes with it
+            cwd=folder,  # stubs import from it, and a core dump goes with it
             start_new_session=True,
             preexec_fn=die_with_parent,
         )

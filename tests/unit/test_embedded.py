@@ -92,6 +92,23 @@ def test_a_python_without_a_stub_is_named(monkeypatch: pytest.MonkeyPatch, conve
         embedded.plan_server(converted, {"http": 1}, 1.0)
 
 
+def test_a_missing_libpython_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path, tmp_path: Path) -> None:
+    stub = tmp_path / "python_backend_stubs" / "{}.{}".format(*sys.version_info) / "triton_python_backend_stub"
+    stub.parent.mkdir(parents=True)
+    stub.write_text("#!/bin/sh\necho stub: libpython3.so: cannot open >&2; exit 127\n", encoding="utf-8")
+    stub.chmod(0o755)
+    monkeypatch.setattr(embedded, "triton_folder", lambda: tmp_path)
+    with pytest.raises(ServerStartError, match=r"libpython3.so: cannot open; on Debian: apt-get install libpython3"):
+        embedded.plan_server(converted, {}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("free", "megabytes"), [(0, 1), (64 << 20, 2), (1 << 30, 32), (100 << 30, 32), ((1 << 30) - 1, 31)]
+)
+def test_regions_leave_room_in_shared_memory(free: int, megabytes: int) -> None:
+    assert embedded.region_size(free) == megabytes << 20
+
+
 def test_the_server_listens_on_loopback_alone(converted: Path) -> None:
     plan = embedded.plan_server(converted, {"http": 1, "grpc": 2, "metrics": 3}, 1.0)
     assert [each for each in plan.command if "address" in each] == [
@@ -115,7 +132,10 @@ def test_the_stub_finds_this_python() -> None:
     assert "PYTHONHOME" not in environment
     assert environment["LANG"] == "C"
     assert environment.get("VIRTUAL_ENV") == (sys.prefix if sys.prefix != sys.base_prefix else None)
-    assert str(Path(embedded.__file__).parents[1]) in environment["PYTHONPATH"].split(os.pathsep)
+
+
+def test_the_stub_imports_the_very_package_that_started_it(converted: Path) -> None:
+    assert embedded.plan_server(converted, {}, 1.0).links == {"plate_nets": str(Path(embedded.__file__).parent)}
 
 
 LOG = """\

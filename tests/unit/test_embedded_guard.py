@@ -41,6 +41,7 @@ class Guarded:
             "environment": dict(os.environ),
             "folder": str(self.folder),
             "files": {"backends/python/library": str(source)},
+            "links": {"package": str(tmp_path)},
             "region_prefix": self.prefix,
             "exit_timeout": timeout,
         }
@@ -104,6 +105,7 @@ def test_a_running_server_has_its_files(start: Callable[..., Guarded]) -> None:
     running = start()
     assert len(running.pids) == 2 and all(map(is_alive, running.pids))
     assert (running.folder / "backends" / "python" / "library").read_text(encoding="utf-8") == "library"
+    assert (running.folder / "package" / "library").is_file()
     assert len(running.regions) == 1
 
 
@@ -113,6 +115,7 @@ def test_closing_its_input_ends_everything(start: Callable[..., Guarded], behavi
     running.process.stdin.close()
     running.process.wait(20)
     assert running.left() == []
+    assert (running.folder.parent / "library").is_file(), "what is linked is not removed"
 
 
 def test_the_end_of_the_server_is_passed_on(start: Callable[..., Guarded]) -> None:
