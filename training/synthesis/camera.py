@@ -196,7 +196,7 @@ def _contrast(light: Light, target: Corners) -> float:
     if not middle.size:
         return 0.0
     reach = 2 * int(edge_height(target) * 0.3) + 1  # wider than a symbol, so that uneven light does not count
-    return float((middle - cv2.blur(middle, (reach, reach))).std())
+    return float(cv2.meanStdDev(cv2.subtract(middle, cv2.blur(middle, (reach, reach))))[1][0, 0])
 
 
 def _shadow(rows: int, columns: int, rng: np.random.Generator, strength: float) -> NDArray[np.float32]:

@@ -99,6 +99,7 @@ SPECS: dict[tuple[str, int], PlateKind] = {
 }
 """The layouts by name and length of the text."""
 
+_COVER = np.linspace(0, 1, 256, dtype=np.float32)[:, None]
 _EDGES = (0.0, 0.75, 1.25, 1.75, 2.5)
 _WEIGHTS = (-2.4, -1.6, -0.9, -0.3, 0.3)
 _FLAG: tuple[Colour, ...] = ((235, 235, 235), (165, 75, 25), (35, 30, 190))
@@ -117,8 +118,8 @@ def draw(kind: str, text: str, rng: np.random.Generator, scale: float = 0.5) -> 
     ground, dark = (_vary(colour, rng) for colour in (spec.ground, spec.ink))
     if spec.ink == BLACK and rng.random() < 0.35:  # worn or bleached paint
         dark = dark + (ground - dark) * np.float32(rng.uniform(0, 0.4))
-    plate = ground + ink[:, :, None].astype(np.float32) * ((dark - ground) / 255)
-    canvas = np.asarray(plate, np.uint8)
+    shades = (ground + _COVER * (dark - ground)).astype(np.uint8)  # one a step of coverage
+    canvas = np.asarray(cv2.LUT(cv2.merge((ink, ink, ink)), shades[None]), np.uint8)
     if spec.flag and rng.random() < 0.94:
         _draw_flag(canvas, rng, scale)
     if rng.random() < 0.8:
