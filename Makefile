@@ -18,9 +18,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: .venv/serve.stamp $(MODELS) $(if $(PHOTO),,out/scene.png) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
-	@echo "==> reading $(or $(PHOTO),out/scene.png) with the embedded Triton server"
-	@$(BIN)/plates read "$(or $(PHOTO),out/scene.png)" --save-annotated out
+demo: .venv/serve.stamp $(MODELS) $(if $(PHOTO),,out/scene.jpg) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
+	@echo "==> reading $(or $(PHOTO),out/scene.jpg) with the embedded Triton server"
+	@$(BIN)/plates read "$(or $(PHOTO),out/scene.jpg)" --save-annotated out
 
 .PHONY: test
 test: .venv/all.stamp $(MODELS) ## set up with the tools of developers, then run every test
@@ -59,7 +59,7 @@ $(MODELS) &: $(WEIGHTS) $(wildcard converters/*.py plate_nets/nets/*.py) | .venv
 	@$(BIN)/python -m converters
 	@touch $(MODELS)
 
-out/scene.png: $(wildcard training/synthesis/*.py) | .venv/serve.stamp
+out/scene.jpg: $(wildcard training/synthesis/*.py) | .venv/serve.stamp
 	@echo "==> drawing a street scene: $@"
 	@mkdir -p out
-	@$(BIN)/python -m training.synthesis --scene $@ --plates 2 --seed 7
+	@$(BIN)/python -m training.synthesis --scene $@ --plates 2 --seed 24

@@ -59,8 +59,8 @@ class Stand:
 @pytest.fixture(scope="module")
 def stand(demo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand]:
     assert demo
-    photo = tmp_path_factory.mktemp("photos") / "car.png"
-    shutil.copy(ROOT / "out" / "scene.png", photo)
+    photo = tmp_path_factory.mktemp("photos") / "car-of-mine.jpg"
+    shutil.copy(ROOT / "out" / "scene.jpg", photo)
     stand = Stand(photo)
     (block,) = SERVERS
     command = ["bash", "-euo", "pipefail", "-c", stand.fit(block.code)]

@@ -72,7 +72,7 @@ def test_missing_git_is_named_in_one_line(checkout: Path, programs: Path) -> Non
 
 def test_a_second_run_installs_and_converts_nothing(demo: str) -> None:
     assert demo
-    result = shell("make --question .venv/serve.stamp model_repository/stn/1/model.pt out/scene.png || echo to do")
+    result = shell("make --question .venv/serve.stamp model_repository/stn/1/model.pt out/scene.jpg || echo to do")
     assert result.stdout == ""
 
 
