@@ -9,7 +9,7 @@ from plate_nets.detection import PlateDetector
 from plate_nets.errors import DatasetError
 from plate_nets.types import Boxes
 from training.detector.background import complete
-from training.detector.pictures import Picture, around, held_out, scene, split_photos, write_pictures
+from training.detector.pictures import Picture, around, held_out, scene, split_photos, write_pictures, write_scenes
 from training.detector.signs import with_signs
 
 
@@ -143,3 +143,12 @@ def test_signs_never_cover_a_plate() -> None:
     for x1, y1, x2, y2 in boxes.astype(int):
         assert not changed[y1:y2, x1:x2].any()
     assert (frame == 80).all()
+
+
+def test_scenes_are_pictures_with_plates_in_them(tmp_path: Path) -> None:
+    write_pictures([], tmp_path, 320, lambda frame, picture: (frame, picture.boxes))
+    write_scenes(np.random.default_rng(1), 4, tmp_path, 320)
+    assert len(list((tmp_path / "images").glob("scene_*.jpg"))) == 4
+    rows = [line.split() for path in (tmp_path / "labels").iterdir() for line in path.read_text("utf-8").splitlines()]
+    assert rows
+    assert all(row[0] == "0" and all(0 < float(value) < 1 for value in row[1:]) for row in rows)

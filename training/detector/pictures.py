@@ -13,6 +13,7 @@ import numpy as np
 from plate_nets.dataset import Label, load_dataset, read_photo
 from plate_nets.errors import DatasetError
 from plate_nets.types import Boxes, Frame
+from training.synthesis.scene import render_scene
 
 _log = logging.getLogger(__name__)
 
@@ -121,6 +122,17 @@ def write_pictures(
         write_picture(frame, boxes, folder, stem, long_side)
         count += 1
     return count
+
+
+def write_scenes(rng: np.random.Generator, count: int, folder: Path, long_side: int) -> None:
+    """Rendered street scenes with none to four plates, a third of them of other countries -> training pictures."""
+    for index in range(count):
+        narrow = round(long_side * rng.uniform(0.55, 1.0))
+        size = (narrow, long_side) if rng.random() < 0.2 else (long_side, narrow)
+        drawn = render_scene(rng, size, plates=int(rng.integers(0, 5)), foreign=1 / 3)
+        corners = [(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in drawn.plates]
+        boxes = np.array(corners, np.float32).reshape(-1, 4)
+        write_picture(drawn.frame, boxes, folder, f"scene_{index}", long_side)
 
 
 def write_picture(frame: Frame, boxes: Boxes, folder: Path, stem: str, long_side: int) -> None:
