@@ -115,6 +115,8 @@ def draw(kind: str, text: str, rng: np.random.Generator, scale: float = 0.5) -> 
     if spec is None:
         raise unknown("plates.draw", f"{kind} of {len(text)} symbols", (f"{k}:{n}" for k, n in SPECS))
     ink = _ink(spec, text, rng, scale)
+    if rng.random() < 0.15:
+        ink = _worn(ink, rng)
     ground, dark = (_vary(colour, rng) for colour in (spec.ground, spec.ink))
     if spec.ink == BLACK and rng.random() < 0.35:  # worn or bleached paint
         dark = dark + (ground - dark) * np.float32(rng.uniform(0, 0.4))
@@ -145,6 +147,13 @@ def _ink(spec: PlateKind, text: str, rng: np.random.Generator, scale: float) -> 
     for symbol, x in zip("RUS", (-19.5, 0.0, 19.0), strict=True):
         _stamp(ink, symbol, centre + x, 99.0, 19.0, weight, scale)
     return ink
+
+
+def _worn(ink: glyphs.Mask, rng: np.random.Generator) -> glyphs.Mask:
+    """The same with paint gone in patches, at most two thirds of it."""
+    cells = rng.uniform(0, 1, (3, 8)).astype(np.float32) ** 2 * np.float32(rng.uniform(0.2, 0.66))
+    left = cv2.resize(1 - cells, (ink.shape[1], ink.shape[0]), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(cv2.multiply(ink, left, dtype=cv2.CV_8U), np.uint8)
 
 
 def _stamp(
