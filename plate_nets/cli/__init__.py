@@ -56,6 +56,8 @@ for _command in COMMANDS:
 def main() -> None:
     """The entry point of `plates`."""
     signal.signal(signal.SIGTERM, _terminate)
+    # A shell script starts what it leaves in the background with SIGINT ignored; an explicit one shall end it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     app()
 
 

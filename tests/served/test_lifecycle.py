@@ -16,7 +16,9 @@ import pytest
 from plate_nets.client import PlateClient
 from plate_nets.embedded import EmbeddedTriton
 from plate_nets.errors import ServerStartError
+from plate_nets.pipeline import CHUNK
 from tests.frames import Placed, compose
+from tests.served.conftest import Served
 
 SHARED_MEMORY = Path("/dev/shm")
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
@@ -174,10 +176,17 @@ def test_a_start_that_takes_too_long_is_given_up() -> None:
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And two servers run beside each other."""
-    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SURE", "1")
+    """A detector that takes nearly anything for a plate: more crops than one call of the networks takes."""
+    monkeypatch.setenv("PLATES_YOLO_SCORE_THRESHOLD", "0.0001")
+    monkeypatch.setenv("PLATES_YOLO_MAX_DETECTIONS", "200")
     monkeypatch.setenv("PLATES_YOLO_THREADS", "1")
-    with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url) as client:
+    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SURE", "1")
+    with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:
+        served = Served(server.http_url, server.grpc_url)
+        before = served.executions("stn", "lprnet")
         plates = client.read(CAR)
+        chunks = -(-len(plates) // CHUNK)
+        assert CHUNK < len(plates) <= 200
+        assert [b - a for a, b in zip(before, served.executions("stn", "lprnet"), strict=True)] == [chunks, chunks]
         assert "A123BC77" in [plate.reading for plate in plates]
-        assert {plate.text for plate in plates} == {""}
+        assert {plate.text for plate in plates} == {""}, "nothing is as sure as 1"

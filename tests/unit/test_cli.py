@@ -3,6 +3,7 @@
 import csv
 import importlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -239,21 +240,29 @@ def test_the_help_lists_every_command() -> None:
     assert all(command.__name__ in result.stdout for command in plate_nets.cli.COMMANDS)
 
 
-def test_a_command_line_that_waits_ends_on_sigterm() -> None:
+@pytest.mark.parametrize(
+    ("number", "exit_code"),
+    [(signal.SIGINT, plate_nets.cli.INTERRUPTED), (signal.SIGTERM, plate_nets.cli.TERMINATED)],
+)
+def test_a_command_that_waits_ends_on_a_signal(number: int, exit_code: int) -> None:
     code = (
-        "import sys, time, plate_nets.cli as cli\n"
+        "import os, sys, time, plate_nets.cli as cli\n"
         "def wait() -> None:\n"
         "    '''Wait.'''\n"
         "    try:\n"
-        "        print('waiting', flush=True); time.sleep(600)\n"
+        "        print(os.getpid(), flush=True); time.sleep(600)\n"
         "    finally:\n"
         "        print('cleaned')\n"
         "cli.app.command()(cli.guarded(wait)); sys.argv = ['plates', 'wait']; cli.main()"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "waiting\n"
+    command = [sys.executable, "-c", code]
+    # As a shell script starts a command in the background: SIGINT ignored
+    with subprocess.Popen(
+        ["/bin/sh", "-c", '"$@" & wait $!', "sh", *command], stdout=subprocess.PIPE, text=True
+    ) as shell:
+        assert shell.stdout is not None
+        pid = int(shell.stdout.readline())
         time.sleep(0.05)
-        process.send_signal(signal.SIGTERM)
-        assert process.stdout.read() == "cleaned\n"
-        assert process.wait(20) == plate_nets.cli.TERMINATED
+        os.kill(pid, number)
+        assert shell.stdout.read() == "cleaned\n"
+        assert shell.wait(20) == exit_code
