@@ -27,7 +27,7 @@ from plate_nets.errors import DatasetError
 FEATURES = ("angle", "lean", "log_height", "twist_x", "twist_y")
 _LIMITS = np.array([np.radians(32), 0.16, np.inf, 0.03, 0.04])
 """Beyond these a labelled quad is taken for a fault of labelling, and a drawn one for unreadable."""
-_LARGEST_BOX = 2.7
+LARGEST_BOX = 2.7
 """Height of the upright box around a drawn plate, in plate heights: beyond it the crop leaves the plate too few px."""
 _HEIGHTS = (np.log(0.14), np.log(0.42))
 
@@ -55,15 +55,20 @@ MODEL = Perspective(
 """Fitted to 25,869 plates; the others lie outside the limits below."""
 
 
-def sample_corners(rng: np.random.Generator, height: float, model: Perspective = MODEL) -> NDArray[np.float32]:
-    """Corner points (4, 2), clockwise from top left, around (0, 0), of a plate ``height`` px high."""
+def sample_corners(
+    rng: np.random.Generator, height: float, model: Perspective = MODEL, largest_box: float = LARGEST_BOX
+) -> NDArray[np.float32]:
+    """Corner points (4, 2), clockwise from top left, around (0, 0), of a plate ``height`` px high.
+
+    The upright box around them is lower than ``largest_box`` plate heights.
+    """
     root = _root(model)
     while True:
         chi = rng.chisquare(model.freedom) / model.freedom
         features = np.array(model.mean) + root @ rng.standard_normal(5) / np.sqrt(chi)
         if _plausible(features[None])[0]:
             corners = corners_of(features, height)
-            if np.ptp(corners[:, 1]) < _LARGEST_BOX * height:
+            if np.ptp(corners[:, 1]) < largest_box * height:
                 return corners
 
 

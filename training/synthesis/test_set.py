@@ -15,6 +15,8 @@ from training.synthesis import camera, drawn_plate, perspective, texts
 SEVERITY = 0.6
 """Milder than training, so that a careful person reads nearly every plate."""
 LOWEST = 13.0
+LARGEST_BOX = 2.2
+"""Least plate height, px, and largest upright box, in plate heights."""
 PRIVATE_SHARE = 0.5
 """The other half is shared evenly by the other kinds."""
 _SURROUNDINGS = (0.5, 1.1)
@@ -53,7 +55,7 @@ def _photo(rng: np.random.Generator) -> tuple[Frame, camera.Corners, str, str]:
     kind = "private" if rng.random() < PRIVATE_SHARE else others[int(rng.integers(len(others)))]
     kind, text = texts.sample_text(rng, kind)
     height = float(LOWEST * (camera.HIGHEST / LOWEST) ** rng.random())
-    target = perspective.sample_corners(rng, height)
+    target = perspective.sample_corners(rng, height, largest_box=LARGEST_BOX)
     picture, corners = drawn_plate(kind, text, height, rng)
     margins = height * rng.uniform(*_SURROUNDINGS, 4)
     low, high = target.min(axis=0) - margins[:2], target.max(axis=0) + margins[2:]
