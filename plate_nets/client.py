@@ -183,6 +183,9 @@ class _Http:
         except (OSError, HTTPParseError) as error:
             self._drop()
             raise ServerUnavailable(f"{self._url}: {error or type(error).__name__}") from error
+        except ValueError as error:
+            self._drop()
+            raise ServerError(f"{self._url}: not an answer of Triton: {error}") from error
 
 
 class _Grpc:

@@ -1,5 +1,6 @@
 """`PlateClient` without a server: addresses, faults found before sending, what cannot be reached."""
 
+import http.server
 import socket
 import subprocess
 import sys
@@ -103,6 +104,30 @@ def test_a_server_that_hangs_up() -> None:
         url = f"127.0.0.1:{listener.getsockname()[1]}"
         with PlateClient(url, timeout=5) as client, pytest.raises(ServerUnavailable):
             client.read(FRAME)
+        thread.join()
+
+
+class NotTriton(http.server.BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"hello")
+
+    def log_message(self, *_: object) -> None:
+        return None
+
+
+def test_a_server_that_is_not_triton() -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), NotTriton) as other:
+        thread = threading.Thread(target=other.serve_forever)
+        thread.start()
+        with PlateClient(f"127.0.0.1:{other.server_port}", timeout=5) as client:
+            with pytest.raises(ServerError, match="not an answer of Triton"):
+                client.read(FRAME)
+            with pytest.raises(ServerUnavailable):
+                PlateClient(f"127.0.0.1:{other.server_port}", "grpc", timeout=5).read(FRAME)
+        other.shutdown()
         thread.join()
 
 
