@@ -325,6 +325,8 @@ def stub_environment(triton: Path, environ: Mapping[str, str] = os.environ) -> d
     """
     environment = dict(environ)
     environment.pop("PYTHONHOME", None)
+    # The models take turns on the same cores: a thread that spins for its next work takes one from the next model.
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if sys.prefix != sys.base_prefix:
         environment["VIRTUAL_ENV"] = sys.prefix
     else:

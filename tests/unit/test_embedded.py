@@ -131,6 +131,7 @@ def test_the_stub_finds_this_python() -> None:
     assert environment["LD_LIBRARY_PATH"].split(os.pathsep)[0] == sysconfig.get_config_var("LIBDIR")
     assert "PYTHONHOME" not in environment
     assert environment["LANG"] == "C"
+    assert environment["OMP_WAIT_POLICY"] == "PASSIVE"
     assert environment.get("VIRTUAL_ENV") == (sys.prefix if sys.prefix != sys.base_prefix else None)
 
 
