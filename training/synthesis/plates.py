@@ -6,6 +6,7 @@ mean of rectified real plates; the standard's own drawings place single characte
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import cv2
 import numpy as np
@@ -52,8 +53,10 @@ class PlateKind:
     """Centre x of the line before the region code."""
     ground: Colour
     ink: Colour
-    flag: bool
+    flag: bool = True
     """Whether the flag stands beside RUS; else RUS stands alone, centred under the region code."""
+    region_ground: Colour | None = None
+    """Ground of the field with the region code on most plates of the kind, where it is another."""
 
 
 _PRIVATE = {2: (57.5, 123.0, 179.0, 234.5, 298.5, 355.5), 3: (48.0, 106.0, 163.0, 220.0, 273.0, 329.5)}
@@ -74,7 +77,7 @@ def _region_slots(digits: int) -> tuple[Slot, ...]:
     return tuple(Slot(x, REGION, REGION_BASELINE) for x in centres)
 
 
-def _kind(name: str, pattern: str, digits: int, ground: Colour, ink: Colour, *, flag: bool = True) -> PlateKind:
+def _kind(name: str, pattern: str, digits: int, ground: Colour, ink: Colour, **other: Any) -> PlateKind:
     divider = 394.0 if digits == 2 else 364.5
     if pattern == "A000AA":
         centres = _PRIVATE[digits]
@@ -83,7 +86,7 @@ def _kind(name: str, pattern: str, digits: int, ground: Colour, ink: Colour, *, 
         )
     else:
         number = _number_slots(pattern, 22.0 if digits == 2 else 14.0, divider)
-    return PlateKind(name, number + _region_slots(digits), divider, ground, ink, flag)
+    return PlateKind(name, number + _region_slots(digits), divider, ground, ink, **other)
 
 
 SPECS: dict[tuple[str, int], PlateKind] = {
@@ -94,7 +97,7 @@ SPECS: dict[tuple[str, int], PlateKind] = {
         *(_kind("trailer", "AA0000", digits, WHITE, BLACK) for digits in (2, 3)),
         _kind("military", "0000AA", 2, MILITARY, WHITE, flag=False),
         *(_kind("police", "A0000", digits, BLUE, WHITE, flag=False) for digits in (2, 3)),
-        *(_kind("transit", "AA000A", digits, WHITE, BLACK) for digits in (2, 3)),
+        *(_kind("transit", "AA000A", digits, WHITE, BLACK, region_ground=YELLOW) for digits in (2, 3)),
     )
 }
 """The layouts by name and length of the text."""
@@ -120,13 +123,21 @@ def draw(kind: str, text: str, rng: np.random.Generator, scale: float = 0.5) -> 
     ground, dark = (_vary(colour, rng) for colour in (spec.ground, spec.ink))
     if spec.ink == BLACK and rng.random() < 0.35:  # worn or bleached paint
         dark = dark + (ground - dark) * np.float32(rng.uniform(0, 0.4))
-    shades = (ground + _COVER * (dark - ground)).astype(np.uint8)  # one a step of coverage
-    canvas = np.asarray(cv2.LUT(cv2.merge((ink, ink, ink)), shades[None]), np.uint8)
+    canvas = _painted(ink, ground, dark)
+    if spec.region_ground and rng.random() < 0.8:
+        right = round((spec.divider + 2) * scale)
+        canvas[:, right:] = _painted(ink[:, right:], _vary(spec.region_ground, rng), dark)
     if spec.flag and rng.random() < 0.94:
         _draw_flag(canvas, rng, scale)
     if rng.random() < 0.8:
         _draw_bolts(canvas, rng, scale)
     return canvas
+
+
+def _painted(ink: glyphs.Mask, ground: NDArray[np.float32], dark: NDArray[np.float32]) -> Frame:
+    """Coverage -> the two colours mixed by it."""
+    shades = (ground + _COVER * (dark - ground)).astype(np.uint8)  # one a step of coverage
+    return np.asarray(cv2.LUT(cv2.merge((ink, ink, ink)), shades[None]), np.uint8)
 
 
 def _vary(colour: Colour, rng: np.random.Generator) -> NDArray[np.float32]:
