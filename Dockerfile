@@ -23,11 +23,10 @@ COPY converters converters
 RUN /opt/tools/bin/poetry build --no-interaction --format wheel \
     && python3 -m pip --python /opt/plates/bin/python install --no-deps dist/*.whl
 
-# Built from the installed wheel, compared with the networks, and checked once more as they lie there
+# Built by the installed wheel, and compared with the networks before they are put there
 WORKDIR /opt/plates
 COPY model_repository model_repository
-RUN bin/python -m converters --model-repository model_repository \
-    && bin/python -m converters --check --model-repository model_repository
+RUN bin/python -m converters --model-repository model_repository
 
 FROM triton
 LABEL org.opencontainers.image.title="plate-nets" \

@@ -19,7 +19,7 @@ def converters(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=290,
     )
 
 

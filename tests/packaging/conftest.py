@@ -11,13 +11,15 @@ ROOT = Path(__file__).parents[2]
 
 
 def shell(
-    script: str, *, cwd: Path = ROOT, environment: Mapping[str, str] | None = None, timeout: float = 240
+    script: str, *, cwd: Path = ROOT, environment: Mapping[str, str] | None = None, timeout: float = 600
 ) -> subprocess.CompletedProcess[str]:
     """Run a script in bash, stopping at its first error; standard output and error are kept apart."""
+    # A make of ours is not a part of the `make test` that may have started us
+    inherited = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=cwd,
-        env=os.environ | {"COLUMNS": "200"} | (environment or {}),
+        env=inherited | {"COLUMNS": "200"} | (environment or {}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -24,6 +24,8 @@ import yaml
 from plate_nets.embedded import EmbeddedTriton
 from tests.packaging.conftest import ROOT, shell
 
+pytestmark = pytest.mark.timeout(900)
+
 FOLDERS = ("/opt/tools", "/opt/plates", "/src")
 
 

@@ -21,6 +21,8 @@ import pytest
 from plate_nets.embedded import choose_ports
 from tests.packaging.conftest import ROOT, shell
 
+pytestmark = pytest.mark.timeout(900)
+
 BLOCK = re.compile(r"(?:<!-- (?P<mark>[^>]+) -->\n)?```(?P<language>\w+)\n(?P<code>.*?)```\n", re.DOTALL)
 UNTIL_STOPPED = "runs until stopped"
 NOT_RUN = "not run: "
@@ -67,7 +69,7 @@ def stand(demo: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     ) as server:
-        watchdog = threading.Timer(180, os.killpg, (server.pid, signal.SIGTERM))
+        watchdog = threading.Timer(600, os.killpg, (server.pid, signal.SIGTERM))
         watchdog.start()
         try:
             assert server.stdout is not None
@@ -92,7 +94,7 @@ def test_block_runs(block: Block, stand: Stand) -> None:
         result = shell(code)
     else:
         result = subprocess.run(
-            [sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=240
+            [sys.executable, "-W", "error", "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=600
         )
     assert result.returncode == 0, result.stdout + result.stderr
 
