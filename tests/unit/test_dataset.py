@@ -49,7 +49,7 @@ def test_faulty_row_is_named_and_left_out(tmp_path: Path, row: str, why: str) ->
     assert len(dataset.labels) == 1
     (fault,) = dataset.faults
     assert why in str(fault) and "labels.csv:3" in str(fault)
-    with pytest.raises(DatasetError, match="labels.csv:3"):
+    with pytest.raises(DatasetError, match=r"labels\.csv:3"):
         load_dataset(folder, symbols=SYMBOLS, strict=True)
 
 

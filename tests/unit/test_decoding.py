@@ -9,7 +9,7 @@ from plate_nets.types import STEPS, Logits
 
 
 def spell(text: str, *, doubts: dict[int, tuple[str, float]] | None = None, peak: float = 9.0) -> Logits:
-    """Logits (1, 23, 18) that say ``text``, a symbol at every second step; doubts: place -> (other symbol, its logit)."""
+    """Logits (1, 23, 18) of a text, a symbol at every second step; doubts: place -> (other symbol, its logit)."""
     logits = np.zeros((1, CLASSES, STEPS), np.float32)
     logits[0, BLANK] = peak
     for place, symbol in enumerate(text):

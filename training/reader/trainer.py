@@ -19,7 +19,6 @@ from training.reader.samples import Batch, Samples
 from training.reader.state import Reader, Schedule, TrainingState
 from training.reader.validation import LabelledCrops, exact_share
 
-
 _LOSS_CAP = 12.0
 """What one plate may add to the loss: about a character and a half entirely wrong."""
 
