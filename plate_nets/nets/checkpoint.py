@@ -48,8 +48,8 @@ def load_weights(network: nn.Module, path: Path) -> None:
         raise WeightsError(f"{path}: not weights of {name}: {len(unknown)} tensors are unknown, first {unknown[0]}")
     for key, tensor in own.items():
         if tensor.shape != state[key].shape:
-            found, wanted = tuple(state[key].shape), tuple(tensor.shape)
-            raise WeightsError(f"{path}: not weights of {name}: {key} has shape {found}, expected {wanted}")
+            given, wanted = tuple(state[key].shape), tuple(tensor.shape)
+            raise WeightsError(f"{path}: not weights of {name}: {key} has shape {given}, expected {wanted}")
     network.load_state_dict(state)
 
 
