@@ -41,6 +41,7 @@ ENV VIRTUAL_ENV=/opt/plates \
     PYTHONPATH=/opt/plates/lib/python3.12/site-packages \
     PYTHONDONTWRITEBYTECODE=1 \
     MPLCONFIGDIR=/tmp \
+    OMP_WAIT_POLICY=PASSIVE \
     PLATES_MODEL_REPOSITORY=/opt/plates/model_repository
 
 # By number, so that `runAsNonRoot` can be proven; NVIDIA's image calls this user triton-server
@@ -51,7 +52,9 @@ EXPOSE 8000 8001 8002
 # Live and ready answer 200 even where a model's process is dead, so health is a picture that is really read
 HEALTHCHECK --interval=30s --timeout=20s --start-period=120s --retries=3 \
     CMD ["plates", "health", "--url", "localhost:8000"]
+# 200 MiB a request: a raw frame of the models' own limit, 50 megapixels, is answered by them and not cut off before
 CMD ["tritonserver", \
      "--model-repository=/opt/plates/model_repository", \
      "--disable-auto-complete-config", \
+     "--http-max-input-size=209715200", \
      "--backend-config=python,shm-default-byte-size=67108864"]
