@@ -1,0 +1,80 @@
+"""The committed detector on rendered scenes, on pictures without a plate and, where at hand, on real photos."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from plate_nets.dataset import load_dataset, read_photo
+from plate_nets.detection import PlateDetector
+from plate_nets.evaluation.detection_metrics import iou
+from plate_nets.local import forward, local_reader
+from plate_nets.nets.checkpoint import load_weights, weights_path
+from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.types import Frame
+from training.synthesis.scene import render_scene
+
+PHOTOS = Path(os.environ.get("PLATES_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "ru_dev"
+
+
+@pytest.fixture(scope="module")
+def detector() -> PlateDetector:
+    network = YOLOv5n().eval()
+    load_weights(network, weights_path("yolo"))
+    return PlateDetector(partial(forward, network.fuse()))
+
+
+@pytest.mark.parametrize("size", [(960, 540), (640, 480), (480, 640)])
+def test_plates_of_rendered_scenes_are_found(detector: PlateDetector, size: tuple[int, int]) -> None:
+    labelled = hit = 0
+    for seed in range(3):
+        scene = render_scene(np.random.default_rng(1000 + seed), size, plates=2)
+        truth = np.array([(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in scene.plates], np.float32)
+        truth = truth.reshape(-1, 4)
+        _, boxes, scores = detector.detect(scene.frame)
+        labelled += len(truth)
+        hit += int((iou(truth, boxes).max(axis=1, initial=0.0) >= 0.5).sum())
+        assert (np.diff(scores) <= 0).all()
+        assert (boxes >= 0).all()
+        assert (boxes[:, 2:] <= size).all()
+    assert labelled >= 4
+    assert hit >= 0.8 * labelled
+
+
+def plate_free() -> list[Frame]:
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 256, (360, 640, 3), np.uint8)
+    return [
+        np.zeros((480, 640, 3), np.uint8),
+        np.full((480, 640, 3), 255, np.uint8),
+        noise,
+        np.asarray(cv2.GaussianBlur(noise, (0, 0), 5), np.uint8),
+        np.ascontiguousarray(np.broadcast_to(np.linspace(0, 255, 640).astype(np.uint8)[None, :, None], (400, 640, 3))),
+    ]
+
+
+def test_no_sign_of_a_street_without_plates_gets_a_text() -> None:
+    reader = local_reader()
+    for seed in range(4):
+        street = render_scene(np.random.default_rng(seed), (640, 400), plates=0).frame
+        assert [plate.text for plate in reader.read(street) if plate.text] == []
+
+
+def test_nothing_is_found_where_nothing_is(detector: PlateDetector) -> None:
+    assert [len(detector.detect(frame)[1]) for frame in plate_free()] == [0] * len(plate_free())
+
+
+@pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; set PLATES_SHARED")
+def test_plates_of_real_photos_are_found(detector: PlateDetector) -> None:
+    photos = list(load_dataset(PHOTOS).photos())[::4]
+    labelled = hit = 0
+    for photo, labels in photos:
+        truth = np.array([(b.xmin, b.ymin, b.xmax, b.ymax) for b in (label.box for label in labels)], np.float32)
+        _, boxes, _ = detector.detect(read_photo(photo))
+        labelled += len(truth)
+        hit += int((iou(truth, boxes).max(axis=1, initial=0.0) >= 0.5).sum())
+    assert labelled >= 50
+    assert hit >= 0.96 * labelled
