@@ -179,7 +179,7 @@ def test_a_start_that_takes_too_long_is_given_up() -> None:
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """A detector that takes nearly anything for a plate: more crops than one call of the networks takes."""
-    monkeypatch.setenv("PLATES_YOLO_SCORE_THRESHOLD", "0.0001")
+    monkeypatch.setenv("PLATES_YOLO_SCORE_THRESHOLD", "0")
     monkeypatch.setenv("PLATES_YOLO_MAX_DETECTIONS", "200")
     monkeypatch.setenv("PLATES_YOLO_THREADS", "1")
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_MAX_PIXELS", "400000")

@@ -17,7 +17,7 @@ from plate_nets.types import Crops, Plate
 from tests.frames import ASPECT, Placed, compose, encode, overlap
 from tests.served.conftest import Served
 
-TEXTS = ("A123BC77", "M456OP199", "K777AA97", "H555TX36", "E001KX77", "P621XO96", "T312BE97", "B060EP35")
+TEXTS = ("A123BC77", "M456OP199", "K777AA97", "H555TX36", "E001KX77", "C482MT36", "T312BE97", "B060EP35")
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300), Placed("M456OP199", 380, 120)])
 
 
