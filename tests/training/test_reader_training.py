@@ -10,9 +10,10 @@ from typer.testing import CliRunner
 from plate_nets.alphabet import SYMBOLS
 from plate_nets.errors import WeightsError
 from training.reader.__main__ import app
-from training.reader.samples import Mixture, Samples, readable
-from training.reader.state import Schedule, TrainingState
-from training.reader.trainer import Budget, Trainer, ctc_loss
+from training.reader.real import RealPlate, readable
+from training.reader.samples import Mixture, Samples
+from training.reader.state import Reader, Schedule, TrainingState
+from training.reader.trainer import Budget, Trainer, ctc_loss, save_reader
 from training.reader.validation import best_paths
 from training.synthesis.__main__ import app as synthesis_app
 
@@ -41,10 +42,8 @@ def test_samples_are_a_function_of_the_step() -> None:
 
 
 def test_real_plates_and_empty_regions_take_part() -> None:
-    from training.reader.samples import RealPlate
-
     corners = np.array([[20, 20], [114, 20], [114, 44], [20, 44]], np.float32)
-    plate = RealPlate(np.full((64, 134, 3), 120, np.uint8), corners, "A123BC77")
+    plate = RealPlate(np.full((64, 134, 3), 120, np.uint8), corners, "A123BC77", exact=False)
     empty = np.zeros((48, 188, 3), np.uint8)
     batch = Samples([plate], [empty], batch=40, seed=0, mixture=Mixture(real=0.6, empty=0.4))[0]
     assert set(batch.lengths.tolist()) == {0, 8}
@@ -140,3 +139,18 @@ def test_loss_falls_to_zero_for_a_certain_reading() -> None:
     assert ctc_loss(logits, torch.tensor([5]), torch.tensor([1])).item() < 1e-3
     assert best_paths(logits) == ["5"]
     assert ctc_loss(logits, torch.tensor([6]), torch.tensor([1])).item() <= 12.001
+
+
+def test_a_training_starts_from_given_weights(tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    given = Reader()
+    save_reader(given, tmp_path, {})
+    state = TrainingState(CPU)
+    state.start_from(tmp_path)
+    for reader in (state.reader, state.average):
+        assert all(
+            torch.equal(a, b) for a, b in zip(reader.state_dict().values(), given.state_dict().values(), strict=True)
+        )
+    assert state.step == 0
+    with pytest.raises(WeightsError, match="no such weights file"):
+        state.start_from(tmp_path / "nowhere")

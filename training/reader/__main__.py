@@ -10,8 +10,9 @@ import typer
 from rich.logging import RichHandler
 
 from plate_nets.errors import PlateError
-from training.reader.samples import Mixture, Samples, load_real
-from training.reader.state import TrainingState
+from training.reader.real import load_real
+from training.reader.samples import Mixture, Samples
+from training.reader.state import Schedule, TrainingState
 from training.reader.trainer import Budget, Rhythm, Trainer
 from training.reader.validation import load_crops
 
@@ -27,6 +28,12 @@ def train(
     minutes: Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")] = None,
     batch: Annotated[int, typer.Option(min=1, help="Plates a step.")] = 64,
     real: Annotated[float, typer.Option(min=0, max=1, help="Share of real plates; the rest is rendered.")] = 0.5,
+    start: Annotated[
+        Path | None, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors to start from.")
+    ] = None,
+    rate: Annotated[
+        float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")
+    ] = 1.5e-3,
     seed: int = 0,
     threads: Annotated[int, typer.Option(min=1, help="CPU threads of the networks.")] = 2,
     workers: Annotated[int, typer.Option(min=0, help="Processes that make the samples.")] = 1,
@@ -44,6 +51,8 @@ def train(
         plates, empty = load_real(data, strict=strict)
         logging.info("%d real plates, %d regions without a plate; %s", len(plates), len(empty), device)
         state = TrainingState(device)
+        if start is not None:
+            state.start_from(start)
         if resume:
             state.load(out / "checkpoint.pt")
             logging.info("continuing at step %d", state.step)
@@ -56,6 +65,7 @@ def train(
             device=device,
             seed=seed,
             workers=workers,
+            schedule=Schedule(peak=rate),
             rhythm=Rhythm(validate=every),
             metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
         )

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from plate_nets.errors import WeightsError
+from plate_nets.nets.checkpoint import load_weights
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 
@@ -62,6 +63,16 @@ class TrainingState:
         self.step = 0
         self.seconds = 0.0
         self.best = -1.0
+
+    def start_from(self, folder: Path) -> None:
+        """Takes over `stn.safetensors` and `lprnet.safetensors` of a folder; steps and optimiser start anew.
+
+        Raises:
+            WeightsError: a file is missing, damaged or of another architecture.
+        """
+        for reader in (self.reader, self.average):
+            load_weights(reader.stn, folder / "stn.safetensors")
+            load_weights(reader.lprnet, folder / "lprnet.safetensors")
 
     def set_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:

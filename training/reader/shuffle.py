@@ -1,0 +1,97 @@
+"""Other texts from the same photograph: the symbols of a real plate change places.
+
+A private plate's digits stand in cells of about one size, its letters likewise, so they can be exchanged in the
+straightened plate. The result has the paint, light and noise of the photo and a text that no photo shows.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.types import Frame
+from training.reader.real import RealPlate
+from training.synthesis.camera import edge_height
+from training.synthesis.plates import HEIGHT, SPECS, WIDTH, Slot
+
+_PRIVATE = re.compile(r"[A-Z]\d{3}[A-Z]{2}\d{2,3}")
+_LETTERS, _DIGITS, _NUMBER = (0, 4, 5), (1, 2, 3), 6
+_SEARCH = 9.0
+"""How far from the standard's place a gap between two symbols is looked for, mm: plates and labels vary."""
+_CLEAN = 0.5
+"""Ink in a gap at most, as a share of the mean over the symbols; with more a cut would go through a symbol."""
+
+
+def can_shuffle(plate: RealPlate) -> bool:
+    """Whether the places of the symbols are known: a private plate with its true corners."""
+    return plate.exact and _PRIVATE.fullmatch(plate.text) is not None
+
+
+def shuffle(plate: RealPlate, rng: np.random.Generator) -> RealPlate:
+    """The plate with its digits, its letters and its region's digits in another order.
+
+    What has no clean gaps between the symbols (blurred, or labelled carelessly) stays as it is.
+    """
+    slots = SPECS["private", len(plate.text)].slots
+    scale = max(edge_height(plate.corners), 16.0) * 1.5 / HEIGHT  # px/mm: half as much again, for two resamplings
+    size = (round(WIDTH * scale), round(HEIGHT * scale))
+    flat_corners = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
+    there = cv2.getPerspectiveTransform(plate.corners, flat_corners)
+    flat = cv2.warpPerspective(plate.picture, there, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    mixed, moved = np.asarray(flat, np.uint8).copy(), np.zeros(flat.shape[:2], np.float32)
+    order = list(range(len(slots)))
+    number, region = tuple(range(_NUMBER)), tuple(range(_NUMBER, len(slots)))
+    for row, exchanged in ((number, (_LETTERS, _DIGITS)), (region, (region,))):
+        gaps = _gaps(mixed, [slots[place] for place in row], scale)
+        if gaps is None:
+            continue
+        for places in exchanged:
+            for place, source in zip(places, rng.permutation(places).tolist(), strict=True):
+                order[place] = source
+                if place != source:
+                    rows = _rows(slots[place], scale)
+                    here, origin = (slice(gaps[i - row[0]], gaps[i - row[0] + 1]) for i in (place, source))
+                    mixed[rows, here] = _fitted(flat[rows, origin], flat[rows, here])
+                    moved[rows, here] = 1
+    height, width = plate.picture.shape[:2]
+    inverse = cv2.WARP_INVERSE_MAP
+    back = cv2.warpPerspective(mixed, there, (width, height), flags=cv2.INTER_LINEAR | inverse)
+    where = cv2.warpPerspective(moved, there, (width, height), flags=cv2.INTER_LINEAR | inverse)
+    picture = np.where(where[:, :, None] > 0.5, back, plate.picture).astype(np.uint8)
+    return replace(plate, picture=picture, text="".join(plate.text[source] for source in order))
+
+
+def _rows(slot: Slot, scale: float) -> slice:
+    """The rows of a symbol's cell, px."""
+    air = 6.0  # mm over and under the symbol
+    return slice(round((slot.baseline - slot.height - air) * scale), round((slot.baseline + air) * scale))
+
+
+def _gaps(flat: Frame, slots: Sequence[Slot], scale: float) -> list[int] | None:
+    """The columns between symbols that stand in a row, first and last edge included, px; None if they are not clean."""
+    rows = _rows(min(slots, key=lambda slot: slot.height), scale)
+    grey = cv2.cvtColor(flat[rows], cv2.COLOR_BGR2GRAY).astype(np.float32)
+    ink = np.clip(np.percentile(grey, 85, axis=0) - grey, 0, None).mean(axis=0)
+    ink = cv2.blur(ink[None], (max(1, round(3 * scale)), 1))[0]
+    centres = [slot.x for slot in slots]
+    first, last = 1.5 * centres[0] - 0.5 * centres[1], 1.5 * centres[-1] - 0.5 * centres[-2]
+    expected = [first, *((a + b) / 2 for a, b in pairwise(centres)), last]
+    around = round(_SEARCH * scale)
+    gaps: list[int] = []
+    for place in expected:
+        start = max(0, round(place * scale) - around)
+        gaps.append(start + int(ink[start : round(place * scale) + around + 1].argmin()))
+    most = _CLEAN * float(ink[gaps[0] : gaps[-1]].mean()) if gaps[-1] > gaps[0] else 0.0
+    narrow = min(np.diff(gaps)) < 0.6 * float(np.diff(centres).min()) * scale
+    return None if narrow or max(float(ink[gap]) for gap in gaps[1:-1]) > most else gaps
+
+
+def _fitted(cell: Frame, old: Frame) -> NDArray[np.uint8]:
+    """A cell in the size and with the ground's brightness of the one that it replaces."""
+    light = np.percentile(old, 80, axis=(0, 1)) - np.percentile(cell, 80, axis=(0, 1))
+    resized = cv2.resize(cell, (old.shape[1], old.shape[0]), interpolation=cv2.INTER_LINEAR)
+    return np.clip(resized + light, 0, 255).astype(np.uint8)
