@@ -42,7 +42,7 @@ def test_a_shuffled_picture_shows_its_text() -> None:
     def distance(a: RealPlate) -> float:
         return float(np.abs(a.picture.astype(float) - expected.picture).mean())
 
-    assert distance(other) < 0.6 * distance(plate)
+    assert distance(other) < 0.75 * distance(plate)
 
 
 def test_a_blurred_plate_is_left_alone() -> None:

@@ -41,8 +41,11 @@ def shuffle(plate: RealPlate, rng: np.random.Generator) -> RealPlate:
     size = (round(WIDTH * scale), round(HEIGHT * scale))
     flat_corners = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
     there = cv2.getPerspectiveTransform(plate.corners, flat_corners)
-    flat = cv2.warpPerspective(plate.picture, there, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    mixed, moved = np.asarray(flat, np.uint8).copy(), np.zeros(flat.shape[:2], np.float32)
+    flat = np.asarray(
+        cv2.warpPerspective(plate.picture, there, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE),
+        np.uint8,
+    )
+    mixed, moved = flat.copy(), np.zeros(flat.shape[:2], np.float32)
     order = list(range(len(slots)))
     number, region = tuple(range(_NUMBER)), tuple(range(_NUMBER, len(slots)))
     for row, exchanged in ((number, (_LETTERS, _DIGITS)), (region, (region,))):
@@ -90,8 +93,8 @@ def _gaps(flat: Frame, slots: Sequence[Slot], scale: float) -> list[int] | None:
     return None if narrow or max(float(ink[gap]) for gap in gaps[1:-1]) > most else gaps
 
 
-def _fitted(cell: Frame, old: Frame) -> NDArray[np.uint8]:
+def _fitted(cell: Frame, old: Frame) -> Frame:
     """A cell in the size and with the ground's brightness of the one that it replaces."""
     light = np.percentile(old, 80, axis=(0, 1)) - np.percentile(cell, 80, axis=(0, 1))
     resized = cv2.resize(cell, (old.shape[1], old.shape[0]), interpolation=cv2.INTER_LINEAR)
-    return np.clip(resized + light, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(resized + light, 0, 255), np.uint8)
