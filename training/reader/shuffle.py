@@ -11,7 +11,6 @@ from itertools import pairwise
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from plate_nets.types import Frame
 from training.reader.real import RealPlate
