@@ -50,7 +50,8 @@ def evaluate(
 ) -> None:
     """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector."""
     from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, pictures_below
-    from plate_nets.evaluation.report import PlateFree, figures, print_figures, save_curves, trade_of
+    from plate_nets.evaluation.reading_metrics import threshold_trade, withdraw_unsure
+    from plate_nets.evaluation.report import TRADE_THRESHOLDS, PlateFree, figures, print_figures, save_curves
     from plate_nets.evaluation.sheet import save_sheet
     from plate_nets.local import local_reader
 
@@ -58,27 +59,28 @@ def evaluate(
     progress = partial(track, console=Console(stderr=True), transient=True)
     labelled = load_dataset(dataset, strict=strict)
     photos = list(labelled.photos())
-    detection = DetectionSettings(long_side=long_side, crop_margin=margin)
-    decoding = DecodingSettings(sure=sure)
-    reader = local_reader(detection, decoding, networks)
-    trade: list[tuple[float, float, float]] = []
+    least_score = DetectionSettings().score_threshold
+    # Every box and text that the curves need is asked for once; what is given by default is chosen from them.
+    reader = local_reader(
+        DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM),
+        DecodingSettings(sure=0.0),
+        networks,
+    )
     free: PlateFree | None = None
     if boxes is BoxSource.given:
         outcome = evaluate_given(progress(photos, "reading"), reader.read_crops, margin)
-        lax = local_reader(detection, DecodingSettings(sure=0.0), networks)
-        trade = trade_of(evaluate_given(progress(photos, "thresholds"), lax.read_crops, margin).plates)
     else:
-        wide = DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM)
-        outcome = evaluate_detected(
-            progress(photos, "finding and reading"),
-            local_reader(wide, decoding, networks).read,
-            margin,
-            detection.score_threshold,
-        )
+        outcome = evaluate_detected(progress(photos, "finding and reading"), reader.read, margin, least_score)
         if plate_free is not None:
-            answers = [reader.read(read_photo(path)) for path in progress(pictures_below(plate_free), "plate-free")]
-            free = PlateFree(len(answers), sum(map(bool, answers)), sum(any(p.text for p in a) for a in answers))
-    values = figures(outcome, detection.score_threshold, free)
+            answers = [
+                [plate for plate in reader.read(read_photo(path)) if plate.score >= least_score]
+                for path in progress(pictures_below(plate_free), "plate-free")
+            ]
+            with_text = sum(any(p.text and p.confidence >= sure for p in answer) for answer in answers)
+            free = PlateFree(len(answers), sum(map(bool, answers)), with_text)
+    trade = threshold_trade(outcome.plates, TRADE_THRESHOLDS)
+    outcome.plates = withdraw_unsure(outcome.plates, sure)
+    values = figures(outcome, least_score, free)
     print_figures(console, values, trade)
     if labelled.faults:
         console.print(f"{len(labelled.faults)} rows left out: {', '.join(map(str, labelled.faults[:5]))}")
@@ -93,5 +95,5 @@ def evaluate(
             save_sheet(worst / "worst.png", [outcome.plates[index] for index in chosen], crops)
             console.print(f"{len(chosen)} plates not read exactly: {worst / 'worst.png'}")
     if curves is not None:
-        save_curves(curves, outcome.pictures, trade)
+        save_curves(curves, outcome.pictures, trade, least_score)
         console.print(f"curves: {curves}")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from plate_nets.plate_formats import formats_of
 from plate_nets.types import Reading
@@ -124,7 +124,7 @@ def by_format(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
 def threshold_trade(plates: Sequence[ReadPlate], thresholds: Sequence[float]) -> list[tuple[float, float, float]]:
     """Plates -> rows ``threshold, share read, share wrong among the read`` as the confidence asked for rises.
 
-    Only texts that were given can be withdrawn, so evaluate with a decoder that asks for little.
+    Only texts that were given can be withdrawn, so evaluate with a decoder that asks for no confidence.
     """
     rows = []
     for threshold in thresholds:
@@ -132,6 +132,16 @@ def threshold_trade(plates: Sequence[ReadPlate], thresholds: Sequence[float]) ->
         wrong = sum(p.wrong for p in kept)
         rows.append((threshold, len(kept) / max(1, len(plates)), wrong / max(1, len(kept))))
     return rows
+
+
+def withdraw_unsure(plates: Sequence[ReadPlate], sure: float) -> list[ReadPlate]:
+    """Plates with every text they have -> the same with the texts below a confidence withdrawn, as the decoder does."""
+    return [
+        replace(plate, reading=replace(plate.reading, text=""))
+        if plate.reading and plate.reading.confidence < sure
+        else plate
+        for plate in plates
+    ]
 
 
 def edit_distance(a: str, b: str) -> int:

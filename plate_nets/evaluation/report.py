@@ -20,14 +20,14 @@ from plate_nets.evaluation.detection_metrics import (
 from plate_nets.evaluation.evaluate import Outcome
 from plate_nets.evaluation.reading_metrics import (
     ReadingSummary,
-    ReadPlate,
     Share,
     by_format,
     by_height,
     summarize,
-    threshold_trade,
 )
 
+SCORES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)
+"""Least scores of a box that recall and precision are tabled at."""
 TRADE_THRESHOLDS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 
 
@@ -54,7 +54,7 @@ def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | No
         "labels_without_readable_text": outcome.left_out,
     }
     if outcome.pictures:
-        result["detection"] = _detection(outcome.pictures, score_threshold)
+        result["detection"] = detection_figures(outcome.pictures, score_threshold)
     if plate_free:
         result["plate_free"] = {
             "pictures": plate_free.pictures,
@@ -89,12 +89,7 @@ def print_figures(console: Console, values: Mapping[str, Any], trade: Sequence[t
             table.add_row(f"{threshold:.2f}", f"{read:.4f}", f"{wrong:.4f}")
         console.print(table)
     if detection := values.get("detection"):
-        table = Table("detection", "value")
-        for name in ("labelled", "score_threshold", "precision", "recall", "ap50", "ap50_95"):
-            table.add_row(name, f"{detection[name]:.4g}")
-        for row in detection["recall_by_height"]:
-            table.add_row(f"recall, {row['from']:g} px and more ({row['plates']})", f"{row['recall']:.4f}")
-        console.print(table)
+        print_detection(console, detection)
     if plate_free := values.get("plate_free"):
         console.print(
             f"{plate_free['pictures']} plate-free pictures: {plate_free['with_box']:.4f} with a box, "
@@ -102,12 +97,28 @@ def print_figures(console: Console, values: Mapping[str, Any], trade: Sequence[t
         )
 
 
-def trade_of(plates: Sequence[ReadPlate]) -> list[tuple[float, float, float]]:
-    """Plates read by a decoder that asks for little -> rows of `threshold_trade` at `TRADE_THRESHOLDS`."""
-    return threshold_trade(plates, TRADE_THRESHOLDS)
+def print_detection(console: Console, values: Mapping[str, Any]) -> None:
+    """Figures of `detection_figures` -> tables on the terminal."""
+    table = Table("detection", "value")
+    for name in ("labelled", "score_threshold", "precision", "recall", "ap50", "ap50_95"):
+        table.add_row(name, f"{values[name]:.4g}")
+    for row in values["recall_by_height"]:
+        table.add_row(f"recall, {row['from']:g} px and more ({row['plates']})", f"{row['recall']:.4f}")
+    console.print(table)
+    table = Table("least score", "recall", "precision", "boxes beside a label a photo")
+    for row in values["by_score"]:
+        table.add_row(
+            f"{row['score']:.2f}", f"{row['recall']:.4f}", f"{row['precision']:.4f}", f"{row['beside_a_photo']:.3f}"
+        )
+    console.print(table)
 
 
-def save_curves(path: Path, pictures: Sequence[Detections], trade: Sequence[tuple[float, float, float]]) -> None:
+def save_curves(
+    path: Path,
+    pictures: Sequence[Detections],
+    trade: Sequence[tuple[float, float, float]],
+    score_threshold: float,
+) -> None:
     """Detections and the trade of the threshold -> one PNG with their curves."""
     from matplotlib.figure import Figure  # late: takes a second to import
 
@@ -121,9 +132,14 @@ def save_curves(path: Path, pictures: Sequence[Detections], trade: Sequence[tupl
         curve = precision_recall(pictures)
         detection.plot(curve.recall, curve.precision)
         detection.set(xlabel="recall", ylabel="precision", title="detection, IoU 0.5", xlim=(0, 1.01), ylim=(0, 1.01))
-        rows = recall_by_height(pictures, 0.25)
+        rows = recall_by_height(pictures, score_threshold)
         heights.bar([f"{low:g}" for low, *_ in rows], [row[3] for row in rows])
-        heights.set(xlabel="plate height from, px", ylabel="recall", title="recall by height", ylim=(0, 1.01))
+        heights.set(
+            xlabel="plate height from, px",
+            ylabel="recall",
+            title=f"recall by height, score {score_threshold:g}",
+            ylim=(0, 1.01),
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
 
@@ -141,20 +157,33 @@ def _summary(summary: ReadingSummary) -> dict[str, Any]:
     }
 
 
-def _detection(pictures: Sequence[Detections], score_threshold: float) -> dict[str, Any]:
+def detection_figures(pictures: Sequence[Detections], score_threshold: float) -> dict[str, Any]:
+    """What was found in each picture, boxes of low scores too -> the detector's figures, JSON-ready."""
+    chosen = _at_score(pictures, score_threshold)
     flags = found(pictures, score_threshold)
-    given = sum(int((picture.scores >= score_threshold).sum()) for picture in pictures)
-    recall = Share(int(flags.sum()), len(flags))
     return {
         "labelled": len(flags),
         "score_threshold": score_threshold,
-        "precision": int(flags.sum()) / max(1, given),
-        "recall": recall.value,
-        "recall_interval": list(recall.interval),
+        "precision": chosen["precision"],
+        "recall": chosen["recall"],
+        "recall_interval": list(Share(int(flags.sum()), len(flags)).interval),
+        "by_score": [_at_score(pictures, score) for score in SCORES],
         "ap50": average_precision(pictures),
         "ap50_95": mean_average_precision(pictures),
         "recall_by_height": [
             {"from": low, "to": None if np.isinf(high) else high, "plates": plates, "recall": share}
             for low, high, plates, share in recall_by_height(pictures, score_threshold)
         ],
+    }
+
+
+def _at_score(pictures: Sequence[Detections], score: float) -> dict[str, float]:
+    """Recall, precision and boxes beside a label a photo, where boxes below a score do not count."""
+    flags = found(pictures, score)
+    hits, given = int(flags.sum()), sum(int((picture.scores >= score).sum()) for picture in pictures)
+    return {
+        "score": score,
+        "recall": hits / max(1, len(flags)),
+        "precision": hits / max(1, given),
+        "beside_a_photo": (given - hits) / len(pictures),
     }

@@ -19,6 +19,7 @@ from plate_nets.evaluation.reading_metrics import (
     edit_distance,
     summarize,
     threshold_trade,
+    withdraw_unsure,
 )
 from plate_nets.evaluation.report import figures, save_curves
 from plate_nets.evaluation.sheet import save_sheet
@@ -73,6 +74,14 @@ def test_threshold_trade() -> None:
     assert threshold_trade([sure, unsure], [0.0, 0.9]) == [(0.0, 1.0, 0.5), (0.9, 0.5, 0.0)]
 
 
+def test_texts_below_the_confidence_asked_for_are_withdrawn_and_stay_the_best_reading() -> None:
+    kept, withdrawn, missed = withdraw_unsure(
+        [plate("A123BC77", "A123BC77", confidence=0.9), plate("A123BC77", "A128BC77", confidence=0.89), MISSED], 0.9
+    )
+    assert kept.exact and withdrawn.unread and missed.unread
+    assert withdrawn.best == "A128BC77"
+
+
 @pytest.mark.parametrize(("a", "b", "edits"), [("", "", 0), ("A", "", 1), ("A77", "A777", 1), ("A12", "B12", 1)])
 def test_edit_distance(a: str, b: str, edits: int) -> None:
     assert edit_distance(a, b) == edit_distance(b, a) == edits
@@ -117,8 +126,10 @@ def test_detected_boxes(folder: Path) -> None:
     assert values["detection"]["recall"] == 0.5
     assert values["detection"]["precision"] == 1.0
     assert values["detection"]["ap50"] == pytest.approx(1.0)
+    beside = {row["score"]: row["beside_a_photo"] for row in values["detection"]["by_score"]}
+    assert beside == dict.fromkeys(beside, 0.0)
     assert values["wrong"] == 1.0
-    save_curves(folder / "curves.png", outcome.pictures, [(0.0, 1.0, 0.0)])
+    save_curves(folder / "curves.png", outcome.pictures, [(0.0, 1.0, 0.0)], 0.15)
     assert cv2.imread(str(folder / "curves.png")) is not None
 
 

@@ -9,19 +9,12 @@ import torch
 import typer
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 from plate_nets.dataset import read_photo
 from plate_nets.detection import DetectionSettings, DetectorNetwork, PlateDetector
 from plate_nets.errors import PlateError
-from plate_nets.evaluation.detection_metrics import (
-    Detections,
-    average_precision,
-    found,
-    mean_average_precision,
-    precision_recall,
-    recall_by_height,
-)
+from plate_nets.evaluation.detection_metrics import Detections
+from plate_nets.evaluation.report import detection_figures, print_detection
 from plate_nets.nets.checkpoint import load_weights
 from plate_nets.nets.yolov5 import YOLOv5n
 from training.detector.pictures import Picture, split_photos
@@ -68,30 +61,8 @@ def main(
             settings = DetectionSettings(long_side=side, score_threshold=0.01, crop_margin=0.0)
             detector = PlateDetector(network(weights), settings)
             results = detect(detector, track(pictures, f"{folder.name} at {side} px", console=Console(stderr=True)))
-            report(results, f"{folder.name}, {len(pictures)} photos, {side} px")
-
-
-def report(results: list[Detections], title: str) -> None:
-    """Prints the figures of one folder."""
-    plates = sum(len(result.truth) for result in results)
-    precision, mean = average_precision(results), mean_average_precision(results)
-    console.print(f"{title}: {plates} plates, AP50 {precision:.4f}, AP50:95 {mean:.4f}")
-    curve = precision_recall(results)
-    table = Table("score", "recall", "precision", "boxes beside a label a photo")
-    for score in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7):
-        count = int((curve.scores >= score).sum())
-        hits = int(found(results, score).sum())
-        table.add_row(
-            f"{score:.2f}",
-            f"{hits / plates:.4f}",
-            f"{hits / max(count, 1):.4f}",
-            f"{(count - hits) / len(results):.3f}",
-        )
-    console.print(table)
-    table = Table("height, px", "plates", "recall at score 0.25")
-    for low, high, count, recall in recall_by_height(results, 0.25):
-        table.add_row(f"{low:g} to {high:g}", str(count), f"{recall:.4f}")
-    console.print(table)
+            console.print(f"{folder.name}, {len(pictures)} photos, {side} px")
+            print_detection(console, detection_figures(results, DetectionSettings().score_threshold))
 
 
 if __name__ == "__main__":
