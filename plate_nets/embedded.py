@@ -18,15 +18,18 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from plate_nets.contract import MODELS
+from plate_nets.control import check_key, new_key, restrictions
 from plate_nets.errors import ServerStartError
 from plate_nets.serving.guard import SHARED_MEMORY, clean
+
+ModelControl = Literal["none", "explicit"]
 
 LOADER_FAILED = 127
 LOOPBACK = "127.0.0.1"
@@ -65,6 +68,11 @@ class EmbeddedTriton:
 
     Args:
         model_repository: the folder of the models; by default `default_repository()`.
+        model_repositories: further ones, beside it.
+        model_control: "none", or "explicit" where models shall be loaded and unloaded while it runs, with the key.
+        load: the models that are loaded at the start; by default all. "none" as model control knows only all.
+        control_key: of the endpoints that `control.RESTRICTED` names; by default a new random one.
+        options: further options for tritonserver.
         http_port, grpc_port, metrics_port: 0 takes a free one.
         log: file that the server's log is appended to; without it the log is kept until the server ends.
         start_timeout: seconds until every model must be ready.
@@ -75,6 +83,11 @@ class EmbeddedTriton:
         self,
         model_repository: Path | None = None,
         *,
+        model_repositories: Sequence[Path] = (),
+        model_control: ModelControl = "none",
+        load: Sequence[str] = ("*",),
+        control_key: str | None = None,
+        options: Sequence[str] = (),
         http_port: int = 0,
         grpc_port: int = 0,
         metrics_port: int = 0,
@@ -83,6 +96,14 @@ class EmbeddedTriton:
         exit_timeout: float = 3.0,
     ) -> None:
         self.model_repository = Path(model_repository or default_repository()).resolve()
+        self.control_key = control_key or new_key()
+        check_key(self.control_key)
+        self._options = [
+            *(f"--model-repository={Path(each).resolve()}" for each in model_repositories),
+            *model_control_options(model_control, load),
+            *restrictions(self.control_key),
+            *options,
+        ]
         self._wanted = {"http": http_port, "grpc": grpc_port, "metrics": metrics_port}
         self._ports = dict(self._wanted)
         self._log = log
@@ -182,7 +203,7 @@ class EmbeddedTriton:
         return os.pread(self._log_file.fileno(), size - self._log_start, self._log_start).decode("utf-8", "replace")
 
     def _launch(self) -> None:
-        self._plan = plan_server(self.model_repository, self._ports, self._exit_timeout)
+        self._plan = plan_server(self.model_repository, self._ports, self._exit_timeout, self._options)
         # Without a name of its own the log is gone when the last process closes it.
         self._log_file = self._log.open("ab+") if self._log else tempfile.TemporaryFile("ab+")  # noqa: SIM115
         self._log_start = os.fstat(self._log_file.fileno()).st_size
@@ -248,8 +269,17 @@ def check_converted(repository: Path) -> None:
             raise ServerStartError(f"{folder}/1/{built}: not converted yet; run `python -m converters`")
 
 
-def plan_server(repository: Path, ports: Mapping[str, int], exit_timeout: float) -> Plan:
-    """Everything about one run of the server: its command, environment, folder and names."""
+def model_control_options(control: ModelControl, load: Sequence[str]) -> list[str]:
+    """Who may load models, and which are loaded at the start ("*": all) -> options of tritonserver."""
+    if control == "none":
+        if list(load) != ["*"]:
+            raise ServerStartError(f"model control none loads all models, not only {', '.join(load) or 'none'}")
+        return ["--model-control-mode=none"]
+    return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in load)]
+
+
+def plan_server(repository: Path, ports: Mapping[str, int], exit_timeout: float, options: Sequence[str] = ()) -> Plan:
+    """Everything about one run of the server: its command with ``options``, environment, folder and names."""
     triton = triton_folder()
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     stub = triton / "python_backend_stubs" / python / "triton_python_backend_stub"
@@ -272,7 +302,6 @@ def plan_server(repository: Path, ports: Mapping[str, int], exit_timeout: float)
         str(triton / "bin" / "tritonserver"),
         f"--model-repository={repository}",
         f"--backend-directory={backends}",
-        "--model-control-mode=none",
         "--disable-auto-complete-config",
         f"--http-address={LOOPBACK}",
         f"--grpc-address={LOOPBACK}",
@@ -288,6 +317,7 @@ def plan_server(repository: Path, ports: Mapping[str, int], exit_timeout: float)
                 f"--backend-config={backend},shm-region-prefix-name={identity}{backend}",
             )
         ),
+        *options,
     ]
     return Plan(
         command=command,

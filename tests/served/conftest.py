@@ -1,5 +1,7 @@
 """One real Triton for all served tests: the embedded one, or the one at TRITON_URL (and TRITON_GRPC_URL).
 
+The latter with its key in PLATES_CONTROL_KEY.
+
 It never skips: where no server can be had, every test here fails with the server's own words.
 """
 
@@ -14,6 +16,7 @@ import tritonclient.http
 from numpy.typing import NDArray
 
 from plate_nets.client import PlateClient, WireProtocol, parse_url
+from plate_nets.control import KEY_VARIABLE, headers
 from plate_nets.embedded import EmbeddedTriton
 from plate_nets.local import local_reader
 from plate_nets.pipeline import PlateReader
@@ -28,6 +31,7 @@ class Served:
 
     http: str
     grpc: str
+    control_key: str
 
     def url(self, protocol: WireProtocol) -> str:
         return self.http if protocol == "http" else self.grpc
@@ -36,7 +40,10 @@ class Served:
         """How often each model ran, by Triton's own statistics."""
         with tritonclient.http.InferenceServerClient(self.http) as client:
             return [
-                client.get_inference_statistics(model)["model_stats"][0].get("execution_count", 0) for model in models
+                client.get_inference_statistics(model, headers=headers(self.control_key))["model_stats"][0].get(
+                    "execution_count", 0
+                )
+                for model in models
             ]
 
 
@@ -46,11 +53,15 @@ def served() -> Iterator[Served]:
     if url:
         http, _, _ = parse_url(url, "http")
         host, _, port = http.partition(":")
-        yield Served(http, parse_url(os.environ.get("TRITON_GRPC_URL", f"{host}:{int(port) + 1}"), "grpc")[0])
+        yield Served(
+            http,
+            parse_url(os.environ.get("TRITON_GRPC_URL", f"{host}:{int(port) + 1}"), "grpc")[0],
+            os.environ.get(KEY_VARIABLE, ""),
+        )
         return
     with EmbeddedTriton(exit_timeout=0) as server:
         _running.append(server)
-        yield Served(server.http_url, server.grpc_url)
+        yield Served(server.http_url, server.grpc_url, server.control_key)
         _running.clear()
 
 

@@ -184,7 +184,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PLATES_YOLO_THREADS", "1")
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_MAX_PIXELS", "400000")
     with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:
-        served = Served(server.http_url, server.grpc_url)
+        served = Served(server.http_url, server.grpc_url, server.control_key)
         before = served.executions("stn", "lprnet")
         plates = client.read(CAR)
         chunks = -(-len(plates) // CHUNK)

@@ -11,6 +11,7 @@ import tritonclient.http as httpclient
 
 from plate_nets.client import PlateClient
 from plate_nets.contract import MODELS
+from plate_nets.control import headers
 from plate_nets.health import known_picture
 from plate_nets.pipeline import PlateReader
 from plate_nets.types import Crops, Plate
@@ -183,7 +184,8 @@ def test_one_client_serves_many_threads(client: PlateClient) -> None:
 
 def test_the_server_serves_exactly_the_contract(served: Served) -> None:
     with httpclient.InferenceServerClient(served.http) as client:
-        assert {model["name"] for model in client.get_model_repository_index()} == set(MODELS)
+        index = client.get_model_repository_index(headers=headers(served.control_key))
+        assert {model["name"] for model in index} == set(MODELS)
         for name, spec in MODELS.items():
             metadata = client.get_model_metadata(name)
             for side, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):

@@ -8,12 +8,13 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from plate_nets import embedded
 from plate_nets.embedded import EmbeddedTriton, check_converted, choose_ports, faults, is_free, stub_environment
-from plate_nets.errors import ServerStartError
+from plate_nets.errors import InputError, ServerStartError
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_the_server_listens_on_loopback_alone(converted: Path) -> None:
         "--grpc-address=127.0.0.1",
         "--metrics-address=127.0.0.1",
     ]
-    assert {"--http-port=1", "--grpc-port=2", "--metrics-port=3", "--model-control-mode=none"} < set(plan.command)
+    assert {"--http-port=1", "--grpc-port=2", "--metrics-port=3"} < set(plan.command)
 
 
 def test_two_servers_share_no_name(converted: Path) -> None:
@@ -166,3 +167,56 @@ def test_stopping_what_does_not_run_is_nothing() -> None:
     assert server.log_text() == server.region_prefix == ""
     with pytest.raises(ServerStartError, match="does not run"):
         server.wait(0)
+
+
+def command(monkeypatch: pytest.MonkeyPatch, converted: Path, **arguments: Any) -> list[str]:
+    """What an EmbeddedTriton of these arguments runs."""
+    found: list[str] = []
+    monkeypatch.setattr(EmbeddedTriton, "_wait_until_ready", lambda self: found.extend(self._plan.command))
+    monkeypatch.setattr(embedded, "_GUARD", Path(os.devnull))  # an empty program
+    with EmbeddedTriton(converted, **arguments):
+        return found
+
+
+def test_models_are_not_controlled_where_nobody_wants_it(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
+    words = command(monkeypatch, converted)
+    assert "--model-control-mode=none" in words
+    assert not [word for word in words if "load-model" in word]
+
+
+def test_models_are_controlled_and_chosen_on_request(
+    monkeypatch: pytest.MonkeyPatch, converted: Path, tmp_path: Path
+) -> None:
+    words = command(monkeypatch, converted, model_control="explicit")
+    assert {"--model-control-mode=explicit", "--load-model=*"} < set(words)
+    words = command(
+        monkeypatch,
+        converted,
+        model_control="explicit",
+        load=["stn", "other"],
+        model_repositories=[tmp_path],
+        options=["--cache-config=local,size=1000"],
+    )
+    repositories = [f"--model-repository={converted}", f"--model-repository={tmp_path}"]
+    assert {"--load-model=stn", "--load-model=other", *repositories, "--cache-config=local,size=1000"} < set(words)
+    assert "--load-model=*" not in words
+    with pytest.raises(ServerStartError, match="model control none loads all models, not only stn"):
+        EmbeddedTriton(converted, load=["stn"])
+
+
+def test_each_server_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
+    one, other = EmbeddedTriton(converted), EmbeddedTriton(converted)
+    assert one.control_key != other.control_key
+    words = command(monkeypatch, converted, control_key="0123456789abcdef")
+    names = "model-repository,model-config,shared-memory,statistics,trace,logging"
+    assert [word for word in words if "restricted" in word] == [
+        f"--http-restricted-api={names}:plates-control-key=0123456789abcdef",
+        f"--grpc-restricted-protocol={names}:plates-control-key=0123456789abcdef",
+    ]
+
+
+@pytest.mark.parametrize("key", ["short", "0123456789abcdef:", "0123456789abcdef=", "0123456789 abcdef", "ключ" * 10])
+def test_a_key_that_triton_could_misread_is_refused(converted: Path, key: str) -> None:
+    with pytest.raises(InputError, match="control key: expected 16 characters or more") as caught:
+        EmbeddedTriton(converted, control_key=key)
+    assert key not in str(caught.value)
