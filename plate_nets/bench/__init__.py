@@ -1,0 +1,1 @@
+"""Measures a served pipeline: load, wirings, stages, networks; what `plates bench` runs."""
