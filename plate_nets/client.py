@@ -3,8 +3,9 @@
 The client sends the picture as it is and gets boxes in its pixels; it has no image code and needs no torch.
 """
 
+import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
@@ -12,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.contract import PLATE_RECOGNITION, TensorSpec
+from plate_nets.control import KEY_VARIABLE, headers, metadata
 from plate_nets.errors import DeadlineExceeded, InputError, PlateError, ServerError, ServerUnavailable
 from plate_nets.serving.messages import BAD_INPUT
+from plate_nets.shared_memory import SharedMemoryTransport
 from plate_nets.types import Box, Frame, Plate
 
 WireProtocol = Literal["http", "grpc"]
@@ -30,13 +33,24 @@ class PlateClient:
             left out where it is Triton's own (8000 or 8001).
         protocol: "http" or "grpc"; a ``grpc://`` or ``http://`` of the address comes first.
         timeout: seconds until `DeadlineExceeded`.
+        shared_memory: hand pictures over in shared memory, to a server on this machine; needs its control key.
+        control_key: of the server's restricted endpoints; by default what PLATES_CONTROL_KEY holds.
     """
 
-    def __init__(self, url: str, protocol: WireProtocol = "http", timeout: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        protocol: WireProtocol = "http",
+        timeout: float = 30.0,
+        *,
+        shared_memory: bool = False,
+        control_key: str | None = None,
+    ) -> None:
         self.url, self.protocol, encrypted = parse_url(url, protocol)
         self.timeout = timeout
-        transport: type[_Http | _Grpc] = _Http if self.protocol == "http" else _Grpc
-        self._transport: _Transport = transport(self.url, timeout, encrypted)
+        kind: type[_Http | _Grpc] = _Http if self.protocol == "http" else _Grpc
+        transport = kind(self.url, timeout, encrypted, control_key or os.environ.get(KEY_VARIABLE, ""))
+        self._transport: _Transport = SharedMemoryTransport(transport, self.url) if shared_memory else transport
 
     def __enter__(self) -> "PlateClient":
         return self
@@ -134,25 +148,40 @@ class _Transport(Protocol):
     def close(self) -> None: ...
 
 
+def _fill(tensor: Any, array: NDArray[np.uint8], region: str | None) -> Any:
+    """The `InferInput` of a picture with its bytes, or with the region of shared memory that holds them."""
+    return tensor.set_shared_memory(region, array.nbytes) if region else tensor.set_data_from_numpy(array)
+
+
 class _Http:
     """One tritonclient a thread: shared by threads it dies with a greenlet error."""
 
-    def __init__(self, url: str, timeout: float, encrypted: bool) -> None:
+    def __init__(self, url: str, timeout: float, encrypted: bool, control_key: str) -> None:
         self._url = url
         self._timeout = timeout
         self._encrypted = encrypted
+        self._control = headers(control_key) if control_key else {}
         self._mine = threading.local()
 
-    def infer(self, spec: TensorSpec, array: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+    def infer(self, spec: TensorSpec, array: NDArray[np.uint8], region: str | None = None) -> dict[str, NDArray[Any]]:
         from tritonclient.http import InferInput, InferRequestedOutput
 
-        tensor = InferInput(spec.name, array.shape, spec.dtype).set_data_from_numpy(array)
+        tensor = _fill(InferInput(spec.name, array.shape, spec.dtype), array, region)
         outputs = [InferRequestedOutput(output.name) for output in PLATE_RECOGNITION.outputs]
         answer = self._ask(lambda client: client.infer(PLATE_RECOGNITION.name, [tensor], outputs=outputs))
         return {output.name: answer.as_numpy(output.name) for output in PLATE_RECOGNITION.outputs}
 
     def is_ready(self) -> bool:
         return bool(self._ask(lambda client: client.is_server_ready()))
+
+    def register(self, region: str, size: int) -> None:
+        self._control_call("register_system_shared_memory", region, f"/{region}", size)
+
+    def unregister(self, region: str) -> None:
+        self._control_call("unregister_system_shared_memory", region)
+
+    def registered(self) -> Collection[str]:
+        return {region["name"] for region in self._control_call("get_system_shared_memory_status")}
 
     def close(self) -> None:
         self._drop()
@@ -162,6 +191,9 @@ class _Http:
         client = self._mine.__dict__.pop("client", None)
         if client is not None:
             client.close()
+
+    def _control_call(self, name: str, *args: object) -> Any:
+        return self._ask(lambda client: getattr(client, name)(*args, headers=self._control))
 
     def _ask(self, question: Callable[[Any], Any]) -> Any:
         from geventhttpclient.response import HTTPParseError
@@ -191,17 +223,18 @@ class _Http:
 class _Grpc:
     """One channel for all threads."""
 
-    def __init__(self, url: str, timeout: float, encrypted: bool) -> None:
+    def __init__(self, url: str, timeout: float, encrypted: bool, control_key: str) -> None:
         from tritonclient.grpc import InferenceServerClient
 
         self._url = url
         self._timeout = timeout
+        self._control = metadata(control_key) if control_key else {}
         self._client = InferenceServerClient(url, ssl=encrypted)
 
-    def infer(self, spec: TensorSpec, array: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+    def infer(self, spec: TensorSpec, array: NDArray[np.uint8], region: str | None = None) -> dict[str, NDArray[Any]]:
         from tritonclient.grpc import InferInput, InferRequestedOutput
 
-        tensor = InferInput(spec.name, array.shape, spec.dtype).set_data_from_numpy(array)
+        tensor = _fill(InferInput(spec.name, array.shape, spec.dtype), array, region)
         outputs = [InferRequestedOutput(output.name) for output in PLATE_RECOGNITION.outputs]
         answer = self._ask(
             lambda: self._client.infer(PLATE_RECOGNITION.name, [tensor], outputs=outputs, client_timeout=self._timeout)
@@ -211,8 +244,22 @@ class _Grpc:
     def is_ready(self) -> bool:
         return bool(self._ask(lambda: self._client.is_server_ready(client_timeout=self._timeout)))
 
+    def register(self, region: str, size: int) -> None:
+        self._control_call("register_system_shared_memory", region, f"/{region}", size)
+
+    def unregister(self, region: str) -> None:
+        self._control_call("unregister_system_shared_memory", region)
+
+    def registered(self) -> Collection[str]:
+        regions: Collection[str] = self._control_call("get_system_shared_memory_status").regions
+        return regions
+
     def close(self) -> None:
         self._client.close()
+
+    def _control_call(self, name: str, *args: object) -> Any:
+        call = getattr(self._client, name)
+        return self._ask(lambda: call(*args, headers=self._control, client_timeout=self._timeout))
 
     def _ask(self, question: Callable[[], Any]) -> Any:
         from tritonclient.utils import InferenceServerException

@@ -1,0 +1,149 @@
+"""Pictures handed over in shared memory: the same answers, and nothing left in /dev/shm."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plate_nets.client import PlateClient, WireProtocol
+from plate_nets.control import KEY_VARIABLE, new_key
+from plate_nets.embedded import EmbeddedTriton, choose_ports
+from plate_nets.errors import InputError, ServerError, ServerUnavailable
+from plate_nets.types import Plate
+from tests.frames import Placed, compose, encode
+from tests.served.conftest import Served
+
+PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
+SMALL = compose(480, 640, [Placed("A123BC77", 100, 300), Placed("M456OP199", 380, 120)])
+LARGE = compose(1080, 1920, [Placed("K777AA97", 200, 500, 240)])
+
+
+def regions(process: int) -> list[Path]:
+    """Of the clients of a process."""
+    return list(Path("/dev/shm").glob(f"plates-{process}-*"))
+
+
+def sharing_client(served: Served, protocol: WireProtocol) -> PlateClient:
+    url = served.url(protocol)
+    return PlateClient(url, protocol, timeout=120, shared_memory=True, control_key=served.control_key)
+
+
+@pytest.fixture(params=PROTOCOLS)
+def sharing(served: Served, request: pytest.FixtureRequest) -> Iterator[PlateClient]:
+    before = regions(os.getpid())
+    with sharing_client(served, request.param) as client:
+        yield client
+    assert regions(os.getpid()) == before
+
+
+def test_it_answers_as_over_the_socket(sharing: PlateClient, served: Served) -> None:
+    with PlateClient(served.http, timeout=120) as client:
+        for image in (SMALL, LARGE, encode(SMALL, ".jpg"), SMALL[:, ::2]):
+            assert sharing.read(image) == client.read(image)
+    sharing.health()
+
+
+def test_a_region_is_used_again_and_replaced_by_a_larger_one(sharing: PlateClient) -> None:
+    found = []
+    for image in (SMALL, SMALL, LARGE, SMALL):
+        sharing.read(image)
+        found.append(regions(os.getpid()))
+    assert [len(each) for each in found] == [1, 1, 1, 1]
+    assert found[0] == found[1] != found[2] == found[3]
+
+
+def test_threads_do_not_share_a_region(sharing: PlateClient) -> None:
+    alone = [sharing.read(SMALL), sharing.read(LARGE)]
+    with ThreadPoolExecutor(2) as threads:
+        answers = list(threads.map(lambda number: sharing.read((SMALL, LARGE)[number % 2]), range(8)))
+    assert answers == alone * 4
+    assert len(regions(os.getpid())) <= 2
+
+
+def test_a_fault_of_the_picture_is_told_and_the_region_kept(sharing: PlateClient) -> None:
+    sharing.read(SMALL)
+    before = regions(os.getpid())
+    with pytest.raises(InputError, match="something else"):
+        sharing.read(b"no picture")
+    with pytest.raises(InputError, match="pixels a side"):
+        sharing.read(np.zeros((2, 2, 3), np.uint8))
+    assert len(sharing.read(SMALL)) == 2
+    assert regions(os.getpid()) == before
+
+
+def test_nothing_is_left_when_the_interpreter_ends(served: Served) -> None:
+    program = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        from plate_nets.client import PlateClient
+        client = PlateClient(sys.argv[1], shared_memory=True)
+        client.health()
+        import os
+        print(os.getpid(), len(list(Path("/dev/shm").glob(f"plates-{os.getpid()}-*"))), flush=True)
+        sys.exit("an error nobody expected")
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", program, served.http],
+        env=os.environ | {KEY_VARIABLE: served.control_key},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    process, count = map(int, done.stdout.split())
+    assert count == 1
+    assert done.stderr.strip() == "an error nobody expected"
+    assert regions(process) == []
+
+
+def when_back(client: PlateClient) -> list[Plate]:
+    """A gRPC channel that lost its server waits a second or more before it tries again."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return client.read(SMALL)
+        except ServerUnavailable:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("key", ["", "0" * 43], ids=["no key", "another key"])
+def test_without_the_control_key_it_says_what_it_needs(
+    served: Served, protocol: WireProtocol, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    with (
+        PlateClient(served.url(protocol), protocol, shared_memory=True, control_key=key) as client,
+        pytest.raises(ServerError, match=r"restricted.*; shared memory needs .* its control key") as caught,
+    ):
+        client.read(SMALL)
+    assert served.control_key not in str(caught.value)
+    assert regions(os.getpid()) == []
+
+
+def test_a_server_that_was_started_again() -> None:
+    ports = choose_ports({"http": 0, "grpc": 0})
+    options = {"http_port": ports["http"], "grpc_port": ports["grpc"], "exit_timeout": 0, "control_key": new_key()}
+    sharing = {"shared_memory": True, "control_key": options["control_key"], "timeout": 60}
+    with (
+        PlateClient(f"127.0.0.1:{ports['http']}", **sharing) as http,
+        PlateClient(f"grpc://127.0.0.1:{ports['grpc']}", **sharing) as grpc,
+    ):
+        with EmbeddedTriton(**options):
+            answers = [http.read(SMALL), grpc.read(SMALL)]
+            before = regions(os.getpid())
+        for client in (http, grpc):
+            with pytest.raises(ServerUnavailable):
+                client.read(SMALL)
+        with EmbeddedTriton(**options):
+            assert [when_back(http), when_back(grpc)] == answers
+            assert regions(os.getpid()) == before
+    assert regions(os.getpid()) == []
