@@ -13,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.contract import PLATE_RECOGNITION, TensorSpec
-from plate_nets.control import KEY_VARIABLE, headers, metadata
+from plate_nets.control import KEY_VARIABLE
+from plate_nets.control import headers as key_headers
+from plate_nets.control import metadata as key_metadata
 from plate_nets.errors import DeadlineExceeded, InputError, PlateError, ServerError, ServerUnavailable
-from plate_nets.serving.messages import BAD_INPUT
+from plate_nets.retry import ask
+from plate_nets.serving.messages import find_answer
 from plate_nets.shared_memory import SharedMemoryTransport
 from plate_nets.types import Box, Frame, Plate
 
@@ -32,7 +35,9 @@ class PlateClient:
         url: ``host:port``, also with ``http://``, ``https://``, ``grpc://`` or ``grpcs://`` before it; the port may be
             left out where it is Triton's own (8000 or 8001).
         protocol: "http" or "grpc"; a ``grpc://`` or ``http://`` of the address comes first.
-        timeout: seconds until `DeadlineExceeded`.
+        timeout: seconds until `DeadlineExceeded`: for connecting, sending, waiting, receiving and all retries together.
+        retries: how often the same picture is sent again where the server is not there or overloaded; 0 to do without.
+        headers: sent with every request, such as the token that a proxy wants (gRPC: metadata, in lower case).
         shared_memory: hand pictures over in shared memory, to a server on this machine; needs its control key.
         control_key: of the server's restricted endpoints; by default what PLATES_CONTROL_KEY holds.
     """
@@ -43,13 +48,17 @@ class PlateClient:
         protocol: WireProtocol = "http",
         timeout: float = 30.0,
         *,
+        retries: int = 3,
+        headers: Mapping[str, str] | None = None,
         shared_memory: bool = False,
         control_key: str | None = None,
     ) -> None:
         self.url, self.protocol, encrypted = parse_url(url, protocol)
         self.timeout = timeout
+        self.retries = retries
         kind: type[_Http | _Grpc] = _Http if self.protocol == "http" else _Grpc
-        transport = kind(self.url, timeout, encrypted, control_key or os.environ.get(KEY_VARIABLE, ""))
+        key = control_key or os.environ.get(KEY_VARIABLE, "")
+        transport = kind(self.url, encrypted, dict(headers or {}), key)
         self._transport: _Transport = SharedMemoryTransport(transport, self.url) if shared_memory else transport
 
     def __enter__(self) -> "PlateClient":
@@ -72,16 +81,18 @@ class PlateClient:
                 BMP file.
 
         Raises:
-            InputError: the picture is not accepted; the message says what was expected.
+            InputError: the picture is not accepted (InputTooLarge: by its size); the message says what was expected.
             DeadlineExceeded: no answer in time.
-            ServerUnavailable: nothing answers at the address.
+            ServerUnavailable: no attempt was answered: nobody at the address, a model being loaded or healed, or
+                (ServerOverloaded) too much to do.
+            AccessDenied: a token is missing or wrong.
             ServerError: the server failed.
         """
         if isinstance(image, (bytes, bytearray, memoryview)):
             spec, array = _ENCODED, np.frombuffer(image, np.uint8)
         else:
             spec, array = _RAW, _frame(image)
-        return plates(self._transport.infer(spec, array))
+        return plates(ask(lambda seconds: self._transport.infer(spec, array, seconds), self.timeout, self.retries))
 
     def health(self) -> None:
         """Have the server recognise a known picture.
@@ -94,8 +105,11 @@ class PlateClient:
         check_health(self)
 
     def is_ready(self) -> bool:
-        """Whether the server says that all its models are ready; `health` knows whether that is true."""
-        return self._transport.is_ready()
+        """Whether the server says that all its models are ready; `health` knows whether that is true.
+
+        It is asked once. Raises as `read` does.
+        """
+        return self._transport.is_ready(self.timeout)
 
 
 def plates(outputs: Mapping[str, NDArray[Any]]) -> list[Plate]:
@@ -143,8 +157,10 @@ def _frame(image: Frame) -> Frame:
 
 
 class _Transport(Protocol):
-    def infer(self, spec: TensorSpec, array: NDArray[np.uint8]) -> dict[str, NDArray[Any]]: ...
-    def is_ready(self) -> bool: ...
+    """``seconds``: the whole call ends within them."""
+
+    def infer(self, spec: TensorSpec, array: NDArray[np.uint8], seconds: float) -> dict[str, NDArray[Any]]: ...
+    def is_ready(self, seconds: float) -> bool: ...
     def close(self) -> None: ...
 
 
@@ -156,32 +172,43 @@ def _fill(tensor: Any, array: NDArray[np.uint8], region: str | None) -> Any:
 class _Http:
     """One tritonclient a thread: shared by threads it dies with a greenlet error."""
 
-    def __init__(self, url: str, timeout: float, encrypted: bool, control_key: str) -> None:
+    def __init__(self, url: str, encrypted: bool, headers: dict[str, str], control_key: str) -> None:
         self._url = url
-        self._timeout = timeout
         self._encrypted = encrypted
-        self._control = headers(control_key) if control_key else {}
+        self._headers = headers
+        self._control = headers | (key_headers(control_key) if control_key else {})
         self._mine = threading.local()
 
-    def infer(self, spec: TensorSpec, array: NDArray[np.uint8], region: str | None = None) -> dict[str, NDArray[Any]]:
+    def infer(
+        self, spec: TensorSpec, array: NDArray[np.uint8], seconds: float, region: str | None = None
+    ) -> dict[str, NDArray[Any]]:
         from tritonclient.http import InferInput, InferRequestedOutput
 
         tensor = _fill(InferInput(spec.name, array.shape, spec.dtype), array, region)
         outputs = [InferRequestedOutput(output.name) for output in PLATE_RECOGNITION.outputs]
-        answer = self._ask(lambda client: client.infer(PLATE_RECOGNITION.name, [tensor], outputs=outputs))
+        answer = self._ask(
+            lambda client: client.infer(
+                PLATE_RECOGNITION.name,
+                [tensor],
+                outputs=outputs,
+                timeout=_microseconds(seconds),
+                headers=self._headers,
+            ),
+            seconds,
+        )
         return {output.name: answer.as_numpy(output.name) for output in PLATE_RECOGNITION.outputs}
 
-    def is_ready(self) -> bool:
-        return bool(self._ask(lambda client: client.is_server_ready()))
+    def is_ready(self, seconds: float) -> bool:
+        return bool(self._ask(lambda client: client.is_server_ready(headers=self._headers), seconds))
 
-    def register(self, region: str, size: int) -> None:
-        self._control_call("register_system_shared_memory", region, f"/{region}", size)
+    def register(self, region: str, size: int, seconds: float) -> None:
+        self._control_call(seconds, "register_system_shared_memory", region, f"/{region}", size)
 
-    def unregister(self, region: str) -> None:
-        self._control_call("unregister_system_shared_memory", region)
+    def unregister(self, region: str, seconds: float) -> None:
+        self._control_call(seconds, "unregister_system_shared_memory", region)
 
-    def registered(self) -> Collection[str]:
-        return {region["name"] for region in self._control_call("get_system_shared_memory_status")}
+    def registered(self, seconds: float) -> Collection[str]:
+        return {region["name"] for region in self._control_call(seconds, "get_system_shared_memory_status")}
 
     def close(self) -> None:
         self._drop()
@@ -192,26 +219,26 @@ class _Http:
         if client is not None:
             client.close()
 
-    def _control_call(self, name: str, *args: object) -> Any:
-        return self._ask(lambda client: getattr(client, name)(*args, headers=self._control))
+    def _control_call(self, seconds: float, name: str, *args: object) -> Any:
+        return self._ask(lambda client: getattr(client, name)(*args, headers=self._control), seconds)
 
-    def _ask(self, question: Callable[[Any], Any]) -> Any:
+    def _ask(self, question: Callable[[Any], Any], seconds: float) -> Any:
+        import gevent  # type: ignore[import-untyped]
         from geventhttpclient.response import HTTPParseError
-        from tritonclient.http import InferenceServerClient
         from tritonclient.utils import InferenceServerException
 
-        client = getattr(self._mine, "client", None)
-        if client is None:
-            client = self._mine.client = InferenceServerClient(
-                self._url, connection_timeout=self._timeout, network_timeout=self._timeout, ssl=self._encrypted
-            )
+        # tritonclient's own limits are per connect, send and receive: a server that trickles would never meet one.
+        limit = gevent.Timeout(seconds)
         try:
-            return question(client)
+            with limit:
+                return question(self._client())
         except InferenceServerException as error:
             raise _error(self._url, str(error.status()), error.message()) from error
-        except TimeoutError as error:
+        except gevent.Timeout as error:
             self._drop()
-            raise DeadlineExceeded(f"{self._url}: no answer within {self._timeout:g} s") from error
+            if error is not limit:
+                raise
+            raise DeadlineExceeded(f"{self._url}: no answer within {seconds:.3g} s") from error
         except (OSError, HTTPParseError) as error:
             self._drop()
             raise ServerUnavailable(f"{self._url}: {error or type(error).__name__}") from error
@@ -219,47 +246,78 @@ class _Http:
             self._drop()
             raise ServerError(f"{self._url}: not an answer of Triton: {error}") from error
 
+    def _client(self) -> Any:
+        import gevent.ssl  # type: ignore[import-untyped]
+        from tritonclient.http import InferenceServerClient
+
+        client = getattr(self._mine, "client", None)
+        if client is None:
+            client = self._mine.client = InferenceServerClient(
+                self._url,
+                connection_timeout=None,
+                network_timeout=None,
+                ssl=self._encrypted,
+                ssl_context_factory=gevent.ssl.create_default_context,
+            )
+        return client
+
 
 class _Grpc:
     """One channel for all threads."""
 
-    def __init__(self, url: str, timeout: float, encrypted: bool, control_key: str) -> None:
+    def __init__(self, url: str, encrypted: bool, headers: dict[str, str], control_key: str) -> None:
         from tritonclient.grpc import InferenceServerClient
 
         self._url = url
-        self._timeout = timeout
-        self._control = metadata(control_key) if control_key else {}
-        self._client = InferenceServerClient(url, ssl=encrypted)
+        self._headers = headers
+        self._control = headers | (key_metadata(control_key) if control_key else {})
+        # gRPC's own pauses between two attempts to connect grow to 2 minutes, in which every call fails at once.
+        options = [
+            ("grpc.max_send_message_length", -1),
+            ("grpc.max_receive_message_length", -1),
+            ("grpc.initial_reconnect_backoff_ms", 100),
+            ("grpc.max_reconnect_backoff_ms", 1000),
+        ]
+        self._client = InferenceServerClient(url, ssl=encrypted, channel_args=options)
 
-    def infer(self, spec: TensorSpec, array: NDArray[np.uint8], region: str | None = None) -> dict[str, NDArray[Any]]:
+    def infer(
+        self, spec: TensorSpec, array: NDArray[np.uint8], seconds: float, region: str | None = None
+    ) -> dict[str, NDArray[Any]]:
         from tritonclient.grpc import InferInput, InferRequestedOutput
 
         tensor = _fill(InferInput(spec.name, array.shape, spec.dtype), array, region)
         outputs = [InferRequestedOutput(output.name) for output in PLATE_RECOGNITION.outputs]
         answer = self._ask(
-            lambda: self._client.infer(PLATE_RECOGNITION.name, [tensor], outputs=outputs, client_timeout=self._timeout)
+            lambda: self._client.infer(
+                PLATE_RECOGNITION.name,
+                [tensor],
+                outputs=outputs,
+                timeout=_microseconds(seconds),
+                client_timeout=seconds,
+                headers=self._headers,
+            )
         )
         return {output.name: answer.as_numpy(output.name) for output in PLATE_RECOGNITION.outputs}
 
-    def is_ready(self) -> bool:
-        return bool(self._ask(lambda: self._client.is_server_ready(client_timeout=self._timeout)))
+    def is_ready(self, seconds: float) -> bool:
+        return bool(self._ask(lambda: self._client.is_server_ready(client_timeout=seconds, headers=self._headers)))
 
-    def register(self, region: str, size: int) -> None:
-        self._control_call("register_system_shared_memory", region, f"/{region}", size)
+    def register(self, region: str, size: int, seconds: float) -> None:
+        self._control_call(seconds, "register_system_shared_memory", region, f"/{region}", size)
 
-    def unregister(self, region: str) -> None:
-        self._control_call("unregister_system_shared_memory", region)
+    def unregister(self, region: str, seconds: float) -> None:
+        self._control_call(seconds, "unregister_system_shared_memory", region)
 
-    def registered(self) -> Collection[str]:
-        regions: Collection[str] = self._control_call("get_system_shared_memory_status").regions
+    def registered(self, seconds: float) -> Collection[str]:
+        regions: Collection[str] = self._control_call(seconds, "get_system_shared_memory_status").regions
         return regions
 
     def close(self) -> None:
         self._client.close()
 
-    def _control_call(self, name: str, *args: object) -> Any:
+    def _control_call(self, seconds: float, name: str, *args: object) -> Any:
         call = getattr(self._client, name)
-        return self._ask(lambda: call(*args, headers=self._control, client_timeout=self._timeout))
+        return self._ask(lambda: call(*args, headers=self._control, client_timeout=seconds))
 
     def _ask(self, question: Callable[[], Any]) -> Any:
         from tritonclient.utils import InferenceServerException
@@ -270,16 +328,12 @@ class _Grpc:
             raise _error(self._url, str(error.status()), error.message()) from error
 
 
+def _microseconds(seconds: float) -> int:
+    """Until when Triton may begin a request, and our models go on with it; 0 would be no limit."""
+    return max(1, round(seconds * 1e6))
+
+
 def _error(url: str, status: str, message: str) -> PlateError:
     """Triton's status (HTTP's number, gRPC's name) and message -> an error of our tree."""
-    _, found, fault = message.partition(f"{BAD_INPUT}: ")
-    if found:
-        return InputError(fault)
-    kind = status.removeprefix("StatusCode.")
-    if kind in ("400", "INVALID_ARGUMENT"):
-        return InputError(message)
-    if kind in ("DEADLINE_EXCEEDED", "504", "499", "CANCELLED"):
-        return DeadlineExceeded(f"{url}: {message}")
-    if kind in ("UNAVAILABLE", "502", "503"):
-        return ServerUnavailable(f"{url}: {message}")
-    return ServerError(f"{url}: {message} ({kind})")
+    kind, fault = find_answer(message, status.removeprefix("StatusCode."))
+    return kind.error(fault if issubclass(kind.error, InputError) else f"{url}: {fault}")

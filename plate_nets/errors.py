@@ -2,15 +2,19 @@
 
     PlateError
     +-- InputError          the caller's picture or argument is not what is accepted
+    |   +-- InputTooLarge       it is over a bound of bytes or pixels
     +-- WeightsError        a weights file is missing, damaged, or of another network
     +-- ContractError       a model's configuration or tensors differ from `contract.py`
     +-- DatasetError        a labelled folder cannot be used
-    +-- ServerError         a Triton server could not be started, reached, or did not answer
+    +-- ServerError         a Triton server could not be started or reached, failed, or did not answer
         +-- ServerStartError    the embedded server did not become ready
-        +-- ServerUnavailable   nothing answers at the address
+        +-- ServerUnavailable   nothing answers, or a model is not there for the moment: ask again later
+        |   +-- ServerOverloaded    it has more to do than it can: ask again later
         +-- DeadlineExceeded    no answer within the deadline
+        +-- AccessDenied        a key or token is missing or wrong
 
-Messages name where, what, what was expected and what was found.
+Messages name where, what, what was expected and what was found. What a server answers, and which of these it becomes:
+`serving/messages.py` and docs/errors.md.
 """
 
 
@@ -20,6 +24,10 @@ class PlateError(Exception):
 
 class InputError(PlateError):
     """The caller's picture or argument is not what is accepted."""
+
+
+class InputTooLarge(InputError):
+    """The caller's picture is over a bound of bytes or pixels."""
 
 
 class WeightsError(PlateError):
@@ -35,7 +43,7 @@ class DatasetError(PlateError):
 
 
 class ServerError(PlateError):
-    """A Triton server could not be started, reached, or did not answer."""
+    """A Triton server could not be started or reached, failed, or did not answer."""
 
 
 class ServerStartError(ServerError):
@@ -43,8 +51,16 @@ class ServerStartError(ServerError):
 
 
 class ServerUnavailable(ServerError):
-    """Nothing answers at the address."""
+    """Nothing answers at the address, or a model is not there for the moment: the same question may be asked later."""
+
+
+class ServerOverloaded(ServerUnavailable):
+    """The server has more to do than it can: the same question may be asked later."""
 
 
 class DeadlineExceeded(ServerError):
     """No answer within the deadline."""
+
+
+class AccessDenied(ServerError):
+    """A key or token is missing or wrong."""

@@ -19,32 +19,34 @@ from numpy.typing import NDArray
 
 from plate_nets.contract import TensorSpec
 from plate_nets.control import KEY_VARIABLE
-from plate_nets.errors import PlateError, ServerError, ServerUnavailable
+from plate_nets.errors import DeadlineExceeded, PlateError, ServerError, ServerUnavailable
 
 RELEASE_TIMEOUT = 2.0
 """Seconds that the server has to let go of a region that a request of ours still holds."""
 
 
 class SharingTransport(Protocol):
-    """How questions reach a server, by HTTP or gRPC, with what shared memory needs."""
+    """How questions reach a server, by HTTP or gRPC, with what shared memory needs; each ends within ``seconds``."""
 
-    def infer(self, spec: TensorSpec, array: NDArray[np.uint8], region: str | None = None) -> dict[str, NDArray[Any]]:
+    def infer(
+        self, spec: TensorSpec, array: NDArray[np.uint8], seconds: float, region: str | None = None
+    ) -> dict[str, NDArray[Any]]:
         """A picture -> the model's outputs; with ``region`` the picture's bytes lie there already."""
         ...
 
-    def is_ready(self) -> bool:
+    def is_ready(self, seconds: float) -> bool:
         """Whether the server says that it is ready."""
         ...
 
-    def register(self, region: str, size: int) -> None:
+    def register(self, region: str, size: int, seconds: float) -> None:
         """Have the server map a region of /dev/shm."""
         ...
 
-    def unregister(self, region: str) -> None:
+    def unregister(self, region: str, seconds: float) -> None:
         """Have the server unmap it."""
         ...
 
-    def registered(self) -> Collection[str]:
+    def registered(self, seconds: float) -> Collection[str]:
         """The regions that the server knows."""
         ...
 
@@ -69,32 +71,33 @@ class SharedMemoryTransport:
         self._free: list[SharedMemory] = []
         self._release = weakref.finalize(self, _release_all, transport, self._regions)
 
-    def infer(self, spec: TensorSpec, array: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
-        """A picture -> the model's outputs.
+    def infer(self, spec: TensorSpec, array: NDArray[np.uint8], seconds: float) -> dict[str, NDArray[Any]]:
+        """A picture -> the model's outputs, within ``seconds``.
 
         Raises:
             ServerError: the server does not map the region; the message says what it needs.
         """
-        memory = self._take(array.nbytes)
+        deadline = time.monotonic() + seconds
+        memory = self._take(array.nbytes, deadline)
         try:
             np.ndarray(array.shape, array.dtype, memory.buf)[...] = array
             try:
-                return self._transport.infer(spec, array, memory.name)
-            except ServerUnavailable:
+                return self._transport.infer(spec, array, _left(deadline), memory.name)
+            except (ServerUnavailable, DeadlineExceeded):
                 raise
             except PlateError:
                 # A server that was started again does not know the region.
-                if memory.name in self._transport.registered():
+                if memory.name in self._transport.registered(_left(deadline)):
                     raise
-                self._register(memory)
-                return self._transport.infer(spec, array, memory.name)
+                self._register(memory, deadline)
+                return self._transport.infer(spec, array, _left(deadline), memory.name)
         finally:
             with self._lock:
                 self._free.append(memory)
 
-    def is_ready(self) -> bool:
+    def is_ready(self, seconds: float) -> bool:
         """Whether the server says that it is ready."""
-        return self._transport.is_ready()
+        return self._transport.is_ready(seconds)
 
     def close(self) -> None:
         """Unregister and remove all regions, then close the connections."""
@@ -103,7 +106,7 @@ class SharedMemoryTransport:
         self._release()
         self._transport.close()
 
-    def _take(self, size: int) -> SharedMemory:
+    def _take(self, size: int, deadline: float) -> SharedMemory:
         """A region of at least ``size`` bytes that no other question uses; a free one that is too small is replaced."""
         with self._lock:
             if not self._release.alive:
@@ -120,7 +123,7 @@ class SharedMemoryTransport:
         size = 1 << (size - 1).bit_length()
         made = SharedMemory(f"plates-{os.getpid()}-{secrets.token_hex(8)}", create=True, size=size)
         try:
-            self._register(made)
+            self._register(made, deadline)
         except BaseException:
             _remove(made)
             raise
@@ -128,15 +131,20 @@ class SharedMemoryTransport:
             self._regions.append(made)
         return made
 
-    def _register(self, memory: SharedMemory) -> None:
+    def _register(self, memory: SharedMemory, deadline: float) -> None:
         try:
-            self._transport.register(memory.name, memory.size)
+            self._transport.register(memory.name, memory.size, _left(deadline))
         except PlateError as error:
             kind = type(error) if isinstance(error, ServerError) else ServerError
             raise kind(
                 f"{error}; shared memory needs a server on this machine and its control key "
                 f"(control_key, or {KEY_VARIABLE} in the environment)"
             ) from error
+
+
+def _left(deadline: float) -> float:
+    """Seconds until a time of `time.monotonic`."""
+    return max(0.0, deadline - time.monotonic())
 
 
 def _release_all(transport: SharingTransport, regions: list[SharedMemory]) -> None:
@@ -149,9 +157,9 @@ def _release_one(transport: SharingTransport, memory: SharedMemory) -> None:
     deadline = time.monotonic() + RELEASE_TIMEOUT
     with contextlib.suppress(PlateError):
         # The server refuses (24.10) or defers while a request whose answer we no longer await reads it.
-        while memory.name in transport.registered() and time.monotonic() < deadline:
+        while memory.name in transport.registered(_left(deadline)) and time.monotonic() < deadline:
             try:
-                transport.unregister(memory.name)
+                transport.unregister(memory.name, _left(deadline))
             except PlateError:
                 time.sleep(0.02)
     _remove(memory)

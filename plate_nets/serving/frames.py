@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from plate_nets.contract import FRAME
-from plate_nets.errors import InputError
+from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.serving.settings import FrameLimits
 from plate_nets.types import Frame
 
@@ -20,7 +20,8 @@ def check_frame(frame: NDArray[np.uint8], limits: FrameLimits) -> Frame:
     """A raw frame (H, W, 3) BGR uint8, if its size is accepted.
 
     Raises:
-        InputError: another shape, dtype or size.
+        InputTooLarge: more pixels than are accepted.
+        InputError: another shape or dtype, or too small.
     """
     if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
         raise InputError(
@@ -31,21 +32,24 @@ def check_frame(frame: NDArray[np.uint8], limits: FrameLimits) -> Frame:
 
 
 def check_size(where: str, h: int, w: int, limits: FrameLimits) -> None:
-    """Raises InputError where a frame of this height and width is not accepted."""
+    """Raises InputError, or its InputTooLarge, where a frame of this height and width is not accepted."""
     if min(h, w) < limits.min_side:
         raise InputError(f"{where}: expected at least {limits.min_side} pixels a side, got {w}x{h} (width x height)")
     if h * w > limits.max_pixels:
-        raise InputError(f"{where}: expected at most {limits.max_pixels} pixels, got {h * w} ({w}x{h})")
+        raise InputTooLarge(f"{where}: expected at most {limits.max_pixels} pixels, got {h * w} ({w}x{h})")
 
 
 def decode_image(encoded: bytes, limits: FrameLimits, where: str = "image") -> Frame:
     """An encoded picture -> frame as ``cv2.imread`` gives it: BGR, upright by its EXIF orientation, alpha dropped.
 
-    The header is checked first, so a picture over the limit is never decoded.
+    Its bytes and its header are checked first, so a picture over a limit is never decoded.
 
     Raises:
-        InputError: not a picture of the accepted formats, damaged, or of a size that is not accepted.
+        InputTooLarge: more bytes or pixels than are accepted.
+        InputError: not a picture of the accepted formats, damaged, or too small.
     """
+    if len(encoded) > limits.max_bytes:
+        raise InputTooLarge(f"{where}: expected at most {limits.max_bytes} bytes, got {len(encoded)}")
     expected = f"expected a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} picture"
     try:
         with Image.open(io.BytesIO(encoded), formats=FORMATS) as image:
@@ -53,7 +57,7 @@ def decode_image(encoded: bytes, limits: FrameLimits, where: str = "image") -> F
     except UnidentifiedImageError as error:
         raise InputError(f"{where}: {expected}, got {len(encoded)} bytes of something else") from error
     except Image.DecompressionBombError as error:
-        raise InputError(f"{where}: expected at most {limits.max_pixels} pixels, got far more") from error
+        raise InputTooLarge(f"{where}: expected at most {limits.max_pixels} pixels, got far more") from error
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         raise InputError(f"{where}: {expected}, got a damaged one of {len(encoded)} bytes: {error}") from error
     check_size(where, h, w, limits)

@@ -1,7 +1,138 @@
-"""How the server's error messages begin; part of what clients rely on."""
+"""What a server answers where it gives no plates: the table of errors, of which docs/errors.md is a copy.
 
-BAD_INPUT = "PLATES_BAD_INPUT"
-"""The caller is to blame. It stays in the message through nested calls, where Triton loses an error's code."""
+Server and client take their codes from here: the server turns an exception into a code (`answer_for`), nested calls
+and the client turn an answer into an exception (`find_answer`). A code begins the message and stays in it through
+nested calls (BLS), where Triton loses the status.
+"""
 
-INTERNAL = "PLATES_INTERNAL"
-"""The server is to blame."""
+from dataclasses import dataclass
+
+from plate_nets.errors import (
+    AccessDenied,
+    DeadlineExceeded,
+    InputError,
+    InputTooLarge,
+    PlateError,
+    ServerError,
+    ServerOverloaded,
+    ServerUnavailable,
+)
+
+
+@dataclass(frozen=True)
+class ErrorAnswer:
+    """One kind of error answer.
+
+    ``says``: what its message holds: our code, or words of Triton; empty where the status alone tells.
+    ``http``, ``grpc``: its status; empty where that protocol has none.
+    ``error``: the exception that it becomes in `PlateClient`.
+    """
+
+    says: str
+    http: str
+    grpc: str
+    error: type[PlateError]
+    meaning: str
+
+    @property
+    def retry(self) -> bool:
+        """Whether the same question may be answered later; recognition changes nothing, so asking twice is safe."""
+        return issubclass(self.error, ServerUnavailable)
+
+    def fits(self, message: str, status: str) -> bool:
+        """Whether an answer is of this kind: by its words, or by its status where it has none of its own."""
+        return self.says in message if self.says else bool(status) and status in (self.http, self.grpc)
+
+
+TOO_LARGE = ErrorAnswer(
+    "PLATES_TOO_LARGE",
+    "400",
+    "INVALID_ARGUMENT",
+    InputTooLarge,
+    "the picture is over a bound of bytes or pixels; found before it is decoded",
+)
+BAD_INPUT = ErrorAnswer(
+    "PLATES_BAD_INPUT",
+    "400",
+    "INVALID_ARGUMENT",
+    InputError,
+    "the picture or frame is not what is accepted; the message says what was expected",
+)
+OVERLOADED = ErrorAnswer(
+    "PLATES_OVERLOADED", "503", "UNAVAILABLE", ServerOverloaded, "the queue of a model of the pipeline is full"
+)
+UNAVAILABLE = ErrorAnswer(
+    "PLATES_UNAVAILABLE",
+    "503",
+    "UNAVAILABLE",
+    ServerUnavailable,
+    "a model of the pipeline is being loaded, or its process has died and is about to be healed",
+)
+TIMED_OUT = ErrorAnswer(
+    "PLATES_TIMED_OUT",
+    "503",
+    "UNAVAILABLE",
+    DeadlineExceeded,
+    "the caller hung up, or the request's own `timeout` ran out: the rest of the work was left out",
+)
+INTERNAL = ErrorAnswer(
+    "PLATES_INTERNAL",
+    "500",
+    "INTERNAL",
+    ServerError,
+    "a fault of the server; the same picture would most likely meet it again, the server's log says more",
+)
+
+OURS = (TOO_LARGE, BAD_INPUT, OVERLOADED, UNAVAILABLE, TIMED_OUT, INTERNAL)
+"""Answers of our models. A subclass comes before its base."""
+
+TRITONS = (
+    ErrorAnswer("Exceeds maximum queue size", "503", "UNAVAILABLE", ServerOverloaded, "the queue is full"),
+    ErrorAnswer("Request timeout expired", "503", "UNAVAILABLE", ServerOverloaded, "waited too long in the queue"),
+    ErrorAnswer(
+        "has no available versions", "404", "NOT_FOUND", ServerUnavailable, "the model is being loaded or unloaded"
+    ),
+    ErrorAnswer(" is not ready", "", "", ServerUnavailable, "the same, from one model to another"),
+    ErrorAnswer(" is not healthy", "500", "INTERNAL", ServerUnavailable, "the model's process has died"),
+    ErrorAnswer(
+        " is restricted, expecting header",
+        "403",
+        "UNAVAILABLE",
+        AccessDenied,
+        "model control, shared memory, statistics, trace or logging without the control key",
+    ),
+    ErrorAnswer("", "400", "INVALID_ARGUMENT", InputError, "a tensor of another name, dtype or shape"),
+    ErrorAnswer("", "404", "NOT_FOUND", ServerError, "no model or version of this name"),
+    ErrorAnswer("", "", "RESOURCE_EXHAUSTED", InputTooLarge, "a message over gRPC's bound"),
+    ErrorAnswer("", "", "DEADLINE_EXCEEDED", DeadlineExceeded, "no answer within the caller's deadline"),
+    ErrorAnswer("", "", "CANCELLED", DeadlineExceeded, "the caller hung up"),
+    ErrorAnswer("", "503", "UNAVAILABLE", ServerUnavailable, "the server is starting, stopping or not there"),
+)
+"""Answers of Triton itself. Words come before a bare status."""
+
+PROXIES = (
+    ErrorAnswer("", "401", "UNAUTHENTICATED", AccessDenied, "no token, or a wrong one"),
+    ErrorAnswer("", "403", "PERMISSION_DENIED", AccessDenied, "not allowed"),
+    ErrorAnswer("", "413", "", InputTooLarge, "a body over the proxy's bound"),
+    ErrorAnswer("", "429", "", ServerOverloaded, "too many requests"),
+    ErrorAnswer("", "502", "", ServerUnavailable, "no server behind the proxy"),
+    ErrorAnswer("", "504", "", DeadlineExceeded, "no answer of the server behind the proxy in time"),
+)
+"""Answers of a proxy in front of Triton."""
+
+
+def answer_for(error: Exception) -> ErrorAnswer:
+    """An exception in the server -> which of `OURS` it becomes."""
+    return next((each for each in OURS if isinstance(error, each.error)), INTERNAL)
+
+
+def find_answer(message: str, status: str = "") -> tuple[ErrorAnswer, str]:
+    """The message of an answer, and its status as HTTP's number or gRPC's name -> its kind, and what it says of it.
+
+    Our code is not part of what is said; Triton's words are.
+    """
+    for each in OURS:
+        _, found, fault = message.partition(f"{each.says}: ")
+        if found:
+            return each, fault
+    return next((each for each in TRITONS + PROXIES if each.fits(message, status)), INTERNAL), message

@@ -18,6 +18,8 @@ S = TypeVar("S")
 class FrameLimits:
     """Which frames are accepted; anything else is refused before it is decoded."""
 
+    max_bytes: int = 64 << 20
+    """Of an encoded picture. 64 MiB hold a JPEG of any size that `max_pixels` lets through."""
     max_pixels: int = 50_000_000
     """Height times width. 50 megapixels: 150 MB once decoded; a setting against memory, not accuracy."""
     min_side: int = 8

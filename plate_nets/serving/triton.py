@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plate_nets.contract import ModelSpec, TensorSpec
 from plate_nets.errors import InputError, PlateError, ServerError
-from plate_nets.serving.messages import BAD_INPUT, INTERNAL
+from plate_nets.serving.messages import INTERNAL, answer_for, find_answer
 from plate_nets.serving.settings import ModelArgs
 
 
@@ -96,6 +96,7 @@ def call(spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False) ->
 
     Raises:
         InputError: the model blames the caller.
+        ServerUnavailable: the model is busy, being loaded, or dead.
         ServerError: the model answered with any other error, or without an output.
     """
     preferred = {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)} if to_host else {}
@@ -107,11 +108,8 @@ def call(spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False) ->
     )
     response = request.exec()
     if response.has_error():
-        message = response.error().message()
-        _, found, fault = message.partition(f"{BAD_INPUT}: ")
-        if found:
-            raise InputError(fault)
-        raise ServerError(f"{spec.name}: {message}")
+        kind, fault = find_answer(response.error().message())
+        raise kind.error(fault if issubclass(kind.error, InputError) else f"{spec.name}: {fault}")
     outputs = {output.name(): output for output in response.output_tensors()}
     missing = [output.name for output in spec.outputs if output.name not in outputs]
     if missing:
@@ -131,12 +129,16 @@ def answer(request: Request, respond: Callable[[Request], Sequence[Tensor]]) -> 
 
 
 def error_response(error: Exception) -> Response:
-    """An exception -> an error response: 400 where the caller is to blame, 500 otherwise."""
-    if isinstance(error, InputError):
-        fault = pb_utils.TritonError(f"{BAD_INPUT}: {error}", pb_utils.TritonError.INVALID_ARG)
-    else:
+    """An exception -> an error response, as the table of `messages` says; faults of ours go to the log in full."""
+    kind = answer_for(error)
+    what = str(error)
+    if kind is INTERNAL:
         pb_utils.Logger.log_error("".join(traceback.format_exception(error)))
-        known = isinstance(error, PlateError)
-        what = str(error) if known else f"unexpected {type(error).__name__}; see the server's log"
-        fault = pb_utils.TritonError(f"{INTERNAL}: {what}", pb_utils.TritonError.INTERNAL)
-    return pb_utils.InferenceResponse(output_tensors=[], error=fault)
+        if not isinstance(error, PlateError):
+            what = f"unexpected {type(error).__name__}; see the server's log"
+    code = getattr(pb_utils.TritonError, _TRITON_ERROR[kind.grpc])
+    return pb_utils.InferenceResponse(output_tensors=[], error=pb_utils.TritonError(f"{kind.says}: {what}", code))
+
+
+_TRITON_ERROR = {"INVALID_ARGUMENT": "INVALID_ARG", "UNAVAILABLE": "UNAVAILABLE", "INTERNAL": "INTERNAL"}
+"""The status of gRPC -> its name in the Python backend."""

@@ -32,7 +32,7 @@ class TritonModelException(Exception):
 class TritonError:
     """An error of one response."""
 
-    INTERNAL, NOT_FOUND, INVALID_ARG = 1, 2, 3
+    INTERNAL, NOT_FOUND, INVALID_ARG, UNAVAILABLE = 1, 2, 3, 4
 
     def __init__(self, message: str, code: int = INTERNAL) -> None:
         self._message = message

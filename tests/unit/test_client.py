@@ -5,13 +5,23 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
 from plate_nets.client import PlateClient, WireProtocol, _error, parse_url, plates
-from plate_nets.errors import DeadlineExceeded, InputError, PlateError, ServerError, ServerUnavailable
+from plate_nets.errors import (
+    AccessDenied,
+    DeadlineExceeded,
+    InputError,
+    InputTooLarge,
+    PlateError,
+    ServerError,
+    ServerOverloaded,
+    ServerUnavailable,
+)
 from plate_nets.types import Box, Plate
 
 FRAME = np.zeros((20, 30, 3), np.uint8)
@@ -102,9 +112,79 @@ def test_a_server_that_hangs_up() -> None:
         thread = threading.Thread(target=hang_up)
         thread.start()
         url = f"127.0.0.1:{listener.getsockname()[1]}"
-        with PlateClient(url, timeout=5) as client, pytest.raises(ServerUnavailable):
+        with PlateClient(url, timeout=5, retries=0) as client, pytest.raises(ServerUnavailable):
             client.read(FRAME)
         thread.join()
+
+
+def _trickle(listener: socket.socket, answer: bytes, ended: threading.Event) -> None:
+    connection, _ = listener.accept()
+    connection.recv(100)
+    for number in range(len(answer)):
+        try:
+            connection.sendall(answer[number : number + 1])
+        except OSError:
+            break
+        if ended.wait(0.05):
+            break
+    connection.close()
+
+
+@pytest.mark.parametrize("ask", [lambda client: client.read(FRAME), lambda client: client.is_ready()])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_server_that_trickles_meets_the_deadline(
+    protocol: WireProtocol, ask: Callable[[PlateClient], object]
+) -> None:
+    """A byte every 50 ms: no single wait is long."""
+    http = b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + bytes(9999)
+    grpc = b"\0\0\0\4\0\0\0\0\0" + b"\0\0\0\4\1\0\0\0\0" * 99  # the frames of HTTP/2 that begin a connection
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        answer = http if protocol == "http" else grpc
+        thread = threading.Thread(target=_trickle, args=(listener, answer, ended))
+        thread.start()
+        url = f"127.0.0.1:{listener.getsockname()[1]}"
+        started = time.monotonic()
+        with PlateClient(url, protocol, timeout=0.5) as client, pytest.raises(DeadlineExceeded):
+            ask(client)
+        assert time.monotonic() - started < 5
+        ended.set()
+        thread.join()
+
+
+@pytest.fixture
+def full_port() -> Iterator[int]:
+    """A port whose queue of connections is full: Linux drops what else comes, as a firewall would."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        port = listener.getsockname()[1]
+        waiting = [socket.socket() for _ in range(8)]
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(("127.0.0.1", port))
+        yield port
+        for each in waiting:
+            each.close()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_connecting_into_the_void_meets_the_deadline(full_port: int, protocol: WireProtocol) -> None:
+    started = time.monotonic()
+    with PlateClient(f"127.0.0.1:{full_port}", protocol, timeout=0.5) as client:
+        for ask in (lambda: client.read(FRAME), client.is_ready):
+            with pytest.raises(DeadlineExceeded):
+                ask()
+    assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_deadline_holds_for_all_attempts_together(closed_port: int, protocol: WireProtocol) -> None:
+    started = time.monotonic()
+    url = f"127.0.0.1:{closed_port}"
+    with PlateClient(url, protocol, timeout=1, retries=1000) as client, pytest.raises(ServerUnavailable):
+        client.read(FRAME)
+    assert time.monotonic() - started < 5
 
 
 class NotTriton(http.server.BaseHTTPRequestHandler):
@@ -136,11 +216,23 @@ def test_a_server_that_is_not_triton() -> None:
     [
         ("400", "PLATES_BAD_INPUT: image: expected", InputError),
         ("500", "in ensemble: PLATES_BAD_INPUT: image: expected", InputError),
+        ("400", "PLATES_TOO_LARGE: image: expected at most", InputTooLarge),
         ("400", "unexpected shape for input 'input__0'", InputError),
+        ("413", "Request Entity Too Large", InputTooLarge),
         ("StatusCode.INVALID_ARGUMENT", "inference input data-type is 'FP32'", InputError),
+        ("StatusCode.RESOURCE_EXHAUSTED", "Received message larger than max", InputTooLarge),
         ("StatusCode.DEADLINE_EXCEEDED", "Deadline Exceeded", DeadlineExceeded),
+        ("503", "PLATES_TIMED_OUT: after 0.2 s", DeadlineExceeded),
         ("StatusCode.UNAVAILABLE", "failed to connect", ServerUnavailable),
-        ("503", "overloaded", ServerUnavailable),
+        ("StatusCode.UNAVAILABLE", "[request id: <id_unknown>] Exceeds maximum queue size", ServerOverloaded),
+        ("503", "Request timeout expired", ServerOverloaded),
+        ("503", "PLATES_OVERLOADED: yolo: Exceeds maximum queue size", ServerOverloaded),
+        ("429", "slow down", ServerOverloaded),
+        ("503", "the server is stopping", ServerUnavailable),
+        ("404", "Request for unknown model: 'yolo' has no available versions", ServerUnavailable),
+        ("500", "Stub process 'plate_recognition_0_0' is not healthy.", ServerUnavailable),
+        ("StatusCode.UNAVAILABLE", "This protocol is restricted, expecting header 'key'", AccessDenied),
+        ("401", "", AccessDenied),
         ("500", "PLATES_INTERNAL: stn: out of memory", ServerError),
         ("404", "unknown model", ServerError),
         ("None", "", ServerError),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from plate_nets.errors import InputError
+from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.serving.frames import check_frame, decode_image
 from plate_nets.serving.settings import FrameLimits
 from tests.frames import Placed, compose, encode
@@ -58,14 +58,19 @@ def test_a_photo_is_turned_upright_by_its_exif() -> None:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_picture_over_the_limit_is_refused_by_its_header(suffix: str) -> None:
     limits = FrameLimits(max_pixels=100 * 100)
-    with pytest.raises(InputError, match=r"expected at most 10000 pixels, got 24000 \(200x120\)"):
+    with pytest.raises(InputTooLarge, match=r"expected at most 10000 pixels, got 24000 \(200x120\)"):
         decode_image(encode(FRAME, suffix), limits)
+
+
+def test_too_many_bytes_are_refused_before_they_are_looked_at() -> None:
+    with pytest.raises(InputTooLarge, match="image: expected at most 1000 bytes, got 1001"):
+        decode_image(bytes(1001), FrameLimits(max_bytes=1000))
 
 
 def test_a_header_of_a_gigapixel_is_refused() -> None:
     header = bytearray(encode(np.zeros((8, 8, 3), np.uint8), ".bmp"))
     header[18:26] = np.array([60000, 60000], "<i4").tobytes()  # width and height of a BMP
-    with pytest.raises(InputError, match="expected at most 50000000 pixels"):
+    with pytest.raises(InputTooLarge, match="expected at most 50000000 pixels"):
         decode_image(bytes(header), LIMITS)
 
 

@@ -161,6 +161,27 @@ def test_an_inner_model_s_blame_of_the_caller_stays_one(chain: triton.Server) ->
     assert response.error().message() == "PLATES_BAD_INPUT: input__0: expected less"
 
 
+@pytest.mark.parametrize(
+    ("said", "answered"),
+    [
+        ("[request id: <id_unknown>] Exceeds maximum queue size", "PLATES_OVERLOADED"),
+        ("Request timeout expired", "PLATES_OVERLOADED"),
+        ("Stub process 'yolo_0_0' is not healthy.", "PLATES_UNAVAILABLE"),
+        ("Failed for execute the inference request. Model 'yolo' is not ready.", "PLATES_UNAVAILABLE"),
+    ],
+)
+def test_an_inner_model_s_outage_may_be_asked_again(chain: triton.Server, said: str, answered: str) -> None:
+    def refuse(frame: np.ndarray) -> Sequence[np.ndarray]:
+        raise RuntimeError(said)
+
+    chain.models[YOLO.name] = FakeModel(YOLO, refuse)
+    (response,) = chain.models[PLATE_RECOGNITION.name].execute(
+        [triton.InferenceRequest(inputs=[triton.Tensor("input__0", FRAME)])]
+    )
+    assert response.error().code() == triton.TritonError.UNAVAILABLE
+    assert response.error().message() == f"{answered}: yolo: {said}"
+
+
 @pytest.mark.parametrize("spec", [YOLO, STN, LPRNET])
 def test_a_failing_inner_model_is_named(chain: triton.Server, spec: ModelSpec) -> None:
     def fail(array: np.ndarray) -> Sequence[np.ndarray]:

@@ -1,0 +1,66 @@
+"""The table of errors: the docs are the code, and each code comes back as the exception that it was made of."""
+
+from pathlib import Path
+
+import pytest
+
+from plate_nets import errors
+from plate_nets.errors import InputError, PlateError
+from plate_nets.serving.messages import OURS, PROXIES, TRITONS, ErrorAnswer, answer_for, find_answer
+
+DOCS = Path(__file__).parents[2] / "docs" / "errors.md"
+TABLES = {"OURS": OURS, "TRITONS": TRITONS, "PROXIES": PROXIES}
+
+
+def table(name: str) -> str:
+    """A table of the code as it stands in the docs."""
+    begins = "code" if name == "OURS" else "message holds"
+    rows = [f"| {begins} | HTTP | gRPC | `PlateClient` raises | retry | meaning |", "|---|---|---|---|---|---|"]
+    for each in TABLES[name]:
+        says = f"`{each.says.strip()}`" if each.says else "anything else"
+        retry = "yes" if each.retry else "no"
+        cells = (says, each.http, each.grpc, f"`{each.error.__name__}`", retry, each.meaning)
+        rows.append(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |"))
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_docs_are_the_code(name: str) -> None:
+    assert table(name) in DOCS.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("row", OURS, ids=lambda row: row.says)
+def test_a_code_comes_back_as_the_exception_it_was_made_of(row: ErrorAnswer) -> None:
+    assert answer_for(row.error("why")) is row
+    for message in (f"{row.says}: why", f"in BLS: {row.says}: why"):
+        for status in (row.http, row.grpc, "500", ""):
+            assert find_answer(message, status) == (row, "why")
+
+
+@pytest.mark.parametrize("row", [*TRITONS, *PROXIES], ids=lambda row: row.says or f"{row.http} {row.grpc}")
+def test_each_row_is_reached(row: ErrorAnswer) -> None:
+    for status in filter(None, (row.http, row.grpc)):
+        assert find_answer(f"Triton: {row.says}.", status)[0] is row
+    if row.says:
+        assert find_answer(f"Triton: {row.says}.")[0] is row
+
+
+def test_what_is_unknown_is_a_fault_of_the_server() -> None:
+    assert find_answer("strange", "418")[0].says == "PLATES_INTERNAL"
+    assert find_answer("", "")[0].says == "PLATES_INTERNAL"
+    assert answer_for(ZeroDivisionError()).says == "PLATES_INTERNAL"
+
+
+def test_only_input_errors_blame_the_caller() -> None:
+    assert {row.says for row in OURS if row.http == "400"} == {
+        row.says for row in OURS if issubclass(row.error, InputError)
+    }
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    names = {name for name, each in vars(errors).items() if isinstance(each, type) and issubclass(each, PlateError)}
+    tree = (errors.__doc__ or "").split("\n\n")[1].splitlines()
+    drawn = {line.partition("+-- ")[2].split()[0]: line.index("+--") // 4 for line in tree[1:]}
+    assert {"PlateError", *drawn} == names
+    for name, depth in drawn.items():
+        assert len(getattr(errors, name).__mro__) - len(PlateError.__mro__) == depth, name

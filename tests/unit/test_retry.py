@@ -1,0 +1,98 @@
+"""Asking again: what, how often, how long."""
+
+import random
+import time
+from collections.abc import Callable
+
+import pytest
+
+from plate_nets.errors import (
+    AccessDenied,
+    DeadlineExceeded,
+    InputError,
+    InputTooLarge,
+    PlateError,
+    ServerError,
+    ServerOverloaded,
+    ServerUnavailable,
+)
+from plate_nets.retry import FIRST_PAUSE, LONGEST_PAUSE, ask
+
+
+class Clock:
+    """Time that passes only by sleeping."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(time, "sleep", clock.sleep)
+    return clock
+
+
+def failing(times: int, error: type[PlateError]) -> tuple[Callable[[float], str], list[float]]:
+    """A question that fails so many times, and the seconds left that it was given."""
+    given: list[float] = []
+
+    def question(seconds: float) -> str:
+        given.append(seconds)
+        if len(given) <= times:
+            raise error("no")
+        return "answer"
+
+    return question, given
+
+
+@pytest.mark.parametrize("error", [ServerUnavailable, ServerOverloaded])
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_an_outage_is_asked_again(clock: Clock, error: type[PlateError], times: int) -> None:
+    question, given = failing(times, error)
+    assert ask(question, timeout=30, retries=3) == "answer"
+    assert len(given) == times + 1
+    assert given == sorted(given, reverse=True)
+
+
+@pytest.mark.parametrize("error", [InputError, InputTooLarge, ServerError, DeadlineExceeded, AccessDenied])
+def test_anything_else_is_not(clock: Clock, error: type[PlateError]) -> None:
+    question, given = failing(1, error)
+    with pytest.raises(error):
+        ask(question, timeout=30, retries=3)
+    assert len(given) == 1
+
+
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_attempts_are_bounded(clock: Clock, retries: int) -> None:
+    question, given = failing(99, ServerUnavailable)
+    with pytest.raises(ServerUnavailable):
+        ask(question, timeout=1000, retries=retries)
+    assert len(given) == retries + 1
+
+
+def test_the_deadline_bounds_all_attempts(clock: Clock) -> None:
+    question, _ = failing(10**6, ServerUnavailable)
+    with pytest.raises(ServerUnavailable):
+        ask(question, timeout=7, retries=10**6)
+    assert clock.now < 107
+
+
+def test_pauses_are_random_from_zero_to_a_bound_that_doubles(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds: list[tuple[float, float]] = []
+
+    def uniform(low: float, high: float) -> float:
+        bounds.append((low, high))
+        return high
+
+    monkeypatch.setattr(random, "uniform", uniform)
+    question, _ = failing(7, ServerOverloaded)
+    ask(question, timeout=100, retries=7)
+    assert bounds == [(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2**n)) for n in range(7)]
+    assert clock.slept == [high for _, high in bounds]
