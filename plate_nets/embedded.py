@@ -278,6 +278,11 @@ def model_control_options(control: ModelControl, load: Sequence[str]) -> list[st
     return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in load)]
 
 
+def response_cache_options(size: int) -> list[str]:
+    """Bytes of Triton's local response cache -> options of tritonserver; `docs/performance.md` says where it lies."""
+    return [f"--cache-directory={triton_folder() / 'caches'}", f"--cache-config=local,size={size}"]
+
+
 def plan_server(repository: Path, ports: Mapping[str, int], exit_timeout: float, options: Sequence[str] = ()) -> Plan:
     """Everything about one run of the server: its command with ``options``, environment, folder and names."""
     triton = triton_folder()

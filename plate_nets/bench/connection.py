@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from plate_nets.client import parse_url
 from plate_nets.contract import TensorSpec
-from plate_nets.errors import DeadlineExceeded, ServerError, ServerUnavailable
-
-CONTROL_HEADER = "plates-control-key"
-"""Names the key for restricted APIs, such as statistics and model control."""
+from plate_nets.control import headers, metadata
+from plate_nets.errors import DeadlineExceeded, ServerUnavailable
+from plate_nets.serving.messages import find_answer
 
 
 class Connection:
@@ -33,13 +32,13 @@ class Connection:
                 self.url, connection_timeout=timeout, network_timeout=timeout, ssl=encrypted
             )
             self._limit: dict[str, Any] = {}
-            self._headers = {CONTROL_HEADER: control_key} if control_key else {}
+            self._headers = headers(control_key) if control_key else {}
         else:
             import tritonclient.grpc as api
 
             self._client = api.InferenceServerClient(self.url, ssl=encrypted)
             self._limit = {"client_timeout": timeout}
-            self._headers = {f"triton-grpc-protocol-{CONTROL_HEADER}": control_key} if control_key else {}
+            self._headers = metadata(control_key) if control_key else {}
         self._api = api
 
     def close(self) -> None:
@@ -54,7 +53,7 @@ class Connection:
         Raises:
             ServerUnavailable: nothing answers.
             DeadlineExceeded: no answer in time.
-            ServerError: the server answered with an error.
+            PlateError: the server answered with an error; which one, `serving.messages` says.
         """
         tensors = [
             self._api.InferInput(spec.name, list(array.shape), _WIRE.get(spec.dtype, spec.dtype))
@@ -74,10 +73,10 @@ class Connection:
         """The server's name, version and extensions."""
         return self._json(self._client.get_server_metadata)
 
-    def statistics(self, model: str) -> Mapping[str, Any]:
-        """Triton's statistics of a model since it was loaded, summed over its versions' first."""
-        found: Mapping[str, Any] = self._json(lambda **more: self._client.get_inference_statistics(model, **more))
-        stats: Mapping[str, Any] = found["model_stats"][0]
+    def statistics(self) -> Sequence[Mapping[str, Any]]:
+        """Triton's statistics of each loaded model, as its statistics extension gives them."""
+        found: Mapping[str, Any] = self._json(self._client.get_inference_statistics)
+        stats: Sequence[Mapping[str, Any]] = found["model_stats"]
         return stats
 
     def load(self, model: str) -> None:
@@ -101,13 +100,8 @@ class Connection:
         try:
             return question()
         except InferenceServerException as error:
-            kind = str(error.status() or "").removeprefix("StatusCode.")
-            message = f"{self.url}: {error.message()}"
-            if kind in ("UNAVAILABLE", "502"):
-                raise ServerUnavailable(message) from error
-            if kind in ("DEADLINE_EXCEEDED", "504", "499"):
-                raise DeadlineExceeded(message) from error
-            raise ServerError(message) from error
+            answer, said = find_answer(error.message(), str(error.status() or "").removeprefix("StatusCode."))
+            raise answer.error(f"{self.url}: {said}") from error
         except TimeoutError as error:
             raise DeadlineExceeded(f"{self.url}: no answer within {self.timeout:g} s") from error
         except (OSError, HTTPException) as error:

@@ -1,0 +1,153 @@
+"""The served networks called in this process, without a server: what serving is compared with."""
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import cv2
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from plate_nets.bench.callers import Subject
+from plate_nets.bench.frames import Picture
+from plate_nets.bench.networks import eager_network, openvino_network
+from plate_nets.decoding import PlateDecoder
+from plate_nets.detection import DetectionSettings, PlateDetector, select
+from plate_nets.geometry import Letterbox, clip, crop_plates
+from plate_nets.local import forward, load_torchscript
+from plate_nets.pipeline import PlateReader, split_rows
+from plate_nets.serving.detector_network import load_network
+from plate_nets.serving.frames import decode_image
+from plate_nets.serving.settings import FrameLimits
+from plate_nets.types import Crops
+
+Array = NDArray[np.float32]
+STAGES = ("decode", "letterbox", "detector", "NMS", "crop", "stn", "lprnet", "CTC")
+_TRIALS = 25
+"""Calls by which the fastest runtime of a network is chosen."""
+
+
+class InProcess:
+    """Encoded picture -> plates by the converted networks of a model repository, on all cores.
+
+    The detector runs on OpenVINO and the reader as TorchScript, as in the server. It is a `Caller`.
+
+    Raises:
+        WeightsError: a network is not converted.
+    """
+
+    def __init__(self, repository: Path, threads: int) -> None:
+        self.threads = threads
+        torch.set_num_threads(threads)
+        cv2.setNumThreads(threads)
+        self.detector: Callable[[Array], Array] = load_network(str(repository / "yolo" / "1"), None, threads)
+        self.stn: Callable[[Array], Array] = _torchscript(repository, "stn")
+        self.lprnet: Callable[[Array], Array] = _torchscript(repository, "lprnet")
+        self._settings = DetectionSettings()
+        self._decoder = PlateDecoder()
+        self._limits = FrameLimits()
+        self._reader: PlateReader[Crops] = PlateReader(
+            PlateDetector(self.detector, self._settings).detect, self.stn, self.lprnet, self._decoder, split_rows
+        )
+
+    def __call__(self, picture: Picture) -> int:
+        """An encoded picture -> how many plates it has."""
+        return len(self._reader.read(decode_image(picture.encoded, self._limits)))
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+    def inputs(self, picture: Picture) -> tuple[Array, Crops]:
+        """A picture -> what the detector's network and the reader get for it."""
+        letterbox = Letterbox((picture.frame.shape[0], picture.frame.shape[1]), self._settings.long_side)
+        return letterbox.place(picture.frame), PlateDetector(self.detector, self._settings).detect(picture.frame)[0]
+
+    def stages(self, picture: Picture) -> dict[str, float]:
+        """The same as a call, step by step -> seconds of each of `STAGES`."""
+        spent = dict.fromkeys(STAGES, 0.0)
+        with _timed(spent, "decode"):
+            frame = decode_image(picture.encoded, self._limits)
+        hw = (frame.shape[0], frame.shape[1])
+        with _timed(spent, "letterbox"):
+            letterbox = Letterbox(hw, self._settings.long_side)
+            pixels = letterbox.place(frame)
+        with _timed(spent, "detector"):
+            rows = self.detector(pixels)
+        with _timed(spent, "NMS"):
+            boxes = clip(letterbox.to_frame(select(rows[0], self._settings)[0]), hw)
+        with _timed(spent, "crop"):
+            crops = crop_plates(frame, boxes, self._settings.crop_margin)
+        if len(crops):
+            with _timed(spent, "stn"):
+                straight = self.stn(crops)
+            with _timed(spent, "lprnet"):
+                logits = self.lprnet(straight)
+            with _timed(spent, "CTC"):
+                self._decoder.decode(logits)
+        return spent
+
+
+class _Alone:
+    """A network called with the same input again and again, as a `Caller`."""
+
+    def __init__(self, network: Callable[[Array], Array], given: Array) -> None:
+        self._network = network
+        self._given = given
+
+    def __call__(self, picture: Picture) -> int:
+        self._network(self._given)
+        return 0
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def bare_networks(local: InProcess, picture: Picture) -> dict[str, Subject]:
+    """Each network alone on what it gets for a picture, on the fastest runtime found -> what asks it, by its name."""
+    pixels, crops = local.inputs(picture)
+    straight = local.stn(crops)
+    found: dict[str, Subject] = {}
+    for name, given, served in (
+        ("yolo", pixels, ("OpenVINO", local.detector)),
+        ("stn", crops, ("TorchScript", local.stn)),
+        ("lprnet", straight, ("TorchScript", local.lprnet)),
+    ):
+        candidates = dict([served, *_further_runtimes(name, given, local.threads)])
+        times = {runtime: _seconds(run, given) for runtime, run in candidates.items()}
+        fastest = min(times, key=times.__getitem__)
+        found[f"{name} on {fastest}"] = partial(_Alone, candidates[fastest], given)
+    return found
+
+
+def _further_runtimes(name: str, given: Array, threads: int) -> Iterator[tuple[str, Callable[[Array], Array]]]:
+    """Runtimes beside the one that the server uses, for a network of the committed weights."""
+    network = eager_network(name)
+    if name == "yolo":
+        frozen = torch.jit.freeze(torch.jit.trace(network, torch.from_numpy(given)))  # type: ignore[no-untyped-call]
+        yield "TorchScript", partial(forward, frozen)
+    else:
+        yield "OpenVINO", openvino_network(network, given, threads)
+
+
+def _seconds(run: Callable[[Array], Array], given: Array) -> float:
+    times = []
+    for _ in range(_TRIALS):
+        started = time.perf_counter()
+        run(given)
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def _torchscript(repository: Path, name: str) -> Callable[[Array], Array]:
+    return partial(forward, load_torchscript(repository / name / "1" / "model.pt"))
+
+
+@contextmanager
+def _timed(spent: dict[str, float], stage: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    spent[stage] = time.perf_counter() - started

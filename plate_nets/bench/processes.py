@@ -1,0 +1,52 @@
+"""CPU time and memory of a server on this machine: the process that listens at its address, and its children."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+
+
+def find_server(address: str) -> "ServerProcesses | None":
+    """``host:port`` -> the processes of the server there, or None where it is not of this machine, or not visible."""
+    host, _, port = address.rpartition(":")
+    if host not in _LOCAL:
+        return None
+    try:
+        connections = psutil.net_connections("tcp")
+    except psutil.AccessDenied:
+        return None
+    for each in connections:
+        if each.status == psutil.CONN_LISTEN and each.pid is not None and each.laddr and each.laddr.port == int(port):
+            return ServerProcesses(each.pid)
+    return None
+
+
+class ServerProcesses:
+    """A server's process and all below it: Triton and the stubs of its Python models."""
+
+    def __init__(self, pid: int) -> None:
+        self._root = psutil.Process(pid)
+
+    def cpu_seconds(self) -> float:
+        """CPU time of all of them so far."""
+        return sum(times.user + times.system for times in (each.cpu_times() for each in self._all()))
+
+    def pss(self) -> int:
+        """Bytes of memory, shared pages divided by how many processes share them; 0 where that may not be read."""
+        return sum(_pss(each.pid) for each in self._all())
+
+    def _all(self) -> Sequence[psutil.Process]:
+        try:
+            return [self._root, *self._root.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
+
+
+def _pss(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))

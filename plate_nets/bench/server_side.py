@@ -1,0 +1,54 @@
+"""What the server says of itself: Triton's statistics of each model over a run, and the batches really formed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+PHASES = ("queue", "compute_input", "compute_infer", "compute_output")
+Statistics = Mapping[str, Mapping[str, Any]]
+"""Model name -> its numbers so far."""
+
+
+def by_model(statistics: Sequence[Mapping[str, Any]]) -> Statistics:
+    """What Triton's statistics extension answers -> the numbers of each model, versions added up."""
+    models: dict[str, dict[str, Any]] = {}
+    for each in statistics:
+        model = models.setdefault(
+            each["name"], {"rows": 0, "executions": 0, "ns": {}, "requests": 0, "cache_hits": 0, "batches": {}}
+        )
+        times = each.get("inference_stats", {})
+        model["rows"] += int(each.get("inference_count", 0))
+        model["executions"] += int(each.get("execution_count", 0))
+        model["requests"] += int(times.get("success", {}).get("count", 0))
+        model["cache_hits"] += int(times.get("cache_hit", {}).get("count", 0))
+        for phase in ("success", "cache_hit", "cache_miss", *PHASES):
+            model["ns"][phase] = model["ns"].get(phase, 0) + int(times.get(phase, {}).get("ns", 0))
+        for batch in each.get("batch_stats", ()):
+            size = int(batch["batch_size"])
+            model["batches"][size] = model["batches"].get(size, 0) + int(batch["compute_infer"].get("count", 0))
+    return models
+
+
+def difference(before: Statistics, after: Statistics) -> dict[str, dict[str, Any]]:
+    """Two readings -> what each model did in between; models that did nothing are left out.
+
+    ``requests``, ``rows`` and ``executions`` are counts; ``queue_ms`` and so on are means a request, ``total_ms`` is
+    from arrival to answer; ``batches`` maps a batch's rows to how often it was run.
+    """
+    result = {}
+    for name, late in after.items():
+        early = before.get(name, {})
+        requests = late["requests"] - early.get("requests", 0)
+        if requests <= 0:
+            continue
+        spent = {phase: late["ns"][phase] - early.get("ns", {}).get(phase, 0) for phase in late["ns"]}
+        batches = {size: count - early.get("batches", {}).get(size, 0) for size, count in late["batches"].items()}
+        result[name] = {
+            "requests": requests,
+            "rows": late["rows"] - early.get("rows", 0),
+            "executions": late["executions"] - early.get("executions", 0),
+            "cache_hits": late["cache_hits"] - early.get("cache_hits", 0),
+            "total_ms": spent["success"] / requests / 1e6,
+            **{f"{phase.removeprefix('compute_')}_ms": spent[phase] / requests / 1e6 for phase in PHASES},
+            "batches": {str(size): count for size, count in sorted(batches.items()) if count > 0},
+        }
+    return result

@@ -1,0 +1,132 @@
+"""The load generator without a server: what is asked, what is kept, when it ends."""
+
+import threading
+import time
+
+import pytest
+
+from plate_nets.bench.frames import Picture, drawn_picture
+from plate_nets.bench.load import GIVE_UP, WARM_UP, closed_load, open_load
+from plate_nets.errors import PlateError, ServerError, ServerUnavailable
+
+PICTURES = [drawn_picture(plates, (96, 160)) for plates in (0, 1)]
+
+
+class Asked:
+    """Answers as many plates as are on the picture, after a while, or fails as told."""
+
+    def __init__(self, faults: dict[int, PlateError] | None = None, seconds: float = 0.0) -> None:
+        self.faults = faults or {}
+        self.seconds = seconds
+        self.questions = 0
+        self.threads: set[int] = set()
+        self.at_once = self.most_at_once = self.open = 0
+        self._lock = threading.Lock()
+
+    def __call__(self) -> "Asked":
+        self.open += 1
+        return Caller(self)  # type: ignore[return-value]
+
+
+class Caller:
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._thread = threading.get_ident()
+
+    def __call__(self, picture: Picture) -> int:
+        asked = self._asked
+        assert threading.get_ident() == self._thread, "a caller lives in one thread"
+        with asked._lock:
+            number, asked.questions = asked.questions, asked.questions + 1
+            asked.at_once += 1
+            asked.most_at_once = max(asked.most_at_once, asked.at_once)
+        time.sleep(asked.seconds)
+        with asked._lock:
+            asked.at_once -= 1
+        if number in asked.faults:
+            raise asked.faults[number]
+        return picture.plates or 0
+
+    def close(self) -> None:
+        self._asked.open -= 1
+
+
+@pytest.mark.parametrize("askers", [1, 4])
+def test_a_closed_load_keeps_so_many_requests_under_way(askers: int) -> None:
+    asked = Asked(seconds=0.01)
+    load = closed_load(asked, PICTURES, askers, seconds=0.3)
+    assert load.stopped is None
+    assert asked.most_at_once == askers
+    assert asked.open == 0
+    assert asked.questions == len(load.samples) + WARM_UP * askers
+    assert all(sample.seconds >= 0.01 for sample in load.samples)
+    assert 0.3 <= load.seconds
+    assert {sample.plates for sample in load.samples} == {0, 1}
+
+
+@pytest.mark.parametrize("askers", [1, 4])
+def test_a_number_of_frames_ends_a_closed_load(askers: int) -> None:
+    assert len(closed_load(Asked(), PICTURES, askers, seconds=60, frames=30).samples) == 30
+
+
+def test_failed_requests_are_kept_and_do_not_end_it() -> None:
+    load = closed_load(Asked({WARM_UP + 1: ServerError("no memory")}), PICTURES, 1, seconds=60, frames=5)
+    assert [sample.error for sample in load.samples] == [None, "no memory", None, None, None]
+    assert len(load.good) == len(load.milliseconds) == 4
+    assert load.stopped is None
+
+
+def test_nothing_but_failures_end_it() -> None:
+    faults: dict[int, PlateError] = dict.fromkeys(range(WARM_UP + 1, 1000), ServerError("broken"))
+    load = closed_load(Asked(faults), PICTURES, 1, seconds=60)
+    assert load.stopped == "broken"
+    assert [sample.error for sample in load.samples] == [None] + ["broken"] * GIVE_UP
+
+
+@pytest.mark.parametrize("askers", [1, 3])
+def test_a_server_that_goes_ends_it_and_what_was_answered_is_kept(askers: int) -> None:
+    gone: dict[int, PlateError] = dict.fromkeys(range(WARM_UP * askers + 6, 1000), ServerUnavailable("refused"))
+    load = closed_load(Asked(gone), PICTURES, askers, seconds=60)
+    assert load.stopped == "refused"
+    assert len(load.good) == 6
+    assert 1 <= len(load.samples) - 6 <= askers
+
+
+@pytest.mark.parametrize("askers", [1, 3])
+def test_a_server_that_is_not_there(askers: int) -> None:
+    asked = Asked({number: ServerUnavailable("refused") for number in range(1000)})
+    load = closed_load(asked, PICTURES, askers, seconds=60)
+    assert load.stopped == "refused"
+    assert not load.good
+    assert asked.open == 0
+
+
+def test_an_open_load_asks_when_it_is_due() -> None:
+    asked = Asked()
+    load = open_load(asked, PICTURES, rate=200, seconds=0.5)
+    assert len(load.samples) == 100
+    assert 0.2 < load.seconds < 5
+
+
+def test_a_slow_server_cannot_hide_behind_an_open_load() -> None:
+    # One request is answered after the other, all were due at nearly the same time
+    asked = Asked(seconds=0.02)
+    lock = threading.Lock()
+    answer = Caller.__call__
+
+    def one_by_one(self: Caller, picture: Picture) -> int:
+        with lock:
+            return answer(self, picture)
+
+    class Queue(Asked):
+        def __call__(self) -> "Queue":
+            caller = type("Queued", (Caller,), {"__call__": one_by_one})
+            self.open += 1
+            return caller(self)  # type: ignore[no-any-return]
+
+    load = open_load(Queue(seconds=0.02), PICTURES, rate=10_000, seconds=0.002)
+    times = sorted(sample.seconds for sample in load.samples)
+    assert asked.questions == 0
+    assert len(times) == 20
+    assert times[-1] >= 0.02 * 20
+    assert times[len(times) // 2] >= 0.02 * 10
