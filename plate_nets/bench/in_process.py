@@ -129,8 +129,8 @@ def _further_runtimes(name: str, given: Array, threads: int) -> Iterator[tuple[s
     if name == "yolo":
         frozen = torch.jit.freeze(torch.jit.trace(network, torch.from_numpy(given)))  # type: ignore[no-untyped-call]
         yield "TorchScript", partial(forward, frozen)
-    else:
-        yield "OpenVINO", openvino_network(network, given, threads)
+    elif (run := openvino_network(network, given, threads)) is not None:
+        yield "OpenVINO", run
 
 
 def _seconds(run: Callable[[Array], Array], given: Array) -> float:

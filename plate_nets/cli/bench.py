@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from plate_nets.bench.callers import CLIENT_CHAIN, InputKind
-from plate_nets.bench.frames import Picture, drawn_picture, folder_pictures
+from plate_nets.bench.frames import drawn_picture, folder_pictures
 from plate_nets.bench.report import Report
 from plate_nets.bench.runs import Run, grid, measure
 from plate_nets.bench.target import OTHER_WIRINGS, WIRINGS, Target, target
@@ -53,12 +53,8 @@ def bench(
     Without --url an embedded server runs for the time. --reach, --stages, --networks and --cache measure what they
     name and no grid of loads. Exit code: 0 all was measured, 1 a part of it, 2 nothing.
     """
-    groups: Sequence[Sequence[Picture]]
-    if frames is not None:
-        groups = [folder_pictures(frames)]
-    else:
-        groups = [[drawn_picture(count)] for count in numbers("--plates", plates, 0)]
-    askers = numbers("--concurrency", concurrency, 1)
+    askers, counts = numbers("--concurrency", concurrency, 1), numbers("--plates", plates, 0)
+    groups = [folder_pictures(frames)] if frames is not None else [[drawn_picture(count)] for count in counts]
     console, errors = Console(highlight=False), Console(stderr=True, highlight=False, soft_wrap=True)
     if not console.is_terminal:
         console.width = WIDTH
@@ -69,7 +65,7 @@ def bench(
     failure: PlateError | None = None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
-        with Progress(*columns, console=errors, transient=True) as progress:
+        with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
             if networks:
                 _networks(report, progress, seconds)
             if cache:
