@@ -23,6 +23,7 @@ def fake_server() -> Iterator[triton.Server]:
     """The stand-in's server, empty."""
     triton.server.models.clear()
     triton.server.asked.clear()
+    triton.server.metrics.clear()
     triton.Logger.lines.clear()
     yield triton.server
     triton.server.models.clear()

@@ -1,6 +1,8 @@
 """The `plate_recognition` model: `PlateReader` over the other models of the repository (BLS)."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,7 +10,9 @@ from plate_nets.contract import FRAME, LPRNET, PLATE_RECOGNITION, STN, YOLO
 from plate_nets.decoding import DecodingSettings, PlateDecoder
 from plate_nets.errors import InputError, PlateError
 from plate_nets.pipeline import PlateReader, split_rows
+from plate_nets.serving.course import Course
 from plate_nets.serving.frames import check_frame, decode_image
+from plate_nets.serving.metrics import RecognitionMetrics
 from plate_nets.serving.settings import FrameLimits, read_settings, refuse_unknown
 from plate_nets.serving.triton import (
     Request,
@@ -22,10 +26,19 @@ from plate_nets.serving.triton import (
     start_fault,
     tensor,
 )
-from plate_nets.types import Boxes, Frame, Logits, Plate, Scores
+from plate_nets.types import Boxes, Frame, Logits, Plate, Reading, Scores
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
 _CROPS = STN.inputs[0]
+
+
+PROBE = "plates_probe"
+"""The parameter, true, of a request that the metrics leave out: the supervisor's own."""
+
+
+@dataclass(frozen=True)
+class _Decoder:
+    decode: Callable[[Logits], Sequence[Reading]]
 
 
 class Recognition:
@@ -36,24 +49,43 @@ class Recognition:
         try:
             refuse_unknown(model.name, model.parameters, FrameLimits, DecodingSettings)
             self._limits = read_settings(FrameLimits, model.name, model.parameters)
-            decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
+            self._decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
         except PlateError as error:
             raise start_fault(error) from error
-        self._reader: PlateReader[Tensor] = PlateReader(detect, rectify, read, decoder, split)
+        self._metrics = RecognitionMetrics()
 
     def answer(self, request: Request) -> Response:
         """One request -> its response; never raises."""
-        return answer(request, self._respond)
+        if json.loads(request.parameters() or "{}").get(PROBE):
+            return answer(request, lambda _: pack(self._read(request, Course(request))))
+        course = Course(request)
+        try:
+            return answer(request, lambda _: self._counted(self._read(request, course)), self._metrics.failed)
+        finally:
+            self._metrics.took(course.seconds, course.stages)
 
-    def _respond(self, request: Request) -> list[Tensor]:
-        return pack(self._reader.read(self._frame(request)))
+    def _counted(self, plates: list[Plate]) -> list[Tensor]:
+        outputs = pack(plates)
+        self._metrics.answered(plates)
+        return outputs
 
-    def _frame(self, request: Request) -> Frame:
+    def _read(self, request: Request, course: Course) -> list[Plate]:
+        frame = self._frame(request, course)
+        reader = PlateReader(
+            course.stage("detect", detect),
+            course.stage("rectify", rectify),
+            course.stage("read", read),
+            _Decoder(course.stage("decode_text", self._decoder.decode)),
+            split,
+        )
+        return reader.read(frame)
+
+    def _frame(self, request: Request, course: Course) -> Frame:
         raw, encoded = find(request, _RAW), find(request, _ENCODED)
         if raw is not None and encoded is None:
             return check_frame(raw.as_numpy(), self._limits)
         if encoded is not None and raw is None:
-            return decode_image(encoded.as_numpy().tobytes(), self._limits)
+            return course.stage("decode_picture", decode_image)(encoded.as_numpy().tobytes(), self._limits)
         got = "neither" if raw is None else "both"
         raise InputError(f"expected exactly one of {_RAW.name} and {_ENCODED.name}, got {got}")
 

@@ -7,7 +7,7 @@ import json
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plate_nets.contract import ModelSpec, TensorSpec
 from plate_nets.errors import InputError, PlateError, ServerError
-from plate_nets.serving.messages import INTERNAL, answer_for, find_answer
+from plate_nets.serving.messages import INTERNAL, ErrorAnswer, answer_for, find_answer
 from plate_nets.serving.settings import ModelArgs
 
 
@@ -44,6 +44,18 @@ class Request(Protocol):
 
     def inputs(self) -> Sequence[Tensor]:
         """The inputs that the caller sent."""
+        ...
+
+    def parameters(self) -> str:
+        """The caller's own parameters, a JSON object."""
+        ...
+
+    def timeout(self) -> int:
+        """Microseconds that the caller allows for it; 0: as long as it takes."""
+        ...
+
+    def is_cancelled(self) -> bool:
+        """Whether the caller has hung up."""
         ...
 
 
@@ -84,6 +96,11 @@ def from_dlpack(spec: TensorSpec, source: Any) -> Tensor:
     return made
 
 
+def metric_family(name: str, description: str, kind: Literal["COUNTER", "HISTOGRAM"]) -> Any:
+    """A name at the server's metrics port -> its family, whose ``Metric(labels=...)`` counts."""
+    return pb_utils.MetricFamily(name=name, description=description, kind=getattr(pb_utils.MetricFamily, kind))
+
+
 def find(request: Request, spec: TensorSpec) -> Tensor | None:
     """The request's tensor of this name, or None."""
     return next((each for each in request.inputs() if each.name() == spec.name), None)
@@ -117,14 +134,19 @@ def call(spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False) ->
     return [outputs[output.name] for output in spec.outputs]
 
 
-def answer(request: Request, respond: Callable[[Request], Sequence[Tensor]]) -> Response:
+def answer(
+    request: Request,
+    respond: Callable[[Request], Sequence[Tensor]],
+    failed: Callable[[ErrorAnswer], None] = lambda kind: None,
+) -> Response:
     """One request -> its own response; a fault becomes an error response and never touches other requests.
 
-    The traceback of a fault of ours goes to the server's log, not to the client.
+    The traceback of a fault of ours goes to the server's log, not to the client. ``failed`` is told of a fault.
     """
     try:
         return pb_utils.InferenceResponse(output_tensors=list(respond(request)))
     except Exception as error:
+        failed(answer_for(error))
         return error_response(error)
 
 

@@ -6,7 +6,9 @@ way in and on the way out, as `contract.py` says. Models answer each other (BLS)
 
 import importlib.util
 import json
+import re
 import sys
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,11 +119,25 @@ class InferenceRequest:
         requested_output_names: Sequence[str] = (),
         inputs: Sequence[Tensor] = (),
         preferred_memory: PreferredMemory | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        timeout: int = 0,
     ) -> None:
         self.model_name = model_name
         self.requested_output_names = list(requested_output_names)
         self.preferred_memory = preferred_memory
         self._inputs = list(inputs)
+        self._parameters = json.dumps(parameters or {})
+        self._timeout = timeout
+        self.cancelled = False
+
+    def parameters(self) -> str:
+        return self._parameters
+
+    def timeout(self) -> int:
+        return self._timeout
+
+    def is_cancelled(self) -> bool:
+        return self.cancelled
 
     def inputs(self) -> list[Tensor]:
         return self._inputs
@@ -140,12 +156,52 @@ class Logger:
         cls.lines.append(message)
 
 
+class MetricFamily:
+    """Metrics of one name; the instances of a model add to the same ones."""
+
+    COUNTER, GAUGE, HISTOGRAM = 1, 2, 3
+
+    def __init__(self, name: str, description: str, kind: int) -> None:
+        assert re.fullmatch(r"[a-zA-Z_:][a-zA-Z0-9_:]*", name), f"{name}: not a name of Prometheus"
+        assert kind in (self.COUNTER, self.GAUGE, self.HISTOGRAM)
+        self._name = name
+        self._kind = kind
+
+    def Metric(self, labels: Mapping[str, str], buckets: list[float] | None = None) -> "Metric":
+        if self._kind == self.HISTOGRAM:
+            assert isinstance(buckets, list) and buckets == sorted(buckets), "Failed to create metric."
+        else:
+            assert buckets is None, "Failed to create metric. Unexpected buckets found."
+        assert all(isinstance(value, str) for value in labels.values())
+        return Metric(self, self._kind, self._name + json.dumps(labels) if labels else self._name)
+
+
+class Metric:
+    """One metric; what it holds is in `server.metrics`."""
+
+    def __init__(self, family: MetricFamily, kind: int, key: str) -> None:
+        self._family = weakref.ref(family)
+        self._kind = kind
+        self._key = key
+
+    def increment(self, value: float) -> None:
+        assert self._family() is not None, "the corresponding 'MetricFamily' has been deleted"
+        assert self._kind != MetricFamily.HISTOGRAM and value >= 0
+        server.metrics[self._key] = server.metrics.get(self._key, 0) + value
+
+    def observe(self, value: float) -> None:
+        assert self._family() is not None, "the corresponding 'MetricFamily' has been deleted"
+        assert self._kind == MetricFamily.HISTOGRAM
+        server.metrics[self._key] = server.metrics.get(self._key, 0) + 1
+
+
 @dataclass
 class Server:
-    """Models by name, and the requests that were put to them."""
+    """Models by name, the requests that were put to them, and what they counted (histograms: their observations)."""
 
     models: dict[str, Any] = field(default_factory=dict)
     asked: list[InferenceRequest] = field(default_factory=list)
+    metrics: dict[str, float] = field(default_factory=dict)
 
     def ask(self, request: InferenceRequest) -> InferenceResponse:
         self.asked.append(request)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,6 +181,76 @@ def test_an_inner_model_s_outage_may_be_asked_again(chain: triton.Server, said: 
     )
     assert response.error().code() == triton.TritonError.UNAVAILABLE
     assert response.error().message() == f"{answered}: yolo: {said}"
+
+
+def request(**changes: Any) -> triton.InferenceRequest:
+    return triton.InferenceRequest(inputs=[triton.Tensor("input__0", FRAME)], **changes)
+
+
+def give_up(model: FakeModel, request: triton.InferenceRequest) -> None:
+    """While ``model`` works, the caller hangs up."""
+    answer = model.answer
+
+    def hang_up(*arrays: np.ndarray) -> Sequence[np.ndarray]:
+        request.cancelled = True
+        return answer(*arrays)
+
+    model.answer = hang_up
+
+
+@pytest.mark.parametrize(("busy", "counts"), [(YOLO, {"yolo": 1}), (STN, {"yolo": 1, "stn": 1})])
+def test_nothing_is_done_for_a_caller_who_hung_up(
+    chain: triton.Server, busy: ModelSpec, counts: dict[str, int]
+) -> None:
+    left = request()
+    give_up(chain.models[busy.name], left)
+    (response,) = chain.models[PLATE_RECOGNITION.name].execute([left])
+    assert response.error().message().startswith("PLATES_TIMED_OUT: the caller hung up before ")
+    assert chain.counts() == counts
+    assert chain.metrics['plates_errors_total{"code": "PLATES_TIMED_OUT"}'] == 1
+    assert triton.Logger.lines == []
+
+
+def test_nothing_is_done_after_the_request_s_own_time(chain: triton.Server) -> None:
+    (response,) = chain.models[PLATE_RECOGNITION.name].execute([request(timeout=1)])
+    assert response.error().code() == triton.TritonError.UNAVAILABLE
+    assert response.error().message() == ("PLATES_TIMED_OUT: the request's timeout of 1e-06 s was over before detect")
+    assert chain.counts() == {}
+    (response,) = chain.models[PLATE_RECOGNITION.name].execute([request(timeout=60_000_000)])
+    assert not response.has_error()
+
+
+def test_what_is_counted(chain: triton.Server) -> None:
+    model = chain.models[PLATE_RECOGNITION.name]
+    encoded = np.frombuffer(encode(FRAME), np.uint8)
+    model.execute([request(), triton.InferenceRequest(inputs=[triton.Tensor("image", encoded)])])
+    chain.models[YOLO.name] = FakeModel(YOLO, plates(0))
+    model.execute([request()])
+    chain.models[YOLO.name] = FakeModel(YOLO, plates(40))
+    model.execute([request(), triton.InferenceRequest(inputs=[])])
+    assert chain.metrics == {
+        "plates_frames_total": 4,
+        "plates_early_stops_total": 1,
+        "plates_plates_total": 42,
+        "plates_unread_plates_total": 42,
+        "plates_request_seconds": 5,
+        'plates_errors_total{"code": "PLATES_BAD_INPUT"}': 1,
+        'plates_stage_seconds{"stage": "decode_picture"}': 1,
+        'plates_stage_seconds{"stage": "detect"}': 4,
+        'plates_stage_seconds{"stage": "rectify"}': 3,
+        'plates_stage_seconds{"stage": "read"}': 3,
+        'plates_stage_seconds{"stage": "decode_text"}': 3,
+    }
+
+
+def test_a_probe_is_answered_and_not_counted(chain: triton.Server) -> None:
+    model = chain.models[PLATE_RECOGNITION.name]
+    (answered,) = model.execute([request(parameters={"plates_probe": True})])
+    assert not answered.has_error()
+    model.execute([triton.InferenceRequest(inputs=[], parameters={"plates_probe": True})])
+    assert chain.metrics == {}
+    model.execute([request(parameters={"plates_probe": False, "other": 1})])
+    assert chain.metrics["plates_frames_total"] == 1
 
 
 @pytest.mark.parametrize("spec", [YOLO, STN, LPRNET])
