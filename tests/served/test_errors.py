@@ -1,0 +1,192 @@
+"""Each code of the table, answered by a real server on both protocols, and what it costs the server."""
+
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+import torch
+import tritonclient.grpc
+import tritonclient.http
+from numpy.typing import NDArray
+from tritonclient.utils import InferenceServerException
+
+from plate_nets.client import PlateClient, WireProtocol
+from plate_nets.control import headers
+from plate_nets.embedded import EmbeddedTriton, default_repository
+from plate_nets.errors import (
+    AccessDenied,
+    DeadlineExceeded,
+    PlateError,
+    ServerError,
+    ServerOverloaded,
+    ServerUnavailable,
+)
+from plate_nets.serving.messages import BAD_INPUT, INTERNAL, TIMED_OUT, TOO_LARGE, UNAVAILABLE, find_answer
+from tests.frames import Placed, compose, encode
+from tests.served.conftest import Served
+
+PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
+LIBRARIES = {"http": tritonclient.http, "grpc": tritonclient.grpc}
+CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
+HUGE = np.frombuffer(encode(np.zeros((6000, 10000, 3), np.uint8)), np.uint8)
+
+NOTHING = np.frombuffer(b"no picture", np.uint8)
+
+
+def ask(
+    url: str, protocol: WireProtocol, array: NDArray[Any], name: str = "input__0", **options: Any
+) -> tuple[str, str]:
+    """One question by NVIDIA's client -> status and message of the error that answers it; empty where there is none."""
+    library = LIBRARIES[protocol]
+    tensor = library.InferInput(name, array.shape, "UINT8").set_data_from_numpy(array)
+    with library.InferenceServerClient(url) as client:
+        try:
+            client.infer("plate_recognition", [tensor], **options)
+        except InferenceServerException as error:
+            return str(error.status()).removeprefix("StatusCode."), str(error.message())
+    return "", ""
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    ("row", "name", "array"),
+    [(BAD_INPUT, "input__0", CAR[:2]), (BAD_INPUT, "image", NOTHING), (TOO_LARGE, "image", HUGE)],
+)
+def test_the_caller_s_faults(served: Served, protocol: WireProtocol, row: Any, name: str, array: Any) -> None:
+    status, message = ask(served.url(protocol), protocol, array, name)
+    assert status in (row.http, row.grpc)
+    assert message.startswith(f"{row.says}: {name}: expected ")
+    with PlateClient(served.url(protocol), protocol) as client, pytest.raises(row.error):
+        client.read(array if name == "input__0" else array.tobytes())
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_request_s_own_time(served: Served, protocol: WireProtocol) -> None:
+    """5 ms are over when the detector has ended: the networks of the reader are not asked."""
+    before = served.executions("stn", "lprnet")
+    for _ in range(20):
+        status, message = ask(served.url(protocol), protocol, CAR, timeout=5000)
+        kind, _ = find_answer(message, status)
+        if kind is TIMED_OUT:
+            break
+        assert kind.error is ServerOverloaded, (status, message)  # a busy machine: over before it began
+    assert (status in (TIMED_OUT.http, TIMED_OUT.grpc)) and message.startswith(
+        "PLATES_TIMED_OUT: the request's timeout of 0.005 s was over before "
+    )
+    assert served.executions("stn", "lprnet") == before
+
+
+def test_a_caller_who_hangs_up_costs_no_more(served: Served) -> None:
+    """Over gRPC; of an HTTP caller who hangs up Triton 24.10 does not know, its `timeout` stops the work."""
+    before = served.executions("yolo", "stn")
+    for number in range(40):
+        ask(served.grpc, "grpc", CAR, client_timeout=0.01 + 0.002 * (number % 20))
+        time.sleep(0.1)
+        yolo, stn = (now - then for now, then in zip(served.executions("yolo", "stn"), before, strict=True))
+        if stn < yolo:
+            return
+    raise AssertionError(f"40 callers hung up, and stn was asked {stn} times for {yolo} of yolo")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) -> None:
+    """44 at once: 4 are worked on and 32 wait; the rest is told so, and nobody waits for it."""
+    refused: list[tuple[PlateError, float]] = []
+    gate = threading.Barrier(44)
+
+    def read(client: PlateClient) -> int:
+        gate.wait(60)
+        started = time.monotonic()
+        try:
+            return len(client.read(CAR))
+        except ServerOverloaded as error:
+            refused.append((error, time.monotonic() - started))
+            return 0
+
+    url = served.url(protocol)
+    with PlateClient(url, protocol, timeout=100, retries=0) as client, ThreadPoolExecutor(44) as threads:
+        answers = list(threads.map(read, [client] * 44))
+    assert refused and len(refused) < 44
+    assert sum(answers) == 44 - len(refused)
+    assert any("Exceeds maximum queue size" in str(error) for error, _ in refused)
+    with PlateClient(url, protocol, timeout=100) as client:
+        assert [plate.text for plate in client.read(CAR)] == ["A123BC77"]
+
+
+def test_asking_again_gets_an_answer_of_a_busy_server(served: Served) -> None:
+    with PlateClient(served.http, timeout=100, retries=100) as client, ThreadPoolExecutor(44) as threads:
+        assert sum(len(plates) for plates in threads.map(client.read, [CAR] * 44)) == 44
+
+
+class Fails(torch.nn.Module):
+    """`stn` as long as it is warmed up with zeros, and a fault with anything else."""
+
+    def forward(self, crops: torch.Tensor) -> torch.Tensor:
+        assert bool((crops == 0).all()), "/secret/path"
+        return crops
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedTriton]:
+    """A server of its own whose `stn` fails."""
+    repository = tmp_path_factory.mktemp("broken") / "model_repository"
+    shutil.copytree(default_repository(), repository)
+    torch.jit.script(Fails()).save(str(repository / "stn" / "1" / "model.pt"))
+    with EmbeddedTriton(repository, model_control="explicit", exit_timeout=0) as server:
+        yield server
+
+
+def test_outages_on_both_protocols(broken: EmbeddedTriton) -> None:
+    """A fault of ours, no key, a dead process, an inner model and the model itself away, in one server's life."""
+    urls: dict[WireProtocol, str] = {"http": broken.http_url, "grpc": broken.grpc_url}
+    control = tritonclient.http.InferenceServerClient(broken.http_url, network_timeout=60)
+
+    def expect(words: str, statuses: tuple[str, str], error: type[PlateError]) -> None:
+        for protocol, status in zip(PROTOCOLS, statuses, strict=True):
+            found, message = ask(urls[protocol], protocol, CAR)
+            assert (found, words in message) == (status, True), message
+            assert "/" not in message and "Traceback" not in message
+            with (
+                PlateClient(urls[protocol], protocol, retries=0) as client,
+                pytest.raises(error, match=r"^127\.0\.0\.1:\d+: ") as caught,
+            ):
+                client.read(CAR)
+            assert type(caught.value) is error
+
+    expect("PLATES_INTERNAL: stn: unexpected", (INTERNAL.http, INTERNAL.grpc), ServerError)
+
+    for protocol in PROTOCOLS:
+        with LIBRARIES[protocol].InferenceServerClient(urls[protocol]) as stranger:
+            with pytest.raises(InferenceServerException) as caught:
+                stranger.unload_model("stn")
+            status = str(caught.value.status()).removeprefix("StatusCode.")
+            assert find_answer(str(caught.value.message()), status)[0].error is AccessDenied
+
+    (yolo,) = (
+        process
+        for process in psutil.Process().children(recursive=True)
+        if "/yolo/1/" in (command := " ".join(process.cmdline())) and broken.region_prefix in command
+    )
+    yolo.kill()
+    expect("PLATES_UNAVAILABLE: yolo: Stub process", (UNAVAILABLE.http, UNAVAILABLE.grpc), ServerUnavailable)
+
+    control.unload_model("yolo", headers=headers(broken.control_key))
+    expect("PLATES_UNAVAILABLE: yolo: ", (UNAVAILABLE.http, UNAVAILABLE.grpc), ServerUnavailable)
+
+    control.unload_model("plate_recognition", headers=headers(broken.control_key))
+    expect("has no available versions", ("404", "NOT_FOUND"), ServerUnavailable)
+    control.close()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_total_deadline_of_a_client_holds_on_a_real_server(served: Served, protocol: WireProtocol) -> None:
+    started = time.monotonic()
+    with PlateClient(served.url(protocol), protocol, timeout=0.005) as client, pytest.raises(DeadlineExceeded):
+        client.read(CAR)
+    assert time.monotonic() - started < 5

@@ -1,0 +1,81 @@
+"""The metrics that a real server shows after known traffic."""
+
+import re
+import urllib.request
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tritonclient.grpc
+import tritonclient.http
+
+from plate_nets.client import PlateClient
+from plate_nets.contract import PLATE_RECOGNITION
+from plate_nets.embedded import EmbeddedTriton
+from plate_nets.errors import InputError
+from plate_nets.serving.metrics import BUCKETS, STAGES
+from tests.frames import Placed, compose, encode
+
+CAR = compose(480, 640, [Placed("A123BC77", 100, 300), Placed("M456OP199", 380, 120)])
+EMPTY = np.full((480, 640, 3), 90, np.uint8)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[EmbeddedTriton]:
+    """A server of its own: nobody else's requests are counted."""
+    with EmbeddedTriton(exit_timeout=0) as server:
+        yield server
+
+
+def scrape(server: EmbeddedTriton) -> dict[str, float]:
+    """Name with labels -> value, of `plates_` metrics."""
+    with urllib.request.urlopen(server.metrics_url, timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    pairs = (line.rpartition(" ") for line in lines if line.startswith("plates_"))
+    return {name: float(value) for name, _, value in pairs}
+
+
+def test_metrics_are_those_of_the_traffic(server: EmbeddedTriton) -> None:
+    before = scrape(server)
+    assert set(before.values()) == {0.0}, "they are there before the first request, so that a rate has a beginning"
+    with PlateClient(server.http_url) as http, PlateClient(server.grpc_url, "grpc") as grpc:
+        found = [http.read(CAR), grpc.read(encode(CAR)), http.read(encode(EMPTY)), grpc.read(EMPTY)]
+        found += [http.read(CAR) for _ in range(12)]  # by every instance: they add up
+        for picture in (b"no picture", CAR[:3]):
+            with pytest.raises(InputError):
+                http.read(picture)
+    plates = [plate for each in found for plate in each]
+    now = scrape(server)
+    assert now["plates_frames_total"] == 16
+    assert now["plates_early_stops_total"] == 2
+    assert now["plates_plates_total"] == len(plates)
+    assert now["plates_unread_plates_total"] == sum(not plate.text for plate in plates)
+    assert {name: value for name, value in now.items() if name.startswith("plates_errors_total") and value} == {
+        'plates_errors_total{code="PLATES_BAD_INPUT"}': 2
+    }
+    assert now["plates_request_seconds_count"] == 18
+    counts = {stage: now[f'plates_stage_seconds_count{{stage="{stage}"}}'] for stage in STAGES}
+    assert counts == {"decode_picture": 3, "detect": 16, "rectify": 14, "read": 14, "decode_text": 14}
+    for stage, count in counts.items():
+        bounds = [*map("{:g}".format, BUCKETS), "+Inf"]
+        buckets = [now[f'plates_stage_seconds_bucket{{stage="{stage}",le="{bound}"}}'] for bound in bounds]
+        assert buckets == sorted(buckets) and buckets[-1] == count
+    inner = sum(now[f'plates_stage_seconds_sum{{stage="{stage}"}}'] for stage in STAGES)
+    assert 0 < inner < now["plates_request_seconds_sum"]
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_a_probe_is_not_counted(server: EmbeddedTriton, protocol: str) -> None:
+    library = tritonclient.http if protocol == "http" else tritonclient.grpc
+    before = scrape(server)
+    tensor = library.InferInput("input__0", CAR.shape, "UINT8").set_data_from_numpy(CAR)
+    with library.InferenceServerClient(server.http_url if protocol == "http" else server.grpc_url) as client:
+        answer = client.infer(PLATE_RECOGNITION.name, [tensor], parameters={"plates_probe": True})
+    assert len(answer.as_numpy("texts")) == 2
+    assert scrape(server) == before
+
+
+def test_names_are_those_of_the_conventions(server: EmbeddedTriton) -> None:
+    """A unit in seconds, counters that end in _total."""
+    for name in scrape(server):
+        assert re.match(r"plates_\w+(_total|_seconds_(bucket|sum|count))(\{|$)", name), name
