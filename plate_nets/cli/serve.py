@@ -6,7 +6,8 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.options import Log, ModelRepository
-from plate_nets.embedded import EmbeddedTriton, faults
+from plate_nets.embedded import EmbeddedTriton
+from plate_nets.embedded.faults import faults
 from plate_nets.errors import ServerError
 
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")]

@@ -166,7 +166,7 @@ def test_a_model_that_does_not_load_shows_the_server_s_error(
     before = set(SHARED_MEMORY.glob(mine))
     with pytest.raises(ServerStartError, match=fault) as caught:
         EmbeddedTriton(repository).start()
-    assert re.match(r"the embedded server ended with code \d+ before it was ready", str(caught.value))
+    assert re.match(r"the server ended with code \d+ before it was ready", str(caught.value))
     assert set(SHARED_MEMORY.glob(mine)) == before
 
 

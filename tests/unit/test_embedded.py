@@ -12,8 +12,12 @@ from typing import Any
 
 import pytest
 
-from plate_nets import embedded
-from plate_nets.embedded import EmbeddedTriton, check_converted, choose_ports, faults, is_free, stub_environment
+from plate_nets.embedded import EmbeddedTriton, installation, plan
+from plate_nets.embedded import server as server_module
+from plate_nets.embedded.faults import faults
+from plate_nets.embedded.installation import stub_environment, triton_folder, wheel
+from plate_nets.embedded.ports import choose_ports, is_free
+from plate_nets.embedded.repository import check_converted
 from plate_nets.errors import InputError, ServerStartError
 
 
@@ -90,7 +94,7 @@ def test_a_python_without_a_stub_is_named(monkeypatch: pytest.MonkeyPatch, conve
     version = type("Version", (), {"major": 3, "minor": 99})
     monkeypatch.setattr(sys, "version_info", version)
     with pytest.raises(ServerStartError, match=r"no stub for Python 3.99; it has 3.10, 3.11"):
-        embedded.plan_server(converted, {"http": 1}, 1.0)
+        wheel()
 
 
 def test_a_missing_libpython_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path, tmp_path: Path) -> None:
@@ -98,36 +102,36 @@ def test_a_missing_libpython_is_named(monkeypatch: pytest.MonkeyPatch, converted
     stub.parent.mkdir(parents=True)
     stub.write_text("#!/bin/sh\necho stub: libpython3.so: cannot open >&2; exit 127\n", encoding="utf-8")
     stub.chmod(0o755)
-    monkeypatch.setattr(embedded, "triton_folder", lambda: tmp_path)
+    monkeypatch.setattr(installation, "triton_folder", lambda: tmp_path)
     with pytest.raises(ServerStartError, match=r"libpython3.so: cannot open; on Debian: apt-get install libpython3"):
-        embedded.plan_server(converted, {}, 1.0)
+        wheel()
 
 
 @pytest.mark.parametrize(
     ("free", "megabytes"), [(0, 1), (64 << 20, 2), (1 << 30, 32), (100 << 30, 32), ((1 << 30) - 1, 31)]
 )
 def test_regions_leave_room_in_shared_memory(free: int, megabytes: int) -> None:
-    assert embedded.region_size(free) == megabytes << 20
+    assert plan.region_size(free) == megabytes << 20
 
 
 def test_the_server_listens_on_loopback_alone(converted: Path) -> None:
-    plan = embedded.plan_server(converted, {"http": 1, "grpc": 2, "metrics": 3}, 1.0)
-    assert [each for each in plan.command if "address" in each] == [
+    planned = plan.plan_server(wheel(), [converted], {"http": 1, "grpc": 2, "metrics": 3}, 1.0)
+    assert [each for each in planned.command if "address" in each] == [
         "--http-address=127.0.0.1",
         "--grpc-address=127.0.0.1",
         "--metrics-address=127.0.0.1",
     ]
-    assert {"--http-port=1", "--grpc-port=2", "--metrics-port=3"} < set(plan.command)
+    assert {"--http-port=1", "--grpc-port=2", "--metrics-port=3"} < set(planned.command)
 
 
 def test_two_servers_share_no_name(converted: Path) -> None:
-    one, other = (embedded.plan_server(converted, {}, 1.0) for _ in range(2))
+    one, other = (plan.plan_server(wheel(), [converted], {}, 1.0) for _ in range(2))
     assert one.folder != other.folder
     assert one.region_prefix != other.region_prefix
 
 
 def test_the_stub_finds_this_python() -> None:
-    environment = stub_environment(embedded.triton_folder(), {"PATH": "/bin", "PYTHONHOME": "/x", "LANG": "C"})
+    environment = stub_environment(triton_folder(), {"PATH": "/bin", "PYTHONHOME": "/x", "LANG": "C"})
     assert environment["PATH"] == f"{Path(sys.executable).parent}:/bin"
     assert environment["LD_LIBRARY_PATH"].split(os.pathsep)[0] == sysconfig.get_config_var("LIBDIR")
     assert "PYTHONHOME" not in environment
@@ -137,7 +141,7 @@ def test_the_stub_finds_this_python() -> None:
 
 
 def test_the_stub_imports_the_very_package_that_started_it(converted: Path) -> None:
-    assert embedded.plan_server(converted, {}, 1.0).links == {"plate_nets": str(Path(embedded.__file__).parent)}
+    assert plan.plan_server(wheel(), [converted], {}, 1.0).links == {"plate_nets": str(Path(plan.__file__).parents[1])}
 
 
 LOG = """\
@@ -173,7 +177,7 @@ def command(monkeypatch: pytest.MonkeyPatch, converted: Path, **arguments: Any) 
     """What an EmbeddedTriton of these arguments runs."""
     found: list[str] = []
     monkeypatch.setattr(EmbeddedTriton, "_wait_until_ready", lambda self: found.extend(self._plan.command))
-    monkeypatch.setattr(embedded, "_GUARD", Path(os.devnull))  # an empty program
+    monkeypatch.setattr(server_module, "_GUARD", Path(os.devnull))  # an empty program
     with EmbeddedTriton(converted, **arguments):
         return found
 

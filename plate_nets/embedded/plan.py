@@ -1,0 +1,87 @@
+"""One run of a server, as the guard carries it out: command, environment, folder, names."""
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from plate_nets.embedded.installation import PACKAGE, Installation
+from plate_nets.embedded.ports import LOOPBACK
+from plate_nets.serving.guard import SHARED_MEMORY
+
+_MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `serving.guard` needs to know to run one server and to clean up after it."""
+
+    command: list[str]
+    environment: dict[str, str]
+    folder: str
+    """Of this server alone; removed in the end."""
+    files: dict[str, str]
+    """Path inside `folder` -> the file that is copied there; Triton refuses links that lead out of a backend."""
+    links: dict[str, str]
+    """Path inside `folder` -> what is linked there."""
+    region_prefix: str
+    """Of the server's regions in /dev/shm; removed in the end."""
+    exit_timeout: float
+
+
+def plan_server(
+    installation: Installation,
+    repositories: Sequence[Path],
+    ports: Mapping[str, int],
+    exit_timeout: float,
+    options: Sequence[str] = (),
+    address: str = LOOPBACK,
+) -> Plan:
+    """Everything about one run of a server, with ``options`` for it."""
+    identity = f"plates_{os.getpid()}_{secrets.token_hex(4)}_"
+    folder = Path(tempfile.gettempdir()) / identity.rstrip("_")
+    region = region_size(shutil.disk_usage(SHARED_MEMORY).free)
+    # A server with backends of its own has libtorch, which knows nothing of shared memory
+    backends = ("python", "pytorch") if installation.files else ("python",)
+    command = [
+        installation.program,
+        *(f"--model-repository={each}" for each in repositories),
+        *((f"--backend-directory={folder / 'backends'}",) if installation.files else ()),
+        "--disable-auto-complete-config",
+        *(f"--{service}-address={address}" for service in ("http", "grpc", "metrics")),
+        *(f"--{service}-port={port}" for service, port in ports.items()),
+        f"--exit-timeout-secs={max(1, round(exit_timeout))}",
+        *(
+            option
+            for backend in backends
+            for option in (
+                f"--backend-config={backend},shm-default-byte-size={region}",
+                f"--backend-config={backend},shm-growth-byte-size={region}",
+                f"--backend-config={backend},shm-region-prefix-name={identity}{backend}",
+            )
+        ),
+        *installation.options,
+        *options,
+    ]
+    return Plan(
+        command=command,
+        environment=installation.environment,
+        folder=str(folder),
+        files=installation.files,
+        links={PACKAGE.name: str(PACKAGE)},
+        region_prefix=identity,
+        # A clean unloading of the models takes 7 s, nearly all of it waiting for stubs that hold nothing.
+        exit_timeout=exit_timeout,
+    )
+
+
+def region_size(free: int) -> int:
+    """Bytes free in /dev/shm -> bytes of one stub's region at the start, whole megabytes.
+
+    They are taken at once, by some eight stubs, and grow with the frames: so a quarter of what is free, and no more
+    than holds a raw 10-megapixel frame. A container's 64 MB give 2 MB each.
+    """
+    return max(1, min(32, free // 4 // 8 // _MEGABYTE)) * _MEGABYTE

@@ -1,0 +1,46 @@
+"""Ports of one address: which are free, and whether a server answers on one."""
+
+import http.client
+import socket
+from collections.abc import Mapping
+
+LOOPBACK = "127.0.0.1"
+
+
+def choose_ports(wanted: Mapping[str, int]) -> dict[str, int]:
+    """Names to ports, 0 for any -> names to distinct ports, each free a moment ago where it was 0."""
+    chosen = dict(wanted)
+    held = []
+    try:
+        for name, port in wanted.items():
+            if port == 0:
+                held.append(socket.socket())
+                held[-1].bind((LOOPBACK, 0))
+                chosen[name] = held[-1].getsockname()[1]
+    finally:
+        for each in held:
+            each.close()
+    return chosen
+
+
+def is_free(port: int, address: str = LOOPBACK) -> bool:
+    """Whether a server can listen on this port of the address."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError:
+            return False
+    return True
+
+
+def is_ready(url: str) -> bool:
+    """Whether a server at ``host:port`` says over HTTP that all its models are ready."""
+    connection = http.client.HTTPConnection(url, timeout=5)
+    try:
+        connection.request("GET", "/v2/health/ready")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

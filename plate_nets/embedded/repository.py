@@ -1,0 +1,33 @@
+"""The model repository: where it is, and whether all in it was converted."""
+
+import os
+from pathlib import Path
+
+from plate_nets.contract import MODELS
+from plate_nets.errors import ServerStartError
+
+REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
+
+_BUILT = {"yolo": "model.xml", "stn": "model.pt", "lprnet": "model.pt"}
+"""Files of the repository that the converters write and the CPU needs."""
+
+
+def default_repository() -> Path:
+    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one beside the package."""
+    named = os.environ.get(REPOSITORY_VARIABLE)
+    return Path(named) if named else Path(__file__).resolve().parents[2] / "model_repository"
+
+
+def check_converted(repository: Path) -> None:
+    """Raises ServerStartError where a model's folder or its converted network is missing."""
+    if not repository.is_dir():
+        raise ServerStartError(
+            f"{repository}: no such model repository; name one with --model-repository or {REPOSITORY_VARIABLE}"
+        )
+    for name in MODELS:
+        folder = repository / name
+        if not (folder / "config.pbtxt").is_file():
+            raise ServerStartError(f"{folder}: no config.pbtxt; expected the models {', '.join(MODELS)}")
+        built = _BUILT.get(name)
+        if built and not list(folder.glob(f"[0-9]*/{built}")):
+            raise ServerStartError(f"{folder}/1/{built}: not converted yet; run `python -m converters`")

@@ -1,0 +1,237 @@
+"""A server as a context manager: start it, wait until it is ready, know when it ends, stop it."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Literal
+
+from plate_nets.control import check_key, new_key, restrictions
+from plate_nets.embedded.faults import faults
+from plate_nets.embedded.installation import PACKAGE, Installation, ServerKind, find_installation
+from plate_nets.embedded.plan import Plan, plan_server
+from plate_nets.embedded.ports import LOOPBACK, choose_ports, is_free, is_ready
+from plate_nets.embedded.repository import check_converted, default_repository
+from plate_nets.errors import ServerStartError
+from plate_nets.serving.guard import clean
+
+ModelControl = Literal["none", "explicit"]
+
+_GUARD = PACKAGE / "serving" / "guard.py"
+_START_ATTEMPTS = 3
+
+
+class EmbeddedTriton:
+    """A real Triton in a process of its own, as a context manager.
+
+    Entering starts the server and waits until every model is ready; leaving stops it. No process, no region of
+    shared memory and no temporary folder stay behind, however it ends; a guard process sees to that even where the
+    parent is killed.
+
+    Args:
+        model_repository: the folder of the models; by default `default_repository()`.
+        model_repositories: further ones, beside it.
+        model_control: "none", or "explicit" where models shall be loaded and unloaded while it runs, with the key.
+        load: the models that are loaded at the start; by default all. "none" as model control knows only all.
+        control_key: of the endpoints that `control.RESTRICTED` names; by default a new random one.
+        options: further options for tritonserver.
+        server: "embedded", the wheel's, or "system", the one on PATH.
+        address: where it listens. The wheel's is for loopback alone: that release (24.10) lacks the security fixes of
+            2025 and 2026, the Python backend's remote code execution among them.
+        http_port, grpc_port, metrics_port: 0 takes a free one.
+        log: file that the server's log is appended to; without it the log is kept until the server ends.
+        start_timeout: seconds until every model must be ready.
+        exit_timeout: seconds that requests in flight have to end before everything is killed; 0 kills at once.
+    """
+
+    def __init__(
+        self,
+        model_repository: Path | None = None,
+        *,
+        model_repositories: Sequence[Path] = (),
+        model_control: ModelControl = "none",
+        load: Sequence[str] = ("*",),
+        control_key: str | None = None,
+        options: Sequence[str] = (),
+        server: ServerKind = "embedded",
+        address: str = LOOPBACK,
+        http_port: int = 0,
+        grpc_port: int = 0,
+        metrics_port: int = 0,
+        log: Path | None = None,
+        start_timeout: float = 180.0,
+        exit_timeout: float = 3.0,
+    ) -> None:
+        self.model_repository = Path(model_repository or default_repository()).resolve()
+        if server == "embedded" and address != LOOPBACK:
+            raise ServerStartError(f"the embedded server is for {LOOPBACK} alone, got {address}; use the container")
+        self._server = server
+        self._address = address
+        self.control_key = control_key or new_key()
+        check_key(self.control_key)
+        self._repositories = [self.model_repository, *(Path(each).resolve() for each in model_repositories)]
+        self._options = [
+            *model_control_options(model_control, load),
+            *restrictions(self.control_key),
+            *options,
+        ]
+        self._wanted = {"http": http_port, "grpc": grpc_port, "metrics": metrics_port}
+        self._ports = dict(self._wanted)
+        self._log = log
+        self._start_timeout = start_timeout
+        self._exit_timeout = exit_timeout
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._plan: Plan | None = None
+        self._log_file: BinaryIO | None = None
+        self._log_start = 0
+
+    @property
+    def http_url(self) -> str:
+        """``host:port`` for HTTP."""
+        return f"{LOOPBACK}:{self._ports['http']}"
+
+    @property
+    def grpc_url(self) -> str:
+        """``host:port`` for gRPC."""
+        return f"{LOOPBACK}:{self._ports['grpc']}"
+
+    @property
+    def metrics_url(self) -> str:
+        """Address of the Prometheus metrics."""
+        return f"http://{LOOPBACK}:{self._ports['metrics']}/metrics"
+
+    @property
+    def guard_pid(self) -> int | None:
+        """The process whose descendants are the server and its stubs; None where it does not run."""
+        return self._guard.pid if self._guard else None
+
+    @property
+    def region_prefix(self) -> str:
+        """How the names of the server's regions in /dev/shm begin; empty where it does not run."""
+        return self._plan.region_prefix if self._plan else ""
+
+    def __enter__(self) -> "EmbeddedTriton":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the server and wait until every model is ready.
+
+        Raises:
+            ServerStartError: it cannot run here, a port is taken, a model is not converted or fails to load, or it
+                was not ready in time; the message holds the server's own error.
+        """
+        if self._guard is not None:
+            raise ServerStartError("the server runs already")
+        check_converted(self.model_repository)
+        installation = find_installation(self._server)
+        for name, port in self._wanted.items():
+            if port and not is_free(port, self._address):
+                raise ServerStartError(
+                    f"{name} port {port} on {self._address} is already in use; choose another, or 0 for a free one"
+                )
+        for attempt in range(_START_ATTEMPTS):
+            self._ports = choose_ports(self._wanted)
+            try:
+                self._launch(installation)
+                self._wait_until_ready()
+                return
+            except ServerStartError as error:
+                self.stop()
+                # Another program may take a free port between its choice and the server's bind.
+                if "already in use" not in str(error) or attempt == _START_ATTEMPTS - 1:
+                    raise
+            except BaseException:
+                self.stop()
+                raise
+
+    def stop(self) -> None:
+        """Stop the server and wait until nothing of it is left; nothing happens where it does not run."""
+        guard, self._guard = self._guard, None
+        if guard is None:
+            return
+        assert guard.stdin is not None and self._plan is not None and self._log_file is not None
+        guard.stdin.close()
+        guard.wait()
+        clean(Path(self._plan.folder), self._plan.region_prefix)  # in case the guard was killed
+        self._log_file.close()
+        self._plan = self._log_file = None
+
+    def restart(self) -> None:
+        """Stop what is left of the server and start it again on the same ports, with the same key.
+
+        Raises:
+            ServerStartError: as `start`.
+        """
+        self.stop()
+        self._wanted = dict(self._ports)
+        self.start()
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Wait until the server ends by itself -> its exit code, or None after ``timeout`` seconds."""
+        if self._guard is None:
+            raise ServerStartError("the server does not run")
+        try:
+            return self._guard.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def log_text(self) -> str:
+        """The server's log so far; empty where it does not run."""
+        if self._log_file is None:
+            return ""
+        size = os.fstat(self._log_file.fileno()).st_size
+        return os.pread(self._log_file.fileno(), size - self._log_start, self._log_start).decode("utf-8", "replace")
+
+    def _launch(self, installation: Installation) -> None:
+        self._plan = plan_server(
+            installation, self._repositories, self._ports, self._exit_timeout, self._options, self._address
+        )
+        # Without a name of its own the log is gone when the last process closes it.
+        self._log_file = self._log.open("ab+") if self._log else tempfile.TemporaryFile("ab+")  # noqa: SIM115
+        self._log_start = os.fstat(self._log_file.fileno()).st_size
+        self._guard = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_GUARD)],
+            stdin=subprocess.PIPE,
+            stdout=self._log_file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert self._guard.stdin is not None
+        self._guard.stdin.write(json.dumps(asdict(self._plan)).encode() + b"\n")
+        self._guard.stdin.flush()
+
+    def _wait_until_ready(self) -> None:
+        assert self._guard is not None
+        deadline = time.monotonic() + self._start_timeout
+        while not is_ready(self.http_url):
+            code = self._guard.poll()
+            if code is not None:
+                raise ServerStartError(
+                    f"the server ended with code {code} before it was ready\n{faults(self.log_text())}"
+                )
+            if time.monotonic() > deadline:
+                raise ServerStartError(
+                    f"the server was not ready within {self._start_timeout:g} s\n{faults(self.log_text())}"
+                )
+            time.sleep(0.1)
+
+
+def model_control_options(control: ModelControl, load: Sequence[str]) -> list[str]:
+    """Who may load models, and which are loaded at the start ("*": all) -> options of tritonserver."""
+    if control == "none":
+        if list(load) != ["*"]:
+            raise ServerStartError(f"model control none loads all models, not only {', '.join(load) or 'none'}")
+        return ["--model-control-mode=none"]
+    return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in load)]
