@@ -12,6 +12,7 @@
         |   +-- ServerOverloaded    it has more to do than it can: ask again later
         +-- DeadlineExceeded    no answer within the deadline
         +-- AccessDenied        a key or token is missing or wrong
+        +-- SwapError           a new version was not put into service; the former one answers
 
 Messages name where, what, what was expected and what was found. What a server answers, and which of these it becomes:
 `serving/messages.py` and docs/errors.md.
@@ -64,3 +65,7 @@ class DeadlineExceeded(ServerError):
 
 class AccessDenied(ServerError):
     """A key or token is missing or wrong."""
+
+
+class SwapError(ServerError):
+    """A new version was not put into service; the former one answers."""

@@ -17,9 +17,10 @@ from plate_nets.cli.evaluate import evaluate
 from plate_nets.cli.health import health
 from plate_nets.cli.read import read
 from plate_nets.cli.serve import serve
+from plate_nets.cli.swap import swap
 from plate_nets.errors import PlateError
 
-COMMANDS: tuple[Callable[..., None], ...] = (serve, read, health, bench, evaluate)
+COMMANDS: tuple[Callable[..., None], ...] = (serve, read, health, swap, bench, evaluate)
 
 FAILED = 2
 INTERRUPTED = 130

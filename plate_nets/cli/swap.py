@@ -1,0 +1,85 @@
+"""`plates swap`: a new version of a network into a running server."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from plate_nets.cli.health import DEFAULT_URL
+from plate_nets.cli.options import Timeout, Url
+from plate_nets.client import PlateClient
+from plate_nets.embedded import default_repository
+from plate_nets.errors import InputError, PlateError, ServerUnavailable
+
+REFUSED = 1
+
+
+def swap(
+    model: Annotated[Literal["yolo", "stn", "lprnet"], typer.Argument(help="Which network.")],
+    weights: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="Its new weights: safetensors of the same architecture."),
+    ] = None,
+    url: Url = None,
+    control_key: Annotated[
+        str | None, typer.Option(help="What the server asks of who controls it.", envvar="PLATES_CONTROL_KEY")
+    ] = None,
+    control_key_file: Annotated[Path | None, typer.Option(help="File with that key.", dir_okay=False)] = None,
+    model_repository: Annotated[
+        Path | None,
+        typer.Option(help="The server's own, writable.", envvar="PLATES_MODEL_REPOSITORY", file_okay=False),
+    ] = None,
+    keep: Annotated[int, typer.Option(help="Former versions that stay beside version 1.", min=0)] = 1,
+    back: Annotated[bool, typer.Option("--back", help="Remove the latest version; the one before answers.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Print the versions, and which of them answers.")] = False,
+    timeout: Timeout = 120.0,
+) -> None:
+    """Put new weights of a network into service under load; no request is lost.
+
+    They are converted and compared as a release is, and must read a known picture, before the server sees them; then
+    they are loaded beside the version in service, and taken back if the known picture is not read.
+
+    Exit code: 0 in service, 1 refused or taken back, 2 wrong usage or no server.
+    """
+    if (weights is not None) + back + list_ != 1:
+        raise InputError("expected exactly one of FILE, --back and --list")
+    from plate_nets.swap import swap as swapping  # torch and the converters, which no other command needs
+    from plate_nets.swap.controller import Controller
+    from plate_nets.swap.versions import versions
+
+    repository = (model_repository or default_repository()).resolve()
+    address = url or DEFAULT_URL["http"]
+    key = read_key(control_key_file) if control_key_file else control_key
+    with Controller(address, key, timeout) as control, PlateClient(address, timeout=timeout) as client:
+        states = control.states(model)  # before the long work: is it there, and does it let us
+        if list_:
+            for version in versions(repository / model):
+                typer.echo(f"{model} {version}  {states.get(version, 'not loaded').lower()}")
+            return
+        try:
+            if weights:
+                done = swapping.swap(model, weights, repository, control, client, keep)
+            else:
+                done = swapping.back(model, repository, control, client)
+        except ServerUnavailable:
+            raise
+        except PlateError as error:
+            typer.echo(f"plates: {error}", err=True)
+            raise typer.Exit(REFUSED) from error
+    for comparison in done.comparisons:
+        typer.echo(f"{model}: {' + '.join(comparison.files)}, largest difference {comparison.difference:.1e}")
+    typer.echo(f"{model}: version {done.version} answers, {done.former} before")
+    for version in done.removed:
+        typer.echo(f"{model}: version {version} removed")
+
+
+def read_key(path: Path) -> str:
+    """The file of a control key -> the key.
+
+    Raises:
+        InputError: it does not open.
+    """
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise InputError(f"--control-key-file {path}: {error.strerror}") from error

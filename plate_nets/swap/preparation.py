@@ -1,0 +1,77 @@
+"""New weights -> a version folder that is proven before any server sees it."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from converters.conversion import VERSION, Comparison, Mode, convert
+from converters.table import CONVERSIONS
+from plate_nets.config_check import check_configs
+from plate_nets.decoding import DecodingSettings, PlateDecoder
+from plate_nets.detection import PlateDetector
+from plate_nets.errors import ContractError, PlateError, SwapError
+from plate_nets.health import check_health
+from plate_nets.local import forward, load_torchscript
+from plate_nets.pipeline import PlateReader, split_rows
+from plate_nets.serving.frames import decode_image
+from plate_nets.serving.settings import FrameLimits
+from plate_nets.swap.versions import aside, versions
+from plate_nets.types import Crops, Frame, Plate
+
+NETWORKS = tuple(CONVERSIONS)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A version folder that is ready to be moved into place."""
+
+    folder: Path
+    comparisons: tuple[Comparison, ...]
+    """How far its files are from the network."""
+
+
+@contextmanager
+def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
+    """Weights of a network's architecture -> its files as the server needs them, beside the versions in service.
+
+    They are converted as a release is, compared with the network, and read the known picture together with the other
+    networks' versions in service; the server and the repository's versions know nothing of it.
+
+    Raises:
+        ContractError: the repository is not as the contract says.
+        WeightsError: the file is no safetensors file of this architecture.
+        ConversionError: the files do not give the network's numbers.
+        SwapError: the repository is read-only, or the network does not read the known picture.
+    """
+    if faults := check_configs(repository):
+        raise ContractError("\n".join(faults))
+    folder = repository / model
+    with aside(folder) as temporary:
+        comparisons = convert(replace(CONVERSIONS[model], weights=weights), Mode.TRACE, temporary)
+        made = temporary / model / VERSION
+        code = folder / str(versions(folder)[-1]) / "model.py"
+        if code.is_file():  # a model of the python backend has its code in each version
+            shutil.copy(code, made)
+        files = {name: repository / name / str(versions(repository / name)[-1]) / "model.pt" for name in NETWORKS}
+        try:
+            check_health(FileReader(files | {model: made / "model.pt"}))
+        except PlateError as error:
+            raise SwapError(f"{model}: {weights} is refused, nothing was changed: {error}") from error
+        yield Prepared(made, comparisons)
+
+
+class FileReader:
+    """The pipeline over converted files, in this process."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        yolo, stn, lprnet = (partial(forward, load_torchscript(files[name])) for name in ("yolo", "stn", "lprnet"))
+        self._reader: PlateReader[Crops] = PlateReader(
+            PlateDetector(yolo).detect, stn, lprnet, PlateDecoder(DecodingSettings()), split_rows
+        )
+
+    def read(self, image: Frame | bytes) -> list[Plate]:
+        """A frame or an encoded picture -> its plates."""
+        return self._reader.read(decode_image(image, FrameLimits()) if isinstance(image, bytes) else image)

@@ -1,0 +1,115 @@
+"""Puts a version into service under load, and takes it back where it does not read.
+
+The order of things: the new folder is there all at once; the server loads it beside the old one, which answers
+meanwhile and ends what it has begun; then a known picture is read, and the new version must be the one that read it.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from converters.conversion import Comparison
+from plate_nets.client import PlateClient
+from plate_nets.errors import PlateError, ServerError, SwapError
+from plate_nets.health import check_health
+from plate_nets.swap.controller import GONE, READY, Controller
+from plate_nets.swap.preparation import prepare
+from plate_nets.swap.versions import add, locked, prune, remove, versions
+
+CANARIES = 3
+UNLOADED_WITHIN = 60.0
+"""Seconds; Triton 24.10 needs 3 to 9 for a clean unloading."""
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """What came of a swap."""
+
+    version: int
+    former: int
+    comparisons: tuple[Comparison, ...]
+    removed: tuple[int, ...]
+    """Old versions that were removed from the repository."""
+
+
+def swap(
+    model: str, weights: Path, repository: Path, control: Controller, client: PlateClient, keep: int = 1
+) -> Swapped:
+    """New weights of a network -> the version in service.
+
+    ``keep``: how many former versions stay in the repository beside version 1.
+
+    Raises:
+        ContractError, WeightsError, ConversionError: see `prepare`; nothing was changed.
+        SwapError: refused before anything was changed, or taken back; the message says which.
+    """
+    folder = repository / model
+    with locked(folder):
+        former = versions(folder)[-1]
+        with prepare(model, weights, repository) as prepared:
+            version = add(prepared.folder, folder)
+        put_into_service(model, version, repository, control, client)
+        wait_until_unloaded(model, former, control)
+        return Swapped(version, former, prepared.comparisons, tuple(prune(folder, keep)))
+
+
+def back(model: str, repository: Path, control: Controller, client: PlateClient) -> Swapped:
+    """Away with the version in service; the one before it answers again.
+
+    Raises:
+        SwapError: there is none before it, or it does not read the known picture either.
+    """
+    folder = repository / model
+    with locked(folder):
+        *before, version = versions(folder)
+        if not before:
+            raise SwapError(f"{model}: version {version} is the only one")
+        remove(folder, version)
+        control.load(model)
+        canary(model, before[-1], control, client)
+        wait_until_unloaded(model, version, control)
+    return Swapped(before[-1], version, (), (version,))
+
+
+def put_into_service(model: str, version: int, repository: Path, control: Controller, client: PlateClient) -> None:
+    """Have the server load a version that lies in the repository, and judge it.
+
+    Raises:
+        SwapError: it does not load or read; it was removed, and the version before it answers.
+    """
+    folder = repository / model
+    try:
+        control.load(model)
+        canary(model, version, control, client)
+    except BaseException as error:
+        remove(folder, version)
+        what = f"{model}: version {version} was taken back"
+        try:
+            control.load(model)
+        except PlateError as fault:
+            raise SwapError(f"{what}, but the server did not take the one before: {fault}; because: {error}") from error
+        if not isinstance(error, PlateError):
+            raise
+        raise SwapError(f"{what}, {versions(folder)[-1]} answers: {error}") from error
+
+
+def canary(model: str, version: int, control: Controller, client: PlateClient) -> None:
+    """Raises ServerError where the known picture is not read, or not by this version."""
+    states = control.states(model)
+    if states.get(version) != READY:
+        raise ServerError(
+            f"{control.url} does not serve version {version} of {model}: {states.get(version, 'it does not know it')}; "
+            "is it the server of this repository?"
+        )
+    before = control.answered(model, version)
+    for _ in range(CANARIES):
+        check_health(client)
+    if (count := control.answered(model, version) - before) < CANARIES:
+        raise ServerError(f"version {version} of {model} answered {count} of {CANARIES} canaries")
+
+
+def wait_until_unloaded(model: str, version: int, control: Controller) -> None:
+    """Wait until a former version has ended its last requests and is gone, or the deadline is over."""
+    deadline = time.monotonic() + UNLOADED_WITHIN
+    while control.states(model).get(version, GONE) != GONE and time.monotonic() < deadline:
+        time.sleep(0.2)

@@ -1,0 +1,77 @@
+"""The version folders of one model: what lies in them, how one comes and goes. Triton serves the highest number.
+
+Version 1 is the release's own, written by the converters; it always stays, so there is always a way back.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from plate_nets.errors import SwapError
+
+RELEASED = 1
+
+
+def versions(folder: Path) -> list[int]:
+    """A model's folder -> the numbers of its versions, lowest first."""
+    return sorted(int(path.name) for path in folder.glob("[1-9]*") if path.name.isdecimal() and path.is_dir())
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Only one process changes the versions of this model meanwhile.
+
+    Raises:
+        SwapError: another one does, or there is no such folder.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise SwapError(f"{folder}: {error.strerror}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise SwapError(f"{folder}: another swap is at work here") from error
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def aside(folder: Path) -> Iterator[Path]:
+    """A temporary folder beside the versions, on their file system; Triton looks at folders with a number alone.
+
+    Raises:
+        SwapError: it cannot be written there.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix=".swapping-", dir=folder) as name:
+            yield Path(name)
+    except OSError as error:
+        raise SwapError(f"{folder}: cannot be written: {error.strerror}; a swap needs a writable repository") from error
+
+
+def add(prepared: Path, folder: Path) -> int:
+    """A complete folder of files -> the model's next version, there all at once -> its number."""
+    version = max(versions(folder), default=0) + 1
+    prepared.rename(folder / str(version))
+    return version
+
+
+def remove(folder: Path, version: int) -> None:
+    """Away with one version, all at once."""
+    with aside(folder) as bin_:
+        (folder / str(version)).rename(bin_ / str(version))
+
+
+def prune(folder: Path, keep: int) -> list[int]:
+    """Remove all versions but the latest, ``keep`` before it and the released one -> those removed."""
+    old = [version for version in versions(folder)[:-1] if version != RELEASED]
+    gone = old[: max(0, len(old) - keep)]
+    for version in gone:
+        shutil.rmtree(folder / str(version))
+    return gone
