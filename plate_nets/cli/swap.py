@@ -8,6 +8,7 @@ import typer
 from plate_nets.cli.health import DEFAULT_URL
 from plate_nets.cli.options import Timeout, Url
 from plate_nets.client import PlateClient
+from plate_nets.control import KEY_VARIABLE
 from plate_nets.embedded import default_repository
 from plate_nets.errors import InputError, PlateError, ServerUnavailable
 
@@ -22,7 +23,7 @@ def swap(
     ] = None,
     url: Url = None,
     control_key: Annotated[
-        str | None, typer.Option(help="What the server asks of who controls it.", envvar="PLATES_CONTROL_KEY")
+        str | None, typer.Option(help="What the server asks of who controls it.", envvar=KEY_VARIABLE)
     ] = None,
     control_key_file: Annotated[Path | None, typer.Option(help="File with that key.", dir_okay=False)] = None,
     model_repository: Annotated[

@@ -8,9 +8,9 @@ from tritonclient.http import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.client import parse_url
+from plate_nets.control import headers
 from plate_nets.errors import InputError, ServerError, ServerUnavailable
 
-KEY_HEADER = "plates-control-key"
 READY = "READY"
 GONE = "UNAVAILABLE"
 
@@ -28,7 +28,7 @@ class Controller:
         self.url, protocol, encrypted = parse_url(url, "http")
         if protocol != "http":
             raise InputError(f"url: models are controlled over HTTP, got {url}")
-        self._headers = {KEY_HEADER: key} if key else {}
+        self._headers = headers(key) if key else {}
         self._client = InferenceServerClient(
             self.url, connection_timeout=timeout, network_timeout=timeout, ssl=encrypted
         )

@@ -1,0 +1,261 @@
+"""Hot swap on a real server: new weights come into service under load without a lost request, or not at all."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from plate_nets.client import PlateClient
+from plate_nets.control import KEY_VARIABLE
+from plate_nets.embedded import EmbeddedTriton
+from plate_nets.errors import PlateError, ServerError, SwapError
+from plate_nets.health import known_picture
+from plate_nets.nets.checkpoint import weights_path
+from plate_nets.swap.controller import Controller
+from plate_nets.swap.swap import put_into_service, swap
+from plate_nets.swap.versions import add, locked, versions
+
+pytestmark = pytest.mark.timeout(300)
+
+CONCURRENCY = 4
+
+
+@pytest.fixture(scope="module")
+def repository(model_repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the converted models, writable."""
+    return Path(shutil.copytree(model_repository, tmp_path_factory.mktemp("swap") / "models"))
+
+
+@pytest.fixture(scope="module")
+def server(repository: Path) -> Iterator[EmbeddedTriton]:
+    with EmbeddedTriton(repository, model_control="explicit", exit_timeout=0) as server:
+        yield server
+
+
+@pytest.fixture
+def controller(server: EmbeddedTriton) -> Iterator[Controller]:
+    with Controller(server.http_url, server.control_key) as controller:
+        yield controller
+
+
+@pytest.fixture
+def client(server: EmbeddedTriton) -> Iterator[PlateClient]:
+    with PlateClient(server.http_url, timeout=60) as client:
+        yield client
+
+
+def changed(model: str, path: Path, noise: float, seed: int = 0) -> Path:
+    """The committed weights of a network with noise, relative to each tensor's deviation -> a file at ``path``."""
+    generator = torch.Generator().manual_seed(seed)
+    state = load_file(weights_path(model))
+    for name, tensor in state.items():
+        if name.endswith("weight") and tensor.numel() > 1:
+            tensor += noise * tensor.std() * torch.randn(tensor.shape, generator=generator)
+    save_file(state, path)
+    return path
+
+
+@dataclass
+class Load:
+    """What came of the requests of some clients."""
+
+    answers: list[tuple[str, ...]] = field(default_factory=list)
+    confidences: set[float] = field(default_factory=set)
+    faults: list[PlateError] = field(default_factory=list)
+
+
+@contextmanager
+def load(url: str) -> Iterator[Load]:
+    """Clients that ask for the known picture one after another for as long as the block runs."""
+    done = threading.Event()
+    found = Load()
+
+    def ask() -> None:
+        with PlateClient(url, timeout=60, retries=0) as client:
+            while not done.is_set():
+                try:
+                    plates = client.read(known_picture().image)
+                except PlateError as error:
+                    found.faults.append(error)
+                else:
+                    found.answers.append(tuple(plate.text for plate in plates))
+                    found.confidences.update(plate.confidence for plate in plates)
+
+    threads = [threading.Thread(target=ask) for _ in range(CONCURRENCY)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+
+
+def swap_under_load(
+    models: list[str], server: EmbeddedTriton, controller: Controller, client: PlateClient, folder: Path
+) -> None:
+    repository = server.model_repository
+    with load(server.http_url) as found:
+        for number, model in enumerate(models):
+            before = versions(repository / model)
+            weights = changed(model, folder / "new.safetensors", 1e-3, seed=number)
+            done = swap(model, weights, repository, controller, client)
+            assert done.version == before[-1] + 1
+            assert done.former == before[-1]
+            assert controller.states(model)[done.version] == "READY"
+            assert controller.answered(model, done.version) > 0
+    assert found.faults == []
+    assert set(found.answers) == {known_picture().texts}
+    assert len(found.answers) > len(models) * CONCURRENCY
+    assert len(found.confidences) > len(models) // 2  # so the answers came from more than one network
+
+
+def test_no_request_is_lost_in_3_swaps(
+    server: EmbeddedTriton, controller: Controller, client: PlateClient, tmp_path: Path
+) -> None:
+    swap_under_load(["stn", "lprnet", "stn"], server, controller, client, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_no_request_is_lost_in_20_swaps(
+    server: EmbeddedTriton, controller: Controller, client: PlateClient, tmp_path: Path
+) -> None:
+    swap_under_load((["lprnet", "stn", "yolo"] * 7)[:20], server, controller, client, tmp_path)
+    for model in ("lprnet", "stn", "yolo"):
+        assert len(versions(server.model_repository / model)) == 3  # the released one, the former, the new
+    assert (
+        server.model_repository / "yolo" / str(versions(server.model_repository / "yolo")[-1]) / "model.py"
+    ).exists()
+
+
+def kept(server: EmbeddedTriton, client: PlateClient, model: str, before: list[int]) -> None:
+    """Nothing of a refused version is left, and the former one answers."""
+    folder = server.model_repository / model
+    assert versions(folder) == before
+    assert [path for path in folder.iterdir() if path.name.startswith(".")] == []
+    assert [plate.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
+
+
+def test_a_network_that_does_not_read_is_refused_before_the_server_sees_it(
+    server: EmbeddedTriton, controller: Controller, client: PlateClient, tmp_path: Path
+) -> None:
+    before = versions(server.model_repository / "stn")
+    weights = changed("stn", tmp_path / "bad.safetensors", 3.0)
+    with pytest.raises(SwapError, match="nothing was changed: the known picture is not recognised"):
+        swap("stn", weights, server.model_repository, controller, client)
+    assert before[-1] + 1 not in controller.states("stn")
+    kept(server, client, "stn", before)
+
+
+def test_a_version_that_reads_wrong_in_service_is_taken_back(
+    server: EmbeddedTriton, controller: Controller, client: PlateClient, tmp_path: Path
+) -> None:
+    """As if it had come past the checks: a straightener that turns plates upside down."""
+    folder = server.model_repository / "stn"
+    before = versions(folder)
+    bad = folder / ".bad"
+    bad.mkdir()
+    upside_down = torch.jit.trace(lambda crops: crops.flip(2), torch.zeros(2, 3, 24, 94))
+    torch.jit.save(upside_down, str(bad / "model.pt"))
+    version = add(bad, folder)
+    with pytest.raises(SwapError, match=rf"version {version} was taken back, {before[-1]} answers: the known picture"):
+        put_into_service("stn", version, server.model_repository, controller, client)
+    kept(server, client, "stn", before)
+
+
+def test_a_version_that_does_not_load_is_taken_back(
+    server: EmbeddedTriton, controller: Controller, client: PlateClient
+) -> None:
+    folder = server.model_repository / "stn"
+    before = versions(folder)
+    (folder / ".bad").mkdir()
+    (folder / ".bad" / "model.pt").write_bytes(b"no network")
+    with load(server.http_url) as found:
+        version = add(folder / ".bad", folder)
+        with pytest.raises(SwapError, match="was taken back"):
+            put_into_service("stn", version, server.model_repository, controller, client)
+    assert found.faults == []
+    assert set(found.answers) == {known_picture().texts}
+    kept(server, client, "stn", before)
+
+
+def test_the_server_of_another_repository_is_noticed(
+    server: EmbeddedTriton, controller: Controller, client: PlateClient, tmp_path: Path
+) -> None:
+    other = Path(shutil.copytree(server.model_repository, tmp_path / "models"))
+    version = add(Path(shutil.copytree(other / "stn" / "1", other / "stn" / ".copy")), other / "stn")
+    with pytest.raises(SwapError, match="is it the server of this repository"):
+        put_into_service("stn", version, other, controller, client)
+    assert version not in versions(other / "stn")
+
+
+def test_without_the_key_nothing_happens(server: EmbeddedTriton) -> None:
+    with Controller(server.http_url) as stranger, pytest.raises(ServerError, match="restricted"):
+        stranger.states("lprnet")
+
+
+def plates(server: EmbeddedTriton, *words: str | Path, key: str | None = None) -> "subprocess.CompletedProcess[str]":
+    """`plates swap` on the server's repository."""
+    options = ("--url", server.http_url, "--model-repository", server.model_repository)
+    return subprocess.run(
+        [sys.executable, "-m", "plate_nets", "swap", *words, *options],
+        capture_output=True,
+        text=True,
+        env=os.environ | {KEY_VARIABLE: key or server.control_key},
+        check=False,
+    )
+
+
+def test_command_swaps_lists_and_goes_back(server: EmbeddedTriton, controller: Controller, tmp_path: Path) -> None:
+    """And a server that starts later serves what was swapped in: it is the latest version on disk."""
+    repository = server.model_repository
+    former = versions(repository / "stn")[-1]
+    done = plates(server, "stn", changed("stn", tmp_path / "new.safetensors", 1e-3, seed=99))
+    assert done.returncode == 0, done.stderr
+    assert f"stn: version {former + 1} answers, {former} before" in done.stdout
+    listed = plates(server, "stn", "--list")
+    assert f"stn {former + 1}  ready" in listed.stdout
+    with (
+        EmbeddedTriton(repository, model_control="explicit", load=["stn"], exit_timeout=0) as later,
+        Controller(later.http_url, later.control_key) as other,
+    ):
+        assert other.states("stn") == {former + 1: "READY"}
+    done = plates(server, "stn", "--back")
+    assert done.returncode == 0, done.stderr
+    assert controller.states("stn")[former] == "READY"
+    assert controller.states("stn")[former + 1] == "UNAVAILABLE"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "fault"),
+    [
+        (["lprnet", weights_path("stn")], 1, "not weights of LPRNet"),
+        (["lprnet"], 2, "expected exactly one of FILE, --back and --list"),
+        (["plate_recognition", weights_path("stn")], 2, "Invalid value"),
+    ],
+)
+def test_command_refuses_in_one_line(
+    server: EmbeddedTriton, client: PlateClient, words: list[str | Path], code: int, fault: str
+) -> None:
+    before = versions(server.model_repository / "lprnet")
+    done = plates(server, *words)
+    assert done.returncode == code
+    assert fault in done.stderr
+    assert "Traceback" not in done.stderr
+    kept(server, client, "lprnet", before)
+
+
+def test_a_second_swap_at_once_is_refused(server: EmbeddedTriton, controller: Controller, client: PlateClient) -> None:
+    with locked(server.model_repository / "stn"), pytest.raises(SwapError, match="another swap is at work"):
+        swap("stn", weights_path("stn"), server.model_repository, controller, client)
