@@ -86,7 +86,7 @@ def _ask(connection: Connection, encoded: bytes) -> str:
             PLATE_RECOGNITION.name, [(_ENCODED, np.frombuffer(encoded, np.uint8))], PLATE_RECOGNITION.outputs
         )
     except PlateError as error:
-        return f"error {str(error).partition(': ')[2][:60]}"
+        return f"error {str(error).partition(': ')[2].partition(',')[0]}"
     if answer[1] is None:
         return "success without any output"
     return f"success, {', '.join(text.decode() for text in answer[1].reshape(-1)) or 'no plate'}"

@@ -48,6 +48,14 @@ class Target:
         finally:
             connection.close()
 
+    def answers(self) -> bool:
+        """Whether anything answers at the address."""
+        try:
+            self.facts()
+        except ServerError:
+            return False
+        return True
+
     def facts(self) -> dict[str, Any]:
         """What the server says it is, JSON-ready."""
         connection = self.connection()

@@ -182,7 +182,7 @@ def _write_start(weights: Path, path: Path) -> None:
         _fresh_head(network)
     else:
         load_weights(network, weights)
-    model = DetectionModel(_configuration(network), ch=3, nc=1)
+    model = DetectionModel(configuration(network), ch=3, nc=1)
     model.load_state_dict(to_package(network.state_dict()))
     torch.save({"epoch": -1, "model": model, "ema": None, "updates": None, "optimizer": None}, path)
 
@@ -198,7 +198,7 @@ def _fresh_head(network: YOLOv5n) -> None:
         head.weight.data.view(3, -1, head.in_channels)[:, 5:] = 0.0
 
 
-def _configuration(network: YOLOv5n) -> dict[str, Any]:
+def configuration(network: YOLOv5n) -> dict[str, Any]:
     """The package's own description of YOLOv5n, with our anchors."""
     text = (Path(yolov5.__file__).parent / "models" / "yolov5n.yaml").read_text(encoding="utf-8")
     configuration: dict[str, Any] = package.yaml.safe_load(text)

@@ -1,0 +1,117 @@
+"""`plates bench` on real servers: what it writes, and what it keeps where a server lacks a model or goes."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plate_nets.bench.connection import Connection
+from plate_nets.contract import MODELS
+from plate_nets.control import KEY_VARIABLE
+from plate_nets.embedded import EmbeddedTriton
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[EmbeddedTriton]:
+    """One of its own without `plate_recognition`; tests load that, and end the server at last."""
+    others = [name for name in MODELS if name != "plate_recognition"]
+    with EmbeddedTriton(model_control="explicit", load=others, exit_timeout=0) as server:
+        yield server
+
+
+def start(server: EmbeddedTriton, report: Path, *arguments: object) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "plate_nets", "bench", "--url", server.http_url, "--json", report, *arguments]
+    environment = os.environ | {KEY_VARIABLE: server.control_key}
+    return subprocess.Popen(
+        list(map(str, command)), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def read(report: Path) -> Any:
+    return json.loads(report.read_text(encoding="utf-8"))
+
+
+def test_a_server_that_lacks_a_model(server: EmbeddedTriton, tmp_path: Path) -> None:
+    process = start(server, tmp_path / "report.json")
+    _, errors = process.communicate(timeout=100)
+    assert process.returncode == 2
+    assert errors.splitlines() == [f"plates: http://{server.http_url}: has no model plate_recognition that is ready"]
+    assert read(tmp_path / "report.json")["runs"] == []
+
+
+def test_a_report_says_what_the_server_did(server: EmbeddedTriton, tmp_path: Path) -> None:
+    connection = Connection(server.http_url, timeout=120, control_key=server.control_key)
+    connection.load("plate_recognition")
+    connection.close()
+    report = tmp_path / "report.json"
+    options = ("--plates", "0,4", "--concurrency", "1,4", "--input", "encoded", "--input", "shm", "--seconds", "1")
+    process = start(server, report, *options, "--plot", tmp_path / "plot.png")
+    shown, errors = process.communicate(timeout=200)
+    assert process.returncode == 0, errors
+    found = read(report)
+    assert found["error"] is None
+    assert found["server"]["version"]
+    assert server.control_key not in report.read_text(encoding="utf-8")
+    assert len(found["runs"]) == 8
+    for run in found["runs"]:
+        assert run["frames"] > 0
+        assert run["errors"] == {}
+        assert run["plates_per_s"] == pytest.approx(run["plates"] * run["frames_per_s"])
+        assert run["p50_ms"] <= run["p90_ms"] <= run["p99_ms"] <= run["max_ms"]
+        assert run["server"]["pss_bytes"] > 100e6
+        assert run["server"]["cpu_seconds"] > 0
+        models = run["models"]
+        assert set(models) == (
+            {"plate_recognition", "yolo", "stn", "lprnet"} if run["plates"] else {"plate_recognition", "yolo"}
+        )
+        for model in models.values():
+            assert sum(model["batches"].values()) == model["executions"]
+            assert sum(int(size) * count for size, count in model["batches"].items()) == model["rows"]
+        assert models["plate_recognition"]["requests"] >= run["frames"]
+        if run["plates"]:
+            assert models["lprnet"]["rows"] == run["plates"] * models["plate_recognition"]["requests"]
+    assert "plate_recognition encoded, 4 plates, 4 at once" in shown
+    assert (tmp_path / "plot.png").stat().st_size > 10_000
+
+
+def test_an_open_load_over_grpc_without_the_key(server: EmbeddedTriton, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    command = [sys.executable, "-m", "plate_nets", "bench", "--url", f"grpc://{server.grpc_url}", "--json", str(report)]
+    done = subprocess.run([*command, "--plates", "1", "--rate", "3", "--seconds", "1"], check=False, timeout=100)
+    assert done.returncode == 0
+    (run,) = read(report)["runs"]
+    assert (run["rate"], run["concurrency"], run["models"]) == (3, None, None)
+    assert run["frames"] == 3
+
+
+def test_what_was_measured_is_kept_where_the_server_goes(server: EmbeddedTriton, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    process = start(server, report, "--plates", "1", "--concurrency", "1,2", "--seconds", "3")
+    deadline = time.monotonic() + 100
+    while not (report.is_file() and read_or_none(report)):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.2)
+    time.sleep(0.5)
+    server.stop()
+    _, errors = process.communicate(timeout=100)
+    assert process.returncode == 1
+    (line,) = errors.splitlines()
+    assert line.startswith("plates: stopped after 2 of 2 loads: ")
+    found = read(report)
+    assert found["runs"][0]["frames"] > 0
+    assert found["runs"][1]["stopped"]
+    assert found["error"] in line
+
+
+def read_or_none(report: Path) -> Any:
+    """The runs so far; None where the file is being written."""
+    try:
+        return read(report)["runs"]
+    except json.JSONDecodeError:
+        return None

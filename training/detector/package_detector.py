@@ -1,0 +1,66 @@
+"""The yolov5 package's own detector on one frame, in a process of its own; `training.detector.speed` asks it.
+
+Arguments: frame (.npy, BGR), our weights, threads, long side, least score, IoU of the suppression, most boxes. A line
+of the input is a number of frames, its answer a line ``detected BOXES MS MS ...``.
+"""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from yolov5.models.yolo import DetectionModel
+from yolov5.utils.augmentations import letterbox
+from yolov5.utils.general import non_max_suppression, scale_boxes
+
+from plate_nets.nets.checkpoint import load_weights
+from plate_nets.nets.yolov5 import YOLOv5n
+from training.detector.names import to_package
+from training.detector.package_process import configuration
+
+
+def network(weights: Path) -> nn.Module:
+    """Our weights -> the package's eager network, batch normalisation folded in as its own `detect.py` does."""
+    ours = YOLOv5n()
+    load_weights(ours, weights)
+    model = DetectionModel(configuration(ours), ch=3, nc=1)
+    model.load_state_dict(to_package(ours.state_dict()))
+    fused: nn.Module = model.float().fuse().eval()
+    return fused
+
+
+def detect(model: Any, frame: NDArray[np.uint8], side: int, score: float, iou: float, most: int) -> int:
+    """A frame -> how many boxes the package finds in it, by the steps of its own `detect.py`."""
+    placed = letterbox(frame, side, stride=32, auto=True)[0]
+    pixels = torch.from_numpy(np.ascontiguousarray(placed.transpose((2, 0, 1))[::-1])).float() / 255
+    rows = model(pixels[None])[0]
+    (boxes,) = non_max_suppression(rows, score, iou, max_det=most)
+    boxes[:, :4] = scale_boxes(pixels.shape[1:], boxes[:, :4], frame.shape).round()
+    return len(boxes)
+
+
+def main(arguments: list[str]) -> None:
+    """Answer each line of the input."""
+    path, weights, threads, side, score, iou, most = arguments
+    torch.set_num_threads(int(threads))
+    cv2.setNumThreads(int(threads))
+    frame = np.load(path)
+    model = network(Path(weights))
+    with torch.inference_mode():
+        for line in sys.stdin:
+            times = []
+            for _ in range(int(line)):
+                started = time.perf_counter()
+                boxes = detect(model, frame, int(side), float(score), float(iou), int(most))
+                times.append((time.perf_counter() - started) * 1000)
+            sys.stdout.write(f"detected {boxes} {' '.join(f'{each:.4f}' for each in times)}\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

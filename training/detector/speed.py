@@ -1,0 +1,115 @@
+"""`python -m training.detector.speed`: milliseconds a frame of our detector beside the yolov5 package's, in one run.
+
+The same frame, the same weights at the same size, from the BGR frame to boxes in its pixels: ours as it is served
+(OpenVINO), the package's own eager network with its own letterbox and non-maximum suppression, in its own process. The
+two take turns.
+"""
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import cv2
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from plate_nets.bench.frames import drawn_picture
+from plate_nets.detection import DetectionSettings, PlateDetector
+from plate_nets.errors import PlateError
+from plate_nets.nets.checkpoint import weights_path
+from plate_nets.serving.detector_network import load_network
+from training.detector.trainer import environment
+
+REPOSITORY = Path("model_repository")
+WARM_UP = 5
+
+
+def main(
+    repository: Annotated[Path, typer.Option(help="Model repository with the converted detector.")] = REPOSITORY,
+    threads: Annotated[int, typer.Option(min=1)] = 2,
+    rounds: Annotated[int, typer.Option(min=1, help="Turns of each.")] = 10,
+    frames: Annotated[int, typer.Option(min=1, help="Frames a turn.")] = 10,
+    plates: Annotated[int, typer.Option(min=0, help="Plates on the frame.")] = 1,
+) -> None:
+    """Prints the median of each and their ratio; 1280x720."""
+    settings = DetectionSettings()
+    frame = drawn_picture(plates).frame
+    try:
+        network = load_network(str(repository / "yolo" / "1"), None, threads)
+    except PlateError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from error
+    cv2.setNumThreads(threads)
+    detector = PlateDetector(network, settings)
+    times: dict[str, list[float]] = {"ours": [], "yolov5 package": []}
+    found: dict[str, int] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        np.save(folder / "frame.npy", frame)
+        with Package(folder, threads, settings) as package:
+            for turn in range(rounds + 1):
+                ours = []
+                for _ in range(frames if turn else WARM_UP):
+                    started = time.perf_counter()
+                    boxes = detector.detect(frame)[1]
+                    ours.append((time.perf_counter() - started) * 1000)
+                found["ours"] = len(boxes)
+                found["yolov5 package"], theirs = package.detect(frames if turn else WARM_UP)
+                if turn:
+                    times["ours"].extend(ours)
+                    times["yolov5 package"].extend(theirs)
+    if len(set(found.values())) != 1:
+        typer.echo(f"error: not the same answer: boxes found {found}", err=True)
+        raise typer.Exit(1)
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    title = f"1280x720 frame, {threads} threads, median of {rounds} x {frames} frames"
+    table = Table("detector", "boxes", "ms a frame", title=title)
+    for name, value in medians.items():
+        table.add_row(name, str(found[name]), f"{value:.2f}")
+    table.add_row("ours / package", "", f"{medians['ours'] / medians['yolov5 package']:.3f}")
+    Console().print(table)
+
+
+class Package:
+    """The package's detector in a process of its own, asked by a line: a number of frames -> times, ms."""
+
+    def __init__(self, folder: Path, threads: int, settings: DetectionSettings) -> None:
+        numbers = [settings.long_side, settings.score_threshold, settings.iou_threshold, settings.max_detections]
+        arguments = [str(folder / "frame.npy"), str(weights_path("yolo")), str(threads), *map(str, numbers)]
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "training.detector.package_detector", *arguments],
+            env=environment(folder / "settings", threads) | {"YOLOv5_VERBOSE": "false"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> "Package":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def detect(self, frames: int) -> tuple[int, list[float]]:
+        """Detect so many times -> boxes found, and ms of each time."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(f"{frames}\n")
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            kind, _, values = line.partition("detected ")
+            if not kind and values:
+                boxes, *times = values.split()
+                return int(boxes), [float(each) for each in times]
+        raise RuntimeError("the yolov5 package's process ended; its output above says why")
+
+
+if __name__ == "__main__":
+    typer.run(main)
