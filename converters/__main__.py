@@ -8,11 +8,15 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from converters.conversion import Comparison, Conversion, Mode, check, convert, is_current
-from converters.table import CONVERSIONS
+from converters.table import CONVERSIONS, WIRINGS
 from plate_nets.config_check import check_configs
+from plate_nets.contract import MODELS
 from plate_nets.errors import PlateError
+from plate_nets.wirings import contract as wirings_contract
 
-REPOSITORY = Path(__file__).parent.parent / "model_repository"
+ROOT = Path(__file__).parent.parent
+REPOSITORY = ROOT / "model_repository"
+WIRINGS_REPOSITORY = ROOT / "benchmarks" / "model_repository"
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 console = Console(highlight=False, soft_wrap=True)
@@ -28,24 +32,31 @@ def main(
     only_check: Annotated[
         bool, typer.Option("--check", help="Change nothing: compare what is there, and prove every config.pbtxt.")
     ] = False,
-    model_repository: Annotated[Path, typer.Option(help="Folder of the models.")] = REPOSITORY,
+    wirings: Annotated[
+        bool, typer.Option("--wirings", help="The modules of benchmarks/model_repository instead of the networks.")
+    ] = False,
+    model_repository: Annotated[
+        Path | None, typer.Option(help="Folder of the models; by default the checkout's own.")
+    ] = None,
 ) -> None:
     """Networks with their weights -> model_repository/NAME/1/, compared with the network before it is moved there.
 
     Exits with 0 where all is well, 1 where a conversion or a check failed, 2 on a wrong argument.
     """
-    if unknown := sorted(set(names or ()) - CONVERSIONS.keys()):
-        raise typer.BadParameter(f"{', '.join(unknown)}: no such network; expected {', '.join(CONVERSIONS)}")
+    conversions, contract = (WIRINGS, wirings_contract.WIRINGS) if wirings else (CONVERSIONS, MODELS)
+    model_repository = model_repository or (WIRINGS_REPOSITORY if wirings else REPOSITORY)
+    if unknown := sorted(set(names or ()) - conversions.keys()):
+        raise typer.BadParameter(f"{', '.join(unknown)}: no such network; expected {', '.join(conversions)}")
     if not model_repository.is_dir():
         raise typer.BadParameter(f"{model_repository}: no such folder", param_hint="--model-repository")
     faults = []
-    for name in dict.fromkeys(names or CONVERSIONS):
+    for name in dict.fromkeys(names or conversions):
         try:
-            _one(CONVERSIONS[name], mode, only_check, model_repository)
+            _one(conversions[name], mode, only_check, model_repository)
         except PlateError as error:
             faults.append(str(error))
     if only_check:
-        found = check_configs(model_repository)
+        found = check_configs(model_repository, contract)
         faults += found
         if not found:
             console.print(f"config.pbtxt of {model_repository}: as the contract says")

@@ -29,20 +29,24 @@ class Mode(StrEnum):
 class Conversion:
     """How one network becomes the files of its model folder.
 
-    ``shapes`` are the inputs (N, 3, H, W) on which the saved files are compared with the network; the first one is
-    also what tracing sees. Values are drawn evenly from ``low`` to ``high``.
+    ``weights`` is None where there is nothing to learn.
+    ``shapes`` are the inputs (N, ...) on which the saved files are compared with the network; the first one is
+    also what tracing sees. Values are drawn evenly from ``low`` to ``high`` and cast to ``dtype``.
     ``tolerance`` is the largest |found - expected| / (1 + |expected|) of any output value.
+    ``mode`` is set where the network converts right in that one only.
     """
 
     name: str
     network: Callable[[], nn.Module]
-    weights: Path
+    weights: Path | None
     shapes: tuple[tuple[int, ...], ...]
     low: float
     high: float
     tolerance: float
     channels_last: bool = False
     openvino: bool = False
+    dtype: torch.dtype = torch.float32
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Compa
         ConversionError: a file cannot be made or does not give the network's numbers.
     """
     network = _network(conversion)
+    mode = conversion.mode or mode
     origin = origin_of(conversion.weights, mode)
     example = _inputs(conversion)[0]
     folder = repository / conversion.name / VERSION
@@ -106,19 +111,22 @@ def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
         origins = _origins(conversion, repository / conversion.name / VERSION)
     except ConversionError:
         return False
-    return all(found == origin_of(conversion.weights, mode).values for found in origins)
+    expected = origin_of(conversion.weights, conversion.mode or mode).values
+    return all(found == expected for found in origins)
 
 
 def _network(conversion: Conversion) -> nn.Module:
     network = conversion.network()
-    load_weights(network, conversion.weights)
+    if conversion.weights is not None:
+        load_weights(network, conversion.weights)
     return network.eval()
 
 
 def _inputs(conversion: Conversion) -> list[Tensor]:
     generator = torch.Generator().manual_seed(0)
     return [
-        torch.empty(shape).uniform_(conversion.low, conversion.high, generator=generator) for shape in conversion.shapes
+        torch.empty(shape).uniform_(conversion.low, conversion.high, generator=generator).to(conversion.dtype)
+        for shape in conversion.shapes
     ]
 
 
@@ -137,9 +145,7 @@ def _compare(conversion: Conversion, network: nn.Module, folder: Path) -> tuple[
         differences = []
         for tensor, wanted, found in zip(inputs, expected, kind.run(folder, inputs), strict=True):
             where = f"{folder / kind.FILES[-1]}: input {tuple(tensor.shape)}"
-            if found.shape != wanted.shape:
-                raise ConversionError(f"{where}: gives {tuple(found.shape)}, the network {tuple(wanted.shape)}")
-            difference = ((found - wanted).abs() / (1 + wanted.abs())).max().item()
+            difference = _difference(where, _columns(wanted), _columns(found))
             if math.isnan(difference) or difference > conversion.tolerance:
                 raise ConversionError(
                     f"{where}: differs from the network by {difference:.1e}, tolerance {conversion.tolerance:.0e}"
@@ -147,3 +153,17 @@ def _compare(conversion: Conversion, network: nn.Module, folder: Path) -> tuple[
             differences.append(difference)
         comparisons.append(Comparison(kind.FILES, max(differences)))
     return tuple(comparisons)
+
+
+def _columns(answer: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return answer if isinstance(answer, tuple) else (answer,)
+
+
+def _difference(where: str, wanted: tuple[Tensor, ...], found: tuple[Tensor, ...]) -> float:
+    shapes = [[tuple(each.shape) for each in side] for side in (found, wanted)]
+    if shapes[0] != shapes[1]:
+        raise ConversionError(f"{where}: gives {shapes[0]}, the network {shapes[1]}")
+    differences = torch.stack(
+        [((a.double() - b.double()).abs() / (1 + b.double().abs())).max() for a, b in zip(found, wanted, strict=True)]
+    )
+    return float(differences.max())

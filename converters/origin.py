@@ -15,7 +15,7 @@ class Origin:
     """The weights and the code behind a converted file. Equal origins give equal files."""
 
     weights: str
-    """SHA-256 of the safetensors file."""
+    """SHA-256 of the safetensors file; empty where there is none."""
     source: str
     """SHA-256 over the networks' and the converters' source files."""
     mode: str
@@ -26,9 +26,9 @@ class Origin:
         return asdict(self)
 
 
-def origin_of(weights: Path, mode: str) -> Origin:
+def origin_of(weights: Path | None, mode: str) -> Origin:
     """The origin that a file converted now from ``weights`` has."""
-    return Origin(sha256(weights), _source(), mode, str(torch.__version__))
+    return Origin(sha256(weights) if weights else "", _source(), mode, str(torch.__version__))
 
 
 def _source() -> str:

@@ -1,5 +1,6 @@
-"""Proves the model repository's `config.pbtxt` files against `contract.py`, without a server."""
+"""Proves a model repository's `config.pbtxt` files against its contract, without a server."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ from plate_nets.contract import MODELS, ModelSpec, TensorSpec
 CONFIG = "config.pbtxt"
 
 
-def check_configs(repository: Path) -> list[str]:
+def check_configs(repository: Path, contract: Mapping[str, ModelSpec] = MODELS) -> list[str]:
     """A model repository -> its faults against the contract, one line each; empty where there is none."""
     if not repository.is_dir():
         return [f"{repository}: no such model repository"]
     folders = {path.name for path in repository.iterdir() if path.is_dir()}
-    faults = [f"{repository / name}: no model of the contract" for name in sorted(folders - MODELS.keys())]
-    for spec in MODELS.values():
+    faults = [f"{repository / name}: no model of the contract" for name in sorted(folders - contract.keys())]
+    for spec in contract.values():
         faults.extend(f"{repository / spec.name / CONFIG}: {fault}" for fault in _check_model(repository, spec))
     return faults
 
@@ -43,7 +44,7 @@ def _check_model(repository: Path, spec: ModelSpec) -> list[str]:
         f"{field}: expected {expected!r}, got {getattr(config, field)!r}"
         for field, expected in (
             ("name", spec.name),
-            ("backend", spec.backend),
+            (_runner(config), spec.backend),
             ("max_batch_size", spec.max_batch_size),
         )
         if getattr(config, field) != expected
@@ -53,6 +54,11 @@ def _check_model(repository: Path, spec: ModelSpec) -> list[str]:
     if spec.backend == "python" and not (repository / spec.name / "1" / "model.py").is_file():
         faults.append("no 1/model.py beside it")
     return faults
+
+
+def _runner(config: Any) -> str:
+    """The field that says what runs a model: an ensemble has a platform and no backend."""
+    return "platform" if config.HasField("ensemble_scheduling") else "backend"
 
 
 def _check_tensors(side: str, expected: tuple[TensorSpec, ...], found: tuple[TensorSpec, ...]) -> list[str]:

@@ -5,18 +5,17 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import nn
 
 from plate_nets.decoding import DecodingSettings, PlateDecoder
 from plate_nets.detection import DetectionSettings, PlateDetector
-from plate_nets.errors import WeightsError
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.pipeline import PlateReader, split_rows
+from plate_nets.torchscript import forward, load_torchscript
 from plate_nets.types import Crops
 
 
@@ -46,25 +45,5 @@ def local_reader(
     return PlateReader(detector.detect, rectify, read, PlateDecoder(decoding or DecodingSettings()), split_rows)
 
 
-def load_torchscript(path: Path) -> nn.Module:
-    """A TorchScript file -> the network, on the CPU.
-
-    Raises:
-        WeightsError: no such file, or not TorchScript.
-    """
-    try:
-        network: nn.Module = torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
-    except (RuntimeError, ValueError) as error:
-        raise WeightsError(f"{path}: not a readable TorchScript file: {str(error).splitlines()[0]}") from error
-    return network.eval()
-
-
 def _one_by_one(network: nn.Module, array: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.concatenate([forward(network, row[None]) for row in array])
-
-
-def forward(network: nn.Module, array: NDArray[np.float32]) -> NDArray[np.float32]:
-    """An array through a network, without gradients."""
-    with torch.inference_mode():
-        answer: torch.Tensor = network(torch.from_numpy(np.ascontiguousarray(array)))
-    return answer.numpy()

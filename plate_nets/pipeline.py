@@ -5,7 +5,8 @@ tensors, handed on without a copy to the host).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Generic, ParamSpec, Protocol, TypeVar
 
 from plate_nets.contract import LPRNET, STN
 from plate_nets.errors import ContractError
@@ -15,6 +16,8 @@ CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Decoder(Protocol):
@@ -23,6 +26,19 @@ class Decoder(Protocol):
     def decode(self, logits: Logits) -> Sequence[Reading]:
         """One reading a row."""
         ...
+
+
+class Stage(Protocol):
+    """Puts a step of the pipeline through something, under the step's name: `serving.course.Course.stage` times it."""
+
+    def __call__(self, name: str, function: Callable[P, R], /) -> Callable[P, R]:
+        """A step -> one that takes and gives the same."""
+        ...
+
+
+@dataclass(frozen=True)
+class _StagedDecoder:
+    decode: Callable[[Logits], Sequence[Reading]]
 
 
 class PlateReader(Generic[T]):
@@ -36,6 +52,8 @@ class PlateReader(Generic[T]):
         read: straightened crops -> logits (N, 23, 18).
         decoder: logits -> readings.
         split: crops and a number -> the same crops in chunks of at most so many, in order.
+        each: a function and chunks -> its answers in order, as ``map`` gives them; another may have chunks in flight
+            at once.
     """
 
     def __init__(
@@ -45,12 +63,25 @@ class PlateReader(Generic[T]):
         read: Callable[[T], Logits],
         decoder: Decoder,
         split: Callable[[T, int], Iterable[T]],
+        each: Callable[[Callable[[T], Logits], Iterable[T]], Iterable[Logits]] = map,
     ) -> None:
         self._detect = detect
         self._rectify = rectify
         self._read = read
         self._decoder = decoder
         self._split = split
+        self._each = each
+
+    def staged(self, stage: Stage) -> "PlateReader[T]":
+        """The same pipeline with its steps put through ``stage``."""
+        return PlateReader(
+            stage("detect", self._detect),
+            stage("rectify", self._rectify),
+            stage("read", self._read),
+            _StagedDecoder(stage("decode_text", self._decoder.decode)),
+            self._split,
+            self._each,
+        )
 
     def read(self, frame: Frame) -> list[Plate]:
         """A BGR frame (H, W, 3) -> its plates, highest detector score first; an empty list where there is none.
@@ -61,24 +92,32 @@ class PlateReader(Generic[T]):
         crops, boxes, scores = self._detect(frame)
         if len(boxes) == 0:
             return []
-        readings = self.read_crops(crops)
-        if not len(boxes) == len(scores) == len(readings):
-            raise ContractError(
-                "expected as many scores and readings as boxes, "
-                f"got {len(boxes)} boxes, {len(scores)} scores and {len(readings)} readings"
-            )
-        plates = [
-            Plate(Box(*map(float, box)), float(score), reading.text, reading.best, reading.confidence)
-            for box, score, reading in zip(boxes, scores, readings, strict=True)
-        ]
-        return sorted(plates, key=lambda plate: plate.score, reverse=True)
+        return join(boxes, scores, self.read_crops(crops))
 
     def read_crops(self, crops: T) -> list[Reading]:
         """Crops (N, 3, 24, 94), N above 0 -> their readings, in order."""
         readings: list[Reading] = []
-        for chunk in self._split(crops, CHUNK):
-            readings.extend(self._decoder.decode(self._read(self._rectify(chunk))))
+        for logits in self._each(lambda chunk: self._read(self._rectify(chunk)), self._split(crops, CHUNK)):
+            readings.extend(self._decoder.decode(logits))
         return readings
+
+
+def join(boxes: Boxes, scores: Scores, readings: Sequence[Reading]) -> list[Plate]:
+    """Boxes (N, 4), scores (N,) and N readings -> plates, highest detector score first.
+
+    Raises:
+        ContractError: not as many of each.
+    """
+    if not len(boxes) == len(scores) == len(readings):
+        raise ContractError(
+            "expected as many scores and readings as boxes, "
+            f"got {len(boxes)} boxes, {len(scores)} scores and {len(readings)} readings"
+        )
+    plates = [
+        Plate(Box(*map(float, box)), float(score), reading.text, reading.best, reading.confidence)
+        for box, score, reading in zip(boxes, scores, readings, strict=True)
+    ]
+    return sorted(plates, key=lambda plate: plate.score, reverse=True)
 
 
 def split_rows(crops: Crops, size: int) -> Iterator[Crops]:

@@ -4,6 +4,7 @@ OpenVINO needs 30 ms a 640 px frame where torch needs 50 (2 threads), and spares
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,8 @@ def load_network(folder: str, gpu: int | None, threads: int) -> Network:
 def _openvino(path: Path, threads: int) -> Network:
     import openvino
 
-    _expect(path)
+    if not path.is_file():
+        raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
     # The defaults of some CPUs are bf16, whose 8 bits of mantissa round a box at 640 px to 4 px.
     options = {
         "INFERENCE_PRECISION_HINT": "f32",
@@ -51,23 +53,7 @@ def _openvino(path: Path, threads: int) -> Network:
 
 
 def _torchscript(path: Path, gpu: int) -> Network:
-    import torch
+    from plate_nets.torchscript import device_of, forward, load_torchscript
 
-    _expect(path)
-    device = torch.device("cuda", gpu)
-    try:
-        network = torch.jit.load(str(path), map_location=device).eval()  # type: ignore[no-untyped-call]
-    except RuntimeError as error:
-        raise WeightsError(f"{path}: does not load: {error}") from error
-
-    def run(pixels: NDArray[np.float32]) -> NDArray[np.float32]:
-        with torch.inference_mode():
-            answer: torch.Tensor = network(torch.from_numpy(pixels).to(device))
-        return answer.cpu().numpy()
-
-    return run
-
-
-def _expect(path: Path) -> None:
-    if not path.is_file():
-        raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
+    device = device_of(gpu)
+    return partial(forward, load_torchscript(path, device), device=device)

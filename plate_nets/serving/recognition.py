@@ -1,8 +1,9 @@
 """The `plate_recognition` model: `PlateReader` over the other models of the repository (BLS)."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from plate_nets.pipeline import PlateReader, split_rows
 from plate_nets.serving.course import Course
 from plate_nets.serving.frames import check_frame, decode_image
 from plate_nets.serving.metrics import RecognitionMetrics
-from plate_nets.serving.settings import FrameLimits, read_settings, refuse_unknown
+from plate_nets.serving.settings import FrameLimits, ModelArgs, read_settings, refuse_unknown
 from plate_nets.serving.triton import (
     Request,
     Response,
@@ -36,20 +37,28 @@ PROBE = "plates_probe"
 """The parameter, true, of a request that the metrics leave out: the supervisor's own."""
 
 
-@dataclass(frozen=True)
-class _Decoder:
-    decode: Callable[[Logits], Sequence[Reading]]
+def bls_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Tensor]:
+    """The pipeline over the models `yolo`, `stn` and `lprnet`."""
+    return PlateReader(detect, rectify, read, decoder, split, gather)
 
 
 class Recognition:
-    """Frame or encoded picture -> coordinates, texts, scores, confidences and readings."""
+    """Frame or encoded picture -> coordinates, texts, scores, confidences and readings.
 
-    def __init__(self, args: Mapping[str, str]) -> None:
+    ``make_reader``: what Triton tells of the model, and the decoder -> the pipeline.
+    """
+
+    def __init__(
+        self,
+        args: Mapping[str, str],
+        make_reader: Callable[[ModelArgs, PlateDecoder], PlateReader[Any]] = bls_reader,
+    ) -> None:
         model = model_args(args)
         try:
             refuse_unknown(model.name, model.parameters, FrameLimits, DecodingSettings)
             self._limits = read_settings(FrameLimits, model.name, model.parameters)
-            self._decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
+            decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
+            self._reader = make_reader(model, decoder)
         except PlateError as error:
             raise start_fault(error) from error
         self._metrics = RecognitionMetrics()
@@ -70,24 +79,25 @@ class Recognition:
         return outputs
 
     def _read(self, request: Request, course: Course) -> list[Plate]:
-        frame = self._frame(request, course)
-        reader = PlateReader(
-            course.stage("detect", detect),
-            course.stage("rectify", rectify),
-            course.stage("read", read),
-            _Decoder(course.stage("decode_text", self._decoder.decode)),
-            split,
-        )
-        return reader.read(frame)
+        frame = frame_of(request, self._limits, course.stage("decode_picture", decode_image))
+        return self._reader.staged(course.stage).read(frame)
 
-    def _frame(self, request: Request, course: Course) -> Frame:
-        raw, encoded = find(request, _RAW), find(request, _ENCODED)
-        if raw is not None and encoded is None:
-            return check_frame(raw.as_numpy(), self._limits)
-        if encoded is not None and raw is None:
-            return course.stage("decode_picture", decode_image)(encoded.as_numpy().tobytes(), self._limits)
-        got = "neither" if raw is None else "both"
-        raise InputError(f"expected exactly one of {_RAW.name} and {_ENCODED.name}, got {got}")
+
+def frame_of(
+    request: Request, limits: FrameLimits, decode: Callable[[bytes, FrameLimits], Frame] = decode_image
+) -> Frame:
+    """The picture of a request, raw or encoded -> frame.
+
+    Raises:
+        InputError: not exactly one picture, or not one that is accepted.
+    """
+    raw, encoded = find(request, _RAW), find(request, _ENCODED)
+    if raw is not None and encoded is None:
+        return check_frame(raw.as_numpy(), limits)
+    if encoded is not None and raw is None:
+        return decode(encoded.as_numpy().tobytes(), limits)
+    got = "neither" if raw is None else "both"
+    raise InputError(f"expected exactly one of {_RAW.name} and {_ENCODED.name}, got {got}")
 
 
 def detect(frame: Frame) -> tuple[Tensor, Boxes, Scores]:
@@ -123,6 +133,16 @@ def split(crops: Tensor, size: int) -> Iterator[Tensor]:
         # Not by DLPack: numpy's capsules crash Triton's stub, which renames a used one to "used_dlpack"
         # where numpy expects the standard's "used_dltensor".
         yield tensor(_CROPS, chunk)
+
+
+def gather(ask: Callable[[Tensor], Logits], chunks: Iterable[Tensor]) -> Iterable[Logits]:
+    """Chunks -> their logits in order, with all of them in flight at once."""
+    waiting = list(chunks)
+    if len(waiting) == 1:
+        return [ask(waiting[0])]
+    # A thread for each waits for its answers: what `async_exec` does too, under an event loop.
+    with ThreadPoolExecutor(len(waiting)) as threads:
+        return list(threads.map(ask, waiting))
 
 
 def pack(plates: list[Plate]) -> list[Tensor]:

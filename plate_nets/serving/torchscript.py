@@ -1,4 +1,4 @@
-"""The `pytorch` backend of the embedded server: TorchScript models with one input and one output.
+"""The `pytorch` backend of the embedded server: TorchScript models with one input.
 
 NVIDIA's image has libtorch for these models; the embedded server has this Python-based backend of the same name,
 so the same `config.pbtxt` serves in both.
@@ -13,7 +13,7 @@ import torch
 import torch.utils.dlpack
 
 from plate_nets.contract import TensorSpec
-from plate_nets.errors import ContractError, InputError, PlateError, WeightsError
+from plate_nets.errors import ContractError, InputError, PlateError
 from plate_nets.serving.settings import NetworkSettings, read_settings, refuse_unknown, thread_count
 from plate_nets.serving.triton import (
     Request,
@@ -25,6 +25,10 @@ from plate_nets.serving.triton import (
     model_args,
     start_fault,
 )
+from plate_nets.torchscript import device_of, load_torchscript
+
+DTYPES = {"FP32": torch.float32, "UINT8": torch.uint8}
+"""Of tensors, by Triton's names."""
 
 
 class TorchScriptModel:
@@ -36,9 +40,9 @@ class TorchScriptModel:
             refuse_unknown(model.name, model.parameters, NetworkSettings)
             settings = read_settings(NetworkSettings, model.name, model.parameters)
             torch.set_num_threads(thread_count(settings, model.instances))
-            self._device = torch.device("cpu") if model.gpu is None else torch.device("cuda", model.gpu)
-            self._network = load(Path(model.folder) / (model.file or "model.pt"), self._device)
-            self._input, self._output = tensors(json.loads(args["model_config"]))
+            self._device = device_of(model.gpu)
+            self._network = load_torchscript(Path(model.folder) / (model.file or "model.pt"), self._device)
+            self._input, self._outputs = tensors(json.loads(args["model_config"]))
         except PlateError as error:
             raise start_fault(error) from error
 
@@ -60,53 +64,50 @@ class TorchScriptModel:
         if found is None:
             return InputError(f"expected {self._input.name}, got none")
         rows = torch.utils.dlpack.from_dlpack(found)
-        if rows.shape[1:] != self._input.dims or rows.dtype != torch.float32:
+        if rows.shape[1:] != self._input.dims or rows.dtype != DTYPES[self._input.dtype]:
             return InputError(
-                f"{self._input.name}: expected float32 (N, {', '.join(map(str, self._input.dims))}), "
+                f"{self._input.name}: expected {self._input.dtype} (N, {', '.join(map(str, self._input.dims))}), "
                 f"got {rows.dtype} {tuple(rows.shape)}"
             )
         return rows
 
-    def _forward(self, batch: list[torch.Tensor]) -> list[torch.Tensor]:
+    def _forward(self, batch: list[torch.Tensor]) -> list[tuple[torch.Tensor, ...]]:
+        """Rows of each request -> its outputs."""
         if not batch:
             return []
         with torch.inference_mode():
             rows = batch[0] if len(batch) == 1 else torch.cat(batch)
+            found = self._network(rows.to(self._device))
+            sizes = [len(each) for each in batch]
             # Triton takes dense tensors only, and a channels-last network leaves another order.
-            whole = self._network(rows.to(self._device)).contiguous()
-        return list(whole.split([len(each) for each in batch]))
+            outputs = [each.contiguous().split(sizes) for each in (found if isinstance(found, tuple) else (found,))]
+        return list(zip(*outputs, strict=True))
 
-    def _respond(self, request: Request, rows: torch.Tensor) -> Response:
-        return answer(request, lambda _: [from_dlpack(self._output, rows)])
-
-
-def load(path: Path, device: torch.device) -> Any:
-    """A TorchScript file -> its module on the device, ready to run.
-
-    Raises:
-        WeightsError: the file is missing or damaged.
-    """
-    if not path.is_file():
-        raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
-    try:
-        return torch.jit.load(str(path), map_location=device).eval()  # type: ignore[no-untyped-call]
-    except RuntimeError as error:
-        raise WeightsError(f"{path}: does not load as TorchScript: {error}") from error
+    def _respond(self, request: Request, found: tuple[torch.Tensor, ...]) -> Response:
+        return answer(
+            request,
+            lambda _: [from_dlpack(spec, rows) for spec, rows in zip(self._outputs, found, strict=True)],
+        )
 
 
-def tensors(config: Mapping[str, Any]) -> tuple[TensorSpec, TensorSpec]:
-    """A model's config -> its one input and its one output.
+def tensors(config: Mapping[str, Any]) -> tuple[TensorSpec, tuple[TensorSpec, ...]]:
+    """A model's config -> its one input and its outputs.
 
     Raises:
-        ContractError: more or fewer, or anything but FP32.
+        ContractError: more inputs or none, no output, or a dtype that is not in `DTYPES`.
     """
-    found = []
-    for side in ("input", "output"):
-        specs = [
+    inputs, outputs = (
+        tuple(
             TensorSpec(each["name"], each["data_type"].removeprefix("TYPE_"), tuple(map(int, each["dims"])))
             for each in config.get(side, ())
-        ]
-        if len(specs) != 1 or specs[0].dtype != "FP32":
-            raise ContractError(f"{config['name']}: expected one FP32 {side}, got {specs}")
-        found.append(specs[0])
-    return found[0], found[1]
+        )
+        for side in ("input", "output")
+    )
+    if len(inputs) != 1 or not outputs:
+        raise ContractError(
+            f"{config['name']}: expected one input, and one output or more, got {len(inputs)} and {len(outputs)}"
+        )
+    for spec in (*inputs, *outputs):
+        if spec.dtype not in DTYPES:
+            raise ContractError(f"{config['name']}: {spec.name}: expected {' or '.join(DTYPES)}, got {spec.dtype}")
+    return inputs[0], outputs

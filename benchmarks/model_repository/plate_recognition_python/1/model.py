@@ -1,0 +1,19 @@
+"""The `plate_recognition_python` model, see `plate_nets.wirings.in_process`."""
+
+from collections.abc import Mapping, Sequence
+
+from plate_nets.serving.recognition import Recognition
+from plate_nets.serving.triton import Request, Response
+from plate_nets.wirings.in_process import in_process_reader
+
+
+class TritonPythonModel:
+    """What Triton's Python backend instantiates, once an instance."""
+
+    def initialize(self, args: Mapping[str, str]) -> None:
+        """Called once, before any request."""
+        self._model = Recognition(args, in_process_reader)
+
+    def execute(self, requests: Sequence[Request]) -> list[Response]:
+        """Requests -> a response each, in order."""
+        return [self._model.answer(request) for request in requests]

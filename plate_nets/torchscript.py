@@ -1,0 +1,38 @@
+"""TorchScript files -> networks that run: the one place that loads them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from plate_nets.errors import WeightsError
+
+
+def device_of(gpu: int | None) -> torch.device:
+    """A GPU by its number, or the CPU."""
+    return torch.device("cpu") if gpu is None else torch.device("cuda", gpu)
+
+
+def load_torchscript(path: Path, device: torch.device = torch.device("cpu")) -> nn.Module:
+    """A TorchScript file -> its network on the device, in eval mode.
+
+    Raises:
+        WeightsError: no such file, or not TorchScript.
+    """
+    if not path.is_file():
+        raise WeightsError(f"{path}: no such file; if it is not converted yet, run `python -m converters`")
+    try:
+        network: nn.Module = torch.jit.load(str(path), map_location=device)  # type: ignore[no-untyped-call]
+    except (RuntimeError, ValueError) as error:
+        raise WeightsError(f"{path}: does not load as TorchScript: {str(error).splitlines()[0]}") from error
+    return network.eval()
+
+
+def forward(network: nn.Module, array: NDArray[Any], device: torch.device = torch.device("cpu")) -> NDArray[np.float32]:
+    """An array through a network that lies on the device, without gradients -> its output, in host memory."""
+    with torch.inference_mode():
+        answer: torch.Tensor = network(torch.from_numpy(np.ascontiguousarray(array)).to(device))
+    return answer.cpu().numpy()
