@@ -18,11 +18,11 @@ from plate_nets.bench.networks import eager_network, openvino_network
 from plate_nets.decoding import PlateDecoder
 from plate_nets.detection import DetectionSettings, PlateDetector, select
 from plate_nets.geometry import Letterbox, clip, crop_plates
-from plate_nets.local import forward, load_torchscript
 from plate_nets.pipeline import PlateReader, split_rows
 from plate_nets.serving.detector_network import load_network
 from plate_nets.serving.frames import decode_image
 from plate_nets.serving.settings import FrameLimits
+from plate_nets.torchscript import forward, load_torchscript
 from plate_nets.types import Crops
 
 Array = NDArray[np.float32]

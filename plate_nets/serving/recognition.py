@@ -27,7 +27,7 @@ from plate_nets.serving.triton import (
     start_fault,
     tensor,
 )
-from plate_nets.types import Boxes, Frame, Logits, Plate, Reading, Scores
+from plate_nets.types import Boxes, Frame, Logits, Plate, Scores
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
 _CROPS = STN.inputs[0]

@@ -1,4 +1,4 @@
-"""The files of the model repository against the contract."""
+"""The files of the model repositories against their contracts."""
 
 import shutil
 from pathlib import Path
@@ -7,18 +7,37 @@ import pytest
 
 from plate_nets.config_check import check_configs, parse_config
 from plate_nets.contract import MODELS
+from plate_nets.wirings.contract import WIRINGS
 
 ROOT = Path(__file__).parents[2]
 REPOSITORY = ROOT / "model_repository"
-MODEL_FILES = [*sorted(REPOSITORY.glob("*/1/model.py")), ROOT / "plate_nets" / "backends" / "pytorch" / "model.py"]
+WIRINGS_REPOSITORY = ROOT / "benchmarks" / "model_repository"
+FOLDERS = [*sorted(REPOSITORY.iterdir()), *sorted(WIRINGS_REPOSITORY.iterdir())]
+BACKEND = ROOT / "plate_nets" / "backends" / "pytorch" / "model.py"
+MODEL_FILES = [*(path for folder in FOLDERS for path in folder.glob("1/model.py")), BACKEND]
 
 
 def test_the_shipped_configs_agree_with_the_contract() -> None:
     assert check_configs(REPOSITORY) == []
     assert {path.name for path in REPOSITORY.iterdir()} == set(MODELS)
+    assert check_configs(WIRINGS_REPOSITORY, WIRINGS) == []
+    assert {path.name for path in WIRINGS_REPOSITORY.iterdir()} == set(WIRINGS)
 
 
-@pytest.mark.parametrize("folder", sorted(REPOSITORY.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("name", [name for name, spec in WIRINGS.items() if spec.backend == "ensemble"])
+def test_an_ensemble_s_steps_are_models_of_a_contract(name: str) -> None:
+    models = {**MODELS, **WIRINGS}
+    made = {spec.name for spec in WIRINGS[name].inputs}
+    for step in parse_config(WIRINGS_REPOSITORY / name / "config.pbtxt").ensemble_scheduling.step:
+        spec = models[step.model_name]
+        assert set(step.input_map) == {each.name for each in spec.inputs}
+        assert set(step.output_map) == {each.name for each in spec.outputs}
+        assert set(step.input_map.values()) <= made
+        made |= set(step.output_map.values())
+    assert {spec.name for spec in WIRINGS[name].outputs} <= made
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_nothing_in_a_config_is_of_one_machine(folder: Path) -> None:
     config = parse_config(folder / "config.pbtxt")
     assert not config.parameters, "settings of one deployment belong to its environment"

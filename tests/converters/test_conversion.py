@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -11,7 +12,10 @@ from torch import Tensor, nn
 
 from converters.conversion import Conversion, Mode, check, convert, is_current
 from converters.errors import ConversionError
+from converters.table import WIRINGS
+from plate_nets.decoding import best_path, log_softmax
 from plate_nets.errors import WeightsError
+from plate_nets.geometry import normalize_crop
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 
@@ -203,3 +207,20 @@ def test_openvino_files_take_any_size_and_carry_their_origin(conversion_of: Conv
     binary.unlink()
     with pytest.raises(ConversionError, match=r"model\.bin: no such file"):
         check(conversion, repository)
+
+
+def test_the_modules_of_the_ensemble_compute_what_production_does(repository: Path) -> None:
+    for conversion in WIRINGS.values():
+        convert(conversion, Mode.TRACE, repository)
+        assert is_current(conversion, Mode.SCRIPT, repository), "a module that needs one mode is made in it"
+    pre, post = (torch.jit.load(str(repository / name / "1" / "model.pt")) for name in ("plate_pre", "plate_post"))
+    rng = np.random.default_rng(0)
+    crops = rng.integers(0, 256, (5, 24, 94, 3), np.uint8)
+    np.testing.assert_array_equal(pre(torch.from_numpy(crops)).numpy(), np.stack(list(map(normalize_crop, crops))))
+    logits = rng.normal(0, 3, (40, 23, 18)) + 6 * (rng.integers(0, 23, (40, 1, 18)) == np.arange(23)[:, None])
+    logits[0, :-1] = -30  # nothing but blanks
+    texts, confidences = (each.numpy() for each in post(torch.from_numpy(logits.astype(np.float32))))
+    for text, (confidence,), row in zip(texts, confidences, log_softmax(logits.astype(np.float32)), strict=True):
+        expected = best_path(row)
+        assert bytes(text).rstrip(b"\0").decode() == expected.text
+        assert confidence == pytest.approx(expected.confidence, rel=1e-5)

@@ -89,6 +89,32 @@ def test_a_bad_request_is_answered_alone(tmp_path: Path, model_repository: Path)
         assert what in response.error().message()
 
 
+class Bytes(torch.nn.Module):
+    def forward(self, crops: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return (crops + 1).flatten(1)[:, :1].to(torch.uint8), crops.flatten(1).float().mean(1, keepdim=True)
+
+
+def test_bytes_and_several_outputs(tmp_path: Path, model_repository: Path) -> None:
+    (tmp_path / "1").mkdir()
+    torch.jit.save(torch.jit.trace(Bytes(), torch.zeros(2, 3, dtype=torch.uint8)), tmp_path / "1" / "model.pt")
+    sides = {
+        "input": [{"name": "in", "data_type": "TYPE_UINT8", "dims": ["3"]}],
+        "output": [
+            {"name": "first", "data_type": "TYPE_UINT8", "dims": ["1"]},
+            {"name": "second", "data_type": "TYPE_FP32", "dims": ["1"]},
+        ],
+    }
+    model = make(tmp_path, model_repository, **sides)
+    rows = np.arange(9, dtype=np.uint8).reshape(3, 3)
+    good = [request(rows[:1], name="in"), request(rows[1:], name="in")]
+    one, refused, two = model.execute([good[0], request(rows.astype(np.float32), name="in"), good[1]])
+    assert "expected UINT8 (N, 3), got torch.float32 (3, 3)" in refused.error().message()
+    found = [{each.name(): each.as_numpy() for each in response.output_tensors()} for response in (one, two)]
+    assert [each["first"].tolist() for each in found] == [[[1]], [[4], [7]]]
+    assert [each["second"].tolist() for each in found] == [[[1.0]], [[4.0], [7.0]]]
+    assert found[0]["first"].dtype == np.uint8
+
+
 def test_only_bad_requests_need_no_forward(tmp_path: Path, model_repository: Path) -> None:
     save(AddOne(), tmp_path)
     (response,) = make(tmp_path, model_repository).execute([request(crops(9), name="other")])
@@ -115,7 +141,7 @@ def test_a_failing_network_hides_its_traceback(
 
 
 def test_a_model_that_was_not_converted_says_so(tmp_path: Path, model_repository: Path) -> None:
-    with pytest.raises(triton.TritonModelException, match=r"model.pt: not converted yet; run `python -m converters`"):
+    with pytest.raises(triton.TritonModelException, match=r"model.pt: no such file; .* run `python -m converters`"):
         make(tmp_path, model_repository)
 
 
@@ -130,7 +156,8 @@ def test_a_damaged_model_is_named(tmp_path: Path, model_repository: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"output": []}, "expected one FP32 output"),
+        ({"output": []}, "expected one input, and one output or more, got 1 and 0"),
+        ({"output": [{"name": "x", "data_type": "TYPE_INT32", "dims": ["1"]}]}, "x: expected FP32 or UINT8, got INT32"),
         ({"parameters": {"threads": {"string_value": "x"}}}, "expected int, got 'x'"),
         ({"parameters": {"speed": {"string_value": "1"}}}, "unknown parameter speed"),
     ],

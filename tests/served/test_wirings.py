@@ -1,0 +1,137 @@
+"""The wirings of `benchmarks/model_repository/`, on a real Triton beside production, answer as production does."""
+
+import itertools
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from converters.conversion import Mode, convert, is_current
+from converters.table import WIRINGS as MODULES
+from plate_nets.bench.client_chain import ClientChain
+from plate_nets.bench.connection import Connection
+from plate_nets.client import plates
+from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, STN, ModelSpec
+from plate_nets.decoding import best_path, log_softmax
+from plate_nets.embedded import EmbeddedTriton
+from plate_nets.errors import PlateError
+from plate_nets.geometry import crop_plates, normalize_crop
+from plate_nets.pipeline import CHUNK
+from plate_nets.types import Frame, Plate
+from plate_nets.wirings.contract import PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON, PLATE_TEXT, WIRINGS
+from tests.frames import Placed, compose, encode
+from tests.served.conftest import Served
+
+REPOSITORY = Path(__file__).parents[2] / "benchmarks" / "model_repository"
+RAW, ENCODED = PLATE_RECOGNITION.inputs
+PLACED = [
+    Placed(f"{a}{(i * 37 + 1) % 1000:03d}{b}{c}77", 60 + 300 * (i % 4), 40 + 130 * (i // 4))
+    for i, (a, b, c) in enumerate(itertools.islice(itertools.product("KABEMHOPCTYX", repeat=3), 48))
+]
+EMPTY = compose(720, 1280)
+FRAMES = [EMPTY, *(compose(720, 1280, PLACED[:count]) for count in (1, 4, 18))]
+
+
+@pytest.fixture(scope="module")
+def wired() -> Iterator[Served]:
+    for conversion in MODULES.values():
+        if not is_current(conversion, Mode.TRACE, REPOSITORY):
+            convert(conversion, Mode.TRACE, REPOSITORY)
+    with EmbeddedTriton(
+        model_repositories=[REPOSITORY], model_control="explicit", load=[*MODELS, *WIRINGS], exit_timeout=0
+    ) as server:
+        yield Served(server.http_url, server.grpc_url, server.control_key)
+
+
+@pytest.fixture
+def connection(wired: Served) -> Iterator[Connection]:
+    connection = Connection(wired.http, timeout=120)
+    yield connection
+    connection.close()
+
+
+def read(connection: Connection, model: ModelSpec, image: Frame | bytes) -> list[Plate]:
+    """A picture through a model that takes and gives what `plate_recognition` does."""
+    sent = (ENCODED, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else (RAW, image)
+    found = connection.infer(model.name, [sent], model.outputs)
+    return plates({spec.name: array for spec, array in zip(model.outputs, found, strict=True)})
+
+
+def check(found: list[Plate], expected: list[Plate]) -> None:
+    assert [(plate.text, plate.reading) for plate in found] == [(plate.text, plate.reading) for plate in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert (one.score, one.confidence) == pytest.approx((other.score, other.confidence), abs=1e-3)
+        assert [one.box.xmin, one.box.ymin, one.box.xmax, one.box.ymax] == pytest.approx(
+            [other.box.xmin, other.box.ymin, other.box.xmax, other.box.ymax], abs=0.1
+        )
+
+
+@pytest.mark.parametrize("suffix", ["", ".jpg"], ids=["raw", "encoded"])
+@pytest.mark.parametrize("frame", FRAMES, ids=["none", "one", "four", "eighteen"])
+def test_every_wiring_answers_as_production(connection: Connection, wired: Served, frame: Frame, suffix: str) -> None:
+    image = encode(frame, suffix) if suffix else frame
+    expected = read(connection, PLATE_RECOGNITION, image)
+    for model in (PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON):
+        check(read(connection, model, image), expected)
+    with ClientChain(wired.http, timeout=120) as chain:
+        check(chain.read(image), expected)
+
+
+def test_the_frames_hold_what_they_should(connection: Connection) -> None:
+    """Otherwise the comparison above would prove little."""
+    for frame, count in zip(FRAMES, (0, 1, 4, 18), strict=True):
+        found = {plate.text for plate in read(connection, PLATE_RECOGNITION, frame)}
+        assert len(found & {placed.text for placed in PLACED[:count]}) >= 0.8 * count
+
+
+def test_an_ensemble_runs_the_reader_on_nothing_where_bls_stops(connection: Connection, wired: Served) -> None:
+    models = ("yolo", "stn", "lprnet")
+    before = wired.executions(*models)
+    assert read(connection, PLATE_RECOGNITION, EMPTY) == []
+    between = wired.executions(*models)
+    assert read(connection, PLATE_RECOGNITION_ENSEMBLE, EMPTY) == []
+    after = wired.executions(*models)
+    assert [b - a for a, b in zip(before, between, strict=True)] == [1, 0, 0]
+    assert [b - a for a, b in zip(between, after, strict=True)] == [1, 1, 1]
+
+
+def test_stn_refuses_the_batch_of_0_that_the_ensemble_must_fill(connection: Connection) -> None:
+    nothing = np.zeros((0, *STN.inputs[0].dims), np.float32)
+    with pytest.raises(PlateError):
+        connection.infer(STN.name, [(STN.inputs[0], nothing)], STN.outputs)
+
+
+def test_an_ensemble_cannot_split_where_bls_makes_chunks(connection: Connection) -> None:
+    many = compose(1280, 1280, [Placed("A123BC77", 20 + 192 * (i % 6), 20 + 128 * (i // 6), 170) for i in range(54)])
+    assert len(read(connection, PLATE_RECOGNITION, many)) > CHUNK
+    with pytest.raises(PlateError, match=f"batch-size must be <= {CHUNK}"):
+        read(connection, PLATE_RECOGNITION_ENSEMBLE, many)
+
+
+def test_plate_text_reads_crops_as_the_chain_does(connection: Connection) -> None:
+    boxes = np.array([[p.x, p.y, p.x + 160, p.y + 34] for p in PLACED[:18]], np.float32)
+    crops = crop_plates(FRAMES[-1], boxes, 0.1)
+    pixels = np.rint(crops * 128 + 127.5).astype(np.uint8).transpose(0, 2, 3, 1)[..., ::-1]
+    np.testing.assert_array_equal(np.stack([normalize_crop(each) for each in pixels]), crops)
+    (straight,) = connection.infer(STN.name, [(STN.inputs[0], crops)], STN.outputs)
+    (logits,) = connection.infer(LPRNET.name, [(LPRNET.inputs[0], straight)], LPRNET.outputs)
+    expected = [best_path(row) for row in log_softmax(logits)]
+
+    def ask(count: int) -> list[tuple[str, float]]:
+        own = Connection(connection.url, timeout=120)
+        texts, confidences = own.infer(PLATE_TEXT.name, [(PLATE_TEXT.inputs[0], pixels[:count])], PLATE_TEXT.outputs)
+        own.close()
+        return [
+            (bytes(text).rstrip(b"\0").decode(), float(least))
+            for text, least in zip(texts, confidences[:, 0], strict=True)
+        ]
+
+    counts = [18, 1, 5, 18, 2, 1]
+    with ThreadPoolExecutor(3) as threads:
+        answers = list(threads.map(ask, counts))
+    for count, answer in zip(counts, answers, strict=True):
+        assert [text for text, _ in answer] == [each.text for each in expected[:count]]
+        assert [least for _, least in answer] == pytest.approx([each.confidence for each in expected[:count]], abs=1e-3)
+    assert len({each.text for each in expected} & {placed.text for placed in PLACED}) > 12
