@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.options import Log, ModelRepository
-from plate_nets.embedded import EmbeddedTriton
+from plate_nets.embedded import EmbeddedTriton, response_cache_options
 from plate_nets.embedded.faults import faults
 from plate_nets.errors import ServerError
 
@@ -19,11 +19,19 @@ def serve(
     metrics_port: Port = 8002,
     model_repository: ModelRepository = None,
     log: Log = None,
+    response_cache: Annotated[
+        int, typer.Option(help="Megabytes for the answers to identical requests; see docs/performance.md first.", min=0)
+    ] = 0,
 ) -> None:
     """Run the embedded Triton on 127.0.0.1 until Ctrl-C or SIGTERM."""
     console = Console(highlight=False)
     server = EmbeddedTriton(
-        model_repository, http_port=http_port, grpc_port=grpc_port, metrics_port=metrics_port, log=log
+        model_repository,
+        http_port=http_port,
+        grpc_port=grpc_port,
+        metrics_port=metrics_port,
+        options=response_cache_options(response_cache << 20) if response_cache else (),
+        log=log,
     )
     with Console(stderr=True).status("Starting Triton and loading the models"):
         server.start()

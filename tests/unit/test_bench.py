@@ -10,6 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from plate_nets.bench.callers import InputKind, subject
+from plate_nets.bench.document import fill
 from plate_nets.bench.frames import drawn_picture
 from plate_nets.bench.load import Load, Sample
 from plate_nets.bench.plot import save_plot
@@ -183,6 +184,23 @@ def test_a_report_is_kept_as_it_grows_and_shown(tmp_path: Path) -> None:
     assert save_plot(kept, tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
     assert not save_plot(Report({}).values, tmp_path / "none.png")
+
+
+def test_figures_go_into_a_document(tmp_path: Path) -> None:
+    report = Report({}, tmp_path / "one.json")
+    report.set("reach", [reached("16 plates over 1", 2.5, 2.0, "p50")])
+    document = (
+        "before\n<!-- figures: one reach -->\nold\n<!-- end -->\n<!-- figures: one stages -->\nkept\n<!-- end -->"
+    )
+    text, missing = fill(document, tmp_path)
+    assert missing == ["one stages"]
+    assert "| 16 plates over 1 | 2.5 | <= 2 | not met | p50 |" in text
+    assert "old" not in text
+    assert "kept" in text
+    assert fill(text, tmp_path) == (text, missing)
+    again, missing = fill("<!-- figures: one machine -->\n<!-- end -->", tmp_path)
+    assert missing == []
+    assert " cores of " in again
 
 
 def test_no_secret_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
