@@ -16,8 +16,9 @@ from plate_nets.contract import MODELS
 from plate_nets.control import KEY_VARIABLE
 from plate_nets.embedded import EmbeddedTriton, response_cache_options
 from plate_nets.errors import ServerError, ServerStartError
+from plate_nets.wirings.contract import PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON
 
-OTHER_WIRINGS = ("plate_recognition_ensemble", "plate_recognition_python")
+OTHER_WIRINGS = (PLATE_RECOGNITION_ENSEMBLE.name, PLATE_RECOGNITION_PYTHON.name)
 """Models with the inputs and outputs of `plate_recognition` that only the comparison of wirings needs."""
 WIRINGS = Path("benchmarks") / "model_repository"
 """Where they are in a checkout."""
