@@ -4,6 +4,7 @@ Every request is timed and kept, failed ones too. In an open load the time runs 
 server that falls behind cannot hide it.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -82,9 +83,10 @@ class _Recorder:
         seconds = time.perf_counter() - due
         with self._lock:
             self.load.samples.append(Sample(seconds, plates, None if error is None else str(error)))
+            if isinstance(error, ServerOverloaded):
+                return  # refused, which is what a healthy server does under too much load
             self._failed = 0 if error is None else self._failed + 1
-            gone = isinstance(error, ServerUnavailable) and not isinstance(error, ServerOverloaded)
-            if error is not None and (gone or self._failed >= GIVE_UP):
+            if isinstance(error, ServerUnavailable) or self._failed >= GIVE_UP:
                 self.load.stopped = self.load.stopped or str(error)
                 self.stop.set()
 
@@ -175,7 +177,8 @@ def _run(
             caller = subject()
             try:
                 for turn in range(warm_up):
-                    caller(pictures[turn % len(pictures)])
+                    with contextlib.suppress(ServerOverloaded):
+                        caller(pictures[turn % len(pictures)])
                 ready.wait()
                 work(caller, offset)
             finally:

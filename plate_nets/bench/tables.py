@@ -59,6 +59,8 @@ def tables(report: Mapping[str, Any]) -> Iterator[Table]:
         yield _reach(report["reach"])
     if report.get("sides"):
         yield _sides(report["sides"])
+    if report.get("overload"):
+        yield _overload(report["overload"])
     if report.get("stages"):
         yield _stages(report["stages"])
     if report.get("networks"):
@@ -120,6 +122,19 @@ def _sides(sides: Mapping[str, Mapping[str, Any]]) -> Table:
         for name, side in sides.items()
     ]
     return Table("sides", "What the ratios are made of, all rounds together", columns, rows)
+
+
+def _overload(found: Mapping[str, Any]) -> Table:
+    rows = [
+        ["answered at best", f"{found['maximum']:.1f} frames/s"],
+        ["offered", f"{found['offered']:.1f} frames/s"],
+        ["answered then", f"{found['goodput']:.1f} frames/s, {found['ratio']:.2f} of the best"],
+        ["an answer took", "{:.0f} ms, p95 {:.0f} ms".format(*found["answer_ms"])],
+        ["a refusal took", "{:.0f} ms, p95 {:.0f} ms".format(*found["refusal_ms"])],
+        ["refused as too many", str(found["refused"])],
+        ["failed otherwise", "; ".join(found["failed"]) or "none"],
+    ]
+    return Table("overload", "More load than it can carry", ("", "found"), rows)
 
 
 def _stages(stages: Mapping[str, Any]) -> Table:

@@ -10,8 +10,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from plate_nets.bench.callers import CLIENT_CHAIN, InputKind
-from plate_nets.bench.frames import drawn_picture, folder_pictures
+from plate_nets.bench.callers import CLIENT_CHAIN, InputKind, subject
+from plate_nets.bench.frames import Picture, drawn_picture, folder_pictures
+from plate_nets.bench.overload import measure_overload
 from plate_nets.bench.report import Report
 from plate_nets.bench.runs import Run, grid, measure
 from plate_nets.bench.target import OTHER_WIRINGS, WIRINGS, Target, target
@@ -40,6 +41,7 @@ def bench(
     wirings: Annotated[bool, typer.Option("--wirings", help="Also the other wirings of the pipeline.")] = False,
     reach: Annotated[bool, typer.Option("--reach", help="The ratios that the project holds itself to.")] = False,
     memory: Annotated[int, typer.Option(help="Frames of the memory test of --reach.", min=100)] = 2000,
+    overload: Annotated[bool, typer.Option("--overload", help="What becomes of 4 times the load it carries.")] = False,
     stages: Annotated[bool, typer.Option("--stages", help="Where the milliseconds of one frame go.")] = False,
     networks: Annotated[bool, typer.Option("--networks", help="Each network eager, traced, scripted, frozen.")] = False,
     cache: Annotated[bool, typer.Option("--cache", help="What Triton's response cache gives.")] = False,
@@ -50,8 +52,8 @@ def bench(
 ) -> None:
     """Measure latency, throughput, CPU and memory of a server, and what its models do under the load.
 
-    Without --url an embedded server runs for the time. --reach, --stages, --networks and --cache measure what they
-    name and no grid of loads. Exit code: 0 all was measured, 1 a part of it, 2 nothing.
+    Without --url an embedded server runs for the time. --reach, --overload, --stages, --networks and --cache measure
+    what they name and no grid of loads. Exit code: 0 all was measured, 1 a part of it, 2 nothing.
     """
     askers, counts = numbers("--concurrency", concurrency, 1), numbers("--plates", plates, 0)
     groups = [folder_pictures(frames)] if frames is not None else [[drawn_picture(count)] for count in counts]
@@ -70,16 +72,18 @@ def bench(
                 _networks(report, progress, seconds)
             if cache:
                 _cache(report, progress, server, seconds)
-            if reach or stages or not (networks or cache):
+            if reach or overload or stages or not (networks or cache):
                 if url is None:
                     progress.console.print("no --url: an embedded server runs for the time", style="dim")
                 with server(wirings=WIRINGS if wirings else None) as found:
                     report.set("server", found.facts())
                     if reach:
                         _reach(report, progress, found, repository, wirings, memory, seconds)
+                    if overload:
+                        _overload(report, found, groups[-1], seconds)
                     if stages:
                         _stages(report, progress, found, repository, seconds)
-                    if not (reach or stages):
+                    if not (reach or overload or stages):
                         names = [PLATE_RECOGNITION.name]
                         if wirings:
                             found.need(OTHER_WIRINGS, load=True)
@@ -140,6 +144,12 @@ def _reach(
 
     server.need(list(MODELS))
     measure_reach(server, report, progress, repository, wirings, frames, seconds)
+
+
+def _overload(report: Report, server: Target, pictures: Sequence[Picture], seconds: float) -> None:
+    server.need(list(MODELS))
+    asked = subject(server.url, PLATE_RECOGNITION.name, InputKind.encoded)
+    report.set("overload", measure_overload(asked, pictures, seconds).as_dict())
 
 
 def _stages(report: Report, progress: Progress, server: Target, repository: Path, seconds: float) -> None:

@@ -96,7 +96,7 @@ def test_a_caller_who_hangs_up_costs_no_more(served: Served) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) -> None:
-    """44 at once: 4 are worked on and 32 wait; the rest is told so, and nobody waits for it."""
+    """44 at once: 4 are worked on and 16 wait; the rest is told so, and nobody waits for it."""
     refused: list[tuple[PlateError, float]] = []
     gate = threading.Barrier(44)
 
