@@ -1,11 +1,14 @@
 """A report as a picture: latency and throughput over concurrency, the wirings, where the milliseconds go."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+_STYLES = ("-", "--", "-.", ":")
 
 
 def save_plot(report: Mapping[str, Any], path: Path) -> bool:
@@ -14,18 +17,19 @@ def save_plot(report: Mapping[str, Any], path: Path) -> bool:
     stages = report.get("stages")
     if not closed and not stages:
         return False
-    lines: dict[str, list[Mapping[str, Any]]] = {}
-    for run in closed:
-        plates = "mixed" if run["plates"] is None else f"{run['plates']} plates"
-        lines.setdefault(f"{run['wiring']}, {run['input']}, {plates}", []).append(run)
     kinds = sorted({run["input"] for run in closed})
-    rows = max(1, len(kinds)) + bool(stages and closed)
+    rows = len(kinds) + bool(stages)
     figure = Figure(figsize=(14, 5 * rows), layout="constrained")
     grid = figure.add_gridspec(rows, 2)
     for row, kind in enumerate(kinds):
-        chosen = {name: runs for name, runs in lines.items() if runs[0]["input"] == kind}
-        _draw_latency(figure.add_subplot(grid[row, 0]), chosen, kind)
-        _draw_throughput(figure.add_subplot(grid[row, 1]), chosen, kind)
+        lines = _lines([run for run in closed if run["input"] == kind])
+        latency, throughput = (figure.add_subplot(grid[row, column]) for column in (0, 1))
+        for line in lines:
+            line.draw(latency, "p50_ms", up_to="p99_ms")
+            line.draw(throughput, "frames_per_s")
+        latency.set(xlabel="requests at once", ylabel="ms", title=f"{kind}: p50, shaded up to p99", yscale="log")
+        throughput.set(xlabel="requests at once", ylabel="frames/s", title=f"{kind}: throughput", ylim=(0, None))
+        throughput.legend(fontsize=7)
     if stages:
         _draw_stages(figure.add_subplot(grid[rows - 1, :]), stages)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,21 +37,35 @@ def save_plot(report: Mapping[str, Any], path: Path) -> bool:
     return True
 
 
-def _draw_latency(axes: Axes, lines: Mapping[str, Sequence[Mapping[str, Any]]], kind: str) -> None:
-    for name, runs in lines.items():
-        x = [run["concurrency"] for run in runs]
-        (line,) = axes.plot(x, [run["p50_ms"] for run in runs], marker="o", label=name)
-        axes.fill_between(
-            x, [run["p50_ms"] for run in runs], [run["p99_ms"] for run in runs], color=line.get_color(), alpha=0.1
-        )
-    axes.set(xlabel="requests at once", ylabel="ms", title=f"{kind}: p50, shaded up to p99", yscale="log")
-    axes.legend(fontsize=6)
+@dataclass
+class _Line:
+    """One wiring with one number of plates over the concurrency."""
+
+    label: str
+    colour: str
+    style: str
+    runs: list[Mapping[str, Any]]
+
+    def draw(self, axes: Axes, key: str, up_to: str | None = None) -> None:
+        x, y = [run["concurrency"] for run in self.runs], [run[key] for run in self.runs]
+        axes.plot(x, y, marker="o", color=self.colour, linestyle=self.style, label=self.label)
+        if up_to is not None:
+            axes.fill_between(x, y, [run[up_to] for run in self.runs], color=self.colour, alpha=0.07)
 
 
-def _draw_throughput(axes: Axes, lines: Mapping[str, Sequence[Mapping[str, Any]]], kind: str) -> None:
-    for name, runs in lines.items():
-        axes.plot([run["concurrency"] for run in runs], [run["frames_per_s"] for run in runs], marker="o", label=name)
-    axes.set(xlabel="requests at once", ylabel="frames/s", title=f"{kind}: throughput", ylim=(0, None))
+def _lines(runs: Sequence[Mapping[str, Any]]) -> list[_Line]:
+    """Runs of one kind of input -> lines; the colour tells wirings apart, or else numbers of plates."""
+    wirings = list(dict.fromkeys(run["wiring"] for run in runs))
+    counts = list(dict.fromkeys(run["plates"] for run in runs))
+    lines: dict[tuple[str, int | None], _Line] = {}
+    for run in runs:
+        wiring, plates = run["wiring"], run["plates"]
+        first, second = wirings.index(wiring), counts.index(plates)
+        colour = f"C{first if len(wirings) > 1 else second}"
+        style = _STYLES[second % len(_STYLES)] if len(wirings) > 1 else "-"
+        label = f"{wiring}, {'mixed' if plates is None else f'{plates} plates'}"
+        lines.setdefault((wiring, plates), _Line(label, colour, style, [])).runs.append(run)
+    return list(lines.values())
 
 
 def _draw_stages(axes: Axes, stages: Mapping[str, Any]) -> None:
