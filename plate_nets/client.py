@@ -6,6 +6,7 @@ The client sends the picture as it is and gets boxes in its pixels; it has no im
 import os
 import threading
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol
 
@@ -38,6 +39,7 @@ class PlateClient:
         timeout: seconds until `DeadlineExceeded`: for connecting, sending, waiting, receiving and all retries together.
         retries: how often the same picture is sent again where the server is not there or overloaded; 0 to do without.
         headers: sent with every request, such as the token that a proxy wants (gRPC: metadata, in lower case).
+        ca: PEM file of the authority behind an encrypted server's certificate; by default those that the system trusts.
         shared_memory: hand pictures over in shared memory, to a server on this machine; needs its control key.
         control_key: of the server's restricted endpoints; by default what PLATES_CONTROL_KEY holds.
     """
@@ -50,6 +52,7 @@ class PlateClient:
         *,
         retries: int = 3,
         headers: Mapping[str, str] | None = None,
+        ca: Path | None = None,
         shared_memory: bool = False,
         control_key: str | None = None,
     ) -> None:
@@ -58,7 +61,7 @@ class PlateClient:
         self.retries = retries
         kind: type[_Http | _Grpc] = _Http if self.protocol == "http" else _Grpc
         key = control_key or os.environ.get(KEY_VARIABLE, "")
-        transport = kind(self.url, encrypted, dict(headers or {}), key)
+        transport = kind(self.url, encrypted, ca, dict(headers or {}), key)
         self._transport: _Transport = SharedMemoryTransport(transport, self.url) if shared_memory else transport
 
     def __enter__(self) -> "PlateClient":
@@ -172,9 +175,10 @@ def _fill(tensor: Any, array: NDArray[np.uint8], region: str | None) -> Any:
 class _Http:
     """One tritonclient a thread: shared by threads it dies with a greenlet error."""
 
-    def __init__(self, url: str, encrypted: bool, headers: dict[str, str], control_key: str) -> None:
+    def __init__(self, url: str, encrypted: bool, ca: Path | None, headers: dict[str, str], control_key: str) -> None:
         self._url = url
         self._encrypted = encrypted
+        self._ca = ca
         self._headers = headers
         self._control = headers | (key_headers(control_key) if control_key else {})
         self._mine = threading.local()
@@ -257,6 +261,7 @@ class _Http:
                 connection_timeout=None,
                 network_timeout=None,
                 ssl=self._encrypted,
+                ssl_options={"ca_certs": str(self._ca)} if self._ca else None,
                 ssl_context_factory=gevent.ssl.create_default_context,
             )
         return client
@@ -265,7 +270,7 @@ class _Http:
 class _Grpc:
     """One channel for all threads."""
 
-    def __init__(self, url: str, encrypted: bool, headers: dict[str, str], control_key: str) -> None:
+    def __init__(self, url: str, encrypted: bool, ca: Path | None, headers: dict[str, str], control_key: str) -> None:
         from tritonclient.grpc import InferenceServerClient
 
         self._url = url
@@ -278,7 +283,9 @@ class _Grpc:
             ("grpc.initial_reconnect_backoff_ms", 100),
             ("grpc.max_reconnect_backoff_ms", 1000),
         ]
-        self._client = InferenceServerClient(url, ssl=encrypted, channel_args=options)
+        self._client = InferenceServerClient(
+            url, ssl=encrypted, root_certificates=str(ca) if ca else None, channel_args=options
+        )
 
     def infer(
         self, spec: TensorSpec, array: NDArray[np.uint8], seconds: float, region: str | None = None

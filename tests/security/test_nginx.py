@@ -1,0 +1,310 @@
+"""deploy/nginx/plates.conf, run by a real nginx in front of a real server: TLS, tokens, bounds, blocked paths."""
+
+import gzip
+import http.client
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import tritonclient.grpc
+from tritonclient.utils import InferenceServerException
+
+from plate_nets.client import PlateClient
+from plate_nets.control import headers as key_header
+from plate_nets.control import metadata as key_metadata
+from plate_nets.embedded import EmbeddedTriton
+from plate_nets.errors import AccessDenied, InputTooLarge, ServerUnavailable
+from plate_nets.health import known_picture
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "deploy" / "nginx" / "plates.conf"
+TOKEN = "t" * 43
+INFER = "/v2/models/plate_recognition/infer"
+PICTURE = known_picture().image
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """Where nginx listens, and the certificate to trust."""
+
+    https: int
+    grpcs: int
+    ca: Path
+
+    def client(self, scheme: str, token: str = TOKEN) -> PlateClient:
+        port = self.https if scheme == "https" else self.grpcs
+        sent = {"authorization": f"Bearer {token}"} if token else {}
+        return PlateClient(f"{scheme}://localhost:{port}", timeout=60, retries=0, headers=sent, ca=self.ca)
+
+    def connect(self) -> ssl.SSLSocket:
+        context = ssl.create_default_context(cafile=self.ca)
+        return context.wrap_socket(socket.create_connection(("localhost", self.https), 60), server_hostname="localhost")
+
+    def ask(self, method: str, path: str, body: bytes = b"", token: str = TOKEN, **headers: str) -> tuple[int, bytes]:
+        """One request of any path -> status and body."""
+        connection = http.client.HTTPSConnection(
+            "localhost", self.https, timeout=60, context=ssl.create_default_context(cafile=self.ca)
+        )
+        sent = {name.replace("_", "-"): value for name, value in headers.items()} | {"Authorization": f"Bearer {token}"}
+        connection.putrequest(method, path, skip_accept_encoding=True)
+        for name, value in (sent | {"Content-Length": str(len(body))}).items():
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+
+def program(name: str) -> str:
+    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
+    assert found, f"no {name} here; on Debian or Ubuntu: sudo apt-get install nginx-light openssl (or tools/nginx.sh)"
+    return found
+
+
+def replaced(text: str, old: str, new: str, times: int = 1) -> str:
+    assert text.count(old) == times, f"{SITE}: expected {times} x {old!r}, got {text.count(old)}"
+    return text.replace(old, new)
+
+
+def free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[EmbeddedTriton]:
+    with EmbeddedTriton(exit_timeout=0) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def proxy(server: EmbeddedTriton, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """nginx with the example as it is, but for its ports and paths."""
+    folder = tmp_path_factory.mktemp("nginx")
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    subprocess.run(
+        [
+            *(
+                program("openssl"),
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+                "-nodes",
+            ),
+            *("-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
+            *("-keyout", key, "-out", certificate),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    (folder / "tokens.map").write_text(f'"Bearer {TOKEN}" barrier-3;\n', encoding="utf-8")
+    https, grpcs = free_ports(2)
+    site = SITE.read_text(encoding="utf-8")
+    site = replaced(site, "listen 8443 ", f"listen 127.0.0.1:{https} ")
+    site = replaced(site, "listen 8444 ", f"listen 127.0.0.1:{grpcs} ")
+    site = replaced(site, "server 127.0.0.1:8000;", f"server {server.http_url};")
+    site = replaced(site, "server 127.0.0.1:8001;", f"server {server.grpc_url};")
+    site = site.replace("/etc/nginx/plates/", f"{folder}/")
+    site = replaced(site, "/var/log/nginx/", f"{folder}/", 2)
+    (folder / "plates.conf").write_text(site, encoding="utf-8")
+    temporary = "".join(
+        f"    {kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    user = "user root;\n" if os.geteuid() == 0 else ""
+    (folder / "nginx.conf").write_text(
+        f"{user}daemon off;\npid {folder}/pid;\nerror_log {folder}/error.log;\nevents {{}}\n"
+        f"http {{\n{temporary}    include {folder}/plates.conf;\n}}\n",
+        encoding="utf-8",
+    )
+    command = [program("nginx"), "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
+    checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    nginx = subprocess.Popen(command)
+    try:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                socket.create_connection(("localhost", grpcs), 1).close()
+                break
+            except OSError:
+                assert nginx.poll() is None and time.monotonic() < deadline, (folder / "error.log").read_text()
+                time.sleep(0.05)
+        yield Proxy(https, grpcs, certificate)
+    finally:
+        nginx.terminate()
+        nginx.wait(30)
+
+
+@pytest.fixture(autouse=True)
+def the_server_lives(server: EmbeddedTriton) -> Iterator[None]:
+    yield
+    with PlateClient(server.http_url, timeout=60, retries=0) as client:
+        client.health()
+
+
+@pytest.mark.parametrize("scheme", ["https", "grpcs"])
+def test_a_client_with_a_token_reads_plates(proxy: Proxy, scheme: str) -> None:
+    with proxy.client(scheme) as client:
+        assert client.is_ready()
+        client.health()
+
+
+@pytest.mark.parametrize("token", ["", "x" * 43, TOKEN[:-1], TOKEN + "t", '" barrier-3'])
+@pytest.mark.parametrize("scheme", ["https", "grpcs"])
+def test_no_token_or_a_wrong_one_is_refused(proxy: Proxy, scheme: str, token: str) -> None:
+    with proxy.client(scheme, token) as client, pytest.raises(AccessDenied):
+        client.read(PICTURE)
+    assert proxy.ask("GET", "/v2/health/ready", token=token)[0] == 401
+
+
+@pytest.mark.parametrize("scheme", ["https", "grpcs"])
+def test_the_client_refuses_a_certificate_that_nobody_vouches_for(proxy: Proxy, scheme: str) -> None:
+    port = proxy.https if scheme == "https" else proxy.grpcs
+    sent = {"authorization": f"Bearer {TOKEN}"}
+    with (
+        PlateClient(f"{scheme}://localhost:{port}", timeout=20, retries=0, headers=sent) as client,
+        pytest.raises(ServerUnavailable),
+    ):
+        client.read(PICTURE)
+
+
+def test_there_is_nothing_without_tls(proxy: Proxy) -> None:
+    connection = http.client.HTTPConnection("localhost", proxy.https, timeout=60)
+    connection.request("GET", "/v2/health/ready", headers={"Authorization": f"Bearer {TOKEN}"})
+    answer = connection.getresponse()
+    assert answer.status == 400
+    assert b"HTTPS" in answer.read()
+
+
+def test_old_tls_is_refused(proxy: Proxy) -> None:
+    context = ssl.create_default_context(cafile=proxy.ca)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning):
+        context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with socket.create_connection(("localhost", proxy.https), 60) as plain, pytest.raises(ssl.SSLError):
+        context.wrap_socket(plain, server_hostname="localhost")
+
+
+def test_a_body_over_the_bound_is_refused_before_it_is_sent_on(proxy: Proxy) -> None:
+    with proxy.client("https") as client, pytest.raises(InputTooLarge):
+        client.read(b"\0" * (33 << 20))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v2/repository/index",
+        "/v2/repository/models/stn/unload",
+        "/v2/models/plate_recognition/config",
+        "/v2/models/plate_recognition/stats",
+        "/v2/models/plate_recognition/trace/setting",
+        "/v2/models/plate_recognition/generate",
+        "/v2/models/yolo/infer",
+        "/v2/models/yolo",
+        "/v2/models/stats",
+        "/v2/logging",
+        "/v2/trace/setting",
+        "/v2/systemsharedmemory/status",
+        "/metrics",
+        "/",
+        "//v2/logging",
+        "/v2/models/plate_recognition/../../logging",
+        "/v2/models/plate_recognition%2f..%2f..%2flogging",
+        "/v2/models/plate_recognition/infer/../../yolo/infer",
+        "/v2%2flogging",
+    ],
+)
+def test_other_paths_are_blocked_even_with_the_control_key(proxy: Proxy, server: EmbeddedTriton, path: str) -> None:
+    for method in ("GET", "POST"):
+        status, body = proxy.ask(method, path, b"{}" if method == "POST" else b"", **key_header(server.control_key))
+        assert (status, json.loads(body)) == (404, {"error": "not served here"}), body
+
+
+def test_other_grpc_methods_are_blocked_even_with_the_control_key(proxy: Proxy, server: EmbeddedTriton) -> None:
+    sent = {"authorization": f"Bearer {TOKEN}"} | key_metadata(server.control_key)
+    with tritonclient.grpc.InferenceServerClient(
+        f"localhost:{proxy.grpcs}", ssl=True, root_certificates=str(proxy.ca)
+    ) as client:
+        assert client.is_server_live(headers=sent)
+        for call in (client.get_model_repository_index, client.get_log_settings, client.get_inference_statistics):
+            with pytest.raises(InferenceServerException) as caught:
+                call(headers=sent)
+            assert caught.value.status() == "StatusCode.UNIMPLEMENTED"
+
+
+def test_what_ends_an_old_triton_ends_at_the_proxy(proxy: Proxy) -> None:
+    """Deep nesting, a bomb, and a header that would hide either; docs/security.md has the faults' numbers."""
+    deep = b'{"inputs":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}"
+    assert proxy.ask("POST", INFER, deep)[0] == 400
+    assert proxy.ask("POST", INFER, deep, Inference_Header_Content_Length=str(len(deep)))[0] == 400
+    bomb = gzip.compress(b"\0" * (64 << 20))
+    assert proxy.ask("POST", INFER, bomb, Content_Encoding="gzip", Inference_Header_Content_Length="5")[0] == 415
+
+
+def test_chunks_are_put_together_before_the_server_sees_them(proxy: Proxy) -> None:
+    header = json.dumps(
+        {
+            "inputs": [
+                {
+                    "name": "image",
+                    "shape": [len(PICTURE)],
+                    "datatype": "UINT8",
+                    "parameters": {"binary_data_size": len(PICTURE)},
+                }
+            ]
+        }
+    ).encode()
+    body = header + PICTURE
+    with proxy.connect() as connection:
+        connection.sendall(
+            f"POST {INFER} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n"
+            f"Inference-Header-Content-Length: {len(header)}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        )
+        connection.sendall(b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n")
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert answer.status == 200, answer.read()
+        assert known_picture().texts[0].encode() in answer.read()
+
+
+def test_a_client_has_no_more_than_its_connections(proxy: Proxy) -> None:
+    """32 requests that never end their body; the next one is refused at once, and other tokens are not."""
+    waiting = f"POST {INFER} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n"
+    with ExitStack() as stack:
+        for _ in range(32):
+            connection = stack.enter_context(proxy.connect())
+            connection.sendall((waiting + "Inference-Header-Content-Length: 5\r\n\r\n").encode())
+        deadline = time.monotonic() + 5
+        while (status := proxy.ask("GET", "/v2/health/live")[0]) != 429 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert status == 429
+        assert proxy.ask("GET", "/v2/health/live", token="x")[0] == 401
+    deadline = time.monotonic() + 30
+    while (status := proxy.ask("GET", "/v2/health/live")[0]) != 200 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert status == 200
+
+
+def test_nobody_learns_the_proxys_version(proxy: Proxy) -> None:
+    for path in ("/", INFER, "/v2/health/live"):
+        connection = http.client.HTTPSConnection(
+            "localhost", proxy.https, timeout=60, context=ssl.create_default_context(cafile=proxy.ca)
+        )
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        assert answer.headers["Server"] == "nginx"
+        assert b"nginx/" not in answer.read()
