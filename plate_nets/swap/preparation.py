@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import torch
+
 from converters.conversion import VERSION, Comparison, Mode, convert
 from converters.table import CONVERSIONS
 from plate_nets.config_check import check_configs
@@ -14,11 +16,12 @@ from plate_nets.decoding import DecodingSettings, PlateDecoder
 from plate_nets.detection import PlateDetector
 from plate_nets.errors import ContractError, PlateError, SwapError
 from plate_nets.health import check_health
-from plate_nets.local import forward, load_torchscript
 from plate_nets.pipeline import PlateReader, split_rows
+from plate_nets.serving.detector_network import load_network
 from plate_nets.serving.frames import decode_image
 from plate_nets.serving.settings import FrameLimits
 from plate_nets.swap.versions import aside, versions
+from plate_nets.torchscript import forward, load_torchscript
 from plate_nets.types import Crops, Frame, Plate
 
 NETWORKS = tuple(CONVERSIONS)
@@ -55,21 +58,22 @@ def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
         code = folder / str(versions(folder)[-1]) / "model.py"
         if code.is_file():  # a model of the python backend has its code in each version
             shutil.copy(code, made)
-        files = {name: repository / name / str(versions(repository / name)[-1]) / "model.pt" for name in NETWORKS}
+        folders = {name: repository / name / str(versions(repository / name)[-1]) for name in NETWORKS}
         try:
-            check_health(FileReader(files | {model: made / "model.pt"}))
+            check_health(FileReader(folders | {model: made}))
         except PlateError as error:
             raise SwapError(f"{model}: {weights} is refused, nothing was changed: {error}") from error
         yield Prepared(made, comparisons)
 
 
 class FileReader:
-    """The pipeline over converted files, in this process."""
+    """The pipeline over version folders of `yolo`, `stn` and `lprnet`, in this process and on the CPU."""
 
-    def __init__(self, files: Mapping[str, Path]) -> None:
-        yolo, stn, lprnet = (partial(forward, load_torchscript(files[name])) for name in ("yolo", "stn", "lprnet"))
+    def __init__(self, folders: Mapping[str, Path]) -> None:
+        detector = PlateDetector(load_network(str(folders["yolo"]), None, torch.get_num_threads()))
+        stn, lprnet = (partial(forward, load_torchscript(folders[name] / "model.pt")) for name in ("stn", "lprnet"))
         self._reader: PlateReader[Crops] = PlateReader(
-            PlateDetector(yolo).detect, stn, lprnet, PlateDecoder(DecodingSettings()), split_rows
+            detector.detect, stn, lprnet, PlateDecoder(DecodingSettings()), split_rows
         )
 
     def read(self, image: Frame | bytes) -> list[Plate]:

@@ -1,0 +1,57 @@
+"""What the container may: as little as it needs, in the files that start it; and that every dependency has its hash."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
+def test_the_server_has_no_rights_that_it_does_not_need() -> None:
+    triton = COMPOSE["services"]["triton"]
+    assert triton["read_only"] is True
+    assert triton["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in triton["security_opt"]
+    assert not triton.keys() & {"privileged", "cap_add", "pid", "network_mode", "devices", "ipc", "user"}
+
+
+@pytest.mark.parametrize("service", COMPOSE["services"])
+def test_ports_are_published_on_loopback_alone(service: str) -> None:
+    for port in COMPOSE["services"][service].get("ports", []):
+        assert str(port).startswith("127.0.0.1:"), port
+
+
+@pytest.mark.parametrize("service", COMPOSE["services"])
+def test_no_service_reaches_the_engine_or_the_host(service: str) -> None:
+    wanted = COMPOSE["services"][service]
+    assert not wanted.get("privileged")
+    assert wanted.get("network_mode") != "host"
+    for volume in wanted.get("volumes", []):
+        assert "docker.sock" not in str(volume)
+        assert not str(volume).startswith("/"), volume
+
+
+def test_the_image_runs_as_nobody_special() -> None:
+    user, group = re.findall(r"^USER (\d+):(\d+)$", DOCKERFILE, re.MULTILINE)[-1]
+    assert int(user) > 0
+    assert int(group) > 0
+
+
+def test_everything_installed_is_pinned_and_hashed() -> None:
+    lock = tomllib.loads((ROOT / "poetry.lock").read_text(encoding="utf-8"))
+    assert len(lock["package"]) > 50
+    for package in lock["package"]:
+        assert package["files"], package["name"]
+        assert all(file["hash"].startswith("sha256:") for file in package["files"]), package["name"]
+    for text in (DOCKERFILE, (ROOT / "tools" / "environment.sh").read_text(encoding="utf-8")):
+        installs = re.findall(r"pip\b[^\n&|]*\binstall\b[^\n&|]*", text)
+        assert installs
+        for install in installs:
+            hashed = "--require-hashes" in install or "--no-deps" in install
+            # pip itself, for a Python that came without any
+            assert hashed or install.endswith("install --quiet pip "), install
