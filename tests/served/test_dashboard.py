@@ -1,0 +1,128 @@
+"""The dashboard and the alerts: every metric and label value that they ask for exists on a real server."""
+
+import json
+import re
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from plate_nets.client import PlateClient
+from plate_nets.embedded import EmbeddedTriton
+from plate_nets.errors import InputError
+from plate_nets.health import known_picture
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "plates.json").read_text(encoding="utf-8"))
+ALERTS = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text(encoding="utf-8"))
+QUERIES = [
+    *((panel["title"], target["expr"]) for panel in DASHBOARD["panels"] for target in panel["targets"]),
+    *((rule["alert"], rule["expr"]) for group in ALERTS["groups"] for rule in group["rules"]),
+]
+OF_PROMETHEUS = {"up"}
+"""Metrics that Prometheus makes of a scrape itself."""
+
+Metrics = dict[str, list[dict[str, str]]]
+"""Name -> the labels of each of its series."""
+
+
+@pytest.fixture(scope="module")
+def metrics() -> Iterator[Metrics]:
+    """What a real server shows after a good and a bad request."""
+    with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url) as client:
+        client.health()
+        with pytest.raises(InputError):
+            client.read(b"no picture")
+        with urllib.request.urlopen(server.metrics_url, timeout=10) as answer:
+            found: Metrics = {}
+            for line in answer.read().decode().splitlines():
+                if not line.startswith("#"):
+                    name, _, rest = line.rpartition(" ")[0].partition("{")
+                    found.setdefault(name, []).append(dict(re.findall(r'(\w+)="([^"]*)"', rest)))
+        assert len(client.read(known_picture().image)) == len(known_picture().texts)
+    yield found
+
+
+def selectors(query: str) -> list[tuple[str, dict[str, tuple[str, str]]]]:
+    """PromQL -> its metrics, each with label -> operator and value."""
+    query = re.sub(r"\b(by|without|on|ignoring)\s*\([^)]*\)|\[[^\]]*\]", " ", query)
+    found = re.findall(r"([a-zA-Z_:][\w:]*)\b(?!\s*\()\s*(\{[^}]*\})?", re.sub(r"\b\d+(\.\d+)?(e\d+)?\b", " ", query))
+    words = {"and", "or", "unless", "group_left", "group_right", "bool", "offset"}
+    return [
+        (
+            name,
+            {label: (sign, value) for label, sign, value in re.findall(r'(\w+)\s*(=~|!=|!~|=)\s*"([^"]*)"', matchers)},
+        )
+        for name, matchers in found
+        if name not in words
+    ]
+
+
+def test_selectors_are_found() -> None:
+    query = (
+        'sum by (le) (rate(a_total{code=~"x|y", b="z"}[5m])) / ignoring(stage) group_left sum(rate(c[$__rate])) > 1e6'
+    )
+    assert selectors(query) == [("a_total", {"code": ("=~", "x|y"), "b": ("=", "z")}), ("c", {})]
+
+
+@pytest.mark.parametrize(("title", "query"), QUERIES, ids=[f"{title}-{n}" for n, (title, _) in enumerate(QUERIES)])
+def test_a_query_names_what_exists(metrics: Metrics, title: str, query: str) -> None:
+    asked = selectors(query)
+    assert asked, title
+    for name, matchers in asked:
+        if name in OF_PROMETHEUS:
+            continue
+        assert name in metrics, f"{title}: no metric {name}"
+        for label, (sign, value) in matchers.items():
+            wanted = value.split("|") if sign in ("=~", "!~") else [value]
+            there = {series.get(label) for series in metrics[name]}
+            assert set(wanted) <= there, f"{title}: {name} has {label} {there}, not {wanted}"
+    grouped = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", query) for label in labels.split(",")}
+    known = {label for name, _ in asked for series in metrics.get(name, []) for label in series}
+    assert grouped <= known, f"{title}: groups by {grouped - known}"
+    assert query.count("(") == query.count(")")
+
+
+def test_every_metric_of_ours_is_shown_and_explained(metrics: Metrics) -> None:
+    ours = {re.sub(r"_(bucket|sum|count)$", "", name) for name in metrics if name.startswith("plates_")}
+    shown = {re.sub(r"_(bucket|sum|count)$", "", name) for _, query in QUERIES for name, _ in selectors(query)}
+    assert ours <= shown
+    document = (DEPLOY.parent / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)`", document, re.M)) == ours
+
+
+def test_a_panel_has_its_own_place_and_the_provisioned_source() -> None:
+    (source,) = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
+    places = [tuple(panel["gridPos"].values()) for panel in DASHBOARD["panels"]]
+    assert len(set(places)) == len(places) == len({panel["id"] for panel in DASHBOARD["panels"]})
+    assert {panel["datasource"]["uid"] for panel in DASHBOARD["panels"]} == {source["uid"]}
+
+
+def read(path: str) -> Any:
+    return yaml.safe_load((DEPLOY / path).read_text(encoding="utf-8"))
+
+
+def test_the_services_find_each_other_and_their_files() -> None:
+    services = read("compose.yaml")["services"]
+    prometheus = read("prometheus/prometheus.yaml")
+    (target,) = prometheus["scrape_configs"][0]["static_configs"][0]["targets"]
+    host, _, port = target.partition(":")
+    assert host in services and any(each.endswith(f":{port}") for each in services[host]["ports"])
+    assert [(DEPLOY / "prometheus" / name).is_file() for name in prometheus["rule_files"]] == [True]
+    (source,) = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
+    assert source["url"] == "http://prometheus:9090"
+    (provider,) = read("grafana/provisioning/dashboards/plates.yaml")["providers"]
+    mounts = {mount.split(":")[1]: mount.split(":")[0] for mount in services["grafana"]["volumes"]}
+    assert (DEPLOY / mounts[provider["options"]["path"]] / "plates.json").is_file()
+
+
+def test_monitoring_is_on_loopback_read_only_and_pinned() -> None:
+    services = read("compose.yaml")["services"]
+    for name in ("prometheus", "grafana"):
+        service = services[name]
+        assert all(port.startswith("127.0.0.1:") for port in service["ports"])
+        assert re.fullmatch(r"[\w-]+/[\w-]+:v?\d+\.\d+\.\d+", service["image"])
+        assert service["read_only"] and service["cap_drop"] == ["ALL"]
