@@ -49,7 +49,7 @@ def test_everything_installed_is_pinned_and_hashed() -> None:
         assert package["files"], package["name"]
         assert all(file["hash"].startswith("sha256:") for file in package["files"]), package["name"]
     for text in (DOCKERFILE, (ROOT / "tools" / "environment.sh").read_text(encoding="utf-8")):
-        installs = re.findall(r"pip\b[^\n&|]*\binstall\b[^\n&|]*", text)
+        installs = re.findall(r"pip\b[^\n&|;]*\binstall\b[^\n&|;]*", text)
         assert installs
         for install in installs:
             hashed = "--require-hashes" in install or "--no-deps" in install
