@@ -65,6 +65,8 @@ def tables(report: Mapping[str, Any]) -> Iterator[Table]:
         yield _stages(report["stages"])
     if report.get("networks"):
         yield _networks(report["networks"])
+    if report.get("detector"):
+        yield _detector(report["detector"])
     if report.get("cache"):
         yield _cache(report["cache"])
 
@@ -157,6 +159,12 @@ def _networks(rows: Sequence[Mapping[str, Any]]) -> Table:
         for row in rows
     ]
     return Table("networks", "The networks by themselves", columns, cells)
+
+
+def _detector(found: Mapping[str, Any]) -> Table:
+    rows = [[row["name"], str(row["boxes"]), _number(row["ms"], 2)] for row in found["rows"]]
+    rows.append(["ours over the package's", "", _number(found["ratio"], 3)])
+    return Table("detector", found["title"], ("detector", "boxes found", "ms a frame"), rows)
 
 
 def _cache(cache: Mapping[str, Any]) -> Table:

@@ -4,6 +4,7 @@ Arguments: frame (.npy, BGR), our weights, threads, long side, least score, IoU 
 of the input is a number of frames, its answer a line ``detected BOXES MS MS ...``.
 """
 
+import logging
 import sys
 import time
 from pathlib import Path
@@ -46,6 +47,7 @@ def detect(model: Any, frame: NDArray[np.uint8], side: int, score: float, iou: f
 
 def main(arguments: list[str]) -> None:
     """Answer each line of the input."""
+    logging.disable(logging.INFO)  # the package describes its network
     path, weights, threads, side, score, iou, most = arguments
     torch.set_num_threads(int(threads))
     cv2.setNumThreads(int(threads))

@@ -17,9 +17,9 @@ import cv2
 import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from plate_nets.bench.frames import drawn_picture
+from plate_nets.bench.report import Report
 from plate_nets.detection import DetectionSettings, PlateDetector
 from plate_nets.errors import PlateError
 from plate_nets.nets.checkpoint import weights_path
@@ -36,8 +36,10 @@ def main(
     rounds: Annotated[int, typer.Option(min=1, help="Turns of each.")] = 10,
     frames: Annotated[int, typer.Option(min=1, help="Frames a turn.")] = 10,
     plates: Annotated[int, typer.Option(min=0, help="Plates on the frame.")] = 1,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
 ) -> None:
     """Prints the median of each and their ratio; 1280x720."""
+    report = Report({"threads": threads}, json_file)
     settings = DetectionSettings()
     frame = drawn_picture(plates).frame
     try:
@@ -68,12 +70,15 @@ def main(
         typer.echo(f"error: not the same answer: boxes found {found}", err=True)
         raise typer.Exit(1)
     medians = {name: statistics.median(values) for name, values in times.items()}
-    title = f"1280x720 frame, {threads} threads, median of {rounds} x {frames} frames"
-    table = Table("detector", "boxes", "ms a frame", title=title)
-    for name, value in medians.items():
-        table.add_row(name, str(found[name]), f"{value:.2f}")
-    table.add_row("ours / package", "", f"{medians['ours'] / medians['yolov5 package']:.3f}")
-    Console().print(table)
+    report.set(
+        "detector",
+        {
+            "title": f"A 1280x720 frame, {threads} threads, median of {rounds} x {frames} in turns",
+            "rows": [{"name": name, "boxes": found[name], "ms": ms} for name, ms in medians.items()],
+            "ratio": medians["ours"] / medians["yolov5 package"],
+        },
+    )
+    report.print(Console())
 
 
 class Package:
@@ -84,7 +89,7 @@ class Package:
         arguments = [str(folder / "frame.npy"), str(weights_path("yolo")), str(threads), *map(str, numbers)]
         self._process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "training.detector.package_detector", *arguments],
-            env=environment(folder / "settings", threads) | {"YOLOv5_VERBOSE": "false"},
+            env=environment(folder / "settings", threads),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -1,0 +1,18 @@
+"""Our detector beside the yolov5 package's: both answer, and the report holds their ratio. No time is judged here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_both_detectors_are_timed_on_the_same_answer(tmp_path: Path) -> None:
+    report = tmp_path / "detector.json"
+    command = [sys.executable, "-m", "training.detector.speed", "--rounds", "1", "--frames", "2", "--json", str(report)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(report.read_text(encoding="utf-8"))["detector"]
+    assert [row["boxes"] for row in found["rows"]] == [1, 1]
+    ours, package = (row["ms"] for row in found["rows"])
+    assert found["ratio"] == ours / package
+    assert "ours over the package's" in done.stdout
