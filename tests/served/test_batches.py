@@ -1,0 +1,77 @@
+"""Requests that meet in one batch of `stn` or `lprnet` are answered as if each were alone."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice, product
+
+import numpy as np
+import pytest
+
+from plate_nets.bench.connection import Connection
+from plate_nets.contract import LPRNET, STN, ModelSpec
+from plate_nets.decoding import PlateDecoder
+from plate_nets.geometry import crop_plates
+from plate_nets.types import Crops, Logits
+from tests.frames import Placed, compose
+from tests.served.conftest import Served
+
+THREADS = 12
+ROUNDS = 5
+PLACED = [
+    Placed(f"{a}{(i * 37 + 1) % 1000:03d}{b}{c}77", 60 + 300 * (i % 4), 40 + 130 * (i // 4))
+    for i, (a, b, c) in enumerate(islice(product("KABEMHOPCTYX", repeat=3), 20))
+]
+CROPS = crop_plates(
+    compose(720, 1280, PLACED), np.array([[p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax] for p in PLACED]), 0.1
+)
+
+
+class Chain:
+    """Crops -> straightened crops and logits, over a connection of its own."""
+
+    def __init__(self, served: Served) -> None:
+        self._connection = Connection(served.http, timeout=120)
+
+    def __call__(self, crops: Crops) -> tuple[Crops, Logits]:
+        straight = self._ask(STN, crops)
+        return straight, self._ask(LPRNET, straight)
+
+    def _ask(self, model: ModelSpec, rows: Crops) -> Crops:
+        (found,) = self._connection.infer(model.name, [(model.inputs[0], rows)], model.outputs)
+        return found
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@pytest.fixture(scope="module")
+def alone(served: Served) -> Iterator[tuple[Crops, Logits]]:
+    """Every crop by itself, with nobody else asking."""
+    chain = Chain(served)
+    found = [chain(CROPS[row : row + 1]) for row in range(len(CROPS))]
+    yield np.concatenate([straight for straight, _ in found]), np.concatenate([logits for _, logits in found])
+    chain.close()
+
+
+def test_strangers_in_a_batch_change_nothing(served: Served, alone: tuple[Crops, Logits]) -> None:
+    straight, logits = alone
+    readings = PlateDecoder().decode(logits)
+    assert len({each.text for each in readings} & {placed.text for placed in PLACED}) > 15
+
+    def ask(thread: int) -> int:
+        rng = np.random.default_rng(thread)
+        chain = Chain(served)
+        for _ in range(ROUNDS):
+            rows = rng.permutation(len(CROPS))[: rng.integers(1, 9)]
+            found = chain(CROPS[rows])
+            np.testing.assert_allclose(found[0], straight[rows], atol=1e-4)
+            np.testing.assert_allclose(found[1], logits[rows], atol=1e-3)
+            assert [each.text for each in PlateDecoder().decode(found[1])] == [readings[row].text for row in rows]
+        chain.close()
+        return ROUNDS
+
+    before = served.executions(STN.name, LPRNET.name)
+    with ThreadPoolExecutor(THREADS) as threads:
+        requests = sum(threads.map(ask, range(THREADS)))
+    executed = [b - a for a, b in zip(before, served.executions(STN.name, LPRNET.name), strict=True)]
+    assert all(each < requests for each in executed), f"no batch formed: {executed} executions of {requests} requests"
