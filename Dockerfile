@@ -42,6 +42,8 @@ ENV VIRTUAL_ENV=/opt/plates \
     PYTHONDONTWRITEBYTECODE=1 \
     MPLCONFIGDIR=/tmp \
     OMP_WAIT_POLICY=PASSIVE \
+    MALLOC_MMAP_THRESHOLD_=33554432 \
+    MALLOC_TRIM_THRESHOLD_=67108864 \
     PLATES_MODEL_REPOSITORY=/opt/plates/model_repository
 
 # By number, so that `runAsNonRoot` can be proven; NVIDIA's image calls this user triton-server

@@ -129,6 +129,10 @@ def python_environment(environ: Mapping[str, str]) -> dict[str, str]:
     environment.pop("PYTHONHOME", None)
     # The models take turns on the same cores: a thread that spins for its next work takes one from the next model.
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # A frame's memory is kept for the next one: by default each decoded frame is given back to the system, and its
+    # 700 pages (1280x720) are mapped and cleared again, twice.
+    environment.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 << 20))
+    environment.setdefault("MALLOC_TRIM_THRESHOLD_", str(64 << 20))
     if sys.prefix != sys.base_prefix:
         environment["VIRTUAL_ENV"] = sys.prefix
     else:

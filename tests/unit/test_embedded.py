@@ -137,6 +137,7 @@ def test_the_stub_finds_this_python() -> None:
     assert "PYTHONHOME" not in environment
     assert environment["LANG"] == "C"
     assert environment["OMP_WAIT_POLICY"] == "PASSIVE"
+    assert environment["MALLOC_TRIM_THRESHOLD_"] == str(64 << 20)
     assert environment.get("VIRTUAL_ENV") == (sys.prefix if sys.prefix != sys.base_prefix else None)
 
 
