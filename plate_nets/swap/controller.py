@@ -10,6 +10,7 @@ from tritonclient.utils import InferenceServerException
 from plate_nets.client import parse_url
 from plate_nets.control import headers
 from plate_nets.errors import InputError, ServerError, ServerUnavailable
+from plate_nets.serving.messages import find_answer
 
 READY = "READY"
 GONE = "UNAVAILABLE"
@@ -48,6 +49,7 @@ class Controller:
         the old one stays.
 
         Raises:
+            AccessDenied: the key is missing or wrong.
             ServerError: it does not load, or the server does not let itself be controlled.
         """
         self._ask(lambda: self._client.load_model(model, headers=self._headers))
@@ -70,6 +72,7 @@ class Controller:
         try:
             return question()
         except InferenceServerException as error:
-            raise ServerError(f"{self.url}: {error.message()}") from error
+            kind, fault = find_answer(error.message(), str(error.status()))
+            raise (ServerError if issubclass(kind.error, InputError) else kind.error)(f"{self.url}: {fault}") from error
         except OSError as error:
             raise ServerUnavailable(f"{self.url}: {error or type(error).__name__}") from error

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,11 +18,11 @@ from safetensors.torch import load_file, save_file
 from plate_nets.client import PlateClient
 from plate_nets.control import KEY_VARIABLE
 from plate_nets.embedded import EmbeddedTriton
-from plate_nets.errors import PlateError, ServerError, SwapError
+from plate_nets.errors import AccessDenied, PlateError, SwapError
 from plate_nets.health import known_picture
 from plate_nets.nets.checkpoint import weights_path
 from plate_nets.swap.controller import Controller
-from plate_nets.swap.swap import put_into_service, swap
+from plate_nets.swap.swap import CANARIES, put_into_service, swap
 from plate_nets.swap.versions import add, locked, versions
 
 pytestmark = pytest.mark.timeout(300)
@@ -69,7 +70,6 @@ class Load:
     """What came of the requests of some clients."""
 
     answers: list[tuple[str, ...]] = field(default_factory=list)
-    confidences: set[float] = field(default_factory=set)
     faults: list[PlateError] = field(default_factory=list)
 
 
@@ -88,7 +88,6 @@ def load(url: str) -> Iterator[Load]:
                     found.faults.append(error)
                 else:
                     found.answers.append(tuple(plate.text for plate in plates))
-                    found.confidences.update(plate.confidence for plate in plates)
 
     threads = [threading.Thread(target=ask) for _ in range(CONCURRENCY)]
     for thread in threads:
@@ -113,11 +112,14 @@ def swap_under_load(
             assert done.version == before[-1] + 1
             assert done.former == before[-1]
             assert controller.states(model)[done.version] == "READY"
-            assert controller.answered(model, done.version) > 0
+            deadline = time.monotonic() + 60
+            while controller.answered(model, done.version) <= CANARIES:  # until it has answered users too
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
     assert found.faults == []
     assert set(found.answers) == {known_picture().texts}
     assert len(found.answers) > len(models) * CONCURRENCY
-    assert len(found.confidences) > len(models) // 2  # so the answers came from more than one network
+    sys.stdout.write(f"{len(models)} swaps, {len(found.answers)} requests, none failed\n")
 
 
 def test_no_request_is_lost_in_3_swaps(
@@ -201,7 +203,7 @@ def test_the_server_of_another_repository_is_noticed(
 
 
 def test_without_the_key_nothing_happens(server: EmbeddedTriton) -> None:
-    with Controller(server.http_url) as stranger, pytest.raises(ServerError, match="restricted"):
+    with Controller(server.http_url) as stranger, pytest.raises(AccessDenied):
         stranger.states("lprnet")
 
 
