@@ -3,7 +3,6 @@
 import itertools
 import statistics
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -82,13 +81,12 @@ def _infer(connection: Connection, picture: Picture, raw: bool, new: int | None)
 def _ask(connection: Connection, encoded: bytes) -> str:
     """What the server says to an encoded picture, in words."""
     try:
-        answer: Sequence[Any] = connection.infer(
+        answer = connection.infer(
             PLATE_RECOGNITION.name, [(_ENCODED, np.frombuffer(encoded, np.uint8))], PLATE_RECOGNITION.outputs
         )
     except PlateError as error:
-        return f"error {str(error).partition(': ')[2].partition(',')[0]}"
-    if answer[1] is None:
-        return "success without any output"
+        said = str(error).partition(": ")[2].partition(",")[0]
+        return said if "a success without" in said else f"error: {said}"
     return f"success, {', '.join(text.decode() for text in answer[1].reshape(-1)) or 'no plate'}"
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from plate_nets.client import parse_url
 from plate_nets.contract import TensorSpec
 from plate_nets.control import headers, metadata
-from plate_nets.errors import DeadlineExceeded, ServerUnavailable
+from plate_nets.errors import DeadlineExceeded, ServerError, ServerUnavailable
 from plate_nets.serving.messages import find_answer
 
 
@@ -63,7 +63,11 @@ class Connection:
             tensor.set_data_from_numpy(np.ascontiguousarray(array))
         wanted = [self._api.InferRequestedOutput(spec.name) for spec in outputs]
         answer = self._ask(lambda: self._client.infer(model, tensors, outputs=wanted, **self._limit))
-        return [answer.as_numpy(spec.name) for spec in outputs]
+        arrays = {spec.name: answer.as_numpy(spec.name) for spec in outputs}
+        missing = [name for name, array in arrays.items() if array is None]
+        if missing:
+            raise ServerError(f"{self.url}: {model}: a success without {', '.join(missing)}")
+        return list(arrays.values())
 
     def is_model_ready(self, model: str) -> bool:
         """Whether the server has this model, loaded."""

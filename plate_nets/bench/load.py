@@ -43,6 +43,8 @@ class Load:
     """From the first request to the last answer."""
     client_cpu: float = 0.0
     """CPU seconds of this process in that time: what the askers themselves took from the cores."""
+    warm_up: int = 0
+    """Requests before that time, of which nothing else is kept."""
     stopped: str | None = None
     """Why it ended early, None where it did not."""
 
@@ -197,4 +199,5 @@ def _run(
                 each.result()
     if marks:
         (started, cpu), load = marks[0], recorder.load
+        load.warm_up = askers * warm_up
         load.seconds, load.client_cpu = time.perf_counter() - started, time.process_time() - cpu

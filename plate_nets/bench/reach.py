@@ -5,7 +5,7 @@ its rounds' ratios.
 """
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,14 +68,13 @@ def measure_reach(
         others = [*OTHER_WIRINGS, CLIENT_CHAIN]
         target.need(OTHER_WIRINGS, load=True)
         sides |= _wiring_sides(target, (PLATE_RECOGNITION.name, *others))
-    rounds = interleave(sides, seconds, progress)
-    report.set("sides", {name: figures(_together(loads)) for name, loads in rounds.items()})
-    keep(*ratios(rounds))
-    keep(*wiring_ratios(rounds, others))
+    for rounds in interleave(sides, seconds, progress):
+        report.set("sides", {name: figures(_together(loads)) for name, loads in rounds.items()})
+        report.set("reach", [*rows, *ratios(rounds), *wiring_ratios(rounds, others)])
 
 
-def interleave(sides: Mapping[str, Side], seconds: float, progress: Progress) -> Rounds:
-    """Each side in turn, for `ROUNDS` rounds -> the loads of each.
+def interleave(sides: Mapping[str, Side], seconds: float, progress: Progress) -> Iterator[Rounds]:
+    """Each side in turn, for `ROUNDS` rounds -> the loads of each so far, after each round.
 
     Raises:
         ServerError: a side could not be measured.
@@ -87,7 +86,7 @@ def interleave(sides: Mapping[str, Side], seconds: float, progress: Progress) ->
             if load.stopped or not load.good:
                 raise ServerError(f"{name}: {load.stopped or 'no answer in its time'}")
             rounds[name].append(load)
-    return rounds
+        yield rounds
 
 
 def ratios(rounds: Rounds) -> list[dict[str, Any]]:

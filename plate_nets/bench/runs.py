@@ -83,7 +83,7 @@ def measure(target: Target, run: Run) -> dict[str, Any]:
         spent = processes.cpu_seconds() - cpu
         server = {
             "cpu_seconds": spent,
-            "cpu_ms_per_frame": spent * 1000 / max(1, len(load.good)),
+            "cpu_ms_per_frame": spent * 1000 / max(1, len(load.good) + load.warm_up),
             "pss_bytes": processes.pss(),
         }
     after = None if load.stopped else target.statistics()

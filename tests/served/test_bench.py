@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from plate_nets.bench.connection import Connection
+from plate_nets.bench.target import WIRINGS
 from plate_nets.contract import MODELS
 from plate_nets.control import KEY_VARIABLE
 from plate_nets.embedded import EmbeddedTriton
@@ -21,7 +22,7 @@ from plate_nets.embedded import EmbeddedTriton
 def server() -> Iterator[EmbeddedTriton]:
     """One of its own without `plate_recognition`; tests load that, and end the server at last."""
     others = [name for name in MODELS if name != "plate_recognition"]
-    with EmbeddedTriton(model_control="explicit", load=others, exit_timeout=0) as server:
+    with EmbeddedTriton(model_repositories=[WIRINGS], model_control="explicit", load=others, exit_timeout=0) as server:
         yield server
 
 
@@ -80,6 +81,22 @@ def test_a_report_says_what_the_server_did(server: EmbeddedTriton, tmp_path: Pat
     assert (tmp_path / "plot.png").stat().st_size > 10_000
 
 
+def test_the_wirings_are_loaded_and_asked(server: EmbeddedTriton, tmp_path: Path) -> None:
+    options = ("--wirings", "--plates", "1", "--concurrency", "2", "--seconds", "0.5")
+    process = start(server, tmp_path / "report.json", *options)
+    _, errors = process.communicate(timeout=200)
+    assert process.returncode == 0, errors
+    runs = {run["wiring"]: run for run in read(tmp_path / "report.json")["runs"]}
+    steps = {"yolo", "stn", "lprnet"}
+    assert {name: set(run["models"]) & steps for name, run in runs.items()} == {
+        "plate_recognition": steps,
+        "plate_recognition_ensemble": steps,
+        "plate_recognition_python": set(),
+        "client_chain": steps,
+    }
+    assert all(run["frames"] > 0 and run["plates_per_s"] == run["frames_per_s"] for run in runs.values())
+
+
 def test_an_open_load_over_grpc_without_the_key(server: EmbeddedTriton, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     command = [sys.executable, "-m", "plate_nets", "bench", "--url", f"grpc://{server.grpc_url}", "--json", str(report)]
@@ -115,3 +132,17 @@ def read_or_none(report: Path) -> Any:
         return read(report)["runs"]
     except json.JSONDecodeError:
         return None
+
+
+def test_what_the_response_cache_does_is_as_documented(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    command = [sys.executable, "-m", "plate_nets", "bench", "--cache", "--seconds", "0.4", "--json", str(report)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stderr
+    *times, bad, before, new, again = (row["found"] for row in read(report)["cache"]["rows"])
+    assert len(times) == 4
+    nothing = "plate_recognition: a success without coordinates"
+    assert bad == f"error: image: expected a JPEG / {nothing}"
+    assert before == "success, A123BC77"
+    assert new.startswith("error: ")
+    assert again == nothing
