@@ -1,0 +1,71 @@
+"""Version folders: how they come, go and are counted, without a server."""
+
+from pathlib import Path
+
+import pytest
+
+from plate_nets.errors import SwapError
+from plate_nets.swap.versions import add, aside, locked, prune, remove, versions
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A model's folder with version 1 and things that are no version."""
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "model.pt").touch()
+    (tmp_path / "config.pbtxt").touch()
+    (tmp_path / "2").touch()
+    (tmp_path / "01").mkdir()
+    (tmp_path / "3x").mkdir()
+    (tmp_path / ".swapping-old").mkdir()
+    return tmp_path
+
+
+def test_only_folders_with_a_number_are_versions(folder: Path) -> None:
+    (folder / "10").mkdir()
+    (folder / "9").mkdir()
+    assert versions(folder) == [1, 9, 10]
+
+
+def test_a_version_comes_whole_after_the_latest(folder: Path) -> None:
+    (folder / "9").mkdir()
+    with aside(folder) as temporary:
+        prepared = temporary / "new"
+        prepared.mkdir()
+        (prepared / "model.pt").touch()
+        assert versions(folder) == [1, 9]
+        assert add(prepared, folder) == 10
+    assert [path.name for path in (folder / "10").iterdir()] == ["model.pt"]
+    assert not list(folder.glob(".swapping-[!o]*"))
+
+
+def test_a_version_goes(folder: Path) -> None:
+    (folder / "4").mkdir()
+    (folder / "4" / "model.pt").touch()
+    remove(folder, 4)
+    assert versions(folder) == [1]
+    assert not list(folder.glob(".swapping-[!o]*"))
+
+
+@pytest.mark.parametrize(
+    ("keep", "left"), [(0, [1, 7]), (1, [1, 6, 7]), (2, [1, 5, 6, 7]), (3, [1, 4, 5, 6, 7]), (9, [1, 4, 5, 6, 7])]
+)
+def test_the_released_one_and_the_latest_stay(folder: Path, keep: int, left: list[int]) -> None:
+    for version in (4, 5, 6, 7):
+        (folder / str(version)).mkdir()
+    assert sorted({*left, *prune(folder, keep)}) == [1, 4, 5, 6, 7]
+    assert versions(folder) == left
+
+
+def test_one_at_a_time(folder: Path) -> None:
+    with locked(folder), pytest.raises(SwapError, match="another swap is at work here"), locked(folder):
+        pass
+    with locked(folder):
+        pass
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SwapError, match=r"none: No such file"), locked(tmp_path / "none"):
+        pass
+    with pytest.raises(SwapError, match=r"cannot be written: No such file"), aside(tmp_path / "none"):
+        pass
