@@ -19,7 +19,9 @@ def check_configs(repository: Path, contract: Mapping[str, ModelSpec] = MODELS) 
     folders = {path.name for path in repository.iterdir() if path.is_dir()}
     faults = [f"{repository / name}: no model of the contract" for name in sorted(folders - contract.keys())]
     for spec in contract.values():
-        faults.extend(f"{repository / spec.name / CONFIG}: {fault}" for fault in _check_model(repository, spec))
+        folder = repository / spec.name
+        for path in (folder / CONFIG, *sorted(folder.glob("configs/*.pbtxt"))):
+            faults.extend(f"{path}: {fault}" for fault in _check_model(folder, path, spec))
     return faults
 
 
@@ -33,9 +35,9 @@ def parse_config(path: Path) -> Any:
     return text_format.Parse(path.read_text(encoding="utf-8"), model_config_pb2.ModelConfig())
 
 
-def _check_model(repository: Path, spec: ModelSpec) -> list[str]:
+def _check_model(folder: Path, path: Path, spec: ModelSpec) -> list[str]:
     try:
-        config = parse_config(repository / spec.name / CONFIG)
+        config = parse_config(path)
     except OSError as error:
         return [f"does not open: {error.strerror}"]
     except (text_format.ParseError, UnicodeDecodeError) as error:
@@ -51,7 +53,7 @@ def _check_model(repository: Path, spec: ModelSpec) -> list[str]:
     ]
     faults += _check_tensors("input", spec.inputs, tuple(map(_tensor, config.input)))
     faults += _check_tensors("output", spec.outputs, tuple(map(_tensor, config.output)))
-    if spec.backend == "python" and not (repository / spec.name / "1" / "model.py").is_file():
+    if spec.backend == "python" and not (folder / "1" / "model.py").is_file():
         faults.append("no 1/model.py beside it")
     return faults
 

@@ -1,4 +1,4 @@
-"""Requests that meet in one batch of `stn` or `lprnet` are answered as if each were alone."""
+"""Requests that meet in one batch of `stn` or `lprnet` are answered as if each were alone; instances by a setting."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -6,10 +6,14 @@ from itertools import islice, product
 
 import numpy as np
 import pytest
+import tritonclient.http
 
 from plate_nets.bench.connection import Connection
-from plate_nets.contract import LPRNET, STN, ModelSpec
+from plate_nets.client import PlateClient
+from plate_nets.contract import LPRNET, STN, YOLO, ModelSpec
+from plate_nets.control import headers
 from plate_nets.decoding import PlateDecoder
+from plate_nets.embedded import EmbeddedTriton
 from plate_nets.geometry import crop_plates
 from plate_nets.types import Crops, Logits
 from tests.frames import Placed, compose
@@ -75,3 +79,21 @@ def test_strangers_in_a_batch_change_nothing(served: Served, alone: tuple[Crops,
         requests = sum(threads.map(ask, range(THREADS)))
     executed = [b - a for a, b in zip(before, served.executions(STN.name, LPRNET.name), strict=True)]
     assert all(each < requests for each in executed), f"no batch formed: {executed} executions of {requests} requests"
+
+
+def test_two_detectors_by_a_setting(served: Served) -> None:
+    """``--model-config-name`` chooses another number of instances, each with its share of the cores."""
+    frame = compose(720, 1280, PLACED)
+    options = ("--model-config-name=throughput",)
+    with (
+        EmbeddedTriton(options=options, exit_timeout=0) as server,
+        tritonclient.http.InferenceServerClient(server.http_url) as control,
+        PlateClient(server.http_url, timeout=120) as client,
+        PlateClient(served.http, timeout=120) as usual,
+    ):
+        config = control.get_model_config(YOLO.name, headers=headers(server.control_key))
+        assert [group["count"] for group in config["instance_group"]] == [2]
+        with ThreadPoolExecutor(4) as threads:
+            answers = list(threads.map(lambda _: client.read(frame), range(8)))
+        expected = [plate.text for plate in usual.read(frame)]
+    assert [[plate.text for plate in answer] for answer in answers] == [expected] * 8
