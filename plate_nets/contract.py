@@ -86,3 +86,6 @@ PLATE_RECOGNITION = ModelSpec(
 """Frame (raw `input__0` or encoded `image`, exactly one) -> plates, highest detector score first."""
 
 MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, PLATE_RECOGNITION)}
+
+PROBE = "plates_probe"
+"""The parameter, true, of a request that the metrics leave out: the supervisor's own."""

@@ -1,5 +1,6 @@
 """The course of one request through its stages: how long each takes, and whether it is worth going on."""
 
+import threading
 import time
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -19,7 +20,8 @@ class Course:
         self._started = time.perf_counter()
         self._limit = request.timeout() / 1e6
         self.stages: dict[str, float] = {}
-        """Seconds of each stage so far, in the order of their first calls."""
+        """Seconds of each stage so far, those of chunks that ran at once added up."""
+        self._lock = threading.Lock()
 
     @property
     def seconds(self) -> float:
@@ -39,7 +41,8 @@ class Course:
             try:
                 return function(*args, **kwargs)
             finally:
-                self.stages[name] = self.stages.get(name, 0.0) + time.perf_counter() - started
+                with self._lock:
+                    self.stages[name] = self.stages.get(name, 0.0) + time.perf_counter() - started
 
         return timed
 

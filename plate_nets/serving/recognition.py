@@ -1,13 +1,12 @@
 """The `plate_recognition` model: `PlateReader` over the other models of the repository (BLS)."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from plate_nets.contract import FRAME, LPRNET, PLATE_RECOGNITION, STN, YOLO
+from plate_nets.contract import FRAME, LPRNET, PLATE_RECOGNITION, PROBE, STN, YOLO
 from plate_nets.decoding import DecodingSettings, PlateDecoder
 from plate_nets.errors import InputError, PlateError
 from plate_nets.pipeline import PlateReader, split_rows
@@ -24,6 +23,7 @@ from plate_nets.serving.triton import (
     find,
     from_dlpack,
     model_args,
+    parameters,
     start_fault,
     tensor,
 )
@@ -31,10 +31,6 @@ from plate_nets.types import Boxes, Frame, Logits, Plate, Scores
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
 _CROPS = STN.inputs[0]
-
-
-PROBE = "plates_probe"
-"""The parameter, true, of a request that the metrics leave out: the supervisor's own."""
 
 
 def bls_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Tensor]:
@@ -65,7 +61,7 @@ class Recognition:
 
     def answer(self, request: Request) -> Response:
         """One request -> its response; never raises."""
-        if json.loads(request.parameters() or "{}").get(PROBE):
+        if parameters(request).get(PROBE) is True:
             return answer(request, lambda _: pack(self._read(request, Course(request))))
         course = Course(request)
         try:

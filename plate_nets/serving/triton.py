@@ -106,6 +106,15 @@ def find(request: Request, spec: TensorSpec) -> Tensor | None:
     return next((each for each in request.inputs() if each.name() == spec.name), None)
 
 
+def parameters(request: Request) -> Mapping[str, Any]:
+    """The caller's own parameters; none where they are no text, which Triton (24.10) lets through over HTTP."""
+    try:
+        found: Mapping[str, Any] = json.loads(request.parameters() or "{}")
+    except ValueError:
+        return {}
+    return found
+
+
 def call(spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False) -> list[Tensor]:
     """Ask another model of the repository -> its outputs in the order of the contract.
 

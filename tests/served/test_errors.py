@@ -1,5 +1,7 @@
 """Each code of the table, answered by a real server on both protocols, and what it costs the server."""
 
+import http.client
+import json
 import shutil
 import threading
 import time
@@ -92,6 +94,27 @@ def test_a_caller_who_hangs_up_costs_no_more(served: Served) -> None:
         if stn < yolo:
             return
     raise AssertionError(f"40 callers hung up, and stn was asked {stn} times for {yolo} of yolo")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_has_waited_too_long_is_not_begun(served: Served, protocol: WireProtocol) -> None:
+    before = served.executions("yolo")[0]
+    with ThreadPoolExecutor(16) as threads:
+        answers = list(threads.map(lambda _: ask(served.url(protocol), protocol, CAR, timeout=20_000), range(16)))
+    kinds = [find_answer(message, status)[0] for status, message in answers if status]
+    assert {kind.error for kind in kinds} <= {ServerOverloaded, DeadlineExceeded}
+    assert "Request timeout expired" in {kind.says for kind in kinds}
+    assert served.executions("yolo")[0] - before < 16
+
+
+@pytest.mark.parametrize("field", [b'"parameters":{"x":"\xff"}', b'"parameters":{"\xff":true}', b'"id":"\xff"'])
+def test_text_that_is_none_gets_no_traceback(served: Served, field: bytes) -> None:
+    body = b'{"inputs":[{"name":"image","shape":[1],"datatype":"UINT8","data":[1]}],' + field + b"}"
+    connection = http.client.HTTPConnection(served.http, timeout=30)
+    connection.request("POST", "/v2/models/plate_recognition/infer", body)
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["error"][:24]) == (400, "PLATES_BAD_INPUT: image:")
+    connection.close()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -266,6 +266,13 @@ def test_a_probe_is_answered_and_not_counted(chain: triton.Server) -> None:
     assert chain.metrics["plates_frames_total"] == 1
 
 
+def test_parameters_that_are_no_text_do_no_harm(chain: triton.Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = request()
+    monkeypatch.setattr(asked, "parameters", lambda: b"\xff".decode())  # as Triton's own method fails
+    (response,) = chain.models[PLATE_RECOGNITION.name].execute([asked])
+    assert not response.has_error()
+
+
 @pytest.mark.parametrize("spec", [YOLO, STN, LPRNET])
 def test_a_failing_inner_model_is_named(chain: triton.Server, spec: ModelSpec) -> None:
     def fail(array: np.ndarray) -> Sequence[np.ndarray]:
