@@ -30,6 +30,8 @@ def save_plot(report: Mapping[str, Any], path: Path) -> bool:
         latency.set(xlabel="requests at once", ylabel="ms", title=f"{kind}: p50, shaded up to p99", yscale="log")
         throughput.set(xlabel="requests at once", ylabel="frames/s", title=f"{kind}: throughput", ylim=(0, None))
         throughput.legend(fontsize=7)
+        for axes in (latency, throughput):
+            axes.set_xticks(sorted({run["concurrency"] for run in closed}))
     if stages:
         _draw_stages(figure.add_subplot(grid[rows - 1, :]), stages)
     path.parent.mkdir(parents=True, exist_ok=True)
