@@ -106,7 +106,7 @@ class _Chain:
 
 class _SharedMemory:
     def __init__(self, url: str, timeout: float, control_key: str) -> None:
-        self._client = PlateClient(url, timeout=timeout, shared_memory=True, control_key=control_key)
+        self._client = PlateClient(url, timeout=timeout, retries=0, shared_memory=True, control_key=control_key)
 
     def __call__(self, picture: Picture) -> int:
         return len(self._client.read(picture.frame))

@@ -1,6 +1,7 @@
 """The metrics that a real server shows after known traffic."""
 
 import re
+import time
 import urllib.request
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ import tritonclient.http
 
 from plate_nets.client import PlateClient
 from plate_nets.contract import PLATE_RECOGNITION
+from plate_nets.control import headers
 from plate_nets.embedded import EmbeddedTriton
 from plate_nets.errors import InputError
 from plate_nets.serving.metrics import BUCKETS, STAGES
@@ -23,7 +25,7 @@ EMPTY = np.full((480, 640, 3), 90, np.uint8)
 @pytest.fixture(scope="module")
 def server() -> Iterator[EmbeddedTriton]:
     """A server of its own: nobody else's requests are counted."""
-    with EmbeddedTriton(exit_timeout=0) as server:
+    with EmbeddedTriton(model_control="explicit", exit_timeout=0) as server:
         yield server
 
 
@@ -79,3 +81,21 @@ def test_names_are_those_of_the_conventions(server: EmbeddedTriton) -> None:
     """A unit in seconds, counters that end in _total."""
     for name in scrape(server):
         assert re.match(r"plates_\w+(_total|_seconds_(bucket|sum|count))(\{|$)", name), name
+
+
+def test_counts_go_on_where_the_model_is_loaded_again(server: EmbeddedTriton) -> None:
+    before = scrape(server)["plates_frames_total"]
+    key = headers(server.control_key)
+    deadline = time.monotonic() + 60
+    with tritonclient.http.InferenceServerClient(server.http_url, network_timeout=60) as control:
+        control.unload_model(PLATE_RECOGNITION.name, headers=key)
+        while not any(
+            (model["name"], model.get("reason")) == (PLATE_RECOGNITION.name, "unloaded")
+            for model in control.get_model_repository_index(headers=key)
+        ):
+            assert time.monotonic() < deadline, "not unloaded"
+            time.sleep(0.1)
+        control.load_model(PLATE_RECOGNITION.name, headers=key)
+    with PlateClient(server.http_url) as client:
+        client.read(CAR)
+    assert scrape(server)["plates_frames_total"] == before + 1
