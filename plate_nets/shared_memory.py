@@ -125,7 +125,7 @@ class SharedMemoryTransport:
         try:
             self._register(made, deadline)
         except BaseException:
-            _remove(made)
+            _release_one(self._transport, made)  # perhaps only the answer was lost
             raise
         with self._lock:
             self._regions.append(made)
