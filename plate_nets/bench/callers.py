@@ -8,10 +8,11 @@ import numpy as np
 
 from plate_nets.bench.client_chain import ClientChain
 from plate_nets.bench.connection import Connection
-from plate_nets.bench.frames import Picture
+from plate_nets.bench.frames import Picture, known_crops
 from plate_nets.client import PlateClient
 from plate_nets.contract import FRAME, PLATE_RECOGNITION, YOLO
 from plate_nets.errors import InputError
+from plate_nets.wirings.contract import PLATE_TEXT
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
 CLIENT_CHAIN = "client_chain"
@@ -57,6 +58,8 @@ def subject(url: str, wiring: str, kind: InputKind, control_key: str = "", timeo
         return lambda: _Chain(url, kind, timeout)
     if wiring == YOLO.name:
         return lambda: _Detector(url, timeout)
+    if wiring == PLATE_TEXT.name:
+        return lambda: _Crops(url, timeout)
     return lambda: _Model(url, wiring, kind, timeout)
 
 
@@ -87,6 +90,20 @@ class _Detector:
 
     def __call__(self, picture: Picture) -> int:
         return len(self._connection.infer(YOLO.name, [(FRAME, picture.frame)], YOLO.outputs)[1])
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class _Crops:
+    """`plate_text`, which takes crops: as many of the known plate as the picture has plates."""
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self._connection = Connection(url, timeout)
+
+    def __call__(self, picture: Picture) -> int:
+        crops = known_crops(picture.plates or 1)
+        return len(self._connection.infer(PLATE_TEXT.name, [(PLATE_TEXT.inputs[0], crops)], PLATE_TEXT.outputs)[0])
 
     def close(self) -> None:
         self._connection.close()

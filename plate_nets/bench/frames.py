@@ -7,10 +7,11 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
 from plate_nets.health import known_picture
-from plate_nets.types import Frame
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
 
 HD = (720, 1280)
 FULL_HD = (1080, 1920)
@@ -76,6 +77,12 @@ def folder_pictures(folder: Path) -> Sequence[Picture]:
             raise InputError(f"--frames {path}: does not open as a picture")
         pictures.append(Picture(path.name, np.asarray(frame, np.uint8), encoded, None))
     return pictures
+
+
+def known_crops(plates: int) -> NDArray[np.uint8]:
+    """So many crops of the known plate: (N, 24, 94, 3) BGR uint8, as `plate_text` takes them."""
+    crop = cv2.resize(_known_plate(), (CROP_WIDTH, CROP_HEIGHT), interpolation=cv2.INTER_AREA)
+    return np.repeat(np.asarray(crop, np.uint8)[None], plates, axis=0)
 
 
 @cache

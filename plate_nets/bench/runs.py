@@ -11,6 +11,7 @@ from plate_nets.bench.frames import Picture
 from plate_nets.bench.load import Load, closed_load, open_load
 from plate_nets.bench.server_side import difference
 from plate_nets.bench.target import Target
+from plate_nets.wirings.contract import PLATE_TEXT
 
 PERCENTILES = (50, 90, 99)
 
@@ -117,4 +118,6 @@ def grid(
         for group in pictures:
             for askers in (None,) if rate is not None else concurrency:
                 for wiring in wirings:
+                    if wiring == PLATE_TEXT.name and (kind is not InputKind.raw or not group[0].plates):
+                        continue  # it takes crops
                     yield Run(wiring, kind, group, askers, rate, seconds)

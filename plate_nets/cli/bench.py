@@ -20,6 +20,7 @@ from plate_nets.cli.options import Log, ModelRepository, Protocol, Url
 from plate_nets.contract import MODELS, PLATE_RECOGNITION
 from plate_nets.embedded import default_repository
 from plate_nets.errors import InputError, PlateError, ServerError
+from plate_nets.wirings.contract import PLATE_TEXT
 
 IN_PART = 1
 NOTHING = 2
@@ -87,7 +88,7 @@ def bench(
                         names = [PLATE_RECOGNITION.name]
                         if wirings:
                             found.need(OTHER_WIRINGS, load=True)
-                            names += [*OTHER_WIRINGS, CLIENT_CHAIN]
+                            names += [*OTHER_WIRINGS, CLIENT_CHAIN, *_plate_text(found, errors)]
                         _loads(report, progress, found, list(grid(names, kinds, groups, askers, rate, seconds)))
     except PlateError as error:
         failure = error
@@ -116,6 +117,16 @@ def numbers(option: str, text: str, least: int) -> list[int]:
     if not found or min(found) < least:
         raise InputError(f"{option}: expected numbers of {least} or more with commas between them, got {text!r}")
     return found
+
+
+def _plate_text(server: Target, errors: Console) -> list[str]:
+    """The name of the ensemble of a crop, where it is converted; a note where it is not."""
+    try:
+        server.need([PLATE_TEXT.name], load=True)
+    except ServerError as error:
+        errors.print(f"left out: {error}; python -m converters --wirings", markup=False)
+        return []
+    return [PLATE_TEXT.name]
 
 
 def _loads(report: Report, progress: Progress, server: Target, runs: Sequence[Run]) -> None:

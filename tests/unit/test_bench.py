@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from plate_nets.bench.callers import InputKind, subject
 from plate_nets.bench.document import fill
-from plate_nets.bench.frames import drawn_picture
+from plate_nets.bench.frames import drawn_picture, known_crops
 from plate_nets.bench.load import Load, Sample
 from plate_nets.bench.plot import save_plot
 from plate_nets.bench.reach import CASES, ROUNDS, ratios, reached, wiring_ratios
@@ -244,3 +244,10 @@ def test_an_empty_folder_is_named(tmp_path: Path) -> None:
     result = bench("--frames", tmp_path)
     assert result.exit_code == 2
     assert f"--frames {tmp_path}: no picture" in result.stderr
+
+
+def test_the_ensemble_of_a_crop_is_asked_with_crops_alone() -> None:
+    groups = [[drawn_picture(plates, (96, 160))] for plates in (0, 4)]
+    runs = list(grid(["plate_text", "a"], [InputKind.raw, InputKind.encoded], groups, [1], None, 1.0))
+    assert [(run.kind.value, run.plates) for run in runs if run.wiring == "plate_text"] == [("raw", 4)]
+    assert known_crops(4).shape == (4, 24, 94, 3)
