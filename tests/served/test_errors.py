@@ -119,9 +119,9 @@ def test_text_that_is_none_gets_no_traceback(served: Served, field: bytes) -> No
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) -> None:
-    """44 at once: 4 are worked on and 16 wait; the rest is told so, and nobody waits for it."""
+    """32 at once: 4 are worked on and 16 wait; the rest is told so, and nobody waits for it."""
     refused: list[tuple[PlateError, float]] = []
-    gate = threading.Barrier(44)
+    gate = threading.Barrier(32)
 
     def read(client: PlateClient) -> int:
         gate.wait(60)
@@ -133,18 +133,18 @@ def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) ->
             return 0
 
     url = served.url(protocol)
-    with PlateClient(url, protocol, timeout=100, retries=0) as client, ThreadPoolExecutor(44) as threads:
-        answers = list(threads.map(read, [client] * 44))
-    assert refused and len(refused) < 44
-    assert sum(answers) == 44 - len(refused)
+    with PlateClient(url, protocol, timeout=100, retries=0) as client, ThreadPoolExecutor(32) as threads:
+        answers = list(threads.map(read, [client] * 32))
+    assert refused and len(refused) < 32
+    assert sum(answers) == 32 - len(refused)
     assert any("Exceeds maximum queue size" in str(error) for error, _ in refused)
     with PlateClient(url, protocol, timeout=100) as client:
         assert [plate.text for plate in client.read(CAR)] == ["A123BC77"]
 
 
 def test_asking_again_gets_an_answer_of_a_busy_server(served: Served) -> None:
-    with PlateClient(served.http, timeout=100, retries=100) as client, ThreadPoolExecutor(44) as threads:
-        assert sum(len(plates) for plates in threads.map(client.read, [CAR] * 44)) == 44
+    with PlateClient(served.http, timeout=100, retries=100) as client, ThreadPoolExecutor(32) as threads:
+        assert sum(len(plates) for plates in threads.map(client.read, [CAR] * 32)) == 32
 
 
 class Fails(torch.nn.Module):
