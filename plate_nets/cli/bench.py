@@ -1,7 +1,6 @@
 """`plates bench`: how fast a server is, and why."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from plate_nets.bench.cache import CACHE_BYTES, measure_cache
 from plate_nets.bench.callers import CLIENT_CHAIN, InputKind, subject
 from plate_nets.bench.frames import Picture, drawn_picture, folder_pictures
 from plate_nets.bench.overload import measure_overload
@@ -45,7 +45,9 @@ def bench(
     overload: Annotated[bool, typer.Option("--overload", help="What becomes of 4 times the load it carries.")] = False,
     stages: Annotated[bool, typer.Option("--stages", help="Where the milliseconds of one frame go.")] = False,
     networks: Annotated[bool, typer.Option("--networks", help="Each network eager, traced, scripted, frozen.")] = False,
-    cache: Annotated[bool, typer.Option("--cache", help="What Triton's response cache gives.")] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="What the response cache of an embedded server gives.")
+    ] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
     plot: Annotated[Path | None, typer.Option(help="PNG with the curves.", dir_okay=False)] = None,
     model_repository: ModelRepository = None,
@@ -72,7 +74,9 @@ def bench(
             if networks:
                 _networks(report, progress, seconds)
             if cache:
-                _cache(report, progress, server, seconds)
+                # never a server of others: a model of it is unloaded on the way
+                with target(None, protocol, repository, response_cache=CACHE_BYTES, log=log) as found:
+                    report.set("cache", measure_cache(found, seconds, progress))
             if reach or overload or stages or not (networks or cache):
                 if url is None:
                     progress.console.print("no --url: an embedded server runs for the time", style="dim")
@@ -174,12 +178,3 @@ def _networks(report: Report, progress: Progress, seconds: float) -> None:
     from plate_nets.bench.networks import measure_networks
 
     report.set("networks", measure_networks(seconds, progress))
-
-
-def _cache(
-    report: Report, progress: Progress, server: Callable[..., AbstractContextManager[Target]], seconds: float
-) -> None:
-    from plate_nets.bench.cache import CACHE_BYTES, measure_cache
-
-    with server(response_cache=CACHE_BYTES) as found:
-        report.set("cache", measure_cache(found, seconds, progress))
