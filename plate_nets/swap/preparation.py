@@ -20,7 +20,7 @@ from plate_nets.pipeline import PlateReader, split_rows
 from plate_nets.serving.detector_network import load_network
 from plate_nets.serving.frames import decode_image
 from plate_nets.serving.settings import FrameLimits
-from plate_nets.swap.versions import aside, versions
+from plate_nets.swap.versions import aside, latest
 from plate_nets.torchscript import forward, load_torchscript
 from plate_nets.types import Crops, Frame, Plate
 
@@ -55,10 +55,10 @@ def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
     with aside(folder) as temporary:
         comparisons = convert(replace(CONVERSIONS[model], weights=weights), Mode.TRACE, temporary)
         made = temporary / model / VERSION
-        code = folder / str(versions(folder)[-1]) / "model.py"
+        code = folder / str(latest(folder)) / "model.py"
         if code.is_file():  # a model of the python backend has its code in each version
             shutil.copy(code, made)
-        folders = {name: repository / name / str(versions(repository / name)[-1]) for name in NETWORKS}
+        folders = {name: repository / name / str(latest(repository / name)) for name in NETWORKS}
         try:
             check_health(FileReader(folders | {model: made}))
         except PlateError as error:

@@ -14,7 +14,7 @@ from plate_nets.errors import PlateError, ServerError, SwapError
 from plate_nets.health import check_health
 from plate_nets.swap.controller import GONE, READY, Controller
 from plate_nets.swap.preparation import prepare
-from plate_nets.swap.versions import add, locked, prune, remove, versions
+from plate_nets.swap.versions import add, latest, locked, prune, remove, versions
 
 CANARIES = 3
 UNLOADED_WITHIN = 60.0
@@ -45,7 +45,7 @@ def swap(
     """
     folder = repository / model
     with locked(folder):
-        former = versions(folder)[-1]
+        former = latest(folder)
         with prepare(model, weights, repository) as prepared:
             version = add(prepared.folder, folder)
         put_into_service(model, version, repository, control, client)
@@ -61,7 +61,8 @@ def back(model: str, repository: Path, control: Controller, client: PlateClient)
     """
     folder = repository / model
     with locked(folder):
-        *before, version = versions(folder)
+        version = latest(folder)
+        before = versions(folder)[:-1]
         if not before:
             raise SwapError(f"{model}: version {version} is the only one")
         remove(folder, version)
@@ -90,7 +91,7 @@ def put_into_service(model: str, version: int, repository: Path, control: Contro
             raise SwapError(f"{what}, but the server did not take the one before: {fault}; because: {error}") from error
         if not isinstance(error, PlateError):
             raise
-        raise SwapError(f"{what}, {versions(folder)[-1]} answers: {error}") from error
+        raise SwapError(f"{what}, {latest(folder)} answers: {error}") from error
 
 
 def canary(model: str, version: int, control: Controller, client: PlateClient) -> None:

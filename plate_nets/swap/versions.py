@@ -21,6 +21,18 @@ def versions(folder: Path) -> list[int]:
     return sorted(int(path.name) for path in folder.glob("[1-9]*") if path.name.isdecimal() and path.is_dir())
 
 
+def latest(folder: Path) -> int:
+    """A model's folder -> the version that a server serves.
+
+    Raises:
+        SwapError: there is none.
+    """
+    found = versions(folder)
+    if not found:
+        raise SwapError(f"{folder}: no version; run `python -m converters` first")
+    return found[-1]
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Only one process changes the versions of this model meanwhile.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plate_nets.errors import SwapError
-from plate_nets.swap.versions import add, aside, locked, prune, remove, versions
+from plate_nets.swap.versions import add, aside, latest, locked, prune, remove, versions
 
 
 @pytest.fixture
@@ -25,6 +25,7 @@ def test_only_folders_with_a_number_are_versions(folder: Path) -> None:
     (folder / "10").mkdir()
     (folder / "9").mkdir()
     assert versions(folder) == [1, 9, 10]
+    assert latest(folder) == 10
 
 
 def test_a_version_comes_whole_after_the_latest(folder: Path) -> None:
@@ -69,3 +70,5 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         pass
     with pytest.raises(SwapError, match=r"cannot be written: No such file"), aside(tmp_path / "none"):
         pass
+    with pytest.raises(SwapError, match="no version; run `python -m converters` first"):
+        latest(tmp_path)
