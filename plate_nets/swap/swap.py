@@ -57,7 +57,8 @@ def back(model: str, repository: Path, control: Controller, client: PlateClient)
     """Away with the version in service; the one before it answers again.
 
     Raises:
-        SwapError: there is none before it, or it does not read the known picture either.
+        SwapError: there is none before it.
+        ServerError: the one before it does not load, or does not read the known picture either.
     """
     folder = repository / model
     with locked(folder):
