@@ -1,6 +1,9 @@
 """`plates health`: whether the server really recognises a known picture."""
 
 import time
+import urllib.error
+import urllib.request
+from typing import Annotated
 
 import typer
 
@@ -12,8 +15,18 @@ UNHEALTHY = 1
 DEFAULT_URL = {"http": "127.0.0.1:8000", "grpc": "127.0.0.1:8001"}
 
 
-def health(url: Url = None, protocol: Protocol = "http", timeout: Timeout = 10.0) -> None:
+def health(
+    url: Url = None,
+    protocol: Protocol = "http",
+    timeout: Timeout = 10.0,
+    supervisor: Annotated[
+        str | None, typer.Option(help="host:port of the supervisor of `plates serve`, to ask it instead.")
+    ] = None,
+) -> None:
     """Exit with 0 only if the server recognises a known picture; with 1 otherwise."""
+    if supervisor:
+        _ask_supervisor(supervisor, timeout)
+        return
     with PlateClient(url or DEFAULT_URL[protocol], protocol, timeout) as client:
         started = time.perf_counter()
         try:
@@ -22,3 +35,15 @@ def health(url: Url = None, protocol: Protocol = "http", timeout: Timeout = 10.0
             typer.echo(f"unhealthy: {error}", err=True)
             raise typer.Exit(UNHEALTHY) from error
         typer.echo(f"healthy: {client.url} read the known picture in {(time.perf_counter() - started) * 1000:.0f} ms")
+
+
+def _ask_supervisor(supervisor: str, timeout: float) -> None:
+    try:
+        with urllib.request.urlopen(f"http://{supervisor}/health", timeout=timeout) as answer:
+            typer.echo(f"healthy: {answer.read().decode().strip()}")
+    except urllib.error.HTTPError as error:
+        typer.echo(f"unhealthy: {error.read().decode().strip()}", err=True)
+        raise typer.Exit(UNHEALTHY) from error
+    except (OSError, ValueError) as error:
+        typer.echo(f"unhealthy: {supervisor}: {error}", err=True)
+        raise typer.Exit(UNHEALTHY) from error

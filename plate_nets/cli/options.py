@@ -15,6 +15,6 @@ Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001)]
 ModelRepository = Annotated[
     Path | None,
-    typer.Option(help="Folder of the models.", envvar="PLATES_MODEL_REPOSITORY", file_okay=False),
+    typer.Option(help="Folder of the models.", envvar="PLATES_MODEL_REPOSITORY", file_okay=False, readable=False),
 ]
 Log = Annotated[Path | None, typer.Option(help="File that the server's log is appended to.", dir_okay=False)]

@@ -1,14 +1,23 @@
-"""`plates serve`: the embedded server until Ctrl-C."""
+"""`plates serve`: a supervised server until Ctrl-C."""
 
-from typing import Annotated
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, BinaryIO, Literal
 
 import typer
 from rich.console import Console
 
 from plate_nets.cli.options import Log, ModelRepository
+from plate_nets.control import KEY_VARIABLE
 from plate_nets.embedded import EmbeddedTriton, response_cache_options
-from plate_nets.embedded.faults import faults
-from plate_nets.errors import ServerError
+from plate_nets.embedded.installation import default_kind
+from plate_nets.errors import ServerStartError
+from plate_nets.supervision.events import Status
+from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.supervision.supervisor import Supervisor
+
+_STDERR = 2
 
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")]
 
@@ -17,30 +26,82 @@ def serve(
     http_port: Port = 8000,
     grpc_port: Port = 8001,
     metrics_port: Port = 8002,
+    health_port: Port = 8003,
+    address: Annotated[str, typer.Option(help="Where to listen; the embedded server takes no other.")] = "127.0.0.1",
+    server: Annotated[
+        Literal["embedded", "system"] | None,
+        typer.Option(help="The wheel's tritonserver, or the one on PATH; by default the latter where there is one."),
+    ] = None,
     model_repository: ModelRepository = None,
+    control_key_file: Annotated[
+        Path | None, typer.Option(help="File, for its owner alone, that gets the control key.", dir_okay=False)
+    ] = None,
+    events: Annotated[
+        Path | None, typer.Option(help="File that gets the events as lines of JSON; else stderr.", dir_okay=False)
+    ] = None,
     log: Log = None,
     response_cache: Annotated[
         int, typer.Option(help="Megabytes for the answers to identical requests; see docs/performance.md first.", min=0)
     ] = 0,
 ) -> None:
-    """Run the embedded Triton on 127.0.0.1 until Ctrl-C or SIGTERM."""
+    """Run Triton until Ctrl-C or SIGTERM, heal its models and restart it where it fails.
+
+    /health on the health port answers 200 while a known picture is recognised. The control key, which opens Triton's
+    model control and statistics, is random unless PLATES_CONTROL_KEY is set.
+    """
     console = Console(highlight=False)
-    server = EmbeddedTriton(
-        model_repository,
-        http_port=http_port,
-        grpc_port=grpc_port,
-        metrics_port=metrics_port,
-        options=response_cache_options(response_cache << 20) if response_cache else (),
-        log=log,
-    )
-    with Console(stderr=True).status("Starting Triton and loading the models"):
-        server.start()
-    try:
-        console.print(f"http     http://{server.http_url}")
-        console.print(f"grpc     grpc://{server.grpc_url}")
-        console.print(f"metrics  {server.metrics_url}")
+    with ExitStack() as stack:
+        status = Status(stack.enter_context(open_events(events)))
+        kind = server or default_kind()
+        triton = EmbeddedTriton(
+            model_repository,
+            model_control="explicit",
+            control_key=os.environ.get(KEY_VARIABLE),
+            options=response_cache_options(response_cache << 20, kind) if response_cache else (),
+            server=kind,
+            address=address,
+            http_port=http_port,
+            grpc_port=grpc_port,
+            metrics_port=metrics_port,
+            log=log,
+        )
+        endpoint = HealthEndpoint(status, address, health_port)
+        stack.callback(endpoint.close)
+        if control_key_file:
+            write_key(control_key_file, triton.control_key)
+            stack.callback(control_key_file.unlink, missing_ok=True)
+        stack.callback(triton.stop)
+        with Console(stderr=True).status("Starting Triton and loading the models"):
+            triton.start()
+        console.print(f"http     http://{triton.http_url}")
+        console.print(f"grpc     grpc://{triton.grpc_url}")
+        console.print(f"metrics  {triton.metrics_url}")
+        console.print(f"health   {endpoint.url}")
         console.print("Ready. Ctrl-C stops it.")
-        code = server.wait()
-        raise ServerError(f"the embedded server ended by itself with code {code}\n{faults(server.log_text())}")
-    finally:
-        server.stop()
+        Supervisor(triton, status).run()
+
+
+def open_events(path: Path | None) -> BinaryIO:
+    """The file that gets the events, or standard error, without a buffer.
+
+    Raises:
+        ServerStartError: it cannot be written.
+    """
+    try:
+        return path.open("ab", buffering=0) if path else os.fdopen(os.dup(_STDERR), "wb", buffering=0)
+    except OSError as error:
+        raise ServerStartError(f"{path}: {error.strerror}") from error
+
+
+def write_key(path: Path, key: str) -> None:
+    """Put the key into a new file that its owner alone may read.
+
+    Raises:
+        ServerStartError: it cannot be written.
+    """
+    try:
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(key + "\n")
+    except OSError as error:
+        raise ServerStartError(f"{path}: the control key cannot be written: {error.strerror}") from error

@@ -7,9 +7,18 @@ _HARMLESS = "CudaDriverHelper has not been initialized."
 """An error line that every start without a GPU writes."""
 
 
-def faults(log: str, limit: int = 12) -> str:
-    """A server's log -> its error lines without time stamps, the last ``limit`` of them."""
-    return "\n".join(list(_fault_lines(log))[-limit:]) or log[-2000:] or "(the log is empty)"
+_CONSEQUENCES = ("ERROR: Failed to create instance: ", "error: creating server: ")
+"""How lines begin that only repeat what another line says better."""
+
+_LONGEST = 500
+"""Characters of a log without any error line that are shown."""
+
+
+def reason(log: str, limit: int = 3) -> str:
+    """A server's log -> why it failed, in one line: its first ``limit`` errors that say something of their own."""
+    lines = list(_fault_lines(log))
+    telling = [line for line in lines if not line.startswith(_CONSEQUENCES)] or lines
+    return "; ".join(telling[:limit]) or " ".join(log[-_LONGEST:].split()) or "its log is empty"
 
 
 def _fault_lines(log: str) -> Iterator[str]:
@@ -18,6 +27,8 @@ def _fault_lines(log: str) -> Iterator[str]:
     for line in log.splitlines():
         match = re.match(r"(?:[EF]\d{4} \S+ \d+ \S+\]|\[libprotobuf ERROR .*?\]) (.*)", line)
         text = match.group(1).strip('"') if match else line.strip() if line.startswith("error:") else ""
+        text = text.partition(r"\n\nAt:\n")[0]  # where in our code, which the line before says better
+        text = " ".join(text.replace(r"\n", " ").split())
         if text and text != _HARMLESS and text not in seen:
             seen.add(text)
             yield text

@@ -10,9 +10,12 @@ from pathlib import Path
 
 from plate_nets.embedded.installation import PACKAGE, Installation
 from plate_nets.embedded.ports import LOOPBACK
+from plate_nets.errors import ServerStartError
 from plate_nets.serving.guard import SHARED_MEMORY
 
 _MEGABYTE = 1 << 20
+_LEAST_SHARED = 16 * _MEGABYTE
+"""Some eight stubs with a region of 1 MB each, and room for frames."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,20 @@ def plan_server(
     options: Sequence[str] = (),
     address: str = LOOPBACK,
 ) -> Plan:
-    """Everything about one run of a server, with ``options`` for it."""
+    """Everything about one run of a server, with ``options`` for it.
+
+    Raises:
+        ServerStartError: there is no room for its files or its shared memory.
+    """
     identity = f"plates_{os.getpid()}_{secrets.token_hex(4)}_"
-    folder = Path(tempfile.gettempdir()) / identity.rstrip("_")
-    region = region_size(shutil.disk_usage(SHARED_MEMORY).free)
+    shared = free_space(SHARED_MEMORY, _LEAST_SHARED, "shared memory of the models; a container gets it by --shm-size")
+    region = region_size(shared)
+    try:
+        temporary = Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise ServerStartError(f"no temporary folder that can be written: {error.strerror}") from error
+    free_space(temporary, sum(Path(file).stat().st_size for file in installation.files.values()), "the server's files")
+    folder = temporary / identity.rstrip("_")
     # A server with backends of its own has libtorch, which knows nothing of shared memory
     backends = ("python", "pytorch") if installation.files else ("python",)
     command = [
@@ -76,6 +89,20 @@ def plan_server(
         # A clean unloading of the models takes 7 s, nearly all of it waiting for stubs that hold nothing.
         exit_timeout=exit_timeout,
     )
+
+
+def free_space(folder: Path, needed: int, purpose: str) -> int:
+    """A folder -> its free bytes.
+
+    Raises:
+        ServerStartError: less than ``needed`` are.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise ServerStartError(
+            f"{folder}: {free / _MEGABYTE:.1f} MB free, expected {needed / _MEGABYTE:.1f} or more for {purpose}"
+        )
+    return free
 
 
 def region_size(free: int) -> int:

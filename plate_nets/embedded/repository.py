@@ -19,7 +19,14 @@ def default_repository() -> Path:
 
 
 def check_converted(repository: Path) -> None:
-    """Raises ServerStartError where a model's folder or its converted network is missing."""
+    """Raises ServerStartError where a model's folder or its converted network is missing or may not be read."""
+    try:
+        _check_files(repository)
+    except OSError as error:
+        raise ServerStartError(f"{error.filename}: {error.strerror}") from error
+
+
+def _check_files(repository: Path) -> None:
     if not repository.is_dir():
         raise ServerStartError(
             f"{repository}: no such model repository; name one with --model-repository or {REPOSITORY_VARIABLE}"
@@ -29,5 +36,10 @@ def check_converted(repository: Path) -> None:
         if not (folder / "config.pbtxt").is_file():
             raise ServerStartError(f"{folder}: no config.pbtxt; expected the models {', '.join(MODELS)}")
         built = _BUILT.get(name)
-        if built and not list(folder.glob(f"[0-9]*/{built}")):
+        if not built:
+            continue
+        versions = list(folder.glob(f"[0-9]*/{built}"))
+        if not versions:
             raise ServerStartError(f"{folder}/1/{built}: not converted yet; run `python -m converters`")
+        for version in versions:
+            version.open("rb").close()

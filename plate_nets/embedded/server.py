@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import BinaryIO, Literal
 
 from plate_nets.control import check_key, new_key, restrictions
-from plate_nets.embedded.faults import faults
+from plate_nets.embedded.faults import reason
 from plate_nets.embedded.installation import PACKAGE, Installation, ServerKind, find_installation
 from plate_nets.embedded.plan import Plan, plan_server
 from plate_nets.embedded.ports import LOOPBACK, choose_ports, is_free, is_ready
@@ -198,8 +198,11 @@ class EmbeddedTriton:
         self._plan = plan_server(
             installation, self._repositories, self._ports, self._exit_timeout, self._options, self._address
         )
-        # Without a name of its own the log is gone when the last process closes it.
-        self._log_file = self._log.open("ab+") if self._log else tempfile.TemporaryFile("ab+")  # noqa: SIM115
+        try:
+            # Without a name of its own the log is gone when the last process closes it.
+            self._log_file = self._log.open("ab+") if self._log else tempfile.TemporaryFile("ab+")  # noqa: SIM115
+        except OSError as error:
+            raise ServerStartError(f"the server's log {self._log or ''}: {error.strerror}") from error
         self._log_start = os.fstat(self._log_file.fileno()).st_size
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_GUARD)],
@@ -219,11 +222,11 @@ class EmbeddedTriton:
             code = self._guard.poll()
             if code is not None:
                 raise ServerStartError(
-                    f"the server ended with code {code} before it was ready\n{faults(self.log_text())}"
+                    f"the server ended with code {code} before it was ready: {reason(self.log_text())}"
                 )
             if time.monotonic() > deadline:
                 raise ServerStartError(
-                    f"the server was not ready within {self._start_timeout:g} s\n{faults(self.log_text())}"
+                    f"the server was not ready within {self._start_timeout:g} s: {reason(self.log_text())}"
                 )
             time.sleep(0.1)
 

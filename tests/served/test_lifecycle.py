@@ -17,59 +17,23 @@ from plate_nets.client import PlateClient
 from plate_nets.embedded import EmbeddedTriton
 from plate_nets.errors import InputError, ServerStartError
 from plate_nets.pipeline import CHUNK
+from plate_nets.supervision.stubs import stub_model
 from tests.frames import Placed, compose
+from tests.serve import SHARED_MEMORY, Serve
 from tests.served.conftest import Served
 
-SHARED_MEMORY = Path("/dev/shm")
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
-
-
-class Serve:
-    """`plates serve` on free ports, in a process of its own."""
-
-    def __init__(self, tmp_path: Path) -> None:
-        self.folder = tmp_path / "tmp"
-        self.folder.mkdir()
-        self.log = tmp_path / "server.log"
-        ports = ("--http-port", "0", "--grpc-port", "0", "--metrics-port", "0")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "plate_nets", "serve", *ports, "--log", str(self.log)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=os.environ | {"TMPDIR": str(self.folder)},
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.addresses = dict(self.process.stdout.readline().split() for _ in range(3))
-        assert self.process.stdout.readline().startswith("Ready")
-        self.family = psutil.Process(self.process.pid).children(recursive=True)
-
-    def stubs(self, model: str) -> list[psutil.Process]:
-        """The processes of a model."""
-        return [each for each in self.family if any(f"/{model}/1/" in word for word in each.cmdline()[1:])]
-
-    def left(self) -> list[object]:
-        """What is left: processes, regions of shared memory, files."""
-        alive = [each for each in self.family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
-        regions = list(SHARED_MEMORY.glob(f"plates_{self.process.pid}_*"))
-        return [*alive, *regions, *self.folder.iterdir()]
-
-    def finish(self, number: signal.Signals) -> int:
-        """Send a signal and wait for the end -> the exit code."""
-        self.process.send_signal(number)
-        return self.process.wait(60)
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     running = Serve(tmp_path)
     yield running
-    running.process.kill()
-    running.process.communicate()
+    running.close()
 
 
-def health(url: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "plate_nets", "health", "--url", url, "--timeout", "60"]
+def health(url: str, timeout: float = 60) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "plate_nets", "health", "--url", url, "--timeout", str(timeout)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -79,14 +43,13 @@ def test_a_signal_ends_it_and_leaves_nothing(serve: Serve, number: signal.Signal
     assert serve.left() != []
     sockets = [each for member in serve.family for each in member.net_connections()]
     listening = [each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN]
-    assert len(listening) >= 3
+    assert len(listening) >= 3  # of the server; the supervisor's own is not in its family
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
     assert health(serve.addresses["http"]).returncode == 0
     assert serve.finish(number) == code
     assert serve.left() == []
-    assert serve.process.stderr is not None
-    assert "Traceback" not in serve.process.stderr.read()
-    assert "Started HTTPService" in serve.log.read_text(encoding="utf-8")
+    assert "Traceback" not in serve.errors()
+    assert "Started HTTPService" in serve.log_text()
 
 
 def test_killed_with_9_it_leaves_nothing(serve: Serve) -> None:
@@ -97,21 +60,23 @@ def test_killed_with_9_it_leaves_nothing(serve: Serve) -> None:
     assert serve.left() == []
 
 
-def test_health_sees_a_dead_model_that_triton_calls_ready(serve: Serve) -> None:
-    """And the server still ends cleanly after it."""
-    url = serve.addresses["grpc"]
-    found = health(url)
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.startswith("healthy: ")
-    for stub in serve.stubs("stn"):
-        stub.kill()
-    with PlateClient(url) as client:
-        assert client.is_ready()
-    found = health(url)
-    assert found.returncode == 1
-    assert found.stderr.startswith("unhealthy: ")
-    assert serve.finish(signal.SIGTERM) == 143
-    assert serve.left() == []
+def test_health_sees_a_dead_model_that_triton_calls_ready() -> None:
+    """Where nobody supervises; and the server still ends cleanly after it."""
+    before = set(psutil.Process().children(recursive=True))
+    with EmbeddedTriton() as server:
+        found = health(server.grpc_url)
+        assert found.returncode == 0, found.stderr
+        assert found.stdout.startswith("healthy: ")
+        family = set(psutil.Process().children(recursive=True)) - before
+        for process in family:
+            if stub_model(process) == "stn":
+                process.kill()
+        with PlateClient(server.grpc_url) as client:
+            assert client.is_ready()
+        found = health(server.grpc_url, timeout=3)
+        assert found.returncode == 1
+        assert found.stderr.startswith("unhealthy: ")
+    assert not [each for each in family if each.is_running()]
 
 
 def test_an_exception_in_the_block_ends_the_server() -> None:

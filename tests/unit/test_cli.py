@@ -229,7 +229,7 @@ def test_health_of_nobody(tmp_path: Path) -> None:
 
 
 def test_serve_names_what_is_missing(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["serve", "--model-repository", str(tmp_path / "models")])
+    result = CliRunner().invoke(app, ["serve", "--health-port", "0", "--model-repository", str(tmp_path / "models")])
     assert result.exit_code == 2
     assert f"plates: {tmp_path / 'models'}: no such model repository" in result.stderr
 

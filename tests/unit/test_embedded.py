@@ -14,7 +14,7 @@ import pytest
 
 from plate_nets.embedded import EmbeddedTriton, installation, plan
 from plate_nets.embedded import server as server_module
-from plate_nets.embedded.faults import faults
+from plate_nets.embedded.faults import reason
 from plate_nets.embedded.installation import stub_environment, triton_folder, wheel
 from plate_nets.embedded.ports import choose_ports, is_free
 from plate_nets.embedded.repository import check_converted
@@ -149,21 +149,22 @@ LOG = """\
 I1121 02:31:50.046108 9861 grpc_server.cc:2558] "Started GRPCInferenceService at 127.0.0.1:43919"
 E1121 02:31:50.046200 9861 server.cc:241] "CudaDriverHelper has not been initialized."
 W1121 02:31:50.046274 9861 metrics.cc:798] "DCGM unable to start: DCGM initialization error"
-E1121 02:31:51.000000 9861 model_lifecycle.cc:642] "failed to load 'stn' version 1: Internal: model.pt: damaged"
-E1121 02:31:51.000001 9861 model_lifecycle.cc:642] "failed to load 'stn' version 1: Internal: model.pt: damaged"
+E1121 02:31:51.000000 9861 model_lifecycle.cc:642] "failed to load 'stn' version 1: Internal: m.pt: damaged\\n\\nAt:\\n"
+E1121 02:31:51.000000 9861 pb_stub.cc:1] "ERROR: Failed to create instance: TritonModelException: model.pt: damaged"
+E1121 02:31:51.000001 9861 model_lifecycle.cc:642] "failed to load 'stn' version 1: Internal: m.pt: damaged"
 [libprotobuf ERROR /build/src/google/protobuf/text_format.cc:337] Error parsing text-format: 17:3: Expected ",".
 error: creating server: Internal - failed to load all models
 """
 
 
 def test_the_server_s_own_errors_are_found_in_its_log() -> None:
-    assert faults(LOG).splitlines() == [
-        "failed to load 'stn' version 1: Internal: model.pt: damaged",
-        'Error parsing text-format: 17:3: Expected ",".',
-        "error: creating server: Internal - failed to load all models",
-    ]
-    assert faults("something else") == "something else"
-    assert faults("") == "(the log is empty)"
+    assert reason(LOG) == (
+        "failed to load 'stn' version 1: Internal: m.pt: damaged; Error parsing text-format: 17:3: Expected \",\"."
+    )
+    assert reason(LOG, 1) == "failed to load 'stn' version 1: Internal: m.pt: damaged"
+    assert reason("error: creating server: Internal") == "error: creating server: Internal"
+    assert reason("something\nelse") == "something else"
+    assert reason("") == "its log is empty"
 
 
 def test_stopping_what_does_not_run_is_nothing() -> None:
@@ -225,3 +226,9 @@ def test_a_key_that_triton_could_misread_is_refused(converted: Path, key: str) -
     with pytest.raises(InputError, match="control key: expected 16 characters or more") as caught:
         EmbeddedTriton(converted, control_key=key)
     assert key not in str(caught.value)
+
+
+def test_a_full_folder_is_named(tmp_path: Path) -> None:
+    assert plan.free_space(tmp_path, 0, "nothing") > 0
+    with pytest.raises(ServerStartError, match=r" MB free, expected 1000000000000.0 or more for much"):
+        plan.free_space(tmp_path, 10**12 << 20, "much")

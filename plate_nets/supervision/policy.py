@@ -1,0 +1,78 @@
+"""What is done about a fault: heal the model, restart the server, or give up. No clock and no server of its own."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How often what is tried. A try that nothing followed for ``lasting`` seconds is forgotten."""
+
+    heals: int = 3
+    """Of one model in a row; then the server is restarted."""
+    restarts: int = 5
+    """In a row; then the supervisor gives up."""
+    pause: float = 1.0
+    """Seconds before the second restart in a row, twice as long before each further one; the first comes at once."""
+    longest_pause: float = 30.0
+    lasting: float = 10.0
+
+
+@dataclass(frozen=True)
+class Heal:
+    """Load these models anew."""
+
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Restart:
+    """Start the server anew, ``pause`` seconds from now."""
+
+    pause: float
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """End with an error."""
+
+    restarts: int
+
+
+class Policy:
+    """Counts faults and tries, and decides. Times are seconds of any clock that only goes forward."""
+
+    def __init__(self, limits: Limits = Limits()) -> None:
+        self._limits = limits
+        self._heals: dict[str, list[float]] = {}
+        self._restarts = 0
+        self._well_since: float | None = None
+
+    def recognised(self, now: float) -> None:
+        """A recognition succeeded."""
+        if self._well_since is None:
+            self._well_since = now
+        elif now - self._well_since >= self._limits.lasting:
+            self._restarts = 0
+
+    def models_failed(self, models: Iterable[str], now: float) -> Heal | Restart | GiveUp:
+        """Models do not answer -> they are healed, unless that was tried too often."""
+        failed = tuple(models)
+        for model in failed:
+            tries = [each for each in self._heals.get(model, []) if now - each < self._limits.lasting]
+            if len(tries) >= self._limits.heals:
+                return self.server_failed(now)
+            self._heals[model] = [*tries, now]
+        return Heal(failed)
+
+    def server_failed(self, now: float) -> Restart | GiveUp:
+        """The server ended, does not answer, or could not be healed or started."""
+        if self._well_since is not None and now - self._well_since >= self._limits.lasting:
+            self._restarts = 0
+        self._well_since = None
+        self._heals.clear()
+        if self._restarts >= self._limits.restarts:
+            return GiveUp(self._restarts)
+        pause = self._limits.pause * 2 ** (self._restarts - 1) if self._restarts else 0.0
+        self._restarts += 1
+        return Restart(min(pause, self._limits.longest_pause))

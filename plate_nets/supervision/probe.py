@@ -1,0 +1,158 @@
+"""Whether a server recognises: the known picture through the pipeline, and, if not, which model is to blame."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from geventhttpclient.response import HTTPParseError
+from numpy.typing import NDArray
+from tritonclient.http import InferenceServerClient, InferInput
+from tritonclient.utils import InferenceServerException
+
+from plate_nets.client import plates
+from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PROBE, STN, YOLO, ModelSpec, TensorSpec
+from plate_nets.errors import DeadlineExceeded, PlateError, ServerOverloaded, ServerUnavailable
+from plate_nets.health import check_health
+from plate_nets.serving.messages import find_answer
+from plate_nets.types import Frame, Plate
+
+_CONFIRM = 0.3
+"""Seconds from a failure to the probe that confirms it."""
+_SIDE = 64
+"""Pixels of the empty frame that the detector alone is asked with."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How one probe went, and when it began. ``fault`` is empty where the picture was recognised.
+
+    ``confirmed``: it failed twice in a row; then ``suspects`` are the models that do not answer by themselves either,
+    none where the server as a whole does not.
+    """
+
+    began: float
+    fault: str = ""
+    confirmed: bool = False
+    suspects: tuple[str, ...] = ()
+
+
+class Asker:
+    """Asks one server over HTTP, always within the deadline; for one thread.
+
+    Args:
+        url: ``host:port``.
+        deadline: seconds for an answer.
+    """
+
+    def __init__(self, url: str, deadline: float) -> None:
+        self._url = url
+        self._deadline = deadline
+
+    def read(self, image: Frame | bytes) -> list[Plate]:
+        """An encoded picture -> its plates, by the whole pipeline; the users' metrics do not count it."""
+        spec = PLATE_RECOGNITION.inputs[1]
+        return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8)))
+
+    def check(self) -> None:
+        """Raises PlateError where the known picture is not recognised, or a model is not ready by its own account."""
+        check_health(self)
+        for model in MODELS:
+            self._check_ready(model)
+
+    def suspects(self) -> tuple[str, ...]:
+        """The models to blame where `check` fails: those that fail by themselves, or else the one that calls them.
+
+        None where nothing answers at all.
+        """
+        crops = np.zeros((1, *STN.inputs[0].dims), np.float32)
+        asked = ((YOLO, np.zeros((_SIDE, _SIDE, 3), np.uint8)), (STN, crops), (LPRNET, crops))
+        failed = []
+        for spec, array in asked:
+            try:
+                self._infer(spec, spec.inputs[0], array)
+                self._check_ready(spec.name)
+            except ServerOverloaded:
+                continue
+            except PlateError:
+                failed.append(spec.name)
+        if len(failed) == len(asked) and not self._listens():
+            return ()
+        return tuple(failed) or (PLATE_RECOGNITION.name,)
+
+    def _check_ready(self, model: str) -> None:
+        # Newer servers see by themselves that a stub is dead; 24.10 does not
+        if not self._ask(lambda client: client.is_model_ready(model)):
+            raise ServerUnavailable(f"{model}: not ready")
+
+    def _listens(self) -> bool:
+        try:
+            return bool(self._ask(lambda client: client.is_server_live()))
+        except PlateError:
+            return False
+
+    def _infer(self, model: ModelSpec, spec: TensorSpec, array: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        tensor = InferInput(spec.name, array.shape, spec.dtype)
+        tensor.set_data_from_numpy(array)
+        answer = self._ask(lambda client: client.infer(model.name, [tensor], parameters={PROBE: True}))
+        return {output.name: answer.as_numpy(output.name) for output in model.outputs}
+
+    def _ask(self, question: Callable[[Any], Any]) -> Any:
+        # A connection a question: one that is kept would outlive the server that it leads to
+        try:
+            with InferenceServerClient(
+                self._url, connection_timeout=self._deadline, network_timeout=self._deadline
+            ) as client:
+                return question(client)
+        except InferenceServerException as error:
+            answer, fault = find_answer(error.message(), str(error.status()))
+            raise answer.error(fault) from error
+        except TimeoutError as error:
+            raise DeadlineExceeded(f"no answer within {self._deadline:g} s") from error
+        except (OSError, ValueError, HTTPParseError) as error:
+            raise ServerUnavailable(f"{error or type(error).__name__}") from error
+
+
+class Prober(threading.Thread):
+    """Asks the server every few seconds; its verdicts are taken from `verdicts`.
+
+    A failure is confirmed by a second probe. A server that refuses the probe because it is overloaded is neither well
+    nor sick: that gives no verdict.
+    """
+
+    def __init__(self, asker: Asker, interval: float) -> None:
+        super().__init__(name="prober", daemon=True)
+        self.verdicts: queue.SimpleQueue[Verdict] = queue.SimpleQueue()
+        self._asker = asker
+        self._interval = interval
+        self._wanted = threading.Event()
+
+    def ask_now(self) -> None:
+        """Probe without waiting for the interval to end."""
+        self._wanted.set()
+
+    def run(self) -> None:
+        """Probe until the process ends."""
+        while True:
+            self._wanted.clear()
+            failed = self._probe(confirmed=False)
+            if failed:
+                time.sleep(_CONFIRM)
+                failed = self._probe(confirmed=True)
+            self._wanted.wait(_CONFIRM if failed else self._interval)
+
+    def _probe(self, confirmed: bool) -> bool:
+        began = time.monotonic()
+        try:
+            self._asker.check()
+        except ServerOverloaded:
+            return False
+        except PlateError as error:
+            suspects = self._asker.suspects() if confirmed else ()
+            self.verdicts.put(Verdict(began, str(error), confirmed, suspects))
+            return True
+        self.verdicts.put(Verdict(began))
+        return False

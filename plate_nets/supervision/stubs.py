@@ -1,0 +1,73 @@
+"""The processes of the Python models, watched directly: a death is seen at once, and whose it was.
+
+`plate_recognition` has several, and one that is dead breaks only every so many requests, which a probe may miss.
+"""
+
+from collections import Counter
+from pathlib import Path
+
+import psutil
+
+STUB = "triton_python_backend_stub"
+
+
+class StubWatch:
+    """The stubs below one process, as they come and go."""
+
+    def __init__(self) -> None:
+        self._models: dict[int, str] = {}
+        self._dead: set[int] = set()
+        self._reported: set[int] = set()
+
+    def look(self, root: int) -> Counter[str]:
+        """The process above the server -> models, each with how many of its stubs died since the last look.
+
+        A stub that the server unloads is waited for by the server and vanishes. One that died by itself stays a
+        zombie, for the server does not know; it counts when two looks in a row find it so.
+        """
+        zombies = set()
+        alive = {}
+        for process in _descendants(root):
+            try:
+                if process.status() == psutil.STATUS_ZOMBIE:
+                    zombies.add(process.pid)
+                elif process.pid in self._models:
+                    alive[process.pid] = self._models[process.pid]
+                elif (model := stub_model(process)) is not None:
+                    alive[process.pid] = model
+            except psutil.Error:
+                continue
+        known = zombies & self._models.keys()
+        died = (known & self._dead) - self._reported
+        models = Counter(self._models[pid] for pid in died)
+        self._models = alive | {pid: self._models[pid] for pid in known}
+        self._dead = known
+        self._reported = (self._reported | died) & known
+        return models
+
+    def kill(self, model: str) -> None:
+        """End the stubs of a model that hangs; without them it can be unloaded."""
+        for pid, owner in self._models.items():
+            if owner == model and pid not in self._dead:
+                try:
+                    process = psutil.Process(pid)
+                    if stub_model(process) == model:  # and not another process of the same number
+                        process.kill()
+                        self._reported.add(pid)
+                except psutil.Error:
+                    continue
+
+
+def stub_model(process: psutil.Process) -> str | None:
+    """A process -> the model that it serves, from the model file that is its first argument; None if it is no stub."""
+    command = process.cmdline()
+    if len(command) < 2 or Path(command[0]).name != STUB:
+        return None
+    return Path(command[1]).parent.parent.name  # <repository>/<model>/<version>/<file>
+
+
+def _descendants(root: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(root).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []

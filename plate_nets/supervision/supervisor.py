@@ -1,0 +1,142 @@
+"""Watches one server and does what the policy decides."""
+
+import contextlib
+import queue
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from plate_nets.embedded import EmbeddedTriton
+from plate_nets.embedded.faults import reason
+from plate_nets.errors import ServerError, ServerStartError
+from plate_nets.supervision.events import Status
+from plate_nets.supervision.healing import heal
+from plate_nets.supervision.orphans import reap_orphans
+from plate_nets.supervision.policy import GiveUp, Heal, Policy, Restart
+from plate_nets.supervision.probe import Asker, Prober, Verdict
+from plate_nets.supervision.stubs import StubWatch
+
+INTERVAL = 3.0
+"""Seconds between two probes."""
+DEADLINE = 10.0
+"""Seconds until a probe counts as failed."""
+_LOOK = 0.2
+"""Seconds between two looks at the processes."""
+_LOADING = 60.0
+"""Seconds that a model may take to load."""
+
+
+class Supervisor:
+    """Keeps a started server recognising.
+
+    Args:
+        server: one with explicit model control, started.
+        status: where it is said how the server stands and what was done.
+    """
+
+    def __init__(
+        self, server: EmbeddedTriton, status: Status, interval: float = INTERVAL, deadline: float = DEADLINE
+    ) -> None:
+        self._server = server
+        self._status = status
+        self._policy = Policy()
+        self._stubs = StubWatch()
+        self._prober = Prober(Asker(server.http_url, deadline), interval)
+        self._changed = 0.0
+
+    def run(self) -> None:
+        """Watch until the process is told to end.
+
+        Raises:
+            ServerError: the server could not be kept running; the message holds the last reason.
+        """
+        self._status.report("started", http=self._server.http_url, grpc=self._server.grpc_url)
+        self._prober.start()
+        while self._prober.is_alive():
+            self._look()
+            reap_orphans(self._server.guard_pid)
+            time.sleep(_LOOK)
+        raise ServerError("the supervisor's probes ended by a fault of ours")
+
+    def _look(self) -> None:
+        code = self._server.wait(0)
+        if code is not None:
+            self._restart(f"the server ended with code {code}: {reason(self._server.log_text())}")
+            return
+        assert self._server.guard_pid is not None
+        died = self._stubs.look(self._server.guard_pid)
+        if died:
+            self._heal(sorted(died), "a process of it died")
+            return
+        with contextlib.suppress(queue.Empty):
+            self._judge(self._prober.verdicts.get_nowait())
+
+    def _judge(self, verdict: Verdict) -> None:
+        if verdict.began < self._changed:
+            return  # about a server or model that is no longer there
+        if not verdict.fault:
+            self._policy.recognised(time.monotonic())
+            if self._status.state != "serving":
+                self._status.enter("serving")
+                self._status.report("serving")
+        elif not verdict.confirmed:
+            self._status.enter("failing")
+        elif verdict.suspects:
+            for model in verdict.suspects:
+                self._stubs.kill(model)  # where it does not answer, it may hang, and could not be unloaded
+            self._heal(verdict.suspects, verdict.fault)
+        else:
+            self._restart(verdict.fault)
+
+    def _heal(self, models: Sequence[str], cause: str) -> None:
+        decision = self._policy.models_failed(models, time.monotonic())
+        if not isinstance(decision, Heal):
+            self._follow(decision, f"{', '.join(models)}: {cause}, again")
+            return
+        self._status.enter("healing")
+        try:
+            with ThreadPoolExecutor(len(models)) as pool:
+                for model, seconds in zip(models, pool.map(self._load, models), strict=True):
+                    self._status.report("heal", model=model, cause=cause, seconds=round(seconds, 2))
+        except ServerError as error:
+            self._restart(f"{', '.join(models)}: {cause}; loading it anew: {_line(str(error))}")
+            return
+        self._ask_again()
+
+    def _load(self, model: str) -> float:
+        return heal(self._server.http_url, self._server.control_key, model, _LOADING)
+
+    def _restart(self, cause: str) -> None:
+        self._follow(self._policy.server_failed(time.monotonic()), cause)
+
+    def _follow(self, decision: Restart | GiveUp, cause: str) -> None:
+        while True:
+            if isinstance(decision, GiveUp):
+                self._status.enter("stopped")
+                self._status.report("gave up", cause=cause, restarts=decision.restarts)
+                raise ServerError(f"given up after {decision.restarts} restarts in a row: {cause}")
+            self._status.enter("restarting")
+            self._server.stop()
+            time.sleep(decision.pause)
+            started = time.monotonic()
+            try:
+                self._server.restart()
+            except ServerStartError as error:
+                self._status.report("restart", cause=cause, pause=decision.pause, fault=_line(str(error)))
+                cause = str(error)
+                decision = self._policy.server_failed(time.monotonic())
+                continue
+            self._status.report(
+                "restart", cause=cause, pause=decision.pause, seconds=round(time.monotonic() - started, 2)
+            )
+            self._stubs = StubWatch()
+            self._ask_again()
+            return
+
+    def _ask_again(self) -> None:
+        self._changed = time.monotonic()
+        self._prober.ask_now()
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

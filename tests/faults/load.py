@@ -1,0 +1,85 @@
+"""Load on a served pipeline whose right answers are known: who asked when, and what came back."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plate_nets.client import PlateClient
+from plate_nets.errors import ServerError
+from plate_nets.health import known_picture
+from plate_nets.types import Frame
+
+EMPTY: Frame = np.zeros((240, 320, 3), np.uint8)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One request: seconds of the monotonic clock, and why it failed, empty where it did not."""
+
+    began: float
+    ended: float
+    fault: str
+
+
+class Load:
+    """Clients that ask without a pause and without retries, as a context manager.
+
+    A wrong answer is remembered in `wrong`: it is never allowed. A refusal is in `answers` like a plate.
+    """
+
+    def __init__(self, url: str, concurrency: int, timeout: float = 60.0) -> None:
+        self.answers: list[Answer] = []
+        self.wrong: list[str] = []
+        self._url = url
+        self._timeout = timeout
+        self._ended = threading.Event()
+        self._threads = [threading.Thread(target=self._ask, args=(n,), daemon=True) for n in range(concurrency)]
+
+    def __enter__(self) -> "Load":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(self._timeout + 10)
+
+    def failed(self) -> list[Answer]:
+        """The requests that got no answer of the pipeline."""
+        return [each for each in list(self.answers) if each.fault]
+
+    def since(self, moment: float) -> list[Answer]:
+        """The requests that began at this moment or later."""
+        return [each for each in list(self.answers) if each.began >= moment]
+
+    def wait_for_success(self, moment: float, count: int, seconds: float) -> None:
+        """Wait until ``count`` requests, begun at ``moment`` or later, succeeded in a row."""
+        deadline = time.monotonic() + seconds
+        while True:
+            recent = sorted(self.since(moment), key=lambda each: each.ended)[-count:]
+            if len(recent) == count and not any(each.fault for each in recent):
+                return
+            assert time.monotonic() < deadline, f"no {count} answers in a row within {seconds:g} s: {recent[-1:]}"
+            time.sleep(0.1)
+
+    def _ask(self, number: int) -> None:
+        known = known_picture()
+        questions: Sequence[tuple[Frame | bytes, list[str]]] = ((known.image, sorted(known.texts)), (EMPTY, []))
+        with PlateClient(self._url, timeout=self._timeout, retries=0) as client:
+            turn = number
+            while not self._ended.is_set():
+                image, expected = questions[turn % len(questions)]
+                turn += 1
+                began, fault = time.monotonic(), ""
+                try:
+                    texts = sorted(plate.text for plate in client.read(image))
+                    if texts != expected:
+                        self.wrong.append(f"expected {expected}, got {texts}")
+                except ServerError as error:
+                    fault = f"{type(error).__name__}: {error}"
+                    time.sleep(0.05)  # where nothing listens, a failure takes no time at all
+                self.answers.append(Answer(began, time.monotonic(), fault))

@@ -1,0 +1,141 @@
+"""`kill -9` of every process in turn, under load: it answers again, never wrongly, and nothing is left over."""
+
+import json
+import shutil
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from plate_nets.contract import MODELS
+from tests.faults.conftest import PATIENCE, ROUNDS
+from tests.faults.load import Load
+from tests.serve import Serve
+
+CONCURRENCY = 4
+STUB_SECONDS = 10.0 * PATIENCE
+SERVER_SECONDS = 15.0 * PATIENCE
+HELD_FILES = 8
+"""By how many open files the server may differ: connections come and go."""
+
+
+def eventually(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def health(serve: Serve) -> tuple[int, dict[str, object]]:
+    """GET /health -> status and body."""
+    try:
+        with urllib.request.urlopen(serve.addresses["health"], timeout=10) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def is_healthy(serve: Serve) -> bool:
+    return health(serve)[0] == 200
+
+
+def holdings(serve: Serve) -> dict[str, int]:
+    """What a leak would make more of."""
+    members = serve.members()
+    connections = [each for member in members for each in member.net_connections()]
+    return {
+        "processes": len(members),
+        "regions": len(serve.regions()),
+        "folders": len(list(serve.folder.iterdir())),
+        "ports": len({each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN}),
+    }
+
+
+def kill_under_load(serve: Serve, load: Load, victim: psutil.Process, seconds: float) -> float:
+    """Kill -9 a process -> the seconds until the last request that failed was over; all before and after succeeded."""
+    before = len(load.failed())
+    assert before == 0 or max(each.ended for each in load.failed()) < time.monotonic()
+    killed = time.monotonic()
+    victim.kill()
+    assert eventually(lambda: not is_healthy(serve), seconds)
+    assert eventually(lambda: is_healthy(serve), seconds)
+    recovered = time.monotonic()
+    load.wait_for_success(recovered, 2 * CONCURRENCY, seconds)
+    failed = load.failed()[before:]
+    assert all(each.ended >= killed for each in failed)
+    assert not load.wrong
+    window = max((each.ended for each in failed), default=killed) - killed
+    assert window <= seconds
+    assert not [each for each in failed if each.began > recovered]
+    return window
+
+
+@pytest.mark.timeout(300 + 300 * ROUNDS)
+def test_every_process_killed_under_load(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    assert eventually(lambda: is_healthy(serve), 30 * PATIENCE)
+    at_first = holdings(serve)
+    files_at_first = None
+    with Load(serve.http_url, CONCURRENCY) as load:
+        load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * PATIENCE)
+        for turn in range(ROUNDS):
+            windows = {}
+            for model in MODELS:
+                windows[model] = kill_under_load(serve, load, serve.stubs(model)[0], STUB_SECONDS)
+            windows["server"] = kill_under_load(serve, load, serve.server(), SERVER_SECONDS)
+            # The instances that were replaced are unloaded in the meantime
+            assert eventually(lambda: holdings(serve) == at_first, 30 * PATIENCE), (holdings(serve), at_first)
+            files = serve.server().num_fds() + psutil.Process(serve.process.pid).num_fds()
+            files_at_first = files_at_first or files
+            assert abs(files - files_at_first) <= HELD_FILES
+            with capsys.disabled():
+                said = ", ".join(f"{name} {seconds:.1f}" for name, seconds in windows.items())
+                sys.stdout.write(
+                    f"\n{turn + 1}: seconds until the last failure: {said}; {len(load.answers)} requests\n"
+                )
+    assert not load.wrong
+    status, summary = health(serve)
+    assert (status, summary["state"]) == (200, "serving")
+    assert summary["restarts"] == len(serve.events("restart")) == ROUNDS
+    assert summary["heals"] == len(serve.events("heal")) >= len(MODELS) * ROUNDS
+    assert {event["model"] for event in serve.events("heal")} == set(MODELS)
+    assert all("137" in event["cause"] for event in serve.events("restart"))
+
+
+def test_a_model_that_hangs_is_found_and_healed(serve: Serve) -> None:
+    assert eventually(lambda: is_healthy(serve), 30 * PATIENCE)
+    (stub,) = serve.stubs("lprnet")
+    stub.suspend()
+    assert eventually(lambda: bool(serve.events("heal")), 60 * PATIENCE)
+    assert eventually(lambda: is_healthy(serve), 30 * PATIENCE)
+    assert [event["model"] for event in serve.events("heal")] == ["lprnet"]
+    assert eventually(lambda: not stub.is_running() or stub.status() == psutil.STATUS_ZOMBIE, 30)
+
+
+def test_a_server_that_cannot_be_started_again_is_given_up(tmp_path: Path, model_repository: Path) -> None:
+    """A model file goes bad while the server runs: neither healing nor restarting helps, and the command says so."""
+    repository = tmp_path / "models"
+    shutil.copytree(model_repository, repository)
+    serve = Serve(tmp_path, ["--model-repository", str(repository)])
+    try:
+        assert eventually(lambda: is_healthy(serve), 30 * PATIENCE)
+        (repository / "yolo" / "1" / "model.xml").write_text("<net>", encoding="utf-8")
+        serve.stubs("yolo")[0].kill()
+        assert serve.process.wait(120 * PATIENCE) == 2
+        restarts = serve.events("restart")
+        assert [event["pause"] for event in restarts] == [0, 1, 2, 4, 8]
+        assert "yolo: a process of it died; loading it anew" in restarts[0]["cause"]
+        assert "yolo/1/model.xml: does not load" in restarts[-1]["fault"]
+        (gave_up,) = serve.events("gave up")
+        assert gave_up["restarts"] == 5
+        assert "plates: given up after 5 restarts in a row: " in serve.errors()
+        assert "Traceback" not in serve.errors()
+        assert serve.left() == []
+    finally:
+        serve.close()

@@ -1,0 +1,122 @@
+"""Starts that cannot succeed: one clear line, an exit code other than 0, and nothing half started."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.serve import ANY_PORTS, SHARED_MEMORY
+
+FAILED = 2
+WITHOUT_CAPABILITIES = ("setpriv", "--inh-caps=-all", "--bounding-set=-all")
+"""Before a command of root, who may otherwise read and write whatever he wants."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a start that failed said and left."""
+
+    code: int
+    said: str
+    left: list[object]
+
+
+def fail_to_serve(
+    tmp_path: Path, arguments: Sequence[str] = (), prefix: Sequence[str] = (), ports: Sequence[str] = ANY_PORTS
+) -> Failure:
+    """`plates serve` -> how it failed; ``prefix`` is run before it."""
+    folder = tmp_path / "tmp"
+    folder.mkdir(exist_ok=True)
+    regions = set(SHARED_MEMORY.iterdir())
+    before = set(psutil.Process().children(recursive=True))
+    command = [*prefix, sys.executable, "-m", "plate_nets", "serve", *ports, *arguments]
+    result = subprocess.run(
+        command, env=os.environ | {"TMPDIR": str(folder)}, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert result.stdout == ""
+    mine = [each for each in set(SHARED_MEMORY.iterdir()) - regions if str(os.getpid()) in each.name]
+    processes = [each for each in set(psutil.Process().children(recursive=True)) - before if each.is_running()]
+    return Failure(result.returncode, result.stderr, [*processes, *mine, *folder.iterdir()])
+
+
+def check(failure: Failure, *words: str) -> None:
+    """One line with these words, exit code 2, nothing left."""
+    assert failure.code == FAILED, failure.said
+    assert failure.said.startswith("plates: ")
+    assert failure.said.count("\n") == 1, failure.said
+    for word in words:
+        assert word in failure.said
+    assert "Traceback" not in failure.said
+    assert failure.left == []
+
+
+def full(folder: Path) -> list[str]:
+    """A command's prefix: in a mount namespace of its own, where a folder is a file system of one megabyte."""
+    return ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=1m tmpfs "$0" && exec "$@"', str(folder)]
+
+
+@pytest.fixture
+def repository(tmp_path: Path, model_repository: Path) -> Path:
+    """A copy of the converted models."""
+    return Path(shutil.copytree(model_repository, tmp_path / "models"))
+
+
+def test_shared_memory_is_full(tmp_path: Path) -> None:
+    check(fail_to_serve(tmp_path, prefix=full(SHARED_MEMORY)), "/dev/shm: 1.0 MB free, expected 16.0 or more")
+
+
+def test_the_disk_is_full(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    failure = fail_to_serve(tmp_path, prefix=full(tmp_path / "tmp"))
+    check(failure, f"{tmp_path}/tmp: 1.0 MB free, expected", "for the server's files")
+
+
+@pytest.mark.parametrize("name", ["http", "grpc", "metrics", "health"])
+def test_a_port_is_taken(tmp_path: Path, name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        failure = fail_to_serve(tmp_path, ["--" + name + "-port", str(port)])
+    check(failure, f"{name} port {port} on 127.0.0.1", "in use", "choose another")
+
+
+@pytest.mark.parametrize("file", ["stn/1/model.pt", "yolo/1/model.xml"])
+def test_a_model_file_may_not_be_read(tmp_path: Path, repository: Path, file: str) -> None:
+    (repository / file).chmod(0)
+    failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)], WITHOUT_CAPABILITIES)
+    check(failure, f"{repository / file}: Permission denied")
+
+
+def test_the_repository_may_not_be_read(tmp_path: Path, repository: Path) -> None:
+    repository.chmod(0)
+    failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)], WITHOUT_CAPABILITIES)
+    repository.chmod(0o755)
+    check(failure, str(repository), "Permission denied")
+
+
+@pytest.mark.parametrize("option", ["--log", "--events", "--control-key-file"])
+def test_a_file_may_not_be_written(tmp_path: Path, option: str) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o555)
+    failure = fail_to_serve(tmp_path, [option, str(folder / "file")], WITHOUT_CAPABILITIES)
+    check(failure, f"{folder}/file", "Permission denied")
+
+
+def test_a_model_file_is_missing(tmp_path: Path, repository: Path) -> None:
+    (repository / "stn" / "1" / "model.pt").unlink()
+    failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)])
+    check(failure, "stn/1/model.pt: not converted yet; run `python -m converters`")
+
+
+def test_a_model_file_is_damaged(tmp_path: Path, repository: Path) -> None:
+    (repository / "yolo" / "1" / "model.bin").write_bytes(b"")
+    failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)])
+    check(
+        failure, "the server ended with code", "before it was ready: failed to load 'yolo'", "model.xml: does not load"
+    )

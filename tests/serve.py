@@ -1,0 +1,99 @@
+"""`plates serve` in a process of its own, and what it leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from plate_nets.supervision.stubs import stub_model
+
+SHARED_MEMORY = Path("/dev/shm")
+ANY_PORTS = ("--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--health-port", "0")
+
+
+class Serve:
+    """`plates serve` on free ports, started and ready; ``prefix`` is run before it, as ``unshare`` is."""
+
+    def __init__(
+        self,
+        tmp_path: Path,
+        arguments: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        prefix: Sequence[str] = (),
+    ) -> None:
+        self.folder = tmp_path / "tmp"
+        self.folder.mkdir()
+        self.log = tmp_path / "server.log"
+        self._events = tmp_path / "events.jsonl"
+        self._errors = tmp_path / "stderr"
+        command = [*prefix, sys.executable, "-m", "plate_nets", "serve", *ANY_PORTS]
+        with self._errors.open("w", encoding="utf-8") as errors:
+            self.process = subprocess.Popen(
+                [*command, "--log", str(self.log), "--events", str(self._events), *arguments],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=os.environ | {"TMPDIR": str(self.folder)} | dict(environment or {}),
+                text=True,
+            )
+        assert self.process.stdout is not None
+        said = [self.process.stdout.readline() for _ in range(5)]
+        assert said[-1].startswith("Ready"), self.errors() + self.log_text()
+        self.addresses = dict(line.split() for line in said[:4])
+        self.family = self.members()
+
+    @property
+    def http_url(self) -> str:
+        """``host:port``."""
+        return self.addresses["http"].removeprefix("http://")
+
+    def members(self) -> list[psutil.Process]:
+        """The guard, the server, its stubs: all that are there now."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def server(self) -> psutil.Process:
+        """The tritonserver."""
+        (found,) = [each for each in self.members() if each.name() == "tritonserver"]
+        return found
+
+    def stubs(self, model: str) -> list[psutil.Process]:
+        """The living processes of a model."""
+        living = [each for each in self.members() if each.status() != psutil.STATUS_ZOMBIE]
+        return [each for each in living if stub_model(each) == model]
+
+    def regions(self) -> list[Path]:
+        """Its regions of shared memory."""
+        return list(SHARED_MEMORY.glob(f"plates_{self.process.pid}_*"))
+
+    def left(self) -> list[object]:
+        """What is left of the processes of its start, its regions and its files."""
+        alive = [each for each in self.family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+        return [*alive, *self.regions(), *self.folder.iterdir()]
+
+    def events(self, kind: str | None = None) -> list[dict[str, Any]]:
+        """What the supervisor wrote, or of it what is of one kind."""
+        lines = [json.loads(line) for line in self._events.read_text(encoding="utf-8").splitlines()]
+        return [line for line in lines if kind in (None, line["event"])]
+
+    def errors(self) -> str:
+        """Its standard error."""
+        return self._errors.read_text(encoding="utf-8")
+
+    def log_text(self) -> str:
+        """The server's log."""
+        return self.log.read_text(encoding="utf-8") if self.log.exists() else ""
+
+    def finish(self, number: signal.Signals) -> int:
+        """Send a signal and wait for the end -> the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+    def close(self) -> None:
+        """End it, however it is."""
+        self.process.kill()
+        self.process.communicate()

@@ -1,0 +1,108 @@
+"""How a server stands: in memory, as JSON lines, and at /health."""
+
+import json
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.cli import app
+from plate_nets.errors import ServerStartError
+from plate_nets.supervision.events import Status
+from plate_nets.supervision.health_endpoint import HealthEndpoint
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> Path:
+    return tmp_path / "events.jsonl"
+
+
+@pytest.fixture
+def status(events: Path) -> Iterator[Status]:
+    with events.open("ab", buffering=0) as log:
+        yield Status(log)
+
+
+@pytest.fixture
+def endpoint(status: Status) -> Iterator[HealthEndpoint]:
+    endpoint = HealthEndpoint(status, "127.0.0.1", 0)
+    yield endpoint
+    endpoint.close()
+
+
+def test_events_are_a_line_of_json_each(status: Status, events: Path) -> None:
+    status.report("heal", model="stn", cause="a\nb", seconds=1.5)
+    status.report("restart", cause="c")
+    status.report("serving")
+    lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
+    assert [line["event"] for line in lines] == ["heal", "restart", "serving"]
+    assert lines[0]["time"].endswith("+00:00")
+    assert (lines[0]["model"], lines[0]["cause"], lines[0]["seconds"]) == ("stn", "a\nb", 1.5)
+    summary = status.summary()
+    assert (summary["heals"], summary["restarts"]) == (1, 1)
+    assert summary["causes"] == lines[:2]
+
+
+def test_a_state_is_since_its_beginning(status: Status) -> None:
+    status.enter("serving")
+    since = status.summary()["since"]
+    status.enter("serving")
+    assert status.summary()["since"] == since
+    status.enter("healing")
+    assert status.summary()["since"] >= since
+
+
+def test_a_full_disk_is_survived() -> None:
+    with Path("/dev/full").open("ab", buffering=0) as log:
+        status = Status(log)
+        status.report("restart", cause="c")
+    assert status.summary()["restarts"] == 1
+
+
+def test_health_is_200_only_while_it_serves(status: Status, endpoint: HealthEndpoint) -> None:
+    for state in ("starting", "failing", "healing", "restarting", "stopped"):
+        status.enter(state)
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(endpoint.url, timeout=5)
+        assert caught.value.code == 503
+        assert json.load(caught.value)["state"] == state
+        caught.value.close()
+    status.enter("serving")
+    with urllib.request.urlopen(endpoint.url, timeout=5) as answer:
+        assert answer.status == 200
+        assert answer.headers["Server"] == "plates"
+        assert json.load(answer).keys() == {"state", "since", "heals", "restarts", "causes"}
+
+
+def test_nothing_else_is_there(endpoint: HealthEndpoint) -> None:
+    for path in ("/", "/healthy", "/../etc/passwd"):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(endpoint.url.replace("/health", path), timeout=5)
+        assert caught.value.code == 404
+        caught.value.close()
+
+
+def test_the_command_asks_the_supervisor(status: Status, endpoint: HealthEndpoint) -> None:
+    address = endpoint.url.split("/")[2]
+    result = CliRunner().invoke(app, ["health", "--supervisor", address])
+    assert result.exit_code == 1
+    assert result.stderr.startswith('unhealthy: {"state": "starting"')
+    status.enter("serving")
+    result = CliRunner().invoke(app, ["health", "--supervisor", address])
+    assert result.exit_code == 0
+    assert result.stdout.startswith('healthy: {"state": "serving"')
+    endpoint.close()
+    result = CliRunner().invoke(app, ["health", "--supervisor", address])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"unhealthy: {address}: ")
+
+
+def test_a_port_that_is_taken_is_named(status: Status) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(ServerStartError, match=rf"^health port {port} on 127.0.0.1: .*in use; choose another"):
+            HealthEndpoint(status, "127.0.0.1", port)

@@ -1,0 +1,114 @@
+"""Deaths of stubs, seen on real processes: small programs that bear the name of Triton's stub."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from plate_nets.supervision.stubs import STUB, StubWatch, stub_model
+
+# A parent that starts the stubs and waits for one of them when told its number, as Triton does when it unloads
+PARENT = """
+import subprocess, sys
+stub, *paths = sys.argv[1:]
+children = [subprocess.Popen([stub, path], executable="/bin/cat", stdin=subprocess.PIPE) for path in paths]
+print(*(child.pid for child in children), flush=True)
+for line in sys.stdin:
+    child = children[int(line)]
+    child.kill()
+    child.wait()
+    print("gone", flush=True)
+"""
+
+
+class Server:
+    """A stand-in of the server with stubs of these models."""
+
+    def __init__(self, folder: Path, *models: str) -> None:
+        paths = []
+        for number, model in enumerate(models):
+            path = folder / str(number) / model / "1" / "model.py"
+            path.parent.mkdir(parents=True)
+            os.mkfifo(path)  # cat waits on it
+            paths.append(str(path))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PARENT, f"/somewhere/{STUB}", *paths],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.pids = [int(pid) for pid in self.process.stdout.readline().split()]
+
+    def unload(self, number: int) -> None:
+        """End a stub and wait for it."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(f"{number}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "gone\n"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    running = Server(tmp_path, "stn", "yolo", "plate_recognition", "plate_recognition")
+    yield running
+    for pid in running.pids:
+        if psutil.pid_exists(pid):
+            psutil.Process(pid).kill()
+    running.process.communicate()
+
+
+def kill(pid: int) -> None:
+    psutil.Process(pid).kill()
+    while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        pass
+
+
+def look_twice(watch: StubWatch, server: Server) -> Counter[str]:
+    return watch.look(os.getpid()) + watch.look(os.getpid())
+
+
+def test_a_stub_tells_its_model(server: Server) -> None:
+    models = [stub_model(psutil.Process(pid)) for pid in server.pids]
+    assert models == ["stn", "yolo", "plate_recognition", "plate_recognition"]
+    assert stub_model(psutil.Process()) is None
+
+
+def test_a_death_is_told_once(server: Server) -> None:
+    watch = StubWatch()
+    assert not look_twice(watch, server)
+    kill(server.pids[3])
+    assert look_twice(watch, server) == {"plate_recognition": 1}
+    assert not look_twice(watch, server)
+    kill(server.pids[0])
+    kill(server.pids[2])
+    assert look_twice(watch, server) == {"stn": 1, "plate_recognition": 1}
+
+
+def test_an_unloaded_stub_is_no_death(server: Server) -> None:
+    watch = StubWatch()
+    look_twice(watch, server)
+    server.unload(1)
+    assert not look_twice(watch, server)
+
+
+def test_stubs_of_a_model_that_hangs_are_ended(server: Server) -> None:
+    watch = StubWatch()
+    look_twice(watch, server)
+    watch.kill("plate_recognition")
+    for pid in server.pids[2:]:
+        while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+            pass
+    assert not look_twice(watch, server), "they were meant to end"
+    assert psutil.Process(server.pids[0]).status() != psutil.STATUS_ZOMBIE
+
+
+def test_a_server_that_is_gone_has_no_stubs(server: Server) -> None:
+    watch = StubWatch()
+    look_twice(watch, server)
+    assert not watch.look(2**22 + 1)
