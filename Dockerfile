@@ -49,14 +49,10 @@ ENV VIRTUAL_ENV=/opt/plates \
 # By number, so that `runAsNonRoot` can be proven; NVIDIA's image calls this user triton-server
 USER 1000:1000
 WORKDIR /tmp
-EXPOSE 8000 8001 8002
+EXPOSE 8000 8001 8002 8003
 
-# Live and ready answer 200 even where a model's process is dead, so health is a picture that is really read
+# The supervisor answers 200 only while a known picture is really read
 HEALTHCHECK --interval=30s --timeout=20s --start-period=120s --retries=3 \
-    CMD ["plates", "health", "--url", "localhost:8000"]
-# 200 MiB a request: a raw frame of the models' own limit, 50 megapixels, is answered by them and not cut off before
-CMD ["tritonserver", \
-     "--model-repository=/opt/plates/model_repository", \
-     "--disable-auto-complete-config", \
-     "--http-max-input-size=209715200", \
-     "--backend-config=python,shm-default-byte-size=67108864"]
+    CMD ["plates", "health", "--supervisor", "127.0.0.1:8003"]
+# Beside NVIDIA's entry point, which looks after the driver and then becomes this
+CMD ["plates", "serve", "--server", "system", "--address", "0.0.0.0", "--log", "-"]

@@ -27,6 +27,15 @@ test: .venv/all.stamp $(MODELS) ## set up with the tools of developers, then run
 	@echo "==> the tests"
 	@$(BIN)/python -m pytest
 
+MINUTES ?= 60
+ROUNDS ?= 20
+
+.PHONY: soak
+soak: .venv/all.stamp $(MODELS) ## the fault tests in full, about two hours: make soak MINUTES=60 ROUNDS=20
+	@echo "==> full load for $(MINUTES) minutes, every process killed $(ROUNDS) times"
+	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) \
+		$(BIN)/python -m pytest tests/faults/test_kill.py tests/faults/test_soak.py
+
 .PHONY: check
 check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
 	@echo "==> ruff"

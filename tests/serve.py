@@ -2,6 +2,8 @@
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,9 +13,12 @@ from typing import Any
 
 import psutil
 
+from plate_nets.embedded.installation import wheel
 from plate_nets.supervision.stubs import stub_model
 
 SHARED_MEMORY = Path("/dev/shm")
+NAMESPACE = ("unshare",) if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user")
+"""How a command gets mounts or process numbers of its own."""
 ANY_PORTS = ("--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--health-port", "0")
 
 
@@ -26,19 +31,26 @@ class Serve:
         arguments: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         prefix: Sequence[str] = (),
+        log_option: bool = True,
     ) -> None:
         self.folder = tmp_path / "tmp"
         self.folder.mkdir()
         self.log = tmp_path / "server.log"
         self._events = tmp_path / "events.jsonl"
         self._errors = tmp_path / "stderr"
+        self.environment = os.environ | {"TMPDIR": str(self.folder)} | dict(environment or {})
         command = [*prefix, sys.executable, "-m", "plate_nets", "serve", *ANY_PORTS]
         with self._errors.open("w", encoding="utf-8") as errors:
             self.process = subprocess.Popen(
-                [*command, "--log", str(self.log), "--events", str(self._events), *arguments],
+                [
+                    *command,
+                    *(("--log", str(self.log)) if log_option else ()),
+                    *("--events", str(self._events)),
+                    *arguments,
+                ],
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=os.environ | {"TMPDIR": str(self.folder)} | dict(environment or {}),
+                env=self.environment,
                 text=True,
             )
         assert self.process.stdout is not None
@@ -97,3 +109,23 @@ class Serve:
         """End it, however it is."""
         self.process.kill()
         self.process.communicate()
+
+
+def system_server(folder: Path) -> dict[str, str]:
+    """The wheel's server as one on PATH with backends of its own, as in NVIDIA's image -> the environment for it."""
+    installation = wheel()
+    system = folder / "system"
+    for name, source in installation.files.items():
+        copy = system / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
+    program = system / "bin" / "tritonserver"
+    program.parent.mkdir()
+    libraries = shlex.quote(installation.environment["LD_LIBRARY_PATH"])
+    program.write_text(
+        f"#!/bin/sh\nexport LD_LIBRARY_PATH={libraries}\n"
+        f'exec {installation.program} --backend-directory={system / "backends"} "$@"\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    return {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}

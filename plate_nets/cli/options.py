@@ -17,4 +17,6 @@ ModelRepository = Annotated[
     Path | None,
     typer.Option(help="Folder of the models.", envvar="PLATES_MODEL_REPOSITORY", file_okay=False, readable=False),
 ]
-Log = Annotated[Path | None, typer.Option(help="File that the server's log is appended to.", dir_okay=False)]
+Log = Annotated[
+    Path | None, typer.Option(help="File that the server's log is appended to; - for standard error.", dir_okay=False)
+]

@@ -57,8 +57,6 @@ def plan_server(
         raise ServerStartError(f"no temporary folder that can be written: {error.strerror}") from error
     free_space(temporary, sum(Path(file).stat().st_size for file in installation.files.values()), "the server's files")
     folder = temporary / identity.rstrip("_")
-    # A server with backends of its own has libtorch, which knows nothing of shared memory
-    backends = ("python", "pytorch") if installation.files else ("python",)
     command = [
         installation.program,
         *(f"--model-repository={each}" for each in repositories),
@@ -69,7 +67,7 @@ def plan_server(
         f"--exit-timeout-secs={max(1, round(exit_timeout))}",
         *(
             option
-            for backend in backends
+            for backend in ("python", "pytorch")
             for option in (
                 f"--backend-config={backend},shm-default-byte-size={region}",
                 f"--backend-config={backend},shm-growth-byte-size={region}",

@@ -1,5 +1,6 @@
 """A server as a context manager: start it, wait until it is ready, know when it ends, stop it."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -25,6 +26,9 @@ ModelControl = Literal["none", "explicit"]
 
 _GUARD = PACKAGE / "serving" / "guard.py"
 _START_ATTEMPTS = 3
+STANDARD_ERROR = Path("-")
+_STDERR = 2
+_LONGEST_LOG = 16 << 20
 
 
 class EmbeddedTriton:
@@ -45,7 +49,8 @@ class EmbeddedTriton:
         address: where it listens. The wheel's is for loopback alone: that release (24.10) lacks the security fixes of
             2025 and 2026, the Python backend's remote code execution among them.
         http_port, grpc_port, metrics_port: 0 takes a free one.
-        log: file that the server's log is appended to; without it the log is kept until the server ends.
+        log: file that the server's log is appended to, "-" for standard error; without it its newest part is kept
+            until the server ends.
         start_timeout: seconds until every model must be ready.
         exit_timeout: seconds that requests in flight have to end before everything is killed; 0 kills at once.
     """
@@ -188,19 +193,35 @@ class EmbeddedTriton:
             return None
 
     def log_text(self) -> str:
-        """The server's log so far; empty where it does not run."""
-        if self._log_file is None:
+        """The server's log so far; empty where it does not run, or where the log is standard error."""
+        if self._log_file is None or self._log == STANDARD_ERROR:
             return ""
         size = os.fstat(self._log_file.fileno()).st_size
         return os.pread(self._log_file.fileno(), size - self._log_start, self._log_start).decode("utf-8", "replace")
+
+    def trim_log(self) -> None:
+        """Begin the log anew where it has no name, so that nobody rotates it, and has become long."""
+        if self._log is not None or self._log_file is None:
+            return
+        if os.fstat(self._log_file.fileno()).st_size > _LONGEST_LOG:
+            os.ftruncate(self._log_file.fileno(), 0)
+
+    def _open_log(self) -> BinaryIO:
+        if self._log == STANDARD_ERROR:
+            return os.fdopen(os.dup(_STDERR), "wb", buffering=0)
+        if self._log is not None:
+            return self._log.open("ab+")
+        # Without a name it is gone when the last process closes it
+        file = tempfile.TemporaryFile("wb+")  # noqa: SIM115
+        fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)  # for trim_log
+        return file
 
     def _launch(self, installation: Installation) -> None:
         self._plan = plan_server(
             installation, self._repositories, self._ports, self._exit_timeout, self._options, self._address
         )
         try:
-            # Without a name of its own the log is gone when the last process closes it.
-            self._log_file = self._log.open("ab+") if self._log else tempfile.TemporaryFile("ab+")  # noqa: SIM115
+            self._log_file = self._open_log()
         except OSError as error:
             raise ServerStartError(f"the server's log {self._log or ''}: {error.strerror}") from error
         self._log_start = os.fstat(self._log_file.fileno()).st_size

@@ -54,6 +54,7 @@ class Supervisor:
         self._prober.start()
         while self._prober.is_alive():
             self._look()
+            self._server.trim_log()
             reap_orphans(self._server.guard_pid)
             time.sleep(_LOOK)
         raise ServerError("the supervisor's probes ended by a fault of ours")

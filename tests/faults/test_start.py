@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.serve import ANY_PORTS, SHARED_MEMORY
+from tests.serve import ANY_PORTS, NAMESPACE, SHARED_MEMORY
 
 FAILED = 2
-WITHOUT_CAPABILITIES = ("setpriv", "--inh-caps=-all", "--bounding-set=-all")
+WITHOUT_CAPABILITIES = ("setpriv", "--inh-caps=-all", "--bounding-set=-all") if os.geteuid() == 0 else ()
 """Before a command of root, who may otherwise read and write whatever he wants."""
 
 
@@ -59,7 +59,7 @@ def check(failure: Failure, *words: str) -> None:
 
 def full(folder: Path) -> list[str]:
     """A command's prefix: in a mount namespace of its own, where a folder is a file system of one megabyte."""
-    return ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=1m tmpfs "$0" && exec "$@"', str(folder)]
+    return [*NAMESPACE, "--mount", "sh", "-c", 'mount -t tmpfs -o size=1m tmpfs "$0" && exec "$@"', str(folder)]
 
 
 @pytest.fixture

@@ -10,9 +10,11 @@ import json
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
+import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,8 +23,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from plate_nets.embedded import EmbeddedTriton
 from tests.packaging.conftest import ROOT, shell
+from tests.serve import Serve, system_server
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -154,24 +156,59 @@ def test_requirements_leave_the_embedded_server_out(built: Built) -> None:
 
 
 @pytest.fixture(scope="module")
-def server(built: Built) -> Iterator[EmbeddedTriton]:
-    with EmbeddedTriton(built.root / "opt" / "plates" / "model_repository") as server:
-        yield server
+def image(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+    """What the image runs, on what the first stage built; the wheel's server stands on PATH for NVIDIA's."""
+    program, command, *options = json.loads(value(FINAL, "CMD"))
+    assert (program, command) == ("plates", "serve")
+    folder = tmp_path_factory.mktemp("container")
+    plates = built.root / "opt" / "plates"
+    environment = system_server(folder) | {"PLATES_MODEL_REPOSITORY": str(plates / "model_repository")}
+    serve = Serve(folder, [word.replace("0.0.0.0", "127.0.0.1") for word in options], environment, log_option=False)
+    yield serve
+    serve.close()
 
 
-def test_health_check_passes_on_the_models_that_were_built(built: Built, server: EmbeddedTriton) -> None:
+def test_health_check_passes_on_the_models_that_were_built(built: Built, image: Serve) -> None:
     command = json.loads(re.search(r"CMD (\[.*\])$", value(FINAL, "HEALTHCHECK"))[1])
-    program, *arguments = [word.replace("localhost:8000", server.http_url) for word in command]
+    address = image.addresses["health"].split("/")[2]
+    program, *arguments = [word.replace("127.0.0.1:8003", address) for word in command]
     (packages,) = (built.root / "opt" / "plates").glob("lib/python*/site-packages")
-    result = subprocess.run(
-        [built.root / "opt" / "plates" / "bin" / program, *arguments],
-        cwd=built.root,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(packages)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+
+    def ask() -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [built.root / "opt" / "plates" / "bin" / program, *arguments],
+            cwd=built.root,
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(packages)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    deadline = time.monotonic() + 60
+    while ask().returncode and time.monotonic() < deadline:
+        time.sleep(1)
+    result = ask()
     assert result.returncode == 0, result.stdout + result.stderr
+    assert '"state": "serving"' in result.stdout
+
+
+def test_the_server_of_the_image_is_the_one_on_path(image: Serve) -> None:
+    command = image.server().cmdline()
+    assert any(word.startswith("--backend-directory") and "/system/" in word for word in command)
+    assert [word for word in command if word.startswith("--model-repository")] == [
+        f"--model-repository={image.environment['PLATES_MODEL_REPOSITORY']}"
+    ]
+    assert {"--model-control-mode=explicit", "--disable-auto-complete-config"} <= set(command)
+    assert "Started HTTPService" in image.errors(), "its log goes where the container's does"
+
+
+def test_docker_stop_ends_it_within_the_grace_period(image: Serve) -> None:
+    compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+    grace = float(compose["services"]["triton"]["stop_grace_period"].removesuffix("s"))
+    started = time.monotonic()
+    assert image.finish(signal.SIGTERM) == 143
+    assert time.monotonic() - started < grace
+    assert image.left() == []
 
 
 def test_compose_asks_the_same_health_check() -> None:
@@ -182,11 +219,13 @@ def test_compose_asks_the_same_health_check() -> None:
     ]
 
 
-def test_server_is_started_on_the_models_that_were_built() -> None:
-    program, *options = json.loads(value(FINAL, "CMD"))
-    assert program == "tritonserver"
-    assert "--model-repository=/opt/plates/model_repository" in options
+def test_image_serves_the_models_that_were_built() -> None:
+    assert "PLATES_MODEL_REPOSITORY=/opt/plates/model_repository" in value(FINAL, "ENV")
     assert value(FINAL, "COPY") == "--from=build /opt/plates /opt/plates"
+    program, command, *options = json.loads(value(FINAL, "CMD"))
+    assert (program, command) == ("plates", "serve")
+    assert options[options.index("--server") + 1] == "system"
+    assert options[options.index("--address") + 1] == "0.0.0.0", "Docker publishes ports to the container's address"
 
 
 def test_base_is_pinned_and_new_enough() -> None:

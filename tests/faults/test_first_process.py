@@ -1,0 +1,42 @@
+"""As a container runs it: the server on PATH, and `plates serve` as the first process of its own process namespace."""
+
+import signal
+import time
+from pathlib import Path
+
+import psutil
+
+from tests.serve import NAMESPACE, Serve, system_server
+
+GRACE = 40
+"""Seconds; deploy/compose.yaml has the same."""
+
+
+def zombies(process: psutil.Process) -> list[psutil.Process]:
+    return [each for each in process.children() if each.status() == psutil.STATUS_ZOMBIE]
+
+
+def test_the_first_process_waits_for_orphans_and_ends_on_a_signal(tmp_path: Path) -> None:
+    namespace = (*NAMESPACE, "--fork", "--pid", "--mount-proc", "--kill-child")
+    serve = Serve(tmp_path, environment=system_server(tmp_path), prefix=namespace)
+    try:
+        first = psutil.Process(serve.process.pid).children()[0]
+        (guard,) = first.children()
+        guard.kill()  # its server dies with it, the stubs come to the first process
+        deadline = time.monotonic() + 120
+        while not serve.events("restart"):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        while zombies(first):
+            assert time.monotonic() < deadline, zombies(first)
+            time.sleep(0.2)
+        (guard,) = first.children()
+        started = time.monotonic()
+        first.send_signal(signal.SIGTERM)
+        serve.process.wait(GRACE)
+        assert time.monotonic() - started < GRACE
+        assert not guard.is_running()
+        assert list(serve.folder.iterdir()) == []
+        assert "Traceback" not in serve.errors()
+    finally:
+        serve.close()

@@ -1,0 +1,72 @@
+"""Full load for long: no error, no wrong answer, no growth, no false alarm of the supervisor."""
+
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import psutil
+import pytest
+
+from tests.faults.conftest import FULL, MINUTES
+from tests.faults.load import Load
+from tests.serve import Serve
+
+CONCURRENCY = 8
+SECONDS = MINUTES * 60
+PART = SECONDS / 6
+"""Of sixty minutes, ten: the warm-up, and the times whose p99 are compared."""
+GROWTH = 0.01 if FULL else 0.1
+"""Of the memory after the warm-up. A minute is not enough for every allocator to settle."""
+SLOWER = 1.2
+JUDGED_FROM = 10.0
+"""Minutes; a p99 of less time than this is of too few requests to be compared."""
+
+
+def memory(serve: Serve) -> int:
+    """Bytes of all processes of the server, and of the supervisor."""
+    total = 0
+    for process in (*serve.members(), psutil.Process(serve.process.pid)):
+        try:
+            total += process.memory_info().rss
+        except psutil.Error:
+            continue
+    return total
+
+
+def p99(load: Load, begin: float, end: float) -> float:
+    """Seconds, of the requests that began in this time."""
+    return float(np.percentile([each.ended - each.began for each in load.answers if begin <= each.began < end], 99))
+
+
+def growth(samples: Sequence[int]) -> float:
+    """Memory over time -> by what share the last tenth is above the first."""
+    tenth = max(1, len(samples) // 10)
+    return statistics.median(samples[-tenth:]) / statistics.median(samples[:tenth]) - 1
+
+
+@pytest.mark.timeout(SECONDS + 300)
+def test_full_load_for_long(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    samples = []
+    with Load(serve.http_url, CONCURRENCY) as load:
+        load.wait_for_success(0.0, CONCURRENCY, 120)
+        started = time.monotonic()
+        while (now := time.monotonic()) < started + SECONDS:
+            if now > started + PART:
+                samples.append(memory(serve))
+            time.sleep(min(1.0, PART / 10))
+    first = p99(load, started, started + PART)
+    last = p99(load, started + SECONDS - PART, started + SECONDS)
+    with capsys.disabled():
+        sys.stdout.write(
+            f"\n{MINUTES:g} minutes, concurrency {CONCURRENCY}: {len(load.answers)} requests, "
+            f"{len(load.failed())} failed, {len(load.wrong)} wrong; memory {samples[-1] / 2**20:.0f} MiB, "
+            f"growth {growth(samples):+.2%}; p99 {first * 1000:.0f} ms at first, {last * 1000:.0f} ms at last\n"
+        )
+    assert not load.wrong
+    assert not load.failed(), load.failed()[:3]
+    assert not serve.events("heal") and not serve.events("restart")
+    assert growth(samples) < GROWTH
+    if MINUTES >= JUDGED_FROM:
+        assert last <= SLOWER * first
