@@ -12,9 +12,12 @@ from plate_nets.types import Box, Frame, Plate
 class Reader:
     def __init__(self, *texts: str) -> None:
         self.texts = texts
+        self.asked: list[Frame | bytes] = []
 
     def read(self, image: Frame | bytes) -> list[Plate]:
-        assert image == known_picture().image
+        assert image.startswith(known_picture().image)
+        assert image not in self.asked, "a cache of answers would know it"
+        self.asked.append(image)
         return [Plate(Box(0, 0, 1, 1), 0.9, text, text or "B1", 0.9) for text in self.texts]
 
 
@@ -27,7 +30,9 @@ def test_the_known_picture_is_a_small_picture_with_a_plate() -> None:
 
 
 def test_the_right_texts_are_health() -> None:
-    check_health(Reader(*known_picture().texts))
+    reader = Reader(*known_picture().texts)
+    check_health(reader)
+    check_health(reader)
 
 
 @pytest.mark.parametrize(
