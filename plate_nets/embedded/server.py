@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Literal
 
+import psutil
+
 from plate_nets.control import check_key, new_key, restrictions
 from plate_nets.embedded.faults import reason
 from plate_nets.embedded.installation import PACKAGE, Installation, ServerKind, find_installation
@@ -28,6 +30,7 @@ _GUARD = PACKAGE / "serving" / "guard.py"
 _START_ATTEMPTS = 3
 STANDARD_ERROR = Path("-")
 _STDERR = 2
+_KILLED_WITHIN = 5.0
 _LONGEST_LOG = 16 << 20
 
 
@@ -168,8 +171,9 @@ class EmbeddedTriton:
             return
         assert guard.stdin is not None and self._plan is not None and self._log_file is not None
         guard.stdin.close()
-        guard.wait()
-        clean(Path(self._plan.folder), self._plan.region_prefix)  # in case the guard was killed
+        if guard.wait() < 0:  # killed, which took the server with it, but not the server's stubs
+            kill_named(self._plan.region_prefix)
+        clean(Path(self._plan.folder), self._plan.region_prefix)
         self._log_file.close()
         self._plan = self._log_file = None
 
@@ -259,3 +263,16 @@ def model_control_options(control: ModelControl, load: Sequence[str]) -> list[st
             raise ServerStartError(f"model control none loads all models, not only {', '.join(load) or 'none'}")
         return ["--model-control-mode=none"]
     return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in load)]
+
+
+def kill_named(prefix: str) -> None:
+    """End the processes with ``prefix`` in their command line, which nobody else has, and wait until they ended."""
+    named = []
+    for process in psutil.process_iter():
+        try:
+            if any(prefix in word for word in process.cmdline()):
+                process.kill()
+                named.append(process)
+        except psutil.Error:
+            continue
+    psutil.wait_procs(named, timeout=_KILLED_WITHIN)

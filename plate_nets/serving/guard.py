@@ -34,6 +34,7 @@ def main() -> int:
     plan = json.loads(sys.stdin.buffer.readline())
     folder = Path(plan["folder"])
     try:
+        folder.mkdir()
         for copy, source in plan["files"].items():
             path = folder / copy
             path.parent.mkdir(parents=True, exist_ok=True)

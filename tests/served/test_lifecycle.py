@@ -64,16 +64,17 @@ def test_health_sees_a_dead_model_that_triton_calls_ready() -> None:
     """Where nobody supervises; and the server still ends cleanly after it."""
     before = set(psutil.Process().children(recursive=True))
     with EmbeddedTriton() as server:
-        found = health(server.grpc_url)
+        url = f"grpc://{server.grpc_url}"
+        found = health(url)
         assert found.returncode == 0, found.stderr
         assert found.stdout.startswith("healthy: ")
         family = set(psutil.Process().children(recursive=True)) - before
         for process in family:
             if stub_model(process) == "stn":
                 process.kill()
-        with PlateClient(server.grpc_url) as client:
+        with PlateClient(url) as client:
             assert client.is_ready()
-        found = health(server.grpc_url, timeout=3)
+        found = health(url, timeout=3)
         assert found.returncode == 1
         assert found.stderr.startswith("unhealthy: ")
     assert not [each for each in family if each.is_running()]
