@@ -35,6 +35,20 @@ soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over two hour
 	@echo "==> full load for $(MINUTES) minutes, every process killed $(ROUNDS) times, and more"
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults -m soak
 
+.PHONY: bench
+bench: .venv/all.stamp $(MODELS) ## measure all of docs/performance.md anew and write it there: 12 minutes of a quiet machine
+	@mkdir -p out/bench docs/performance
+	@$(BIN)/python -m converters --wirings
+	@$(BIN)/plates bench --reach --wirings --stages --seconds 4 --json out/bench/reach.json --plot docs/performance/stages.png
+	@$(BIN)/plates bench --input encoded --input raw --input shm --seconds 2 --json out/bench/loads.json --plot docs/performance/loads.png
+	@$(BIN)/plates bench --wirings --concurrency 1,4,8 --input encoded --input raw --seconds 1.2 --json out/bench/wirings.json --plot docs/performance/wirings.png
+	@$(BIN)/plates bench --plates 1 --rate 15 --seconds 10 --json out/bench/open.json
+	@$(BIN)/plates bench --overload --plates 1 --seconds 10 --json out/bench/overload.json
+	@$(BIN)/plates bench --networks --seconds 4 --json out/bench/networks.json
+	@$(BIN)/plates bench --cache --seconds 4 --json out/bench/cache.json
+	@$(BIN)/python -m training.detector.speed --json out/bench/detector.json
+	@$(BIN)/python -m plate_nets.bench.document out/bench docs/performance.md
+
 .PHONY: check
 check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
 	@echo "==> ruff"
@@ -44,14 +58,15 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
 	@$(BIN)/mypy --strict plate_nets converters training
 	@echo "==> poetry.lock"
 	@.tools/bin/poetry check --lock
-	@echo "==> hadolint, yamllint"
+	@echo "==> hadolint, yamllint, kubernetes-validate"
 	@$(BIN)/hadolint Dockerfile
 	@$(BIN)/yamllint --strict .
+	@$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml
 
 .PHONY: clean
 clean: ## remove all that was made: environments, converted models, out/, caches
 	rm -rf .venv .tools out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
-	rm -f $(MODELS) $(REPOSITORY)/yolo/1/model.bin
+	rm -f $(MODELS) $(REPOSITORY)/yolo/1/model.bin benchmarks/model_repository/*/1/model.pt
 	find plate_nets converters training tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/serve.stamp: $(LOCK)

@@ -200,7 +200,7 @@ class _Http:
             ),
             seconds,
         )
-        return {output.name: answer.as_numpy(output.name) for output in PLATE_RECOGNITION.outputs}
+        return _outputs(self._url, answer)
 
     def is_ready(self, seconds: float) -> bool:
         return bool(self._ask(lambda client: client.is_server_ready(headers=self._headers), seconds))
@@ -304,7 +304,7 @@ class _Grpc:
                 headers=self._headers,
             )
         )
-        return {output.name: answer.as_numpy(output.name) for output in PLATE_RECOGNITION.outputs}
+        return _outputs(self._url, answer)
 
     def is_ready(self, seconds: float) -> bool:
         return bool(self._ask(lambda: self._client.is_server_ready(client_timeout=seconds, headers=self._headers)))
@@ -333,6 +333,15 @@ class _Grpc:
             return question()
         except InferenceServerException as error:
             raise _error(self._url, str(error.status()), error.message()) from error
+
+
+def _outputs(url: str, answer: Any) -> dict[str, NDArray[Any]]:
+    """An `InferResult` -> its outputs by name; Triton's response cache keeps errors as successes without any."""
+    outputs = {output.name: answer.as_numpy(output.name) for output in PLATE_RECOGNITION.outputs}
+    missing = [name for name, array in outputs.items() if array is None]
+    if missing:
+        raise ServerError(f"{url}: an answer without {', '.join(missing)}")
+    return outputs
 
 
 def _microseconds(seconds: float) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from plate_nets.client import PlateClient, WireProtocol, _error, parse_url, plates
+from plate_nets.client import PlateClient, WireProtocol, _error, _outputs, parse_url, plates
 from plate_nets.errors import (
     AccessDenied,
     DeadlineExceeded,
@@ -244,6 +244,17 @@ def test_a_status_becomes_an_error_of_our_tree(status: str, message: str, kind: 
 
 def test_the_server_s_prefix_is_not_part_of_the_message() -> None:
     assert str(_error("host:1", "400", "PLATES_BAD_INPUT: image: expected a picture")) == "image: expected a picture"
+
+
+def test_an_answer_without_outputs_is_an_error_of_the_server() -> None:
+    """Triton's response cache answers so where the first answer was an error."""
+
+    class Empty:
+        def as_numpy(self, name: str) -> None:
+            return None
+
+    with pytest.raises(ServerError, match="localhost: an answer without coordinates, texts"):
+        _outputs("localhost", Empty())
 
 
 def test_rows_become_plates() -> None:
