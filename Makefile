@@ -24,6 +24,7 @@ demo: .venv/serve.stamp $(MODELS) $(if $(PHOTO),,out/scene.jpg) ## set up, then 
 
 .PHONY: test
 test: .venv/all.stamp $(MODELS) ## set up with the tools of developers, then run every test
+	-@tools/nginx.sh # without it only the tests of deploy/nginx fail
 	@echo "==> the tests"
 	@$(BIN)/python -m pytest
 

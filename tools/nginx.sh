@@ -3,7 +3,7 @@
 set -euo pipefail
 
 export PATH="$PATH:/usr/sbin"
-if command -v nginx openssl > /dev/null; then
+if command -v nginx > /dev/null && command -v openssl > /dev/null; then
     exit 0
 fi
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get > /dev/null; then
