@@ -19,6 +19,7 @@ from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.openvino_cpu import compile_network
 from plate_nets.serving.settings import NetworkSettings, thread_count
 
 NETWORKS: dict[str, Callable[[], nn.Module]] = {"yolo": YOLOv5n, "stn": STN, "lprnet": LPRNet}
@@ -52,20 +53,7 @@ def openvino_network(network: nn.Module, example: Array, threads: int) -> Callab
             model = openvino.convert_model(network, example_input=torch.from_numpy(example), input=[example.shape])
     except openvino.frontend.OpConversionFailure:
         return None
-    options = {
-        "INFERENCE_PRECISION_HINT": "f32",
-        "PERFORMANCE_HINT": "LATENCY",
-        "NUM_STREAMS": "1",
-        "INFERENCE_NUM_THREADS": str(threads),
-        "ENABLE_CPU_PINNING": "NO",
-    }
-    request = openvino.Core().compile_model(model, "CPU", options).create_infer_request()
-
-    def run(array: Array) -> Array:
-        answer: Array = request.infer([array], share_inputs=True)[0]
-        return answer
-
-    return run
+    return compile_network(model, threads)
 
 
 def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]:
