@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.errors import WeightsError
+
 if TYPE_CHECKING:
     import openvino
+    from torch import nn
 
 Network = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
@@ -35,3 +38,23 @@ def compile_network(model: "openvino.Model | str", threads: int) -> Network:
         return answer
 
     return run
+
+
+def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> Network:
+    """A torch network, eager or TorchScript -> a call on arrays (N, *dims) in float32, for any N above 0.
+
+    Raises:
+        WeightsError: OpenVINO has no rule for one of its operations, such as STN's `affine_grid` (2026).
+    """
+    import warnings
+
+    import openvino
+    import torch
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of torch's, on tracing
+            model = openvino.convert_model(network, example_input=torch.zeros(1, *dims), input=[(-1, *dims)])
+    except openvino.frontend.OpConversionFailure as error:
+        raise WeightsError(f"OpenVINO cannot run {type(network).__name__}: {error}") from error
+    return compile_network(model, threads)

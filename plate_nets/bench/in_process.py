@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from plate_nets.bench.callers import Subject
 from plate_nets.bench.frames import Picture
 from plate_nets.bench.networks import eager_network, openvino_network
+from plate_nets.contract import LPRNET
 from plate_nets.decoding import PlateDecoder
 from plate_nets.detection import DetectionSettings, PlateDetector, select
 from plate_nets.geometry import Letterbox, clip, crop_plates
+from plate_nets.openvino_cpu import compile_torch
 from plate_nets.pipeline import PlateReader, split_rows
 from plate_nets.serving.detector_network import load_network
 from plate_nets.serving.frames import decode_image
@@ -34,7 +36,7 @@ _TRIALS = 25
 class InProcess:
     """Encoded picture -> plates by the converted networks of a model repository, on all cores.
 
-    The detector runs on OpenVINO and the reader as TorchScript, as in the server. It is a `Caller`.
+    The detector and LPRNet run on OpenVINO, STN as TorchScript, as in the server. It is a `Caller`.
 
     Raises:
         WeightsError: a network is not converted.
@@ -45,8 +47,10 @@ class InProcess:
         torch.set_num_threads(threads)
         cv2.setNumThreads(threads)
         self.detector: Callable[[Array], Array] = load_network(str(repository / "yolo" / "1"), None, threads)
-        self.stn: Callable[[Array], Array] = _torchscript(repository, "stn")
-        self.lprnet: Callable[[Array], Array] = _torchscript(repository, "lprnet")
+        stn = load_torchscript(repository / "stn" / "1" / "model.pt")
+        self.stn: Callable[[Array], Array] = partial(forward, stn)
+        lprnet = load_torchscript(repository / "lprnet" / "1" / "model.pt")
+        self.lprnet: Callable[[Array], Array] = compile_torch(lprnet, LPRNET.inputs[0].dims, threads)
         self._settings = DetectionSettings()
         self._decoder = PlateDecoder()
         self._limits = FrameLimits()
@@ -114,22 +118,21 @@ def bare_networks(local: InProcess, picture: Picture) -> dict[str, Subject]:
     for name, given, served in (
         ("yolo", pixels, ("OpenVINO", local.detector)),
         ("stn", crops, ("TorchScript", local.stn)),
-        ("lprnet", straight, ("TorchScript", local.lprnet)),
+        ("lprnet", straight, ("OpenVINO", local.lprnet)),
     ):
-        candidates = dict([served, *_further_runtimes(name, given, local.threads)])
+        candidates = dict([*_runtimes(name, given, local.threads), served])
         times = {runtime: _seconds(run, given) for runtime, run in candidates.items()}
         fastest = min(times, key=times.__getitem__)
         found[f"{name} on {fastest}"] = partial(_Alone, candidates[fastest], given)
     return found
 
 
-def _further_runtimes(name: str, given: Array, threads: int) -> Iterator[tuple[str, Callable[[Array], Array]]]:
-    """Runtimes beside the one that the server uses, for a network of the committed weights."""
+def _runtimes(name: str, given: Array, threads: int) -> Iterator[tuple[str, Callable[[Array], Array]]]:
+    """A network of the committed weights on each runtime that takes it."""
     network = eager_network(name)
-    if name == "yolo":
-        frozen = torch.jit.freeze(torch.jit.trace(network, torch.from_numpy(given)))  # type: ignore[no-untyped-call]
-        yield "TorchScript", partial(forward, frozen)
-    elif (run := openvino_network(network, given, threads)) is not None:
+    frozen = torch.jit.freeze(torch.jit.trace(network, torch.from_numpy(given)))  # type: ignore[no-untyped-call]
+    yield "TorchScript", partial(forward, frozen)
+    if (run := openvino_network(network, given, threads)) is not None:
         yield "OpenVINO", run
 
 
@@ -140,10 +143,6 @@ def _seconds(run: Callable[[Array], Array], given: Array) -> float:
         run(given)
         times.append(time.perf_counter() - started)
     return statistics.median(times)
-
-
-def _torchscript(repository: Path, name: str) -> Callable[[Array], Array]:
-    return partial(forward, load_torchscript(repository / name / "1" / "model.pt"))
 
 
 @contextmanager

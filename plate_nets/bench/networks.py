@@ -15,11 +15,12 @@ from torch import Tensor, nn
 from torch.jit._trace import TracerWarning
 
 from plate_nets.contract import CROP_DIMS
+from plate_nets.errors import WeightsError
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 from plate_nets.nets.yolov5 import YOLOv5n
-from plate_nets.openvino_cpu import compile_network
+from plate_nets.openvino_cpu import compile_torch
 from plate_nets.serving.settings import NetworkSettings, thread_count
 
 NETWORKS: dict[str, Callable[[], nn.Module]] = {"yolo": YOLOv5n, "stn": STN, "lprnet": LPRNet}
@@ -42,18 +43,11 @@ def eager_network(name: str) -> nn.Module:
 
 
 def openvino_network(network: nn.Module, example: Array, threads: int) -> Callable[[Array], Array] | None:
-    """A network -> the same on OpenVINO, in float32 and for the shape of the example; None where it does not convert.
-
-    OpenVINO 2026 has no rule for `affine_grid`, so it takes no STN.
-    """
-    import openvino
-
+    """A network -> the same on OpenVINO, in float32; None where it does not convert."""
     try:
-        with _quiet():
-            model = openvino.convert_model(network, example_input=torch.from_numpy(example), input=[example.shape])
-    except openvino.frontend.OpConversionFailure:
+        return compile_torch(network, example.shape[1:], threads)
+    except WeightsError:
         return None
-    return compile_network(model, threads)
 
 
 def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]:

@@ -35,6 +35,14 @@ class NetworkSettings:
 
 
 @dataclass(frozen=True)
+class TorchScriptSettings(NetworkSettings):
+    """How a TorchScript file runs in the embedded server."""
+
+    openvino: bool = False
+    """Whether OpenVINO runs it on a CPU: LPRNet takes less than half the time there (docs/performance.md)."""
+
+
+@dataclass(frozen=True)
 class ModelArgs:
     """What Triton tells an instance about itself, from the ``args`` of ``initialize``."""
 

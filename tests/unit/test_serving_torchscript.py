@@ -1,5 +1,6 @@
 """The `pytorch` backend: one forward a batch, an answer a request."""
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -188,3 +189,19 @@ def test_the_config_may_name_the_file(file: str, tmp_path: Path, model_repositor
         (tmp_path / "1" / "model.pt").rename(tmp_path / "1" / file)
         changes = {"default_model_filename": file}
     assert values(make(tmp_path, model_repository, **changes).execute([request(crops(1))])) == [[2]]
+
+
+def test_on_openvino_the_answers_are_the_same_and_each_keeps_its_own(tmp_path: Path, model_repository: Path) -> None:
+    save(AddOne(), tmp_path)
+    model = make(tmp_path, model_repository, parameters={"openvino": {"string_value": "true"}})
+    first = model.execute([request(crops(1, 2)), request(crops(3))])
+    second = model.execute([request(crops(4, 5, 6))])
+    assert values(first) == [[2, 3], [4]]
+    assert values(second) == [[5, 6, 7]]
+
+
+def test_a_network_that_openvino_does_not_take_is_named(tmp_path: Path, model_repository: Path) -> None:
+    (tmp_path / "1").mkdir()
+    shutil.copy(model_repository / "stn" / "1" / "model.pt", tmp_path / "1")  # has affine_grid
+    with pytest.raises(triton.TritonModelException, match="OpenVINO cannot run"):
+        make(tmp_path, model_repository, parameters={"openvino": {"string_value": "true"}})
