@@ -127,7 +127,7 @@ def _plate_text(server: Target, errors: Console) -> list[str]:
     """The name of the ensemble of a crop, where it is converted; a note where it is not."""
     try:
         server.need([PLATE_TEXT.name], load=True)
-    except ServerError as error:
+    except PlateError as error:
         errors.print(f"left out: {error}; python -m converters --wirings", markup=False)
         return []
     return [PLATE_TEXT.name]

@@ -44,3 +44,12 @@ def is_ready(url: str) -> bool:
         return False
     finally:
         connection.close()
+
+
+def accepts(host: str, port: int) -> bool:
+    """Whether somebody takes connections there."""
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except OSError:
+        return False
+    return True

@@ -19,7 +19,7 @@ from plate_nets.control import check_key, new_key, restrictions
 from plate_nets.embedded.faults import reason
 from plate_nets.embedded.installation import PACKAGE, Installation, ServerKind, find_installation
 from plate_nets.embedded.plan import Plan, plan_server
-from plate_nets.embedded.ports import LOOPBACK, choose_ports, is_free, is_ready
+from plate_nets.embedded.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
 from plate_nets.embedded.repository import check_converted, default_repository
 from plate_nets.errors import ServerStartError
 from plate_nets.serving.guard import clean
@@ -243,7 +243,9 @@ class EmbeddedTriton:
     def _wait_until_ready(self) -> None:
         assert self._guard is not None
         deadline = time.monotonic() + self._start_timeout
-        while not is_ready(self.http_url):
+        host = self.http_url.partition(":")[0]
+        # The metrics' listener is the last to be opened
+        while not (is_ready(self.http_url) and accepts(host, self._ports["metrics"])):
             code = self._guard.poll()
             if code is not None:
                 raise ServerStartError(

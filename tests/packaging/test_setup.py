@@ -78,4 +78,12 @@ def test_a_second_run_installs_and_converts_nothing(demo: str) -> None:
 
 def test_help_is_the_default_and_names_every_target() -> None:
     result = shell("make")
-    assert [line.split()[1] for line in result.stdout.splitlines()] == ["help", "demo", "test", "check", "clean"]
+    assert [line.split()[1] for line in result.stdout.splitlines()] == [
+        "help",
+        "demo",
+        "test",
+        "soak",
+        "bench",
+        "check",
+        "clean",
+    ]
