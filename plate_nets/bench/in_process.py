@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 from plate_nets.bench.callers import Subject
 from plate_nets.bench.frames import Picture
 from plate_nets.bench.networks import eager_network, openvino_network
-from plate_nets.contract import LPRNET
+from plate_nets.contract import LPRNET, STN, YOLO
+from plate_nets.converted import load_converted
 from plate_nets.decoding import PlateDecoder
 from plate_nets.detection import DetectionSettings, PlateDetector, select
 from plate_nets.geometry import Letterbox, clip, crop_plates
-from plate_nets.openvino_cpu import compile_torch
 from plate_nets.pipeline import PlateReader, split_rows
-from plate_nets.serving.detector_network import load_network
 from plate_nets.serving.frames import decode_image
 from plate_nets.serving.settings import FrameLimits
-from plate_nets.torchscript import forward, load_torchscript
+from plate_nets.torchscript import forward
 from plate_nets.types import Crops
 
 Array = NDArray[np.float32]
@@ -46,11 +45,9 @@ class InProcess:
         self.threads = threads
         torch.set_num_threads(threads)
         cv2.setNumThreads(threads)
-        self.detector: Callable[[Array], Array] = load_network(str(repository / "yolo" / "1"), None, threads)
-        stn = load_torchscript(repository / "stn" / "1" / "model.pt")
-        self.stn: Callable[[Array], Array] = partial(forward, stn)
-        lprnet = load_torchscript(repository / "lprnet" / "1" / "model.pt")
-        self.lprnet: Callable[[Array], Array] = compile_torch(lprnet, LPRNET.inputs[0].dims, threads)
+        folders = {spec.name: repository / spec.name / "1" for spec in (YOLO, STN, LPRNET)}
+        networks = load_converted(folders, None, threads)
+        self.detector, self.stn, self.lprnet = networks.yolo, networks.stn, networks.lprnet
         self._settings = DetectionSettings()
         self._decoder = PlateDecoder()
         self._limits = FrameLimits()

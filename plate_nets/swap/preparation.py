@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -12,16 +11,15 @@ import torch
 from converters.conversion import VERSION, Comparison, Mode, convert
 from converters.table import CONVERSIONS
 from plate_nets.config_check import check_configs
+from plate_nets.converted import load_converted
 from plate_nets.decoding import DecodingSettings, PlateDecoder
 from plate_nets.detection import PlateDetector
 from plate_nets.errors import ContractError, PlateError, SwapError
 from plate_nets.health import check_health
 from plate_nets.pipeline import PlateReader, split_rows
-from plate_nets.serving.detector_network import load_network
 from plate_nets.serving.frames import decode_image
 from plate_nets.serving.settings import FrameLimits
 from plate_nets.swap.versions import aside, latest
-from plate_nets.torchscript import forward, load_torchscript
 from plate_nets.types import Crops, Frame, Plate
 
 NETWORKS = tuple(CONVERSIONS)
@@ -70,10 +68,10 @@ class FileReader:
     """The pipeline over version folders of `yolo`, `stn` and `lprnet`, in this process and on the CPU."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
-        detector = PlateDetector(load_network(str(folders["yolo"]), None, torch.get_num_threads()))
-        stn, lprnet = (partial(forward, load_torchscript(folders[name] / "model.pt")) for name in ("stn", "lprnet"))
+        networks = load_converted(folders, None, torch.get_num_threads())
+        detector = PlateDetector(networks.yolo)
         self._reader: PlateReader[Crops] = PlateReader(
-            detector.detect, stn, lprnet, PlateDecoder(DecodingSettings()), split_rows
+            detector.detect, networks.stn, networks.lprnet, PlateDecoder(DecodingSettings()), split_rows
         )
 
     def read(self, image: Frame | bytes) -> list[Plate]:
