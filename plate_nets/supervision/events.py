@@ -5,8 +5,11 @@ import json
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, Literal
+
+from plate_nets.contract import MODELS
 
 State = Literal["starting", "serving", "failing", "healing", "restarting", "stopped"]
 
@@ -25,13 +28,35 @@ class Status:
         self._lock = threading.Lock()
         self._state: State = "starting"
         self._since = time.time()
-        self._counts = {"heals": 0, "restarts": 0}
+        self._recognised: float | None = None
+        self._heals = dict.fromkeys(MODELS, 0)
+        self._restarts = 0
         self._causes: deque[dict[str, Any]] = deque(maxlen=_KEPT)
 
     @property
     def state(self) -> State:
         """How the server stands."""
         return self._state
+
+    @property
+    def last_recognition(self) -> float | None:
+        """When the known picture was recognised last, in Unix seconds; None before the first time."""
+        return self._recognised
+
+    @property
+    def heals(self) -> Mapping[str, int]:
+        """How often each model was loaded anew."""
+        with self._lock:
+            return dict(self._heals)
+
+    @property
+    def restarts(self) -> int:
+        """How often the server was started anew, or that was tried."""
+        return self._restarts
+
+    def recognised(self) -> None:
+        """The known picture was recognised, just now."""
+        self._recognised = time.time()
 
     def enter(self, state: State) -> None:
         """The server stands so from now on, if it did not already."""
@@ -43,9 +68,11 @@ class Status:
         """Write one line of JSON: when, what, and its facts; count it where it is a heal or a restart."""
         line = {"time": _iso(time.time()), "event": event, **facts}
         with self._lock:
-            counted = {"heal": "heals", "restart": "restarts"}.get(event)
-            if counted:
-                self._counts[counted] += 1
+            if event == "heal":
+                self._heals[facts["model"]] += 1
+            elif event == "restart":
+                self._restarts += 1
+            if event in ("heal", "restart"):
                 self._causes.append(line)
             with contextlib.suppress(OSError):  # a full disk ends no server
                 self._log.write(json.dumps(line).encode() + b"\n")
@@ -56,7 +83,8 @@ class Status:
             return {
                 "state": self._state,
                 "since": _iso(self._since),
-                **self._counts,
+                "heals": sum(self._heals.values()),
+                "restarts": self._restarts,
                 "causes": list(self._causes),
             }
 

@@ -1,4 +1,4 @@
-"""`GET /health`: 200 while the server recognises, 503 otherwise, and why, as JSON."""
+"""`GET /health`: 200 while the server recognises, 503 otherwise, and why, as JSON; `GET /metrics`: for Prometheus."""
 
 import json
 import threading
@@ -7,8 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from plate_nets.errors import ServerStartError
 from plate_nets.supervision.events import Status
+from plate_nets.supervision.exposition import CONTENT_TYPE, exposition
 
-PATH = "/health"
+HEALTH, METRICS = "/health", "/metrics"
 _SLOWEST = 5.0
 """Seconds that an asker has to send its question."""
 
@@ -25,14 +26,20 @@ class HealthEndpoint:
             timeout = _SLOWEST
 
             def do_GET(self) -> None:
-                if self.path != PATH:
+                if self.path == HEALTH:
+                    summary = status.summary()
+                    well = summary["state"] == "serving"
+                    code = HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE
+                    self._answer(code, "application/json", json.dumps(summary) + "\n")
+                elif self.path == METRICS:
+                    self._answer(HTTPStatus.OK, CONTENT_TYPE, exposition(status))
+                else:
                     self.send_error(HTTPStatus.NOT_FOUND)
-                    return
-                summary = status.summary()
-                body = json.dumps(summary).encode() + b"\n"
-                well = summary["state"] == "serving"
-                self.send_response(HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE)
-                self.send_header("Content-Type", "application/json")
+
+            def _answer(self, code: HTTPStatus, kind: str, text: str) -> None:
+                body = text.encode()
+                self.send_response(code)
+                self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -49,7 +56,7 @@ class HealthEndpoint:
             raise ServerStartError(f"health port {port} on {address}: {error.strerror}; choose another") from error
         self._server.daemon_threads = True
         host, port = self._server.server_address[:2]
-        self.url = f"http://{host!s}:{port}{PATH}"
+        self.url = f"http://{host!s}:{port}{HEALTH}"
         self._thread = threading.Thread(target=self._server.serve_forever, name="health", daemon=True)
         self._thread.start()
 

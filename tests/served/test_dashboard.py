@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,9 @@ import pytest
 import yaml
 
 from plate_nets.client import PlateClient
-from plate_nets.embedded import EmbeddedTriton
 from plate_nets.errors import InputError
 from plate_nets.health import known_picture
+from tests.serve import Serve
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "plates.json").read_text(encoding="utf-8"))
@@ -30,20 +31,41 @@ Metrics = dict[str, list[dict[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def metrics() -> Iterator[Metrics]:
-    """What a real server shows after a good and a bad request."""
-    with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url) as client:
-        client.health()
-        with pytest.raises(InputError):
-            client.read(b"no picture")
-        with urllib.request.urlopen(server.metrics_url, timeout=10) as answer:
-            found: Metrics = {}
-            for line in answer.read().decode().splitlines():
-                if not line.startswith("#"):
-                    name, _, rest = line.rpartition(" ")[0].partition("{")
-                    found.setdefault(name, []).append(dict(re.findall(r'(\w+)="([^"]*)"', rest)))
-        assert len(client.read(known_picture().image)) == len(known_picture().texts)
-    yield found
+def metrics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metrics]:
+    """What Prometheus finds at a real server and its supervisor, after a good and a bad request."""
+    serve = Serve(tmp_path_factory.mktemp("serve"))
+    try:
+        with PlateClient(serve.http_url) as client:
+            client.health()
+            with pytest.raises(InputError):
+                client.read(b"no picture")
+            wait_until_serving(serve)
+            found = scrape(serve.addresses["metrics"]) | scrape(supervisor_metrics(serve))
+            assert len(client.read(known_picture().image)) == len(known_picture().texts)
+        yield found
+    finally:
+        serve.close()
+
+
+def supervisor_metrics(serve: Serve) -> str:
+    return serve.addresses["health"].replace("/health", "/metrics")
+
+
+def scrape(url: str) -> Metrics:
+    found: Metrics = {}
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        for line in answer.read().decode().splitlines():
+            if not line.startswith("#"):
+                name, _, rest = line.rpartition(" ")[0].partition("{")
+                found.setdefault(name, []).append(dict(re.findall(r'(\w+)="([^"]*)"', rest)))
+    return found
+
+
+def wait_until_serving(serve: Serve) -> None:
+    deadline = time.monotonic() + 60
+    while not serve.events("serving"):
+        assert time.monotonic() < deadline, "the supervisor recognises nothing"
+        time.sleep(0.1)
 
 
 def selectors(query: str) -> list[tuple[str, dict[str, tuple[str, str]]]]:
@@ -108,9 +130,10 @@ def read(path: str) -> Any:
 def test_the_services_find_each_other_and_their_files() -> None:
     services = read("compose.yaml")["services"]
     prometheus = read("prometheus/prometheus.yaml")
-    (target,) = prometheus["scrape_configs"][0]["static_configs"][0]["targets"]
-    host, _, port = target.partition(":")
-    assert host in services and any(each.endswith(f":{port}") for each in services[host]["ports"])
+    targets = prometheus["scrape_configs"][0]["static_configs"][0]["targets"]
+    assert len(targets) == 2
+    for host, _, port in (target.partition(":") for target in targets):
+        assert host in services and any(each.endswith(f":{port}") for each in services[host]["ports"])
     assert [(DEPLOY / "prometheus" / name).is_file() for name in prometheus["rule_files"]] == [True]
     (source,) = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
     assert source["url"] == "http://prometheus:9090"

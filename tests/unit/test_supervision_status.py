@@ -1,7 +1,8 @@
-"""How a server stands: in memory, as JSON lines, and at /health."""
+"""How a server stands: in memory, as JSON lines, at /health, and at /metrics."""
 
 import json
 import socket
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
+from plate_nets.contract import MODELS
 from plate_nets.errors import ServerStartError
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
@@ -78,8 +80,38 @@ def test_health_is_200_only_while_it_serves(status: Status, endpoint: HealthEndp
         assert json.load(answer).keys() == {"state", "since", "heals", "restarts", "causes"}
 
 
+def scrape(endpoint: HealthEndpoint) -> dict[str, float]:
+    """GET /metrics -> name with labels -> value."""
+    with urllib.request.urlopen(endpoint.url.replace("/health", "/metrics"), timeout=5) as answer:
+        assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+        lines = answer.read().decode().splitlines()
+    return {name: float(value) for name, value in (line.split() for line in lines if not line.startswith("#"))}
+
+
+def test_metrics_are_at_0_before_anything_happened(endpoint: HealthEndpoint) -> None:
+    heals = {f'plates_supervisor_heals_total{{model="{model}"}}' for model in MODELS}
+    others = {"plates_supervisor_serving", "plates_supervisor_restarts_total"}
+    assert scrape(endpoint) == dict.fromkeys(heals | others, 0), "so that a rate has a beginning"
+
+
+def test_metrics_count_what_happened(status: Status, endpoint: HealthEndpoint) -> None:
+    status.report("heal", model="stn", cause="c")
+    status.report("heal", model="stn", cause="c")
+    status.report("restart", cause="c")
+    status.recognised()
+    status.enter("serving")
+    found = scrape(endpoint)
+    assert found['plates_supervisor_heals_total{model="stn"}'] == 2
+    assert found['plates_supervisor_heals_total{model="yolo"}'] == 0
+    assert found["plates_supervisor_restarts_total"] == 1
+    assert found["plates_supervisor_serving"] == 1
+    assert abs(found["plates_supervisor_last_recognition_timestamp_seconds"] - time.time()) < 60
+    status.enter("healing")
+    assert scrape(endpoint)["plates_supervisor_serving"] == 0
+
+
 def test_nothing_else_is_there(endpoint: HealthEndpoint) -> None:
-    for path in ("/", "/healthy", "/../etc/passwd"):
+    for path in ("/", "/healthy", "/metrics/", "/../etc/passwd"):
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(endpoint.url.replace("/health", path), timeout=5)
         assert caught.value.code == 404
