@@ -1,7 +1,7 @@
 """How well boxes are found: matching, precision and recall, average precision."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ class Detections:
     """(N,), highest first."""
     truth: Boxes
     """(M, 4) xyxy px, labelled."""
+    ignored: Boxes = field(default_factory=lambda: np.empty((0, 4), np.float32))
+    """(K, 4) xyxy px, regions where a found box is neither right nor wrong: plates that nobody labelled."""
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,31 @@ class Curve:
 
 def iou(a: Boxes, b: Boxes) -> NDArray[np.float64]:
     """Boxes (N, 4) and (M, 4) xyxy -> intersection over union of each pair, (N, M), 0..1."""
+    common = _common(a, b)
+    return _share(common, _areas(a)[:, None] + _areas(b) - common)
+
+
+def inside(a: Boxes, b: Boxes) -> NDArray[np.float64]:
+    """Boxes (N, 4) and (M, 4) xyxy -> share of the first box's area that lies in the second, (N, M), 0..1."""
+    return _share(_common(a, b), _areas(a)[:, None])
+
+
+def _common(a: Boxes, b: Boxes) -> NDArray[np.float64]:
     first, second = a[:, None].astype(np.float64), b[None].astype(np.float64)
     sides = np.minimum(first[..., 2:], second[..., 2:]) - np.maximum(first[..., :2], second[..., :2])
-    common = np.clip(sides, 0, None).prod(axis=-1)
-    union = _areas(first) + _areas(second) - common
-    result: NDArray[np.float64] = np.divide(common, union, out=np.zeros_like(common), where=union > 0)
-    return result
-
-
-def _areas(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-    areas: NDArray[np.float64] = (boxes[..., 2:] - boxes[..., :2]).prod(axis=-1)
+    areas: NDArray[np.float64] = np.clip(sides, 0, None).prod(axis=-1)
     return areas
+
+
+def _areas(boxes: Boxes) -> NDArray[np.float64]:
+    wide = boxes.astype(np.float64)
+    areas: NDArray[np.float64] = (wide[:, 2:] - wide[:, :2]).prod(axis=-1)
+    return areas
+
+
+def _share(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    result: NDArray[np.float64] = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    return result
 
 
 def match(boxes: Boxes, truth: Boxes, threshold: float = 0.5) -> NDArray[np.intp]:
@@ -67,10 +83,22 @@ def match(boxes: Boxes, truth: Boxes, threshold: float = 0.5) -> NDArray[np.intp
     return hits
 
 
+def counted(picture: Detections, threshold: float = 0.5) -> Flags:
+    """A picture -> which found boxes are right or wrong, (N,): all but those that only lie in an ignored region.
+
+    As COCO treats crowds: a box that hits no label is dropped where at least ``threshold`` of its own area lies in
+    one region, and a region may take several boxes (`ignore` and `iscrowd` of pycocotools' COCOeval).
+    """
+    hits = match(picture.boxes, picture.truth, threshold) >= 0
+    kept: Flags = hits | ~(inside(picture.boxes, picture.ignored) >= threshold).any(axis=1)
+    return kept
+
+
 def precision_recall(pictures: Sequence[Detections], threshold: float = 0.5) -> Curve:
     """Pictures -> precision and recall at every score, at an overlap of ``threshold``."""
-    scores = np.concatenate([picture.scores for picture in pictures] or [np.empty(0, np.float32)]).astype(np.float64)
-    hit = np.concatenate([match(p.boxes, p.truth, threshold) >= 0 for p in pictures] or [np.empty(0, bool)])
+    kept = np.concatenate([counted(p, threshold) for p in pictures] or [np.empty(0, bool)])
+    scores = np.concatenate([p.scores for p in pictures] or [np.empty(0, np.float32)]).astype(np.float64)[kept]
+    hit = np.concatenate([match(p.boxes, p.truth, threshold) >= 0 for p in pictures] or [np.empty(0, bool)])[kept]
     labelled = sum(len(picture.truth) for picture in pictures)
     order = np.argsort(-scores, kind="stable")
     right = np.cumsum(hit[order])

@@ -12,6 +12,7 @@ from rich.table import Table
 from plate_nets.evaluation.detection_metrics import (
     Detections,
     average_precision,
+    counted,
     found,
     mean_average_precision,
     precision_recall,
@@ -180,7 +181,7 @@ def detection_figures(pictures: Sequence[Detections], score_threshold: float) ->
 def _at_score(pictures: Sequence[Detections], score: float) -> dict[str, float]:
     """Recall, precision and boxes beside a label a photo, where boxes below a score do not count."""
     flags = found(pictures, score)
-    hits, given = int(flags.sum()), sum(int((picture.scores >= score).sum()) for picture in pictures)
+    hits, given = int(flags.sum()), sum(int((p.scores >= score)[counted(p)].sum()) for p in pictures)
     return {
         "score": score,
         "recall": hits / max(1, len(flags)),

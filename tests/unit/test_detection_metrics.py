@@ -8,13 +8,16 @@ from hypothesis import strategies as st
 from plate_nets.evaluation.detection_metrics import (
     Detections,
     average_precision,
+    counted,
     found,
+    inside,
     iou,
     match,
     mean_average_precision,
     precision_recall,
     recall_by_height,
 )
+from plate_nets.evaluation.report import detection_figures
 from plate_nets.types import Boxes, Scores
 
 NONE = np.empty((0, 4), np.float32)
@@ -92,3 +95,36 @@ def test_recall_by_height() -> None:
     pictures = [Detections(boxes(PLATE), scores(0.4), boxes(PLATE, (0, 50, 40, 70), (60, 50, 99, 69)))]
     assert recall_by_height(pictures, 0.3, edges=(0, 15)) == [(0, 15, 1, 1.0), (15, float("inf"), 2, 0.0)]
     assert recall_by_height(pictures, 0.5, edges=(0, 15))[0] == (0, 15, 1, 0.0)
+
+
+def test_inside_is_the_share_of_the_first_box() -> None:
+    np.testing.assert_allclose(inside(boxes(PLATE, NEAR), boxes(NEAR, OTHER)), [[0.8, 0], [1, 0]])
+    assert inside(boxes(PLATE), NONE).shape == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("region", "kept"),
+    [
+        (OTHER, False),
+        ((0, 0, 200, 200), False),  # a large region takes every box in it
+        ((100, 100, 140, 105), False),  # half of the box lies in it
+        ((100, 100, 140, 104), True),
+        (PLATE, True),
+    ],
+)
+def test_a_box_in_an_ignored_region_is_neither_right_nor_wrong(
+    region: tuple[float, float, float, float], kept: bool
+) -> None:
+    picture = Detections(boxes(OTHER, PLATE), scores(0.9, 0.5), boxes(PLATE), boxes(region))
+    np.testing.assert_array_equal(counted(picture), [kept, True])
+    assert average_precision([picture]) == pytest.approx(0.5 if kept else 1.0)
+    assert found([picture], 0.5).all()
+    values = detection_figures([picture], 0.5)
+    assert (values["precision"], values["recall"]) == (0.5 if kept else 1.0, 1.0)
+
+
+def test_a_label_goes_before_a_region_and_a_region_takes_several_boxes() -> None:
+    picture = Detections(boxes(PLATE, NEAR, NEAR), scores(0.9, 0.8, 0.7), boxes(PLATE), boxes(PLATE))
+    np.testing.assert_array_equal(counted(picture), [True, False, False])
+    # at an overlap of 0.9 the two boxes that are left over lie wholly in the region
+    np.testing.assert_array_equal(counted(picture, 0.9), [True, False, False])
