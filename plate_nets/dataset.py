@@ -7,7 +7,7 @@ unknown. A photo with several plates has several rows.
 
 import csv
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,16 +111,31 @@ def read_photo(path: Path) -> Frame:
     return np.asarray(image, dtype=np.uint8)
 
 
-def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[Path, tuple[int, int] | None]) -> Label:
+def parse_box(row: Mapping[str, str | None]) -> Box:
+    """A row of a label file -> its box, px.
+
+    Raises:
+        ValueError: a coordinate that is missing or no finite number, or a box without area.
+    """
     try:
-        xmin, ymin, xmax, ymax = (float(row[name]) for name in BOX_COLUMNS)
-        corners = [float(row[name]) for name in QUAD_COLUMNS if row[name]]
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"expected numbers for the box and the corner points: {error}") from error
-    if not np.isfinite([xmin, ymin, xmax, ymax, *corners]).all():
-        raise ValueError("box or corner points are not finite")
+        xmin, ymin, xmax, ymax = (float(row[name] or "") for name in BOX_COLUMNS)
+    except ValueError as error:
+        raise ValueError(f"expected numbers for {','.join(BOX_COLUMNS)}: {error}") from error
+    if not np.isfinite([xmin, ymin, xmax, ymax]).all():
+        raise ValueError(f"box is not finite: {xmin:g},{ymin:g},{xmax:g},{ymax:g}")
     if xmax <= xmin or ymax <= ymin:
         raise ValueError(f"box without area: {xmin:g},{ymin:g},{xmax:g},{ymax:g}")
+    return Box(xmin, ymin, xmax, ymax)
+
+
+def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[Path, tuple[int, int] | None]) -> Label:
+    box = parse_box(row)
+    try:
+        corners = [float(row[name]) for name in QUAD_COLUMNS if row[name]]
+    except ValueError as error:
+        raise ValueError(f"expected numbers for the corner points: {error}") from error
+    if not np.isfinite(corners).all():
+        raise ValueError("corner points are not finite")
     if len(corners) not in (0, 8):
         raise ValueError(f"expected 8 corner coordinates or none, got {len(corners)}")
     text = row["text"] or ""
@@ -134,10 +149,12 @@ def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[P
     if size is None:
         raise ValueError("photo is missing or does not open")
     height, width = size
-    if xmax <= 0 or ymax <= 0 or xmin >= width or ymin >= height:
-        raise ValueError(f"box {xmin:g},{ymin:g},{xmax:g},{ymax:g} outside the photo of {width}x{height}")
+    if box.xmax <= 0 or box.ymax <= 0 or box.xmin >= width or box.ymin >= height:
+        raise ValueError(
+            f"box {box.xmin:g},{box.ymin:g},{box.xmax:g},{box.ymax:g} outside the photo of {width}x{height}"
+        )
     quad = np.array(corners, np.float32).reshape(4, 2) if corners else None
-    return Label(photo, Box(xmin, ymin, xmax, ymax), text, quad)
+    return Label(photo, box, text, quad)
 
 
 def _size(photo: Path) -> tuple[int, int] | None:

@@ -18,6 +18,7 @@ from plate_nets.evaluation.report import detection_figures, print_detection
 from plate_nets.nets.checkpoint import load_weights
 from plate_nets.nets.yolov5 import YOLOv5n
 from training.detector.pictures import Picture, split_photos
+from training.detector.regions import read_regions, with_regions
 
 console = Console()
 
@@ -50,10 +51,15 @@ def main(
     data: Annotated[list[Path], typer.Option(help="labelled folder; give it again for more")],
     long_side: Annotated[list[int], typer.Option(help="long side of the input; give it again for more")] = [640],  # noqa: B006
     holdout: Annotated[float, typer.Option(help="only what the training keeps out at this share; 0: all")] = 0.0,
+    ignore: Annotated[
+        Path | None, typer.Option(help="regions where a box is neither right nor wrong: file,xmin,ymin,xmax,ymax")
+    ] = None,
     threads: Annotated[int, typer.Option()] = 1,
 ) -> None:
-    """Prints AP, recall and precision over thresholds, and recall by plate height."""
+    """Prints AP, recall and precision over thresholds, and recall by plate height; with --ignore both ways."""
     torch.set_num_threads(threads)
+    regions = read_regions(ignore) if ignore else {}
+    threshold = DetectionSettings().score_threshold
     for folder in data:
         chosen, held = split_photos([folder], holdout)
         pictures = held if holdout else chosen
@@ -61,8 +67,15 @@ def main(
             settings = DetectionSettings(long_side=side, score_threshold=0.01, crop_margin=0.0)
             detector = PlateDetector(network(weights), settings)
             results = detect(detector, track(pictures, f"{folder.name} at {side} px", console=Console(stderr=True)))
-            console.print(f"{folder.name}, {len(pictures)} photos, {side} px")
-            print_detection(console, detection_figures(results, DetectionSettings().score_threshold))
+            console.print(f"{folder.name}, {len(pictures)} photos, {side} px, as labelled")
+            print_detection(console, detection_figures(results, threshold))
+            if ignore:
+                results = with_regions(results, pictures, regions)
+                count = sum(len(result.ignored) for result in results)
+                console.print(
+                    f"{folder.name}, {len(pictures)} photos, {side} px, {count} regions of {ignore.name} ignored"
+                )
+                print_detection(console, detection_figures(results, threshold))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,65 @@
+"""Regions that a measurement leaves out of account, from a file with the header ``file,xmin,ymin,xmax,ymax``, px.
+
+`unlabelled.csv` beside this file holds such regions of `world_boxes`, its holdout at a share of 0.12: plates that are
+in view and have no label. This project's detector proposed them (score 0.1 and more, no label hit); each was looked at
+and kept where a plate is to be recognised. Six of the 43 boxes were then drawn anew; the others are the detector's.
+"""
+
+import csv
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from plate_nets.dataset import BOX_COLUMNS, parse_box
+from plate_nets.errors import DatasetError
+from plate_nets.evaluation.detection_metrics import Detections
+from plate_nets.types import Boxes
+from training.detector.pictures import Picture
+
+_log = logging.getLogger(__name__)
+
+COLUMNS = ("file", *BOX_COLUMNS)
+
+
+def read_regions(path: Path) -> dict[str, Boxes]:
+    """A file of regions -> the regions (K, 4) of each photo, by the photo's file name.
+
+    Raises:
+        DatasetError: no such file, a missing column, a row without a file name or with a box that cannot be used.
+    """
+    if not path.is_file():
+        raise DatasetError(f"{path}: no such file; expected {','.join(COLUMNS)}")
+    rows: dict[str, list[tuple[float, float, float, float]]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+        if missing:
+            raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(COLUMNS)}")
+        for row in reader:
+            try:
+                if not row["file"]:
+                    raise ValueError("no file name")
+                box = parse_box(row)
+            except ValueError as error:
+                raise DatasetError(f"{path}:{reader.line_num} ({row['file']}): {error}") from error
+            rows.setdefault(row["file"], []).append((box.xmin, box.ymin, box.xmax, box.ymax))
+    return {name: np.array(boxes, np.float32) for name, boxes in rows.items()}
+
+
+def with_regions(
+    results: Sequence[Detections], pictures: Sequence[Picture], regions: Mapping[str, Boxes]
+) -> list[Detections]:
+    """Detections of pictures, in the same order -> the same, with the regions of each picture ignored.
+
+    Regions of photos that are not among the pictures are logged in one line.
+    """
+    names = [picture.photo.name for picture in pictures]
+    if absent := sorted(regions.keys() - set(names)):
+        _log.warning("regions of %d photos that are not measured: %s", len(absent), ", ".join(absent))
+    return [
+        replace(result, ignored=regions[name]) if name in regions else result
+        for result, name in zip(results, names, strict=True)
+    ]
