@@ -18,6 +18,7 @@ from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PROBE, STN, Y
 from plate_nets.errors import DeadlineExceeded, PlateError, ServerOverloaded, ServerUnavailable
 from plate_nets.health import check_health
 from plate_nets.serving.messages import find_answer
+from plate_nets.supervision.progress import Progress
 from plate_nets.types import Frame, Plate
 
 _CONFIRM = 0.3
@@ -31,7 +32,7 @@ class Verdict:
     """How one probe went, and when it began. ``fault`` is empty where the picture was recognised.
 
     ``confirmed``: it failed twice in a row; then ``suspects`` are the models that do not answer by themselves either,
-    none where the server as a whole does not.
+    none where the server as a whole does not. Or models hang: those.
     """
 
     began: float
@@ -120,13 +121,14 @@ class Prober(threading.Thread):
     """Asks the server every few seconds; its verdicts are taken from `verdicts`.
 
     A failure is confirmed by a second probe. A server that refuses the probe because it is overloaded is neither well
-    nor sick: that gives no verdict.
+    nor sick: that gives no verdict, unless a model is found to hang.
     """
 
-    def __init__(self, asker: Asker, interval: float) -> None:
+    def __init__(self, asker: Asker, progress: Progress, interval: float) -> None:
         super().__init__(name="prober", daemon=True)
         self.verdicts: queue.SimpleQueue[Verdict] = queue.SimpleQueue()
         self._asker = asker
+        self._progress = progress
         self._interval = interval
         self._wanted = threading.Event()
 
@@ -149,10 +151,14 @@ class Prober(threading.Thread):
         try:
             self._asker.check()
         except ServerOverloaded:
+            hanging = self._progress.hanging()
+            if hanging:
+                self.verdicts.put(Verdict(began, "requests wait, and none is answered", True, hanging))
             return False
         except PlateError as error:
             suspects = self._asker.suspects() if confirmed else ()
             self.verdicts.put(Verdict(began, str(error), confirmed, suspects))
             return True
+        self._progress.forget()
         self.verdicts.put(Verdict(began))
         return False

@@ -14,6 +14,7 @@ from plate_nets.supervision.healing import heal
 from plate_nets.supervision.orphans import reap_orphans
 from plate_nets.supervision.policy import GiveUp, Heal, Policy, Restart
 from plate_nets.supervision.probe import Asker, Prober, Verdict
+from plate_nets.supervision.progress import Progress, read_metrics
 from plate_nets.supervision.stubs import StubWatch
 
 INTERVAL = 3.0
@@ -41,7 +42,8 @@ class Supervisor:
         self._status = status
         self._policy = Policy()
         self._stubs = StubWatch()
-        self._prober = Prober(Asker(server.http_url, deadline), interval)
+        progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
+        self._prober = Prober(Asker(server.http_url, deadline), progress, interval)
         self._changed = 0.0
 
     def run(self) -> None:

@@ -132,6 +132,47 @@ def test_a_model_that_hangs_is_found_and_healed(serve: Serve) -> None:
     assert eventually(lambda: not stub.is_running() or stub.status() == psutil.STATUS_ZOMBIE, 30)
 
 
+HANGS = """
+import os
+import time
+from pathlib import Path
+
+from plate_nets.serving.detector import Detector
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self._model = Detector(args)
+
+    def execute(self, requests):
+        while Path({victim!r}).exists() and Path({victim!r}).read_text() == str(os.getpid()):
+            time.sleep(0.1)
+        return [self._model.answer(request) for request in requests]
+"""
+
+
+def test_a_model_that_hangs_under_load_is_healed(tmp_path: Path, model_repository: Path) -> None:
+    """Its process lives, and the queues refuse the probe: for that alone it would look like an overload."""
+    repository = tmp_path / "models"
+    shutil.copytree(model_repository, repository)
+    victim = tmp_path / "victim"
+    (repository / "yolo" / "1" / "model.py").write_text(HANGS.format(victim=str(victim)), encoding="utf-8")
+    serve = Serve(tmp_path, ["--model-repository", str(repository)])
+    try:
+        with Load(serve.http_url, 2 * CONCURRENCY) as load:
+            load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
+            victim.write_text(str(serve.stubs("yolo")[0].pid), encoding="utf-8")
+            assert eventually(lambda: bool(serve.events("heal")), 60 * LENIENT)
+            assert eventually(lambda: is_healthy(serve), 30 * LENIENT)
+            load.wait_for_success(time.monotonic(), 2 * CONCURRENCY, 30 * LENIENT)
+        assert not load.wrong
+        (heal,) = serve.events("heal")
+        assert (heal["model"], heal["cause"]) == ("yolo", "requests wait, and none is answered")
+        assert not serve.events("restart")
+    finally:
+        serve.close()
+
+
 def test_a_server_that_cannot_be_started_again_is_given_up(tmp_path: Path, model_repository: Path) -> None:
     """A model file goes bad while the server runs: neither healing nor restarting helps, and the command says so."""
     repository = tmp_path / "models"

@@ -1,0 +1,70 @@
+"""Which models hang, by metrics as Triton shows them."""
+
+import pytest
+
+from plate_nets.supervision.progress import Progress
+
+LONGEST = 0.0
+
+
+class Metrics:
+    """Of Triton: model -> runs ended and requests waiting."""
+
+    def __init__(self) -> None:
+        self.models: dict[str, tuple[int, int]] = {}
+
+    def __call__(self) -> str:
+        """As the metrics port shows them, in two versions and on a GPU."""
+        lines = ["# TYPE nv_inference_exec_count counter", "plates_frames_total 5"]
+        for model, (runs, waiting) in self.models.items():
+            labels = f'gpu_uuid="GPU-1",model="{model}"'
+            lines += [f'nv_inference_exec_count{{{labels},version="{version}"}} {runs}' for version in (1, 2)]
+            lines.append(f'nv_inference_pending_request_count{{model="{model}",version="2"}} {waiting}')
+        return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+def test_an_overloaded_server_gets_work_done(metrics: Metrics) -> None:
+    progress = Progress(metrics, LONGEST)
+    for runs in range(5):
+        metrics.models = {"plate_recognition": (runs, 16), "yolo": (runs, 3), "stn": (7, 0)}
+        assert progress.hanging() == ()
+
+
+def test_a_model_that_ends_no_run_hangs_and_not_the_one_that_waits_for_it(metrics: Metrics) -> None:
+    progress = Progress(metrics, LONGEST)
+    metrics.models = {"plate_recognition": (9, 16), "yolo": (9, 3), "stn": (7, 0)}
+    assert progress.hanging() == ()
+    assert progress.hanging() == ("yolo",)
+    metrics.models = {"plate_recognition": (9, 16), "yolo": (9, 0), "stn": (7, 0)}
+    assert progress.hanging() == ("plate_recognition",)
+
+
+def test_one_that_had_nothing_to_do_before_does_not_hang(metrics: Metrics) -> None:
+    progress = Progress(metrics, LONGEST)
+    metrics.models = {"lprnet": (9, 0)}
+    progress.hanging()
+    metrics.models = {"lprnet": (9, 1)}
+    assert progress.hanging() == ()
+
+
+def test_it_takes_time_without_an_answer_in_between(metrics: Metrics) -> None:
+    metrics.models = {"yolo": (9, 3)}
+    patient = Progress(metrics, 1000.0)
+    assert [patient.hanging() for _ in range(3)] == [()] * 3
+    progress = Progress(metrics, LONGEST)
+    for _ in range(3):
+        assert progress.hanging() == ()
+        progress.forget()
+
+
+def test_metrics_that_cannot_be_read_blame_nobody() -> None:
+    def refuse() -> str:
+        raise ConnectionRefusedError
+
+    progress = Progress(refuse, LONGEST)
+    assert [progress.hanging() for _ in range(2)] == [()] * 2
