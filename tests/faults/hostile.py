@@ -45,6 +45,17 @@ DTYPES = (
 SIDES = (0, 1, 2, 3, 7, 8, 9, 64, 255, 4096, 65535, 65536, 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1)
 ODD: tuple[Any, ...] = (None, True, -1, 0, 1.5, "4", [], {}, [[]], {"a": {}}, 2**63, 1e308, "\0", "я" * 300, -(2**63))
 
+NO_TEXT = (b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xf0\x9f", b"\xc0\xaf\0", b"\x80" * 300)
+"""Bytes that are no UTF-8."""
+CROPS = [1, 3, 24, 94]
+ASKED = {
+    "plate_recognition": ("image", [4], "UINT8", 4),
+    "yolo": ("input__0", [8, 8, 3], "UINT8", 8 * 8 * 3),
+    "stn": ("input__0", CROPS, "FP32", 4 * math.prod(CROPS)),
+    "lprnet": ("input__0", CROPS, "FP32", 4 * math.prod(CROPS)),
+}
+"""Model -> name, shape, dtype and bytes of an input that it takes."""
+
 
 @dataclass
 class Answer:
@@ -302,6 +313,53 @@ def json_body(rng: Rng, target: Target) -> Answer:
     return target.ask_http(head(len(body)), body)
 
 
+def no_text(rng: Rng, target: Target) -> Answer:
+    """A request that is right but for one text, which is no UTF-8."""
+    model = rng.choice(tuple(ASKED))
+    *parts, size = ASKED[model]
+    given = tensor(*parts, size)
+    request: dict[str, Any] = {"inputs": [given]}
+    match rng.randrange(6):
+        case 0:
+            request["parameters"] = {"x": "MARK"}
+        case 1:
+            request["parameters"] = {"MARK": rng.choice((True, 1, "x"))}
+        case 2:
+            request["id"] = "MARK"
+        case 3:
+            given["parameters"] |= rng.choice(({"x": "MARK"}, {"MARK": 1}))
+        case 4:
+            given["name"] = "MARK"
+        case _:
+            request["outputs"] = [{"name": "MARK"}]
+    text = json.dumps(request).encode().replace(b"MARK", rng.choice(NO_TEXT))
+    length = f"Inference-Header-Content-Length: {len(text)}"
+    return target.ask_http(head(len(text) + size, f"/v2/models/{model}/infer", length), text + bytes(size))
+
+
+def no_text_grpc(rng: Rng, target: Target) -> Answer:
+    model = rng.choice(tuple(ASKED))
+    name, shape, dtype, size = ASKED[model]
+    broken = rng.choice(NO_TEXT)
+    mark = "M" * len(broken)  # a string's length stands before it
+    request = service_pb2.ModelInferRequest(model_name=model, raw_input_contents=[bytes(size)])
+    given = request.inputs.add(name=name, datatype=dtype, shape=shape)
+    match rng.randrange(6):
+        case 0:
+            request.parameters["x"].string_param = mark
+        case 1:
+            request.parameters[mark].bool_param = True
+        case 2:
+            request.id = mark
+        case 3:
+            given.parameters["x"].string_param = mark
+        case 4:
+            given.name = mark
+        case _:
+            request.outputs.add(name=mark)
+    return target.ask_grpc("ModelInfer", request.SerializeToString().replace(mark.encode(), broken))
+
+
 def headers(rng: Rng, target: Target) -> Answer:
     """Headers that contradict the body; the request itself is complete."""
     body = b'{"inputs":[]}abcd'
@@ -375,10 +433,21 @@ def bytes_grpc(rng: Rng, target: Target) -> Answer:
 
 
 KINDS: tuple[Callable[[Rng, Target], Answer], ...] = (
-    picture, picture_grpc, frame, declared, declared_grpc, message, json_body, headers, path, chunks,
-    bytes_http, bytes_grpc,
+    picture, picture_grpc, frame, declared, declared_grpc, message, json_body, no_text, no_text_grpc, headers, path,
+    chunks, bytes_http, bytes_grpc,
 )  # fmt: skip
 COMPLETE = frozenset(
-    ("picture", "picture_grpc", "frame", "declared", "declared_grpc", "message", "json_body", "headers")
+    (
+        "picture",
+        "picture_grpc",
+        "frame",
+        "declared",
+        "declared_grpc",
+        "message",
+        "json_body",
+        "no_text",
+        "no_text_grpc",
+        "headers",
+    )
 )
 """Kinds whose every input is a whole request and so has an answer with a status."""

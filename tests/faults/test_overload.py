@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 from plate_nets.bench.callers import InputKind, subject
 from plate_nets.bench.frames import drawn_picture
 from plate_nets.bench.overload import measure_overload
@@ -9,21 +11,33 @@ from plate_nets.client import PlateClient
 from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.embedded import EmbeddedTriton
 
+PROMISED = 0.9
+"""Of the maximum, on a machine that does nothing else."""
 ENOUGH = 0.6
-"""Of the maximum. The project asks for 0.9 on a quiet machine, which `plates bench --overload` measures."""
+"""Of the maximum in the short form: `make test` also runs beside other work, which may take the cores from one load."""
 
 
 def test_four_times_the_load_it_can_carry() -> None:
+    endure(6, ENOUGH)
+
+
+@pytest.mark.soak
+def test_four_times_the_load_for_longer() -> None:
+    endure(20, PROMISED)
+
+
+def endure(seconds: float, enough: float) -> None:
+    """Overload a server for so long, three times at most, until it answers ``enough`` of its maximum meanwhile."""
     picture = drawn_picture(2)
     with EmbeddedTriton(exit_timeout=0) as server:
         asked = subject(server.http_url, PLATE_RECOGNITION.name, InputKind.encoded)
-        for _ in range(3):  # what else runs on the machine may take the cores from one of the two loads
-            found = measure_overload(asked, [picture], seconds=6)
+        for _ in range(3):
+            found = measure_overload(asked, [picture], seconds)
             sys.stdout.write(f"{found}\n")
             assert found.refused > 0 and found.failed == ()
-            if found.ratio >= ENOUGH:
+            if found.ratio >= enough:
                 break
-        assert found.ratio >= ENOUGH, str(found)
+        assert found.ratio >= enough, str(found)
         assert found.refusal_ms[0] < found.answer_ms[0] / 2, str(found)
         with PlateClient(server.http_url, retries=0) as client:
             assert len(client.read(picture.encoded)) == 2
