@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import threading
 import time
 from collections import deque
@@ -14,6 +15,7 @@ from plate_nets.contract import MODELS
 State = Literal["starting", "serving", "failing", "healing", "restarting", "stopped"]
 
 _KEPT = 20
+_FOLDERS = re.compile(r"(?<![\w.:/-])/(?:[^\s/:'\"]+/)*")
 
 
 class Status:
@@ -78,15 +80,20 @@ class Status:
                 self._log.write(json.dumps(line).encode() + b"\n")
 
     def summary(self) -> dict[str, Any]:
-        """All of it as JSON would hold it; the last heals and restarts with their causes."""
+        """All of it as JSON would hold it; the last heals and restarts with their causes, no folder named in them."""
         with self._lock:
             return {
                 "state": self._state,
                 "since": _iso(self._since),
                 "heals": sum(self._heals.values()),
                 "restarts": self._restarts,
-                "causes": list(self._causes),
+                "causes": [{name: _without_folders(fact) for name, fact in line.items()} for line in self._causes],
             }
+
+
+def _without_folders(fact: Any) -> Any:
+    """A text -> the same, of each absolute path the file's name alone: whoever may ask for the state may read it."""
+    return _FOLDERS.sub("", fact) if isinstance(fact, str) else fact
 
 
 def _iso(seconds: float) -> str:

@@ -49,6 +49,22 @@ def test_events_are_a_line_of_json_each(status: Status, events: Path) -> None:
     assert summary["causes"] == lines[:2]
 
 
+@pytest.mark.parametrize(
+    ("cause", "shown"),
+    [
+        ("/srv/models/yolo/1/model.xml: does not load", "model.xml: does not load"),
+        ("failed to load 'stn': '/srv/stn/model.pt'", "failed to load 'stn': 'model.pt'"),
+        ("127.0.0.1:8000/v2/repository/models/stn/load: no", "127.0.0.1:8000/v2/repository/models/stn/load: no"),
+        ("stn/1/model.pt: 1/2 of it", "stn/1/model.pt: 1/2 of it"),
+    ],
+)
+def test_no_folder_is_shown(status: Status, events: Path, cause: str, shown: str) -> None:
+    status.report("restart", cause=cause)
+    (restart,) = status.summary()["causes"]
+    assert restart["cause"] == shown
+    assert json.loads(events.read_text(encoding="utf-8"))["cause"] == cause, "the log has all of it"
+
+
 def test_a_state_is_since_its_beginning(status: Status) -> None:
     status.enter("serving")
     since = status.summary()["since"]
