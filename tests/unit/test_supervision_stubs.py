@@ -44,6 +44,8 @@ class Server:
         )
         assert self.process.stdout is not None
         self.pids = [int(pid) for pid in self.process.stdout.readline().split()]
+        while not all(psutil.Process(pid).cmdline() for pid in self.pids):
+            pass  # for a moment after its start a program has no arguments yet
 
     def unload(self, number: int) -> None:
         """End a stub and wait for it."""
