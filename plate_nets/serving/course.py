@@ -11,6 +11,9 @@ from plate_nets.serving.triton import Request
 P = ParamSpec("P")
 R = TypeVar("R")
 
+ASKING = ("detect", "rectify", "read")
+"""Stages that ask other models. Whether the caller hung up costs 0.1 ms to ask, so it is asked before these alone."""
+
 
 class Course:
     """One request on its way; made when its work begins."""
@@ -31,8 +34,8 @@ class Course:
     def stage(self, name: str, function: Callable[P, R]) -> Callable[P, R]:
         """A function -> the same, timed as a stage, and not called where nobody waits for the answer any more.
 
-        It raises DeadlineExceeded then: the caller has hung up (Triton tells us of gRPC's callers alone), or the time
-        that the request itself allows (Triton's ``timeout``) is over.
+        It raises DeadlineExceeded then: the caller has hung up (Triton tells us of gRPC's callers alone, and is asked
+        before the stages of `ASKING`), or the time that the request itself allows (Triton's ``timeout``) is over.
         """
 
         def timed(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -47,7 +50,7 @@ class Course:
         return timed
 
     def _check(self, stage: str) -> None:
-        if self._request.is_cancelled():
+        if stage in ASKING and self._request.is_cancelled():
             raise DeadlineExceeded(f"the caller hung up before {stage}")
         if 0 < self._limit < self.seconds:
             raise DeadlineExceeded(f"the request's timeout of {self._limit:g} s was over before {stage}")
