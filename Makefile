@@ -8,7 +8,7 @@ SHELL := /bin/bash
 export PYTHON
 BIN := .venv/bin
 REPOSITORY := model_repository
-MODELS := $(addprefix $(REPOSITORY)/,stn/1/model.pt lprnet/1/model.pt yolo/1/model.pt yolo/1/model.xml)
+MODELS := $(foreach name,stn lprnet yolo,$(addprefix $(REPOSITORY)/$(name)/1/,model.pt model.xml))
 WEIGHTS := $(addprefix plate_nets/weights/,stn.safetensors lprnet.safetensors yolo.safetensors)
 LOCK := poetry.lock pyproject.toml tools/environment.sh tools/requirements.txt
 PHOTO ?=
@@ -67,7 +67,7 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
 .PHONY: clean
 clean: ## remove all that was made: environments, converted models, out/, caches
 	rm -rf .venv .tools out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
-	rm -f $(MODELS) $(REPOSITORY)/yolo/1/model.bin benchmarks/model_repository/*/1/model.pt
+	rm -f $(MODELS) $(REPOSITORY)/*/1/model.bin benchmarks/model_repository/*/1/model.pt
 	find plate_nets converters training tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/serve.stamp: $(LOCK)

@@ -74,7 +74,7 @@ def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Compa
         with tempfile.TemporaryDirectory(prefix=".converting-", dir=folder) as name:
             aside = Path(name)
             if conversion.openvino:
-                openvino_ir.save(network, example, origin, aside)
+                openvino_ir.save(network, example, _dims(conversion), origin, aside)
             module = torchscript.ChannelsLast(_network(conversion)).eval() if conversion.channels_last else network
             torchscript.save(module, example, mode, origin, aside)
             comparisons = _compare(conversion, network, aside)
@@ -128,6 +128,12 @@ def _inputs(conversion: Conversion) -> list[Tensor]:
         torch.empty(shape).uniform_(conversion.low, conversion.high, generator=generator).to(conversion.dtype)
         for shape in conversion.shapes
     ]
+
+
+def _dims(conversion: Conversion) -> tuple[int, ...]:
+    """Of the inputs (N, *dims); -1 where they differ."""
+    sides = zip(*(shape[1:] for shape in conversion.shapes), strict=True)
+    return tuple(sizes[0] if len(set(sizes)) == 1 else -1 for sizes in sides)
 
 
 def _origins(conversion: Conversion, folder: Path) -> list[dict[str, str]]:

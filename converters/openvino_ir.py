@@ -1,4 +1,4 @@
-"""Network -> OpenVINO IR, for the detector's Python backend on a CPU."""
+"""Network -> OpenVINO IR, which the embedded server runs on a CPU."""
 
 from pathlib import Path
 
@@ -13,19 +13,17 @@ FILES = ("model.bin", "model.xml")
 """In the order in which they are moved: the origin stands in the second."""
 
 
-def save(network: nn.Module, example: Tensor, origin: Origin, folder: Path) -> None:
-    """A network in eval mode -> `model.xml` and `model.bin` in ``folder``, for any (N, 3, H, W).
+def save(network: nn.Module, example: Tensor, dims: tuple[int, ...], origin: Origin, folder: Path) -> None:
+    """A network in eval mode -> `model.xml` and `model.bin` in ``folder``, for inputs (N, *dims); -1 is any size.
 
-    Weights stay FP32: FP16 halves the file of 7 MB, but moves boxes by up to 0.3 px and scores by 0.004 (20 street
-    photos, rows above 0.05; FP32: 0.0003 px and 2e-6).
+    Weights stay FP32: FP16 halves the detector's file of 7 MB, but moves boxes by up to 0.3 px and scores by 0.004 (20
+    street photos, rows above 0.05; FP32: 0.0003 px and 2e-6).
 
     Raises:
         ConversionError: OpenVINO cannot convert the network.
     """
     try:
-        model = openvino.convert_model(
-            network, example_input=example, input=[openvino.PartialShape([-1, example.shape[1], -1, -1])]
-        )
+        model = openvino.convert_model(network, example_input=example, input=[openvino.PartialShape([-1, *dims])])
     except Exception as error:  # OpenVINO raises whatever its front end and torch raise
         raise ConversionError(f"cannot convert {type(network).__name__} to OpenVINO: {error}") from error
     for key, value in origin.values.items():

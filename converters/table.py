@@ -22,8 +22,8 @@ FRAMES = ((2, 3, 96, 160), (1, 3, 384, 640), (1, 3, 416, 416), (5, 3, 64, 96), (
 CONVERSIONS = {
     conversion.name: conversion
     for conversion in (
-        Conversion("stn", STN, weights_path("stn"), CROPS, -1.0, 1.0, 1e-4, channels_last=True),
-        Conversion("lprnet", LPRNet, weights_path("lprnet"), CROPS, -1.0, 1.0, 1e-4, channels_last=True),
+        Conversion("stn", STN, weights_path("stn"), CROPS, -1.0, 1.0, 1e-4, channels_last=True, openvino=True),
+        Conversion("lprnet", LPRNet, weights_path("lprnet"), CROPS, -1.0, 1.0, 1e-4, channels_last=True, openvino=True),
         Conversion("yolo", YOLOv5n, weights_path("yolo"), FRAMES, 0.0, 1.0, 1e-3, openvino=True),
     )
 }

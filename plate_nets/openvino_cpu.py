@@ -1,6 +1,7 @@
 """OpenVINO networks on the CPU."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +16,43 @@ if TYPE_CHECKING:
 Network = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
-def compile_network(model: "openvino.Model | str", threads: int) -> Network:
-    """A model, or the path of an IR file -> a call in float32, for one caller at a time, its first output.
+def load_ir(path: Path, threads: int) -> Network:
+    """A converted `model.xml`, its `model.bin` beside it -> a call in float32, for one caller at a time.
+
+    What it answers is written over by the next call.
 
     Raises:
-        RuntimeError: OpenVINO's own, where the file is damaged.
+        WeightsError: no such file, or a damaged one.
     """
+    if not path.is_file():
+        raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
+    try:
+        return _compile(str(path), threads)
+    except RuntimeError as error:
+        raise WeightsError(f"{path}: does not load: {error}") from error
+
+
+def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> Network:
+    """A torch network, eager or TorchScript -> a call on arrays (N, *dims) in float32, for any N above 0.
+
+    Raises:
+        WeightsError: OpenVINO has no rule for one of its operations.
+    """
+    import warnings
+
+    import openvino
+    import torch
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of torch's, on tracing
+            model = openvino.convert_model(network, example_input=torch.zeros(1, *dims), input=[(-1, *dims)])
+    except openvino.frontend.OpConversionFailure as error:
+        raise WeightsError(f"OpenVINO cannot run {type(network).__name__}: {error}") from error
+    return _compile(model, threads)
+
+
+def _compile(model: "openvino.Model | str", threads: int) -> Network:
     import openvino  # late: takes a second to import
 
     # The defaults of some CPUs are bf16, whose 8 bits of mantissa round a box at 640 px to 4 px.
@@ -38,23 +70,3 @@ def compile_network(model: "openvino.Model | str", threads: int) -> Network:
         return answer
 
     return run
-
-
-def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> Network:
-    """A torch network, eager or TorchScript -> a call on arrays (N, *dims) in float32, for any N above 0.
-
-    Raises:
-        WeightsError: OpenVINO has no rule for one of its operations, such as STN's `affine_grid` (2026).
-    """
-    import warnings
-
-    import openvino
-    import torch
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of torch's, on tracing
-            model = openvino.convert_model(network, example_input=torch.zeros(1, *dims), input=[(-1, *dims)])
-    except openvino.frontend.OpConversionFailure as error:
-        raise WeightsError(f"OpenVINO cannot run {type(network).__name__}: {error}") from error
-    return compile_network(model, threads)

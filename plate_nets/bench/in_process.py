@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plate_nets.bench.callers import Subject
 from plate_nets.bench.frames import Picture
-from plate_nets.bench.networks import eager_network, openvino_network
+from plate_nets.bench.networks import eager_network
 from plate_nets.contract import LPRNET, STN, YOLO
 from plate_nets.converted import load_converted
 from plate_nets.decoding import PlateDecoder
@@ -35,7 +35,7 @@ _TRIALS = 25
 class InProcess:
     """Encoded picture -> plates by the converted networks of a model repository, on all cores.
 
-    The detector and LPRNet run on OpenVINO, STN as TorchScript, as in the server. It is a `Caller`.
+    They run on OpenVINO, as in the server. It is a `Caller`.
 
     Raises:
         WeightsError: a network is not converted.
@@ -113,24 +113,22 @@ def bare_networks(local: InProcess, picture: Picture) -> dict[str, Subject]:
     straight = local.stn(crops)
     found: dict[str, Subject] = {}
     for name, given, served in (
-        ("yolo", pixels, ("OpenVINO", local.detector)),
-        ("stn", crops, ("TorchScript", local.stn)),
-        ("lprnet", straight, ("OpenVINO", local.lprnet)),
+        ("yolo", pixels, local.detector),
+        ("stn", crops, local.stn),
+        ("lprnet", straight, local.lprnet),
     ):
-        candidates = dict([*_runtimes(name, given, local.threads), served])
+        candidates = {"TorchScript": _torchscript(name, given), "OpenVINO": served}
         times = {runtime: _seconds(run, given) for runtime, run in candidates.items()}
         fastest = min(times, key=times.__getitem__)
         found[f"{name} on {fastest}"] = partial(_Alone, candidates[fastest], given)
     return found
 
 
-def _runtimes(name: str, given: Array, threads: int) -> Iterator[tuple[str, Callable[[Array], Array]]]:
-    """A network of the committed weights on each runtime that takes it."""
+def _torchscript(name: str, given: Array) -> Callable[[Array], Array]:
+    """A network of the committed weights, traced and frozen."""
     network = eager_network(name)
     frozen = torch.jit.freeze(torch.jit.trace(network, torch.from_numpy(given)))  # type: ignore[no-untyped-call]
-    yield "TorchScript", partial(forward, frozen)
-    if (run := openvino_network(network, given, threads)) is not None:
-        yield "OpenVINO", run
+    return partial(forward, frozen)
 
 
 def _seconds(run: Callable[[Array], Array], given: Array) -> float:

@@ -3,13 +3,14 @@
 import os
 from pathlib import Path
 
-from plate_nets.contract import MODELS
+from plate_nets.contract import LPRNET, MODELS, STN, YOLO
+from plate_nets.converted import IR
 from plate_nets.errors import ServerStartError
 
 REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
 
-_BUILT = {"yolo": "model.xml", "stn": "model.pt", "lprnet": "model.pt"}
-"""Files of the repository that the converters write and the CPU needs."""
+_NETWORKS = (YOLO.name, STN.name, LPRNET.name)
+"""The models whose networks the converters write."""
 
 
 def default_repository() -> Path:
@@ -35,11 +36,10 @@ def _check_files(repository: Path) -> None:
         folder = repository / name
         if not (folder / "config.pbtxt").is_file():
             raise ServerStartError(f"{folder}: no config.pbtxt; expected the models {', '.join(MODELS)}")
-        built = _BUILT.get(name)
-        if not built:
+        if name not in _NETWORKS:
             continue
-        versions = list(folder.glob(f"[0-9]*/{built}"))
+        versions = list(folder.glob(f"[0-9]*/{IR}"))
         if not versions:
-            raise ServerStartError(f"{folder}/1/{built}: not converted yet; run `python -m converters`")
+            raise ServerStartError(f"{folder}/1/{IR}: not converted yet; run `python -m converters`")
         for version in versions:
             version.open("rb").close()

@@ -8,9 +8,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH
+
 
 class STN(nn.Module):
     """Crops (N, 3, 24, 94) RGB -1..1 -> straightened crops of the same shape and range."""
+
+    across: Tensor
+    down: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,9 +42,14 @@ class STN(nn.Module):
         nn.init.zeros_(last.weight)
         with torch.no_grad():
             last.bias.copy_(torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]))
+        # Centres of the pixels, -1..1 from edge to edge. `affine_grid` would make them, but OpenVINO cannot convert it.
+        across = (torch.arange(CROP_WIDTH) * 2 + 1) / CROP_WIDTH - 1
+        down = (torch.arange(CROP_HEIGHT) * 2 + 1) / CROP_HEIGHT - 1
+        self.register_buffer("across", across.view(1, 1, -1, 1), persistent=False)
+        self.register_buffer("down", down.view(1, -1, 1, 1), persistent=False)
 
     def forward(self, crops: Tensor) -> Tensor:
         features = self.localization(crops).flatten(1)  # (N, 32, 6, 12) -> (N, 2304)
-        theta = self.affine(features).view(-1, 2, 3).to(crops.dtype)
-        grid = functional.affine_grid(theta, list(crops.shape), align_corners=False)
+        theta = self.affine(features).view(-1, 1, 1, 2, 3).to(crops.dtype)
+        grid = theta[..., 0] * self.across + theta[..., 1] * self.down + theta[..., 2]  # (N, 24, 94, 2)
         return functional.grid_sample(crops, grid, mode="bilinear", padding_mode="border", align_corners=False)

@@ -1,36 +1,38 @@
-"""The `pytorch` backend of the embedded server: TorchScript models with one input.
+"""The `pytorch` backend of the embedded server: converted networks with one input.
 
 NVIDIA's image has libtorch for these models; the embedded server has this Python-based backend of the same name,
 so the same `config.pbtxt` serves in both.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import torch
-import torch.utils.dlpack
-from torch import nn
+from typing import Any, Protocol
 
 from plate_nets.contract import TensorSpec
+from plate_nets.converted import IR, TORCHSCRIPT
 from plate_nets.errors import ContractError, InputError, PlateError
-from plate_nets.openvino_cpu import compile_torch
-from plate_nets.serving.settings import TorchScriptSettings, read_settings, refuse_unknown, thread_count
-from plate_nets.serving.triton import (
-    Request,
-    Response,
-    answer,
-    error_response,
-    find,
-    from_dlpack,
-    model_args,
-    start_fault,
-)
-from plate_nets.torchscript import device_of, load_torchscript
+from plate_nets.serving.settings import ModelArgs, TorchScriptSettings, read_settings, refuse_unknown, thread_count
+from plate_nets.serving.triton import Request, Response, Tensor, answer, error_response, find, model_args, start_fault
 
-DTYPES = {"FP32": torch.float32, "UINT8": torch.uint8}
-"""Of tensors, by Triton's names."""
+DTYPES = {"FP32": "float32", "UINT8": "uint8"}
+"""Of tensors: Triton's names, and those of numpy and torch."""
+
+
+class Runtime(Protocol):
+    """What runs a network. Its rows, (N, ...), are of one kind: arrays, or torch tensors on a device."""
+
+    def rows(self, tensor: Tensor, /) -> Any:
+        """A tensor of Triton's as this runtime takes it, without a copy."""
+        ...
+
+    def run(self, batch: Sequence[Any], /) -> list[tuple[Any, ...]]:
+        """Rows of each request -> its outputs, all of one forward."""
+        ...
+
+    def tensor(self, spec: TensorSpec, rows: Any, /) -> Tensor:
+        """An output's rows -> a tensor of Triton's."""
+        ...
 
 
 class TorchScriptModel:
@@ -40,24 +42,17 @@ class TorchScriptModel:
         model = model_args(args)
         try:
             refuse_unknown(model.name, model.parameters, TorchScriptSettings)
-            settings = read_settings(TorchScriptSettings, model.name, model.parameters)
-            threads = thread_count(settings, model.instances)
-            torch.set_num_threads(threads)
-            self._device = device_of(model.gpu)
             self._input, self._outputs = tensors(json.loads(args["model_config"]))
-            network = load_torchscript(Path(model.folder) / (model.file or "model.pt"), self._device)
-            self._network: Callable[[torch.Tensor], Any] = network
-            if settings.openvino and model.gpu is None:
-                self._network = on_openvino(network, self._input.dims, threads)
+            self._runtime = runtime(model, read_settings(TorchScriptSettings, model.name, model.parameters))
         except PlateError as error:
             raise start_fault(error) from error
 
     def execute(self, requests: Sequence[Request]) -> list[Response]:
         """The requests of one batch -> a response each, in order."""
-        rows: list[torch.Tensor | InputError] = [self._rows(request) for request in requests]
-        good = [each for each in rows if isinstance(each, torch.Tensor)]
+        rows = [self._rows(request) for request in requests]
+        good = [each for each in rows if not isinstance(each, InputError)]
         try:
-            answers = iter(self._forward(good))
+            answers = iter(self._runtime.run(good) if good else [])
         except Exception as error:
             return [error_response(each if isinstance(each, InputError) else error) for each in rows]
         return [
@@ -65,42 +60,41 @@ class TorchScriptModel:
             for request, each in zip(requests, rows, strict=True)
         ]
 
-    def _rows(self, request: Request) -> torch.Tensor | InputError:
+    def _rows(self, request: Request) -> Any:
+        """The request's rows, or the InputError that they are."""
         found = find(request, self._input)
         if found is None:
             return InputError(f"expected {self._input.name}, got none")
-        rows = torch.utils.dlpack.from_dlpack(found)
-        if rows.shape[1:] != self._input.dims or rows.dtype != DTYPES[self._input.dtype]:
+        rows = self._runtime.rows(found)
+        dtype = str(rows.dtype).removeprefix("torch.")
+        if rows.shape[1:] != self._input.dims or dtype != DTYPES[self._input.dtype]:
             return InputError(
                 f"{self._input.name}: expected {self._input.dtype} (N, {', '.join(map(str, self._input.dims))}), "
-                f"got {rows.dtype} {tuple(rows.shape)}"
+                f"got {dtype} {tuple(rows.shape)}"
             )
         return rows
 
-    def _forward(self, batch: list[torch.Tensor]) -> list[tuple[torch.Tensor, ...]]:
-        """Rows of each request -> its outputs."""
-        if not batch:
-            return []
-        with torch.inference_mode():
-            rows = batch[0] if len(batch) == 1 else torch.cat(batch)
-            found = self._network(rows.to(self._device))
-            sizes = [len(each) for each in batch]
-            # Triton takes dense tensors only, and a channels-last network leaves another order.
-            outputs = [each.contiguous().split(sizes) for each in (found if isinstance(found, tuple) else (found,))]
-        return list(zip(*outputs, strict=True))
-
-    def _respond(self, request: Request, found: tuple[torch.Tensor, ...]) -> Response:
+    def _respond(self, request: Request, found: tuple[Any, ...]) -> Response:
         return answer(
             request,
-            lambda _: [from_dlpack(spec, rows) for spec, rows in zip(self._outputs, found, strict=True)],
+            lambda _: [self._runtime.tensor(spec, rows) for spec, rows in zip(self._outputs, found, strict=True)],
         )
 
 
-def on_openvino(network: nn.Module, dims: tuple[int, ...], threads: int) -> Callable[[torch.Tensor], torch.Tensor]:
-    """A network with one output -> the same numbers by OpenVINO."""
-    run = compile_torch(network, dims, threads)
-    # OpenVINO writes the next answer over this one
-    return lambda rows: torch.from_numpy(run(rows.numpy()).copy())
+def runtime(model: ModelArgs, settings: TorchScriptSettings) -> Runtime:
+    """What runs the model's network: OpenVINO on a CPU where the config wants it, torch elsewhere.
+
+    Raises:
+        WeightsError: the converted file is missing or does not load.
+    """
+    folder, threads = Path(model.folder), thread_count(settings, model.instances)
+    if settings.openvino and model.gpu is None:
+        from plate_nets.serving.openvino_runtime import OpenVINORuntime
+
+        return OpenVINORuntime(folder / IR, threads)
+    from plate_nets.serving.torch_runtime import TorchRuntime  # late: torch takes 200 MB and seconds
+
+    return TorchRuntime(folder / (model.file or TORCHSCRIPT), model.gpu, threads)
 
 
 def tensors(config: Mapping[str, Any]) -> tuple[TensorSpec, tuple[TensorSpec, ...]]:

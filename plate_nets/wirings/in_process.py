@@ -1,7 +1,6 @@
 """The pipeline of `plate_recognition_python`: the production models' networks in one process, without BLS."""
 
 import cv2
-import torch
 
 from plate_nets.contract import LPRNET, STN, YOLO
 from plate_nets.converted import load_converted
@@ -20,7 +19,6 @@ def in_process_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Cr
         WeightsError: a converted file is missing or does not load.
     """
     threads = thread_count(read_settings(NetworkSettings, model.name, model.parameters), model.instances)
-    torch.set_num_threads(threads)
     cv2.setNumThreads(threads)
     versions = {spec.name: default_repository() / spec.name / "1" for spec in (YOLO, STN, LPRNET)}
     networks = load_converted(versions, model.gpu, threads)

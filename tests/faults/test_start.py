@@ -86,7 +86,7 @@ def test_a_port_is_taken(tmp_path: Path, name: str) -> None:
     check(failure, f"{name} port {port} on 127.0.0.1", "in use", "choose another")
 
 
-@pytest.mark.parametrize("file", ["stn/1/model.pt", "yolo/1/model.xml"])
+@pytest.mark.parametrize("file", ["stn/1/model.xml", "yolo/1/model.xml"])
 def test_a_model_file_may_not_be_read(tmp_path: Path, repository: Path, file: str) -> None:
     (repository / file).chmod(0)
     failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)], WITHOUT_CAPABILITIES)
@@ -109,9 +109,9 @@ def test_a_file_may_not_be_written(tmp_path: Path, option: str) -> None:
 
 
 def test_a_model_file_is_missing(tmp_path: Path, repository: Path) -> None:
-    (repository / "stn" / "1" / "model.pt").unlink()
+    (repository / "stn" / "1" / "model.xml").unlink()
     failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)])
-    check(failure, "stn/1/model.pt: not converted yet; run `python -m converters`")
+    check(failure, "stn/1/model.xml: not converted yet; run `python -m converters`")
 
 
 def test_a_model_file_is_damaged(tmp_path: Path, repository: Path) -> None:

@@ -24,6 +24,7 @@ from plate_nets.nets.checkpoint import weights_path
 from plate_nets.swap.controller import Controller
 from plate_nets.swap.swap import CANARIES, put_into_service, swap
 from plate_nets.swap.versions import add, locked, versions
+from tests.networks import save_ir
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -160,17 +161,19 @@ def test_a_network_that_does_not_read_is_refused_before_the_server_sees_it(
     kept(server, client, "stn", before)
 
 
+class UpsideDown(torch.nn.Module):
+    def forward(self, crops: torch.Tensor) -> torch.Tensor:
+        return crops.flip(2)
+
+
 def test_a_version_that_reads_wrong_in_service_is_taken_back(
     server: EmbeddedTriton, controller: Controller, client: PlateClient, tmp_path: Path
 ) -> None:
     """As if it had come past the checks: a straightener that turns plates upside down."""
     folder = server.model_repository / "stn"
     before = versions(folder)
-    bad = folder / ".bad"
-    bad.mkdir()
-    upside_down = torch.jit.trace(lambda crops: crops.flip(2), torch.zeros(2, 3, 24, 94))
-    torch.jit.save(upside_down, str(bad / "model.pt"))
-    version = add(bad, folder)
+    save_ir(UpsideDown(), folder / ".bad")
+    version = add(folder / ".bad", folder)
     with pytest.raises(SwapError, match=rf"version {version} was taken back, {before[-1]} answers: the known picture"):
         put_into_service("stn", version, server.model_repository, controller, client)
     kept(server, client, "stn", before)
@@ -182,7 +185,7 @@ def test_a_version_that_does_not_load_is_taken_back(
     folder = server.model_repository / "stn"
     before = versions(folder)
     (folder / ".bad").mkdir()
-    (folder / ".bad" / "model.pt").write_bytes(b"no network")
+    (folder / ".bad" / "model.xml").write_bytes(b"no network")
     with load(server.http_url) as found:
         version = add(folder / ".bad", folder)
         with pytest.raises(SwapError, match="was taken back"):

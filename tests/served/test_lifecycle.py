@@ -103,7 +103,7 @@ def repository(tmp_path: Path, model_repository: Path) -> Path:
 
 
 def broken_network(repository: Path) -> None:
-    path = repository / "stn" / "1" / "model.pt"
+    path = repository / "stn" / "1" / "model.bin"
     path.write_bytes(path.read_bytes()[:2000])
 
 
@@ -119,7 +119,7 @@ def broken_config(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "fault"),
     [
-        (broken_network, r"(?s)'stn'.*stn/1/model.pt: does not load as TorchScript"),
+        (broken_network, r"(?s)'stn'.*stn/1/model.xml: does not load"),
         (broken_detector, r"(?s)'yolo'.*yolo/1/model.xml: does not load"),
         (broken_config, r"(?s)17:3: Expected.*lprnet/config.pbtxt"),
     ],

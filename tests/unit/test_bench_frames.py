@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from plate_nets.bench.frames import FULL_HD, HD, MOST_PLATES, drawn_picture, folder_pictures
+from plate_nets.converted import load_network
 from plate_nets.detection import PlateDetector
 from plate_nets.errors import InputError
-from plate_nets.serving.detector_network import load_network
 
 
 @pytest.fixture(scope="module")
 def detector(model_repository: Path) -> PlateDetector:
-    return PlateDetector(load_network(str(model_repository / "yolo" / "1"), None, threads=1))
+    return PlateDetector(load_network(model_repository / "yolo" / "1", None, threads=1))
 
 
 @pytest.mark.parametrize("hw", [HD, FULL_HD])

@@ -295,4 +295,4 @@ def test_serving_imports_nothing_of_training(module: str) -> None:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     training, torch = found.stdout.splitlines()
     assert training == ""
-    assert torch == str(module.endswith("torchscript")), "only the pytorch backend needs torch on the CPU"
+    assert torch == "False", "on a CPU no served network needs it"

@@ -20,6 +20,8 @@ from plate_nets.embedded.ports import choose_ports, is_free
 from plate_nets.embedded.repository import check_converted
 from plate_nets.errors import InputError, ServerStartError
 
+BUILT = ("stn/1/model.xml", "lprnet/1/model.xml", "yolo/1/model.xml")
+
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
@@ -32,7 +34,7 @@ def converted(tmp_path: Path, model_repository: Path) -> Path:
     """A copy of the repository with empty files where the converters write."""
     ignored = shutil.ignore_patterns("*.pt", "*.xml", "*.bin", "__pycache__")
     repository = Path(shutil.copytree(model_repository, tmp_path / "models", ignore=ignored))
-    for file in ("stn/1/model.pt", "lprnet/1/model.pt", "yolo/1/model.xml"):
+    for file in BUILT:
         (repository / file).touch()
     return repository
 
@@ -52,7 +54,7 @@ def test_a_taken_port_is_one_clear_line(converted: Path, taken_port: int, name: 
         server.start()
 
 
-@pytest.mark.parametrize("file", ["stn/1/model.pt", "lprnet/1/model.pt", "yolo/1/model.xml"])
+@pytest.mark.parametrize("file", BUILT)
 def test_a_model_that_was_not_converted_says_how(converted: Path, file: str) -> None:
     (converted / file).unlink()
     with pytest.raises(ServerStartError, match=rf"{file}: not converted yet; run `python -m converters`"):

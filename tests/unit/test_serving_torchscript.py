@@ -1,7 +1,6 @@
 """The `pytorch` backend: one forward a batch, an answer a request."""
 
-import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import torch
 from plate_nets.contract import CROP_DIMS, STN
 from plate_nets.serving.torchscript import TorchScriptModel
 from tests.fakes import triton
+from tests.networks import save_ir
 
 CONFIG = Path("stn/config.pbtxt")
 
@@ -27,12 +27,19 @@ class ChannelsLast(torch.nn.Module):
 
 
 def save(network: torch.nn.Module, folder: Path) -> None:
-    (folder / "1").mkdir(parents=True, exist_ok=True)
+    save_ir(network, folder / "1")
     torch.jit.save(torch.jit.trace(network, torch.zeros(2, *CROP_DIMS)), folder / "1" / "model.pt")
 
 
 def make(folder: Path, model_repository: Path, **changes: Any) -> TorchScriptModel:
-    return TorchScriptModel(triton.model_args(model_repository / CONFIG, folder, **changes))
+    """The model of a folder, on torch where nothing else is said."""
+    return TorchScriptModel(triton.model_args(model_repository / CONFIG, folder, **{"parameters": {}, **changes}))
+
+
+@pytest.fixture(params=["torch", "OpenVINO"])
+def parameters(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Of the config, for each runtime."""
+    return {"openvino": {"string_value": str(request.param == "OpenVINO").lower()}}
 
 
 def request(rows: np.ndarray, name: str = STN.inputs[0].name) -> triton.InferenceRequest:
@@ -50,10 +57,9 @@ class Counted:
         self.network = network
         self.batches: list[int] = []
 
-    def __call__(self, rows: torch.Tensor) -> torch.Tensor:
+    def __call__(self, rows: Any) -> Any:
         self.batches.append(len(rows))
-        answer: torch.Tensor = self.network(rows)
-        return answer
+        return self.network(rows)
 
 
 def values(responses: Sequence[triton.InferenceResponse]) -> list[list[float]]:
@@ -62,20 +68,20 @@ def values(responses: Sequence[triton.InferenceResponse]) -> list[list[float]]:
 
 @pytest.mark.parametrize("network", [AddOne, ChannelsLast])
 def test_the_requests_of_a_batch_are_one_forward(
-    network: type[torch.nn.Module], tmp_path: Path, model_repository: Path
+    network: type[torch.nn.Module], parameters: dict[str, Any], tmp_path: Path, model_repository: Path
 ) -> None:
     save(network(), tmp_path)
-    model = make(tmp_path, model_repository)
-    model._network = counted = Counted(model._network)
+    model = make(tmp_path, model_repository, parameters=parameters)
+    model._runtime._network = counted = Counted(model._runtime._network)
     responses = model.execute([request(crops(1)), request(crops(2, 3, 4)), request(crops(5, 6))])
     assert values(responses) == [[2], [3, 4, 5], [6, 7]]
     assert counted.batches == [6]
 
 
-def test_a_bad_request_is_answered_alone(tmp_path: Path, model_repository: Path) -> None:
+def test_a_bad_request_is_answered_alone(parameters: dict[str, Any], tmp_path: Path, model_repository: Path) -> None:
     save(AddOne(), tmp_path)
-    model = make(tmp_path, model_repository)
-    model._network = counted = Counted(model._network)
+    model = make(tmp_path, model_repository, parameters=parameters)
+    model._runtime._network = counted = Counted(model._runtime._network)
     bad = [
         request(np.zeros((1, 3, 24, 95), np.float32)),
         request(np.zeros((1, *CROP_DIMS), np.float64)),
@@ -109,7 +115,7 @@ def test_bytes_and_several_outputs(tmp_path: Path, model_repository: Path) -> No
     rows = np.arange(9, dtype=np.uint8).reshape(3, 3)
     good = [request(rows[:1], name="in"), request(rows[1:], name="in")]
     one, refused, two = model.execute([good[0], request(rows.astype(np.float32), name="in"), good[1]])
-    assert "expected UINT8 (N, 3), got torch.float32 (3, 3)" in refused.error().message()
+    assert "expected UINT8 (N, 3), got float32 (3, 3)" in refused.error().message()
     found = [{each.name(): each.as_numpy() for each in response.output_tensors()} for response in (one, two)]
     assert [each["first"].tolist() for each in found] == [[[1]], [[4], [7]]]
     assert [each["second"].tolist() for each in found] == [[[1.0]], [[4.0], [7.0]]]
@@ -123,15 +129,15 @@ def test_only_bad_requests_need_no_forward(tmp_path: Path, model_repository: Pat
 
 
 def test_a_failing_network_hides_its_traceback(
-    tmp_path: Path, model_repository: Path, fake_server: triton.Server
+    parameters: dict[str, Any], tmp_path: Path, model_repository: Path, fake_server: triton.Server
 ) -> None:
     save(AddOne(), tmp_path)
-    model = make(tmp_path, model_repository)
+    model = make(tmp_path, model_repository, parameters=parameters)
 
-    def fail(rows: torch.Tensor) -> torch.Tensor:
+    def fail(rows: object) -> object:
         raise RuntimeError(f"secret {tmp_path}")
 
-    model._network = fail
+    model._runtime._network = fail
     responses = model.execute([request(crops(1)), request(np.zeros((1, 1), np.float32))])
     assert [each.error().code() for each in responses] == [
         triton.TritonError.INTERNAL,
@@ -191,17 +197,27 @@ def test_the_config_may_name_the_file(file: str, tmp_path: Path, model_repositor
     assert values(make(tmp_path, model_repository, **changes).execute([request(crops(1))])) == [[2]]
 
 
-def test_on_openvino_the_answers_are_the_same_and_each_keeps_its_own(tmp_path: Path, model_repository: Path) -> None:
+def test_each_answer_keeps_its_own_memory(parameters: dict[str, Any], tmp_path: Path, model_repository: Path) -> None:
     save(AddOne(), tmp_path)
-    model = make(tmp_path, model_repository, parameters={"openvino": {"string_value": "true"}})
+    model = make(tmp_path, model_repository, parameters=parameters)
     first = model.execute([request(crops(1, 2)), request(crops(3))])
     second = model.execute([request(crops(4, 5, 6))])
     assert values(first) == [[2, 3], [4]]
     assert values(second) == [[5, 6, 7]]
 
 
-def test_a_network_that_openvino_does_not_take_is_named(tmp_path: Path, model_repository: Path) -> None:
-    (tmp_path / "1").mkdir()
-    shutil.copy(model_repository / "stn" / "1" / "model.pt", tmp_path / "1")  # has affine_grid
-    with pytest.raises(triton.TritonModelException, match="OpenVINO cannot run"):
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        (lambda folder: (folder / "model.xml").unlink(), "model.xml: not converted yet; run `python -m converters`"),
+        (lambda folder: (folder / "model.bin").unlink(), "model.xml: does not load: "),
+        (lambda folder: (folder / "model.xml").write_text("<net>"), "model.xml: does not load: "),
+    ],
+)
+def test_a_damaged_ir_is_named(
+    damage: Callable[[Path], None], fault: str, tmp_path: Path, model_repository: Path
+) -> None:
+    save(torch.nn.Sequential(torch.nn.Conv2d(3, 3, 1)), tmp_path)
+    damage(tmp_path / "1")
+    with pytest.raises(triton.TritonModelException, match=fault):
         make(tmp_path, model_repository, parameters={"openvino": {"string_value": "true"}})

@@ -20,10 +20,10 @@ from rich.console import Console
 
 from plate_nets.bench.frames import drawn_picture
 from plate_nets.bench.report import Report
+from plate_nets.converted import load_network
 from plate_nets.detection import DetectionSettings, PlateDetector
 from plate_nets.errors import PlateError
 from plate_nets.nets.checkpoint import weights_path
-from plate_nets.serving.detector_network import load_network
 from training.detector.trainer import environment
 
 REPOSITORY = Path("model_repository")
@@ -43,7 +43,7 @@ def main(
     settings = DetectionSettings()
     frame = drawn_picture(plates).frame
     try:
-        network = load_network(str(repository / "yolo" / "1"), None, threads)
+        network = load_network(repository / "yolo" / "1", None, threads)
     except PlateError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error
