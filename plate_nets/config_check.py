@@ -20,8 +20,7 @@ def check_configs(repository: Path, contract: Mapping[str, ModelSpec] = MODELS) 
     faults = [f"{repository / name}: no model of the contract" for name in sorted(folders - contract.keys())]
     for spec in contract.values():
         folder = repository / spec.name
-        for path in (folder / CONFIG, *sorted(folder.glob("configs/*.pbtxt"))):
-            faults.extend(f"{path}: {fault}" for fault in _check_model(folder, path, spec))
+        faults.extend(f"{folder / CONFIG}: {fault}" for fault in _check_model(folder, spec))
     return faults
 
 
@@ -35,9 +34,9 @@ def parse_config(path: Path) -> Any:
     return text_format.Parse(path.read_text(encoding="utf-8"), model_config_pb2.ModelConfig())
 
 
-def _check_model(folder: Path, path: Path, spec: ModelSpec) -> list[str]:
+def _check_model(folder: Path, spec: ModelSpec) -> list[str]:
     try:
-        config = parse_config(path)
+        config = parse_config(folder / CONFIG)
     except OSError as error:
         return [f"does not open: {error.strerror}"]
     except (text_format.ParseError, UnicodeDecodeError) as error:

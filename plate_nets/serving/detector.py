@@ -1,16 +1,22 @@
 """The `yolo` model: frame -> crops, boxes and scores."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import cv2
+import numpy as np
 
 from plate_nets.contract import FRAME, YOLO
-from plate_nets.detection import DetectionSettings, PlateDetector
+from plate_nets.converted import load_network
+from plate_nets.detection import DetectionSettings, DetectorNetwork, PlateDetector
 from plate_nets.errors import InputError, PlateError
-from plate_nets.serving.detector_network import load_network
+from plate_nets.serving.cores import Cores
 from plate_nets.serving.frames import check_frame
-from plate_nets.serving.settings import FrameLimits, NetworkSettings, read_settings, refuse_unknown, thread_count
+from plate_nets.serving.settings import FrameLimits, ModelArgs, NetworkSettings, read_settings, refuse_unknown
 from plate_nets.serving.triton import Request, Response, Tensor, answer, find, model_args, start_fault, tensor
+
+ASPECTS = ((720, 1280), (480, 640), (1000, 1500), (1280, 720), (640, 480))
+"""Height and width of the frames of a warm-up. The first frame of an aspect costs as much again as any other."""
 
 
 class Detector:
@@ -21,13 +27,17 @@ class Detector:
         try:
             refuse_unknown(model.name, model.parameters, FrameLimits, NetworkSettings, DetectionSettings)
             self._limits = read_settings(FrameLimits, model.name, model.parameters)
-            network = read_settings(NetworkSettings, model.name, model.parameters)
             detection = read_settings(DetectionSettings, model.name, model.parameters)
-            threads = thread_count(network, model.instances)
-            cv2.setNumThreads(threads)
-            self._detector = PlateDetector(load_network(model.folder, model.gpu, threads), detection)
+            self._cores = Cores(model, read_settings(NetworkSettings, model.name, model.parameters))
+            self._detectors = {
+                threads: PlateDetector(network, detection)
+                for threads, network in networks(model, self._cores.choices).items()
+            }
         except PlateError as error:
             raise start_fault(error) from error
+        for h, w in ASPECTS:
+            for detector in self._detectors.values():
+                detector.detect(np.zeros((h, w, 3), np.uint8))
 
     def answer(self, request: Request) -> Response:
         """One request -> its response; never raises."""
@@ -37,5 +47,20 @@ class Detector:
         frame = find(request, FRAME)
         if frame is None:
             raise InputError(f"expected {FRAME.name}, got none")
-        found = self._detector.detect(check_frame(frame.as_numpy(), self._limits))
+        pixels = check_frame(frame.as_numpy(), self._limits)
+        with self._cores.taken() as threads:
+            cv2.setNumThreads(threads)
+            found = self._detectors[threads].detect(pixels)
         return [tensor(spec, array) for spec, array in zip(YOLO.outputs, found, strict=True)]
+
+
+def networks(model: ModelArgs, choices: Iterable[int]) -> dict[int, DetectorNetwork]:
+    """The network for each number of threads of the CPU; on a GPU the same one for all.
+
+    Raises:
+        WeightsError: the converted file is missing or does not load.
+    """
+    folder = Path(model.folder)
+    if model.gpu is not None:
+        return dict.fromkeys(choices, load_network(folder, model.gpu, threads=0))
+    return {threads: load_network(folder, None, threads) for threads in choices}

@@ -36,10 +36,10 @@ class NetworkSettings:
 
 @dataclass(frozen=True)
 class TorchScriptSettings(NetworkSettings):
-    """How a TorchScript file runs in the embedded server."""
+    """How a converted network runs in the embedded server's `pytorch` backend."""
 
     openvino: bool = False
-    """Whether OpenVINO runs it on a CPU: LPRNet takes less than half the time there (docs/performance.md)."""
+    """Whether OpenVINO runs it on a CPU: the reader takes less time and memory there (docs/performance.md)."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class ModelArgs:
     gpu: int | None
     """The device of a GPU instance, None on the CPU."""
     instances: int
+    """Of the model, this one among them."""
     parameters: Mapping[str, str]
     file: str
     """Name of the model file, from ``default_model_filename``; empty where the config names none."""

@@ -157,9 +157,11 @@ class Fails(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedTriton]:
-    """A server of its own whose `stn` fails."""
+    """A server of its own whose `stn` fails, run by torch."""
     repository = tmp_path_factory.mktemp("broken") / "model_repository"
     shutil.copytree(default_repository(), repository)
+    config = repository / "stn" / "config.pbtxt"
+    config.write_text(config.read_text(encoding="utf-8").replace('"true"', '"false"'), encoding="utf-8")
     torch.jit.script(Fails()).save(str(repository / "stn" / "1" / "model.pt"))
     with EmbeddedTriton(repository, model_control="explicit", exit_timeout=0) as server:
         yield server
@@ -191,12 +193,9 @@ def test_outages_on_both_protocols(broken: EmbeddedTriton) -> None:
             status = str(caught.value.status()).removeprefix("StatusCode.")
             assert find_answer(str(caught.value.message()), status)[0].error is AccessDenied
 
-    (yolo,) = (
-        process
-        for process in psutil.Process().children(recursive=True)
-        if "/yolo/1/" in (command := " ".join(process.cmdline())) and broken.region_prefix in command
-    )
-    yolo.kill()
+    for process in psutil.Process().children(recursive=True):
+        if "/yolo/1/" in (command := " ".join(process.cmdline())) and broken.region_prefix in command:
+            process.kill()
     expect("PLATES_UNAVAILABLE: yolo: Stub process", (UNAVAILABLE.http, UNAVAILABLE.grpc), ServerUnavailable)
 
     control.unload_model("yolo", headers=headers(broken.control_key))
