@@ -7,7 +7,7 @@ unknown. A photo with several plates has several rows.
 
 import csv
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,24 +79,33 @@ def load_dataset(folder: Path, *, symbols: str | None = None, strict: bool = Fal
     labels: list[Label] = []
     faults: list[Fault] = []
     sizes: dict[Path, tuple[int, int] | None] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-        if missing:
-            raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(COLUMNS)}")
-        for row in reader:
-            where = f"{path}:{reader.line_num} ({row['file']})"
-            try:
-                labels.append(_label(row, folder / "images", symbols, sizes))
-            except ValueError as error:
-                fault = Fault(where, str(error))
-                if strict:
-                    raise DatasetError(str(fault)) from error
-                _log.warning("left out %s", fault)
-                faults.append(fault)
+    for where, row in csv_rows(path, COLUMNS):
+        try:
+            labels.append(_label(row, folder / "images", symbols, sizes))
+        except ValueError as error:
+            fault = Fault(where, str(error))
+            if strict:
+                raise DatasetError(str(fault)) from error
+            _log.warning("left out %s", fault)
+            faults.append(fault)
     if not labels:
         raise DatasetError(f"{path}: no usable row ({len(faults)} left out)")
     return Dataset(folder, tuple(labels), tuple(faults))
+
+
+def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """A CSV file, one of whose columns is ``file`` -> where each row stands, and the row.
+
+    Raises:
+        DatasetError: a column is missing.
+    """
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [name for name in columns if name not in (reader.fieldnames or ())]
+        if missing:
+            raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(columns)}")
+        for row in reader:
+            yield f"{path}:{reader.line_num} ({row['file']})", row
 
 
 def read_photo(path: Path) -> Frame:

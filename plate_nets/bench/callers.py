@@ -1,16 +1,18 @@
 """What a load asks: a picture to a wiring -> how many plates were answered."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plate_nets.bench.client_chain import ClientChain
 from plate_nets.bench.connection import Connection
 from plate_nets.bench.frames import Picture, known_crops
 from plate_nets.client import PlateClient
-from plate_nets.contract import FRAME, PLATE_RECOGNITION, YOLO
+from plate_nets.contract import PLATE_RECOGNITION, YOLO, ModelSpec, TensorSpec
 from plate_nets.errors import InputError
 from plate_nets.wirings.contract import PLATE_TEXT
 
@@ -57,53 +59,40 @@ def subject(url: str, wiring: str, kind: InputKind, control_key: str = "", timeo
     if wiring == CLIENT_CHAIN:
         return lambda: _Chain(url, kind, timeout)
     if wiring == YOLO.name:
-        return lambda: _Detector(url, timeout)
+        return lambda: _Model(url, YOLO, _raw, timeout)
     if wiring == PLATE_TEXT.name:
-        return lambda: _Crops(url, timeout)
-    return lambda: _Model(url, wiring, kind, timeout)
+        return lambda: _Model(url, PLATE_TEXT, _crops, timeout)
+    model = replace(PLATE_RECOGNITION, name=wiring)
+    return lambda: _Model(url, model, _raw if kind is InputKind.raw else _encoded, timeout)
+
+
+Given = tuple[TensorSpec, NDArray[Any]]
+"""An input and what is sent for it."""
+
+
+def _raw(picture: Picture) -> Given:
+    return _RAW, picture.frame
+
+
+def _encoded(picture: Picture) -> Given:
+    return _ENCODED, np.frombuffer(picture.encoded, np.uint8)
+
+
+def _crops(picture: Picture) -> Given:
+    """As many of the known plate as the picture has plates."""
+    return PLATE_TEXT.inputs[0], known_crops(picture.plates or 1)
 
 
 class _Model:
-    """A model with the inputs and outputs of `plate_recognition`."""
+    """One model, asked with one input; its last output has a row a plate."""
 
-    def __init__(self, url: str, model: str, kind: InputKind, timeout: float) -> None:
+    def __init__(self, url: str, spec: ModelSpec, given: Callable[[Picture], Given], timeout: float) -> None:
         self._connection = Connection(url, timeout)
-        self._model = model
-        self._kind = kind
+        self._spec = spec
+        self._given = given
 
     def __call__(self, picture: Picture) -> int:
-        if self._kind is InputKind.raw:
-            given = (_RAW, picture.frame)
-        else:
-            given = (_ENCODED, np.frombuffer(picture.encoded, np.uint8))
-        return len(self._connection.infer(self._model, [given], PLATE_RECOGNITION.outputs)[0])
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-class _Detector:
-    """`yolo` alone, which takes raw frames."""
-
-    def __init__(self, url: str, timeout: float) -> None:
-        self._connection = Connection(url, timeout)
-
-    def __call__(self, picture: Picture) -> int:
-        return len(self._connection.infer(YOLO.name, [(FRAME, picture.frame)], YOLO.outputs)[1])
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-class _Crops:
-    """`plate_text`, which takes crops: as many of the known plate as the picture has plates."""
-
-    def __init__(self, url: str, timeout: float) -> None:
-        self._connection = Connection(url, timeout)
-
-    def __call__(self, picture: Picture) -> int:
-        crops = known_crops(picture.plates or 1)
-        return len(self._connection.infer(PLATE_TEXT.name, [(PLATE_TEXT.inputs[0], crops)], PLATE_TEXT.outputs)[0])
+        return len(self._connection.infer(self._spec.name, [self._given(picture)], self._spec.outputs)[-1])
 
     def close(self) -> None:
         self._connection.close()

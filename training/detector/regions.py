@@ -5,7 +5,6 @@ in view and have no label. This project's detector proposed them (score 0.1 and 
 and kept where a plate is to be recognised. Six of the 43 boxes were then drawn anew; the others are the detector's.
 """
 
-import csv
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plate_nets.dataset import BOX_COLUMNS, parse_box
+from plate_nets.dataset import BOX_COLUMNS, csv_rows, parse_box
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.detection_metrics import Detections
 from plate_nets.types import Boxes
@@ -33,19 +32,14 @@ def read_regions(path: Path) -> dict[str, Boxes]:
     if not path.is_file():
         raise DatasetError(f"{path}: no such file; expected {','.join(COLUMNS)}")
     rows: dict[str, list[tuple[float, float, float, float]]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-        if missing:
-            raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(COLUMNS)}")
-        for row in reader:
-            try:
-                if not row["file"]:
-                    raise ValueError("no file name")
-                box = parse_box(row)
-            except ValueError as error:
-                raise DatasetError(f"{path}:{reader.line_num} ({row['file']}): {error}") from error
-            rows.setdefault(row["file"], []).append((box.xmin, box.ymin, box.xmax, box.ymax))
+    for where, row in csv_rows(path, COLUMNS):
+        try:
+            if not row["file"]:
+                raise ValueError("no file name")
+            box = parse_box(row)
+        except ValueError as error:
+            raise DatasetError(f"{where}: {error}") from error
+        rows.setdefault(row["file"], []).append((box.xmin, box.ymin, box.xmax, box.ymax))
     return {name: np.array(boxes, np.float32) for name, boxes in rows.items()}
 
 
