@@ -5,7 +5,7 @@ import json
 import re
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, Literal
@@ -31,7 +31,7 @@ class Status:
         self._state: State = "starting"
         self._since = time.time()
         self._recognised: float | None = None
-        self._heals = dict.fromkeys(MODELS, 0)
+        self._heals = Counter(dict.fromkeys(MODELS, 0))  # and of what else the repository may hold
         self._restarts = 0
         self._causes: deque[dict[str, Any]] = deque(maxlen=_KEPT)
 

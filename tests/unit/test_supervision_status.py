@@ -113,12 +113,14 @@ def test_metrics_are_at_0_before_anything_happened(endpoint: HealthEndpoint) -> 
 def test_metrics_count_what_happened(status: Status, endpoint: HealthEndpoint) -> None:
     status.report("heal", model="stn", cause="c")
     status.report("heal", model="stn", cause="c")
+    status.report("heal", model="a_model_of_the_user", cause="c")
     status.report("restart", cause="c")
     status.recognised()
     status.enter("serving")
     found = scrape(endpoint)
     assert found['plates_supervisor_heals_total{model="stn"}'] == 2
     assert found['plates_supervisor_heals_total{model="yolo"}'] == 0
+    assert found['plates_supervisor_heals_total{model="a_model_of_the_user"}'] == 1
     assert found["plates_supervisor_restarts_total"] == 1
     assert found["plates_supervisor_serving"] == 1
     assert abs(found["plates_supervisor_last_recognition_timestamp_seconds"] - time.time()) < 60
