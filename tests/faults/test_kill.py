@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from plate_nets.contract import MODELS
+from plate_nets.supervision.policy import Limits
 from tests.faults.conftest import LENIENT
 from tests.faults.load import Load
 from tests.serve import Serve
@@ -102,6 +103,8 @@ def kill_all(serve: Serve, capsys: pytest.CaptureFixture[str], rounds: int, pati
             windows = {}
             for model in MODELS:
                 windows[model] = kill_under_load(serve, load, serve.stubs(model)[0], STUB_SECONDS * patience)
+            if turn:  # sooner again, it is a server that keeps ending, before whose start the supervisor pauses
+                time.sleep(Limits().lasting)
             windows["server"] = kill_under_load(serve, load, serve.server(), SERVER_SECONDS * patience)
             # The instances that were replaced are unloaded in the meantime
             assert eventually(lambda: holdings(serve) == at_first, 30 * LENIENT), (holdings(serve), at_first)
