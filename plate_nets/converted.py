@@ -15,6 +15,10 @@ IR, TORCHSCRIPT = "model.xml", "model.pt"
 """What the converters write into a version folder, for the CPU and for all devices."""
 
 
+NETWORKS = (YOLO, STN, LPRNET)
+"""The models whose networks are converted."""
+
+
 @dataclass(frozen=True)
 class ConvertedNetworks:
     """The three networks; shapes as in `contract.py`, of `yolo` as `load_network` says."""
@@ -46,5 +50,9 @@ def load_converted(folders: Mapping[str, Path], gpu: int | None, threads: int) -
     Raises:
         WeightsError: a converted file is missing or does not load.
     """
-    yolo, stn, lprnet = (load_network(folders[spec.name], gpu, threads) for spec in (YOLO, STN, LPRNET))
-    return ConvertedNetworks(yolo, stn, lprnet)
+    return ConvertedNetworks(*(load_network(folders[spec.name], gpu, threads) for spec in NETWORKS))
+
+
+def first_versions(repository: Path) -> dict[str, Path]:
+    """A model repository -> the version folders that the converters write, by model name."""
+    return {spec.name: repository / spec.name / "1" for spec in NETWORKS}

@@ -15,15 +15,16 @@ from rich.progress import track
 from rich.table import Table
 
 from plate_nets.alphabet import SYMBOLS
+from plate_nets.bench.frames import FULL_HD
 from plate_nets.dataset import load_dataset, read_photo
 from plate_nets.decoding import DecodingSettings
 from plate_nets.detection import DetectionSettings
 from plate_nets.errors import PlateError
 from plate_nets.evaluation.detection_metrics import match
+from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.local import local_reader
 from plate_nets.types import Box, Boxes, Frame
 
-FULL_HD = (1080, 1920)
 HEIGHTS = (12, 15, 18, 22, 28, 36)
 """Of the plate in the frame, px."""
 _COARSE = 40
@@ -57,10 +58,7 @@ def main(
             frame, box = placed
             for side, reader in readers.items():
                 plates = reader.read(frame)
-                boxes: Boxes = np.array(
-                    [(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in plates], np.float32
-                ).reshape(-1, 4)
-                hits = [p for p, hit in zip(plates, match(boxes, box[None]), strict=True) if hit == 0]
+                hits = [p for p, hit in zip(plates, match(boxes_of(plates), box[None]), strict=True) if hit == 0]
                 count, found, read = shares[side, height]
                 exact = any(plate.reading == label.text for plate in hits)
                 shares[side, height] = (count + 1, found + bool(hits), read + exact)

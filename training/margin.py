@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import track
@@ -19,7 +18,6 @@ from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.evaluation.reading_metrics import ReadPlate, summarize
 from plate_nets.geometry import crop_plates
 from plate_nets.local import local_reader
-from plate_nets.types import Boxes
 
 MARGINS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Shares of the box's height."""
@@ -39,8 +37,7 @@ def main(
         raise typer.Exit(1) from error
     for path, labels in track(photos, "reading", console=Console(stderr=True), transient=True):
         photo = read_photo(path)
-        found = [(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in reader.read(photo)]
-        boxes: Boxes = np.array(found, np.float32).reshape(-1, 4)
+        boxes = boxes_of(reader.read(photo))
         pairs = [(row, labels[hit]) for row, hit in enumerate(match(boxes, boxes_of(labels))) if hit >= 0]
         pairs = [(row, label) for row, label in pairs if label.text]
         if not pairs:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from plate_nets.bench.callers import Subject
 from plate_nets.bench.frames import Picture
 from plate_nets.bench.networks import eager_network
-from plate_nets.contract import LPRNET, STN, YOLO
-from plate_nets.converted import load_converted
+from plate_nets.converted import first_versions, load_converted
 from plate_nets.decoding import PlateDecoder
 from plate_nets.detection import DetectionSettings, PlateDetector, select
 from plate_nets.geometry import Letterbox, clip, crop_plates
@@ -45,8 +44,7 @@ class InProcess:
         self.threads = threads
         torch.set_num_threads(threads)
         cv2.setNumThreads(threads)
-        folders = {spec.name: repository / spec.name / "1" for spec in (YOLO, STN, LPRNET)}
-        networks = load_converted(folders, None, threads)
+        networks = load_converted(first_versions(repository), None, threads)
         self.detector, self.stn, self.lprnet = networks.yolo, networks.stn, networks.lprnet
         self._settings = DetectionSettings()
         self._decoder = PlateDecoder()

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from torch.jit._trace import TracerWarning
 
 from plate_nets.contract import CROP_DIMS
-from plate_nets.errors import WeightsError
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
@@ -40,14 +39,6 @@ def eager_network(name: str) -> nn.Module:
     network = NETWORKS[name]()
     load_weights(network, weights_path(name))
     return network.eval()
-
-
-def openvino_network(network: nn.Module, example: Array, threads: int) -> Callable[[Array], Array] | None:
-    """A network -> the same on OpenVINO, in float32; None where it does not convert."""
-    try:
-        return compile_torch(network, example.shape[1:], threads)
-    except WeightsError:
-        return None
 
 
 def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]:
@@ -82,10 +73,8 @@ def _forms(name: str, given: Tensor, threads: int) -> Iterator[tuple[str, Run]]:
         frozen = torch.jit.freeze(torch.jit.trace(last, given, check_trace=False))  # type: ignore[no-untyped-call]
         yield "traced, frozen, channels-last", lambda rows: frozen(rows.contiguous(memory_format=torch.channels_last))
     if given.device.type == "cpu":
-        by_openvino = openvino_network(network, given.numpy(), threads)
-        if by_openvino is not None:
-            run = by_openvino
-            yield "OpenVINO", lambda rows: torch.from_numpy(run(rows.numpy()))
+        run = compile_torch(network, given.shape[1:], threads)
+        yield "OpenVINO", lambda rows: torch.from_numpy(run(rows.numpy()))
 
 
 def _compare(name: str, device: str, given: Tensor, forms: dict[str, Run], seconds: float) -> list[dict[str, Any]]:

@@ -3,14 +3,11 @@
 import os
 from pathlib import Path
 
-from plate_nets.contract import LPRNET, MODELS, STN, YOLO
-from plate_nets.converted import IR
+from plate_nets.contract import MODELS
+from plate_nets.converted import IR, NETWORKS
 from plate_nets.errors import ServerStartError
 
 REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
-
-_NETWORKS = (YOLO.name, STN.name, LPRNET.name)
-"""The models whose networks the converters write."""
 
 
 def default_repository() -> Path:
@@ -32,11 +29,11 @@ def _check_files(repository: Path) -> None:
         raise ServerStartError(
             f"{repository}: no such model repository; name one with --model-repository or {REPOSITORY_VARIABLE}"
         )
-    for name in MODELS:
+    for name, spec in MODELS.items():
         folder = repository / name
         if not (folder / "config.pbtxt").is_file():
             raise ServerStartError(f"{folder}: no config.pbtxt; expected the models {', '.join(MODELS)}")
-        if name not in _NETWORKS:
+        if spec not in NETWORKS:
             continue
         versions = list(folder.glob(f"[0-9]*/{IR}"))
         if not versions:

@@ -12,7 +12,7 @@ from plate_nets.errors import DatasetError
 from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.geometry import crop_plates
-from plate_nets.types import Box, Boxes, Crops, Frame, Plate, Reading
+from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
 
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
@@ -33,9 +33,10 @@ class Outcome:
     """Labels without a text that the reader could give, which count for the detector only."""
 
 
-def boxes_of(labels: Iterable[Label]) -> Boxes:
-    """Labels -> their boxes (N, 4) xyxy px."""
-    return _boxes(label.box for label in labels)
+def boxes_of(plates: Iterable[Label | Plate]) -> Boxes:
+    """Labels or plates -> their boxes (N, 4) xyxy px."""
+    rows = [(each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax) for each in plates]
+    return np.array(rows, np.float32).reshape(-1, 4)
 
 
 def plate_height(label: Label) -> float:
@@ -71,7 +72,7 @@ def evaluate_detected(
     for path, labels in photos:
         photo = read_photo(path)
         plates = read(photo)
-        truth, boxes = boxes_of(labels), _boxes(plate.box for plate in plates)
+        truth, boxes = boxes_of(labels), boxes_of(plates)
         scores = np.array([plate.score for plate in plates], np.float32)
         outcome.pictures.append(Detections(boxes, scores, truth))
         given = [plate for plate in plates if plate.score >= score_threshold]
@@ -83,13 +84,8 @@ def evaluate_detected(
                 plate = found.get(index)
                 reading = Reading(plate.text, plate.reading, plate.confidence) if plate else None
                 outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
-                outcome.crops.append(crop_plates(photo, _boxes([plate.box if plate else label.box]), margin))
+                outcome.crops.append(crop_plates(photo, boxes_of([plate or label]), margin))
     return outcome
-
-
-def _boxes(boxes: Iterable[Box]) -> Boxes:
-    rows = [(box.xmin, box.ymin, box.xmax, box.ymax) for box in boxes]
-    return np.array(rows, np.float32).reshape(-1, 4)
 
 
 def _readable(labels: Sequence[Label], outcome: Outcome) -> list[Label]:

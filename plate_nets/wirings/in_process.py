@@ -2,8 +2,7 @@
 
 import cv2
 
-from plate_nets.contract import LPRNET, STN, YOLO
-from plate_nets.converted import load_converted
+from plate_nets.converted import first_versions, load_converted
 from plate_nets.decoding import PlateDecoder
 from plate_nets.detection import DetectionSettings, PlateDetector
 from plate_nets.embedded import default_repository
@@ -20,7 +19,6 @@ def in_process_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Cr
     """
     threads = thread_count(read_settings(NetworkSettings, model.name, model.parameters), model.instances)
     cv2.setNumThreads(threads)
-    versions = {spec.name: default_repository() / spec.name / "1" for spec in (YOLO, STN, LPRNET)}
-    networks = load_converted(versions, model.gpu, threads)
+    networks = load_converted(first_versions(default_repository()), model.gpu, threads)
     detector = PlateDetector(networks.yolo, read_settings(DetectionSettings, model.name, model.parameters))
     return PlateReader(detector.detect, networks.stn, networks.lprnet, decoder, split_rows)
