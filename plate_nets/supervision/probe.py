@@ -131,19 +131,32 @@ class Prober(threading.Thread):
         self._progress = progress
         self._interval = interval
         self._wanted = threading.Event()
+        self._ended = threading.Event()
 
     def ask_now(self) -> None:
         """Probe without waiting for the interval to end."""
         self._wanted.set()
 
+    def end(self, timeout: float) -> None:
+        """Probe no more, and wait so many seconds at most for a probe under way.
+
+        A thread that is in gevent, which tritonclient's HTTP stands on, when the interpreter ends takes the process
+        down with a segmentation fault.
+        """
+        self._ended.set()
+        self._wanted.set()
+        self.join(timeout)
+
     def run(self) -> None:
-        """Probe until the process ends."""
-        while True:
+        """Probe until told to end."""
+        while not self._ended.is_set():
             self._wanted.clear()
             failed = self._probe(confirmed=False)
             if failed:
                 time.sleep(_CONFIRM)
                 failed = self._probe(confirmed=True)
+            if self._ended.is_set():
+                return
             self._wanted.wait(_CONFIRM if failed else self._interval)
 
     def _probe(self, confirmed: bool) -> bool:

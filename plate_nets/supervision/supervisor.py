@@ -40,6 +40,7 @@ class Supervisor:
     ) -> None:
         self._server = server
         self._status = status
+        self._deadline = deadline
         self._policy = Policy()
         self._stubs = StubWatch()
         progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
@@ -47,19 +48,23 @@ class Supervisor:
         self._changed = 0.0
 
     def run(self) -> None:
-        """Watch until the process is told to end.
+        """Watch until the process is told to end; then the server is stopped.
 
         Raises:
             ServerError: the server could not be kept running; the message holds the last reason.
         """
         self._status.report("started", http=self._server.http_url, grpc=self._server.grpc_url)
         self._prober.start()
-        while self._prober.is_alive():
-            self._look()
-            self._server.trim_log()
-            reap_orphans(self._server.guard_pid)
-            time.sleep(_LOOK)
-        raise ServerError("the supervisor's probes ended by a fault of ours")
+        try:
+            while self._prober.is_alive():
+                self._look()
+                self._server.trim_log()
+                reap_orphans(self._server.guard_pid)
+                time.sleep(_LOOK)
+            raise ServerError("the supervisor's probes ended by a fault of ours")
+        finally:
+            self._server.stop()  # without it a probe under way is answered or refused at once
+            self._prober.end(self._deadline)
 
     def _look(self) -> None:
         code = self._server.wait(0)
