@@ -9,7 +9,17 @@ from plate_nets.detection import PlateDetector
 from plate_nets.errors import DatasetError
 from plate_nets.types import Boxes
 from training.detector.background import complete
-from training.detector.pictures import Picture, around, held_out, scene, split_photos, write_pictures, write_scenes
+from training.detector.pictures import (
+    LEGIBLE,
+    Picture,
+    around,
+    held_out,
+    scene,
+    split_photos,
+    write_close_ups,
+    write_pictures,
+    write_scenes,
+)
 from training.detector.signs import with_signs
 
 
@@ -17,8 +27,10 @@ def dataset(folder: Path, rows: list[tuple[str, str, str]], size: tuple[int, int
     """A labelled folder: rows of file name, box, text."""
     (folder / "images").mkdir(parents=True)
     lines = [",".join(COLUMNS)]
-    for name, box, text in rows:
-        cv2.imwrite(str(folder / "images" / name), np.full((*size, 3), 90, np.uint8))
+    for number, (name, box, text) in enumerate(rows):
+        photo = np.full((*size, 3), 90, np.uint8)
+        photo[:8, :8] = np.random.default_rng(number).integers(0, 256, (8, 8, 3))  # no two the same
+        cv2.imwrite(str(folder / "images" / name), photo)
         lines.append(f"{name},{box},{text},,,,,,,,")
     (folder / "labels.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
@@ -59,6 +71,33 @@ def test_no_plate_and_no_scene_is_on_both_sides(tmp_path: Path) -> None:
     assert sides[1]
     assert not sides[0] & sides[1]
     assert len(train) + len(held) == len(texts)
+
+
+def test_a_photo_that_is_held_out_is_not_trained_on_under_another_name(tmp_path: Path) -> None:
+    names = [f"{letter}.jpg" for letter in "abcdefghijklmnopqrst"]
+    folder = dataset(tmp_path / "set", [(name, "10,10,40,20", "") for name in names], size=(60, 80))
+    for index, name in enumerate(names):  # pairs of copies
+        cv2.imwrite(str(folder / "images" / name), np.full((60, 80, 3), 10 * (index // 2), np.uint8))
+    train, held = split_photos([folder], 0.3)
+    sides = [{(p.photo).read_bytes() for p in side} for side in (train, held)]
+    assert sides[0] and sides[1]
+    assert not sides[0] & sides[1]
+    assert len({p.photo for p in (*train, *held)}) < len(names)
+
+
+def test_close_ups_show_the_plate_large_and_whole(tmp_path: Path) -> None:
+    width = LEGIBLE
+    rows = [("near.jpg", f"400,300,{400 + width},320", ""), ("far.jpg", f"400,300,{400 + width // 2},310", "")]
+    pictures, _ = split_photos([dataset(tmp_path / "set", rows, size=(600, 800))], 0)
+    write_pictures([], tmp_path / "out", 640, lambda frame, picture: (frame, picture.boxes))
+    write_close_ups(np.random.default_rng(0), pictures, 12, tmp_path / "out", 640)
+    written = sorted((tmp_path / "out" / "labels").glob("*.txt"))
+    assert 0 < len(written) < 12  # none of the plate that is far
+    for path in written:
+        ((_, cx, cy, w, h),) = (map(float, line.split()) for line in path.read_text(encoding="utf-8").splitlines())
+        assert w > 0.35
+        assert w / 2 <= cx <= 1 - w / 2
+        assert h / 2 <= cy <= 1 - h / 2
 
 
 def test_only_the_main_plate_of_vk_photos_is_known(tmp_path: Path) -> None:

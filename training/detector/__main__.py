@@ -19,7 +19,7 @@ from plate_nets.types import Boxes, Frame
 from training.detector.background import DOUBTFUL, complete
 from training.detector.job import Job
 from training.detector.measure import network
-from training.detector.pictures import Picture, around, split_photos, write_pictures, write_scenes
+from training.detector.pictures import Picture, around, split_photos, write_close_ups, write_pictures, write_scenes
 from training.detector.signs import with_signs
 from training.detector.trainer import train
 
@@ -44,12 +44,12 @@ HYPERPARAMETERS = {
     "hsv_v": 0.4,
     "degrees": 3.0,
     "translate": 0.1,
-    "scale": 0.5,
+    "scale": 0.6,
     "shear": 2.0,
     "perspective": 0.0,
     "flipud": 0.0,
     "fliplr": 0.5,
-    "mosaic": 1.0,
+    "mosaic": 0.8,
     "mixup": 0.0,
     "copy_paste": 0.0,
 }
@@ -80,6 +80,7 @@ def main(
     minutes: Annotated[float, typer.Option(min=0.1, help="time budget of the training")] = 60.0,
     long_side: Annotated[int, typer.Option(help="long side of the training pictures, px")] = 640,
     synthetic: Annotated[int, typer.Option(min=0, help="rendered street scenes among the training pictures")] = 0,
+    close_ups: Annotated[int, typer.Option(min=0, help="pictures cut close around one plate, besides")] = 0,
     holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="share of plates and scenes kept out")] = 0.12,
     batch: Annotated[int, typer.Option(help="pictures a step")] = 16,
     background: Annotated[
@@ -104,6 +105,7 @@ def main(
             rng = np.random.default_rng(seed)
             prepare = preparation(background, proposals or weights, threads)
             write_pictures(chosen, pictures / "train", long_side, signed(prepare, rng, signs))
+            write_close_ups(rng, chosen, close_ups, pictures / "train", long_side)
             write_scenes(rng, synthetic, pictures / "train", long_side)
             write_pictures(held, pictures / "val", long_side, preparation(Background.AROUND, weights, threads))
         sets = {"train": str(pictures / "train" / "images"), "val": str(pictures / "val" / "images")}

@@ -3,7 +3,7 @@
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,9 @@ from plate_nets.types import Boxes, Frame
 from training.synthesis.scene import render_scene
 
 _log = logging.getLogger(__name__)
+
+LEGIBLE = 60
+"""Narrower plates, px, give no close-up: enlarged that far they would teach nothing but blur."""
 
 SERIES = 50
 """Photos of a numbered series that share ``number // 50`` count as one scene: neighbours show the same cars."""
@@ -60,7 +63,8 @@ def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], 
     """Labelled folders -> pictures to train on and pictures held out.
 
     Photos that share a group, directly or through others, fall on one side: the held-out one if any group of theirs
-    is drawn. Rows that cannot be used are logged and left out by `load_dataset`.
+    is drawn. A photo stored once more, under a name of another group, is not trained on where it is held out. Rows
+    that cannot be used are logged and left out by `load_dataset`.
 
     Raises:
         DatasetError: a folder cannot be used, or nothing is left to train on or to hold out.
@@ -79,11 +83,18 @@ def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], 
         boxes = np.array([[b.xmin, b.ymin, b.xmax, b.ymax] for b in (label.box for label in labels)], np.float32)
         complete = not photo.name.startswith("vk_")
         (held if key & out else train).append(Picture(photo, boxes, complete))
+    copies = {_digest(picture.photo) for picture in held}
+    train = [picture for picture in train if _digest(picture.photo) not in copies]
     if not train:
         raise DatasetError(f"nothing to train on: {len(held)} photos, all held out (share {share:g})")
     if share and not held:
         raise DatasetError(f"none of {len(train)} photos is held out (share {share:g}); a larger share or more photos")
     return train, held
+
+
+def _digest(photo: Path) -> bytes:
+    """What two copies of a photo share."""
+    return hashlib.sha256(photo.read_bytes()).digest()
 
 
 def around(frame: Frame, boxes: Boxes, reach: float = 3.0) -> tuple[Frame, Boxes]:
@@ -122,6 +133,22 @@ def write_pictures(
         write_picture(frame, boxes, folder, stem, long_side)
         count += 1
     return count
+
+
+def write_close_ups(rng: np.random.Generator, pictures: Sequence[Picture], count: int, folder: Path, side: int) -> None:
+    """Up to ``count`` photos drawn from ``pictures``, cut close around one plate, as a hand-held camera shows it. One
+    whose plate is too small for it, or that does not open, is left out."""
+    for index in range(count):
+        picture = pictures[int(rng.integers(len(pictures)))]
+        try:
+            frame = read_photo(picture.photo)
+        except DatasetError as error:
+            _log.warning("left out %s", error)
+            continue
+        plate = picture.boxes[[int(rng.integers(len(picture.boxes)))]]
+        if float(plate[0, 2] - plate[0, 0]) >= LEGIBLE:
+            cut, boxes = around(frame, plate, reach=float(rng.uniform(0.05, 0.8)))
+            write_picture(cut, picture.boxes + boxes - plate, folder, f"close_{index}", side)
 
 
 def write_scenes(rng: np.random.Generator, count: int, folder: Path, long_side: int) -> None:
