@@ -4,7 +4,7 @@
 their names from it. Dims leave out the batch dimension where `max_batch_size` is above 0, as Triton's configs do.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from plate_nets.alphabet import CLASSES
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
@@ -36,18 +36,24 @@ class ModelSpec:
 FRAME = TensorSpec("input__0", "UINT8", (-1, -1, 3))
 """BGR frame as ``cv2.imread`` gives it."""
 
+IMAGE = TensorSpec("image", "UINT8", (-1,))
+"""Encoded JPEG, PNG, WebP or BMP."""
+
+PICTURE = (replace(FRAME, optional=True), replace(IMAGE, optional=True))
+"""A picture, raw or encoded: exactly one of the two."""
+
 YOLO = ModelSpec(
     name="yolo",
     backend="python",
     max_batch_size=0,
-    inputs=(FRAME,),
+    inputs=PICTURE,
     outputs=(
         TensorSpec("output__0", "FP32", (-1, *CROP_DIMS)),
         TensorSpec("output__1", "FP32", (-1, 4)),
         TensorSpec("output__2", "FP32", (-1,)),
     ),
 )
-"""Frame -> crops ready for `stn`, boxes xyxy in pixels of the frame, scores; highest score first."""
+"""Picture -> crops ready for `stn`, boxes xyxy in pixels of the frame, scores; highest score first."""
 
 STN = ModelSpec(
     name="stn",
@@ -71,10 +77,7 @@ PLATE_RECOGNITION = ModelSpec(
     name="plate_recognition",
     backend="python",
     max_batch_size=0,
-    inputs=(
-        TensorSpec("input__0", "UINT8", (-1, -1, 3), optional=True),
-        TensorSpec("image", "UINT8", (-1,), optional=True),
-    ),
+    inputs=PICTURE,
     outputs=(
         TensorSpec("coordinates", "FP32", (-1, 4)),
         TensorSpec("texts", "STRING", (-1, 1)),
@@ -83,7 +86,7 @@ PLATE_RECOGNITION = ModelSpec(
         TensorSpec("readings", "STRING", (-1, 1)),
     ),
 )
-"""Frame (raw `input__0` or encoded `image`, exactly one) -> plates, highest detector score first."""
+"""Picture -> plates, highest detector score first."""
 
 MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, PLATE_RECOGNITION)}
 

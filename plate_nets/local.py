@@ -16,14 +16,14 @@ from plate_nets.nets.stn import STN
 from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.pipeline import PlateReader, split_rows
 from plate_nets.torchscript import forward, load_torchscript
-from plate_nets.types import Crops
+from plate_nets.types import Crops, Frame
 
 
 def local_reader(
     detection: DetectionSettings | None = None,
     decoding: DecodingSettings | None = None,
     torchscript: Path | None = None,
-) -> PlateReader[Crops]:
+) -> PlateReader[Frame, Crops]:
     """The committed weights -> a reader on the CPU.
 
     ``torchscript``: a folder with another `stn.pt` and `lprnet.pt`, used in place of the committed ones, one crop at a

@@ -10,11 +10,12 @@ from typing import Generic, ParamSpec, Protocol, TypeVar
 
 from plate_nets.contract import LPRNET, STN
 from plate_nets.errors import ContractError
-from plate_nets.types import Box, Boxes, Crops, Frame, Logits, Plate, Reading, Scores
+from plate_nets.types import Box, Boxes, Crops, Logits, Plate, Reading, Scores
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
 
+F = TypeVar("F")
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,10 +42,11 @@ class _StagedDecoder:
     decode: Callable[[Logits], Sequence[Reading]]
 
 
-class PlateReader(Generic[T]):
+class PlateReader(Generic[F, T]):
     """Frame -> plates: detect, stop where there is none, rectify and read in chunks, decode.
 
-    ``T`` is the kind of array that holds crops: (N, 3, 24, 94), see `types.Crops`.
+    ``F`` is what holds the frame, for ``detect`` alone; ``T`` the kind of array that holds crops: (N, 3, 24, 94), see
+    `types.Crops`.
 
     Args:
         detect: frame -> crops, boxes (N, 4) and scores (N,).
@@ -58,7 +60,7 @@ class PlateReader(Generic[T]):
 
     def __init__(
         self,
-        detect: Callable[[Frame], tuple[T, Boxes, Scores]],
+        detect: Callable[[F], tuple[T, Boxes, Scores]],
         rectify: Callable[[T], T],
         read: Callable[[T], Logits],
         decoder: Decoder,
@@ -72,7 +74,7 @@ class PlateReader(Generic[T]):
         self._split = split
         self._each = each
 
-    def staged(self, stage: Stage) -> "PlateReader[T]":
+    def staged(self, stage: Stage) -> "PlateReader[F, T]":
         """The same pipeline with its steps put through ``stage``."""
         return PlateReader(
             stage("detect", self._detect),
@@ -83,8 +85,8 @@ class PlateReader(Generic[T]):
             self._each,
         )
 
-    def read(self, frame: Frame) -> list[Plate]:
-        """A BGR frame (H, W, 3) -> its plates, highest detector score first; an empty list where there is none.
+    def read(self, frame: F) -> list[Plate]:
+        """A frame, as ``detect`` takes it -> its plates, highest detector score first; none: an empty list.
 
         Raises:
             ContractError: the networks did not answer one reading a box.

@@ -58,11 +58,9 @@ def subject(url: str, wiring: str, kind: InputKind, control_key: str = "", timeo
         return lambda: _SharedMemory(url, timeout, control_key)
     if wiring == CLIENT_CHAIN:
         return lambda: _Chain(url, kind, timeout)
-    if wiring == YOLO.name:
-        return lambda: _Model(url, YOLO, _raw, timeout)
     if wiring == PLATE_TEXT.name:
         return lambda: _Model(url, PLATE_TEXT, _crops, timeout)
-    model = replace(PLATE_RECOGNITION, name=wiring)
+    model = YOLO if wiring == YOLO.name else replace(PLATE_RECOGNITION, name=wiring)
     return lambda: _Model(url, model, _raw if kind is InputKind.raw else _encoded, timeout)
 
 

@@ -2,8 +2,10 @@
 
 from types import TracebackType
 
+import numpy as np
+
 from plate_nets.bench.connection import Connection
-from plate_nets.contract import FRAME, LPRNET, STN, YOLO, ModelSpec
+from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, YOLO, ModelSpec
 from plate_nets.decoding import DecodingSettings, PlateDecoder
 from plate_nets.pipeline import PlateReader, split_rows
 from plate_nets.types import Boxes, Crops, Frame, Logits, Plate, Scores
@@ -18,7 +20,7 @@ class ClientChain:
 
     def __init__(self, url: str, timeout: float = 30.0, decoding: DecodingSettings = DecodingSettings()) -> None:
         self._connection = Connection(url, timeout)
-        self._reader: PlateReader[Crops] = PlateReader(
+        self._reader: PlateReader[Frame | bytes, Crops] = PlateReader(
             self._detect, self._rectify, self._read, PlateDecoder(decoding), split_rows
         )
 
@@ -35,21 +37,17 @@ class ClientChain:
         self._connection.close()
 
     def read(self, image: Frame | bytes) -> list[Plate]:
-        """A BGR frame (H, W, 3) uint8, or an encoded picture, which is decoded here -> its plates.
+        """A BGR frame (H, W, 3) uint8, or an encoded picture -> its plates.
 
         Raises:
             ServerError: the server failed, or nothing answers.
             InputError: the bytes are no picture.
         """
-        if isinstance(image, bytes):
-            from plate_nets.serving.frames import decode_image  # needs OpenCV and Pillow, as the client then does
-            from plate_nets.serving.settings import FrameLimits
-
-            image = decode_image(image, FrameLimits())
         return self._reader.read(image)
 
-    def _detect(self, frame: Frame) -> tuple[Crops, Boxes, Scores]:
-        crops, boxes, scores = self._connection.infer(YOLO.name, [(FRAME, frame)], YOLO.outputs)
+    def _detect(self, image: Frame | bytes) -> tuple[Crops, Boxes, Scores]:
+        given = (IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else (FRAME, image)
+        crops, boxes, scores = self._connection.infer(YOLO.name, [given], YOLO.outputs)
         return crops, boxes, scores
 
     def _rectify(self, crops: Crops) -> Crops:

@@ -23,7 +23,7 @@ from plate_nets.pipeline import PlateReader, split_rows
 from plate_nets.serving.frames import decode_image
 from plate_nets.serving.settings import FrameLimits
 from plate_nets.torchscript import forward
-from plate_nets.types import Crops
+from plate_nets.types import Crops, Frame
 
 Array = NDArray[np.float32]
 STAGES = ("decode", "letterbox", "detector", "NMS", "crop", "stn", "lprnet", "CTC")
@@ -49,7 +49,7 @@ class InProcess:
         self._settings = DetectionSettings()
         self._decoder = PlateDecoder()
         self._limits = FrameLimits()
-        self._reader: PlateReader[Crops] = PlateReader(
+        self._reader: PlateReader[Frame, Crops] = PlateReader(
             PlateDetector(self.detector, self._settings).detect, self.stn, self.lprnet, self._decoder, split_rows
         )
 

@@ -1,4 +1,4 @@
-"""The `yolo` model: frame -> crops, boxes and scores."""
+"""The `yolo` model: picture -> crops, boxes and scores."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -6,14 +6,14 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from plate_nets.contract import FRAME, YOLO
+from plate_nets.contract import YOLO
 from plate_nets.converted import load_network
 from plate_nets.detection import DetectionSettings, DetectorNetwork, PlateDetector
-from plate_nets.errors import InputError, PlateError
+from plate_nets.errors import PlateError
 from plate_nets.serving.cores import Cores
-from plate_nets.serving.frames import check_frame
+from plate_nets.serving.picture import frame_of, picture_of
 from plate_nets.serving.settings import FrameLimits, ModelArgs, NetworkSettings, read_settings, refuse_unknown
-from plate_nets.serving.triton import Request, Response, Tensor, answer, find, model_args, start_fault, tensor
+from plate_nets.serving.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
 
 ASPECTS = ((720, 1280), (480, 640), (1000, 1500), (1280, 720), (640, 480))
 """Height and width of the frames of a warm-up. The first frame of an aspect costs as much again as any other."""
@@ -44,13 +44,10 @@ class Detector:
         return answer(request, self._respond)
 
     def _respond(self, request: Request) -> list[Tensor]:
-        frame = find(request, FRAME)
-        if frame is None:
-            raise InputError(f"expected {FRAME.name}, got none")
-        pixels = check_frame(frame.as_numpy(), self._limits)
         with self._cores.taken() as threads:
             cv2.setNumThreads(threads)
-            found = self._detectors[threads].detect(pixels)
+            frame = frame_of(picture_of(request), self._limits)
+            found = self._detectors[threads].detect(frame)
         return [tensor(spec, array) for spec, array in zip(YOLO.outputs, found, strict=True)]
 
 

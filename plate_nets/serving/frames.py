@@ -7,13 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from plate_nets.contract import FRAME
+from plate_nets.contract import FRAME, IMAGE
 from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.serving.settings import FrameLimits
 from plate_nets.types import Frame
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
 """Of encoded pictures, by their names in Pillow."""
+
+_EXPECTED = f"{IMAGE.name}: expected a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} picture"
 
 
 def check_frame(frame: NDArray[np.uint8], limits: FrameLimits) -> Frame:
@@ -39,30 +41,40 @@ def check_size(where: str, h: int, w: int, limits: FrameLimits) -> None:
         raise InputTooLarge(f"{where}: expected at most {limits.max_pixels} pixels, got {h * w} ({w}x{h})")
 
 
-def decode_image(encoded: bytes, limits: FrameLimits, where: str = "image") -> Frame:
+def check_image(encoded: bytes, limits: FrameLimits) -> None:
+    """Whether an encoded picture is accepted, by its bytes and its header: nothing is decoded.
+
+    Raises:
+        InputTooLarge: more bytes or pixels than are accepted.
+        InputError: not a picture of the accepted formats, or too small.
+    """
+    where = IMAGE.name
+    if len(encoded) > limits.max_bytes:
+        raise InputTooLarge(f"{where}: expected at most {limits.max_bytes} bytes, got {len(encoded)}")
+    try:
+        with Image.open(io.BytesIO(encoded), formats=FORMATS) as image:
+            w, h = image.size
+    except UnidentifiedImageError as error:
+        raise InputError(f"{_EXPECTED}, got {len(encoded)} bytes of something else") from error
+    except Image.DecompressionBombError as error:
+        raise InputTooLarge(f"{where}: expected at most {limits.max_pixels} pixels, got far more") from error
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise InputError(f"{_EXPECTED}, got a damaged one of {len(encoded)} bytes: {error}") from error
+    check_size(where, h, w, limits)
+
+
+def decode_image(encoded: bytes, limits: FrameLimits) -> Frame:
     """An encoded picture -> frame as ``cv2.imread`` gives it: BGR, upright by its EXIF orientation, alpha dropped.
 
-    Its bytes and its header are checked first, so a picture over a limit is never decoded.
+    It is checked first, so a picture over a limit is never decoded.
 
     Raises:
         InputTooLarge: more bytes or pixels than are accepted.
         InputError: not a picture of the accepted formats, damaged, or too small.
     """
-    if len(encoded) > limits.max_bytes:
-        raise InputTooLarge(f"{where}: expected at most {limits.max_bytes} bytes, got {len(encoded)}")
-    expected = f"expected a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} picture"
-    try:
-        with Image.open(io.BytesIO(encoded), formats=FORMATS) as image:
-            w, h = image.size
-    except UnidentifiedImageError as error:
-        raise InputError(f"{where}: {expected}, got {len(encoded)} bytes of something else") from error
-    except Image.DecompressionBombError as error:
-        raise InputTooLarge(f"{where}: expected at most {limits.max_pixels} pixels, got far more") from error
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
-        raise InputError(f"{where}: {expected}, got a damaged one of {len(encoded)} bytes: {error}") from error
-    check_size(where, h, w, limits)
+    check_image(encoded, limits)
     # From memory OpenCV refuses a truncated picture; from a file it would fill up what is missing.
     frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
     if frame is None:
-        raise InputError(f"{where}: {expected}, got a damaged or truncated one of {len(encoded)} bytes")
+        raise InputError(f"{_EXPECTED}, got a damaged or truncated one of {len(encoded)} bytes")
     return np.asarray(frame, dtype=np.uint8)

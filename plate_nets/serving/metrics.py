@@ -10,8 +10,8 @@ from plate_nets.serving.messages import OURS, ErrorAnswer
 from plate_nets.serving.triton import metric_family
 from plate_nets.types import Plate
 
-STAGES = ("decode_picture", "detect", "rectify", "read", "decode_text")
-"""Of a request, in order; those that it does not need are not observed."""
+STAGES = ("detect", "rectify", "read", "decode_text")
+"""Of a request, in order; those that it does not need are not observed. `yolo` decodes the picture in the first."""
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Upper bounds in seconds: from a stage of a millisecond to the longest wait in a queue."""

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from plate_nets.contract import FRAME, LPRNET, PLATE_RECOGNITION, PROBE, STN, YOLO
+from plate_nets.contract import LPRNET, PLATE_RECOGNITION, PROBE, STN, YOLO
 from plate_nets.decoding import DecodingSettings, PlateDecoder
-from plate_nets.errors import InputError, PlateError
+from plate_nets.errors import PlateError
 from plate_nets.pipeline import PlateReader, split_rows
 from plate_nets.serving.course import Course
-from plate_nets.serving.frames import check_frame, decode_image
 from plate_nets.serving.metrics import RecognitionMetrics
+from plate_nets.serving.picture import check_picture, picture_of
 from plate_nets.serving.settings import FrameLimits, ModelArgs, read_settings, refuse_unknown
 from plate_nets.serving.triton import (
     Request,
@@ -20,34 +20,33 @@ from plate_nets.serving.triton import (
     Tensor,
     answer,
     call,
-    find,
     from_dlpack,
     model_args,
     parameters,
     start_fault,
     tensor,
 )
-from plate_nets.types import Boxes, Frame, Logits, Plate, Scores
+from plate_nets.types import Boxes, Logits, Plate, Scores
 
-_RAW, _ENCODED = PLATE_RECOGNITION.inputs
 _CROPS = STN.inputs[0]
 
 
-def bls_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Tensor]:
+def bls_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Tensor, Tensor]:
     """The pipeline over the models `yolo`, `stn` and `lprnet`."""
     return PlateReader(detect, rectify, read, decoder, split, gather)
 
 
 class Recognition:
-    """Frame or encoded picture -> coordinates, texts, scores, confidences and readings.
+    """Picture, raw or encoded -> coordinates, texts, scores, confidences and readings.
 
-    ``make_reader``: what Triton tells of the model, and the decoder -> the pipeline.
+    ``make_reader``: what Triton tells of the model, and the decoder -> the pipeline, which takes the caller's picture
+    as it came, checked.
     """
 
     def __init__(
         self,
         args: Mapping[str, str],
-        make_reader: Callable[[ModelArgs, PlateDecoder], PlateReader[Any]] = bls_reader,
+        make_reader: Callable[[ModelArgs, PlateDecoder], PlateReader[Tensor, Any]] = bls_reader,
     ) -> None:
         model = model_args(args)
         try:
@@ -75,30 +74,17 @@ class Recognition:
         return outputs
 
     def _read(self, request: Request, course: Course) -> list[Plate]:
-        frame = frame_of(request, self._limits, course.stage("decode_picture", decode_image))
-        return self._reader.staged(course.stage).read(frame)
+        picture = picture_of(request)
+        check_picture(picture, self._limits)
+        return self._reader.staged(course.stage).read(picture)
 
 
-def frame_of(
-    request: Request, limits: FrameLimits, decode: Callable[[bytes, FrameLimits], Frame] = decode_image
-) -> Frame:
-    """The picture of a request, raw or encoded -> frame.
+def detect(picture: Tensor) -> tuple[Tensor, Boxes, Scores]:
+    """Picture -> crops where `yolo` left them, boxes and scores.
 
-    Raises:
-        InputError: not exactly one picture, or not one that is accepted.
+    The caller's own tensor is handed on: its memory is shared already, and an encoded one is decoded there, once.
     """
-    raw, encoded = find(request, _RAW), find(request, _ENCODED)
-    if raw is not None and encoded is None:
-        return check_frame(raw.as_numpy(), limits)
-    if encoded is not None and raw is None:
-        return decode(encoded.as_numpy().tobytes(), limits)
-    got = "neither" if raw is None else "both"
-    raise InputError(f"expected exactly one of {_RAW.name} and {_ENCODED.name}, got {got}")
-
-
-def detect(frame: Frame) -> tuple[Tensor, Boxes, Scores]:
-    """Frame -> crops where `yolo` left them, boxes and scores."""
-    crops, boxes, scores = call(YOLO, [tensor(FRAME, frame)])
+    crops, boxes, scores = call(YOLO, [picture])
     return crops, boxes.as_numpy(), scores.as_numpy()
 
 

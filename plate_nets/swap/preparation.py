@@ -70,7 +70,7 @@ class FileReader:
     def __init__(self, folders: Mapping[str, Path]) -> None:
         networks = load_converted(folders, None, torch.get_num_threads())
         detector = PlateDetector(networks.yolo)
-        self._reader: PlateReader[Crops] = PlateReader(
+        self._reader: PlateReader[Frame, Crops] = PlateReader(
             detector.detect, networks.stn, networks.lprnet, PlateDecoder(DecodingSettings()), split_rows
         )
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from plate_nets.alphabet import CLASSES
-from plate_nets.contract import CROP_DIMS, FRAME, LPRNET, PLATE_RECOGNITION, YOLO, ModelSpec, TensorSpec
+from plate_nets.contract import CROP_DIMS, LPRNET, PLATE_RECOGNITION, YOLO, ModelSpec, TensorSpec
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 _BGR = (CROP_HEIGHT, CROP_WIDTH, 3)
@@ -36,15 +36,6 @@ PLATE_TEXT = ModelSpec(
 )
 """`plate_pre` -> `stn` -> `lprnet` -> `plate_post`."""
 
-ENSEMBLE_FRAME = ModelSpec(
-    name="ensemble_frame",
-    backend="python",
-    max_batch_size=0,
-    inputs=PLATE_RECOGNITION.inputs,
-    outputs=(replace(FRAME, name="frame"),),
-)
-"""A picture, raw or encoded -> frame."""
-
 ENSEMBLE_CROPS = ModelSpec(
     name="ensemble_crops",
     backend="python",
@@ -68,7 +59,7 @@ ENSEMBLE_PLATES = ModelSpec(
 """Logits, boxes and scores -> the outputs of `plate_recognition`; logits beyond the boxes are of the grey crop."""
 
 PLATE_RECOGNITION_ENSEMBLE = replace(PLATE_RECOGNITION, name="plate_recognition_ensemble", backend="ensemble")
-"""`ensemble_frame` -> `yolo` -> `ensemble_crops` -> `stn` -> `lprnet` -> `ensemble_plates`."""
+"""`yolo` -> `ensemble_crops` -> `stn` -> `lprnet` -> `ensemble_plates`."""
 
 PLATE_RECOGNITION_PYTHON = replace(PLATE_RECOGNITION, name="plate_recognition_python")
 """The whole pipeline in one Python model."""
@@ -79,7 +70,6 @@ WIRINGS = {
         PLATE_PRE,
         PLATE_POST,
         PLATE_TEXT,
-        ENSEMBLE_FRAME,
         ENSEMBLE_CROPS,
         ENSEMBLE_PLATES,
         PLATE_RECOGNITION_ENSEMBLE,

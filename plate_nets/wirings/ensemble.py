@@ -1,4 +1,4 @@
-"""The Python models of `plate_recognition_ensemble`: what is before and after the networks."""
+"""The Python models of `plate_recognition_ensemble`: what is between and after the networks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,29 +10,10 @@ from plate_nets.contract import CROP_DIMS, ModelSpec
 from plate_nets.decoding import DecodingSettings, PlateDecoder
 from plate_nets.errors import PlateError
 from plate_nets.pipeline import join
-from plate_nets.serving.recognition import frame_of, pack
-from plate_nets.serving.settings import FrameLimits, read_settings, refuse_unknown
+from plate_nets.serving.recognition import pack
+from plate_nets.serving.settings import read_settings, refuse_unknown
 from plate_nets.serving.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
-from plate_nets.wirings.contract import ENSEMBLE_CROPS, ENSEMBLE_FRAME, ENSEMBLE_PLATES
-
-
-class EnsembleFrame:
-    """Picture -> frame; a raw one is passed on as it is, for an ensemble cannot leave a step out."""
-
-    def __init__(self, args: Mapping[str, str]) -> None:
-        model = model_args(args)
-        try:
-            refuse_unknown(model.name, model.parameters, FrameLimits)
-            self._limits = read_settings(FrameLimits, model.name, model.parameters)
-        except PlateError as error:
-            raise start_fault(error) from error
-
-    def answer(self, request: Request) -> Response:
-        """One request -> its response; never raises."""
-        return answer(request, self._respond)
-
-    def _respond(self, request: Request) -> list[Tensor]:
-        return [tensor(ENSEMBLE_FRAME.outputs[0], frame_of(request, self._limits))]
+from plate_nets.wirings.contract import ENSEMBLE_CROPS, ENSEMBLE_PLATES
 
 
 class EnsembleCrops:

@@ -7,11 +7,13 @@ from plate_nets.decoding import PlateDecoder
 from plate_nets.detection import DetectionSettings, PlateDetector
 from plate_nets.embedded import default_repository
 from plate_nets.pipeline import PlateReader, split_rows
-from plate_nets.serving.settings import ModelArgs, NetworkSettings, read_settings, thread_count
-from plate_nets.types import Crops
+from plate_nets.serving.picture import frame_of
+from plate_nets.serving.settings import FrameLimits, ModelArgs, NetworkSettings, read_settings, thread_count
+from plate_nets.serving.triton import Tensor
+from plate_nets.types import Boxes, Crops, Scores
 
 
-def in_process_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Crops]:
+def in_process_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Tensor, Crops]:
     """What Triton tells of the model -> a reader over the converted networks of `default_repository()`.
 
     Raises:
@@ -21,4 +23,9 @@ def in_process_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Cr
     cv2.setNumThreads(threads)
     networks = load_converted(first_versions(default_repository()), model.gpu, threads)
     detector = PlateDetector(networks.yolo, read_settings(DetectionSettings, model.name, model.parameters))
-    return PlateReader(detector.detect, networks.stn, networks.lprnet, decoder, split_rows)
+    limits = read_settings(FrameLimits, model.name, model.parameters)
+
+    def detect(picture: Tensor) -> tuple[Crops, Boxes, Scores]:
+        return detector.detect(frame_of(picture, limits))
+
+    return PlateReader(detect, networks.stn, networks.lprnet, decoder, split_rows)

@@ -20,7 +20,7 @@ from plate_nets.control import KEY_VARIABLE, headers
 from plate_nets.embedded import EmbeddedTriton
 from plate_nets.local import local_reader
 from plate_nets.pipeline import PlateReader
-from plate_nets.types import Crops
+from plate_nets.types import Crops, Frame
 
 _running: list[EmbeddedTriton] = []
 
@@ -73,7 +73,7 @@ def client(served: Served, request: pytest.FixtureRequest) -> Iterator[PlateClie
 
 
 @pytest.fixture(scope="session")
-def local() -> PlateReader[Crops]:
+def local() -> PlateReader[Frame, Crops]:
     """The same pipeline in this process."""
     return local_reader()
 

@@ -14,7 +14,7 @@ from plate_nets.contract import MODELS
 from plate_nets.control import headers
 from plate_nets.health import known_picture
 from plate_nets.pipeline import PlateReader
-from plate_nets.types import Crops, Plate
+from plate_nets.types import Crops, Frame, Plate
 from tests.frames import ASPECT, Placed, compose, encode, overlap
 from tests.served.conftest import Served
 
@@ -116,7 +116,7 @@ FRAMES = [
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=["two", "tall", "eight", "none"])
-def test_http_grpc_and_one_process_agree(served: Served, local: PlateReader[Crops], frame: np.ndarray) -> None:
+def test_http_grpc_and_one_process_agree(served: Served, local: PlateReader[Frame, Crops], frame: np.ndarray) -> None:
     with PlateClient(served.http) as http, PlateClient(served.grpc, "grpc") as grpc:
         over_http, over_grpc = http.read(frame), grpc.read(frame)
     here = local.read(frame)

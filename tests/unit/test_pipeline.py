@@ -29,7 +29,7 @@ class Chain:
         self.rectified: list[int] = []
         self.read: list[int] = []
 
-    def reader(self) -> PlateReader[Crops]:
+    def reader(self) -> PlateReader[Frame, Crops]:
         return PlateReader(self.detect, self.rectify, self.recognise, NumberDecoder(), split_rows)
 
     def detect(self, frame: Frame) -> tuple[Crops, np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from plate_nets.errors import InputError, InputTooLarge
-from plate_nets.serving.frames import check_frame, decode_image
+from plate_nets.serving.frames import check_frame, check_image, decode_image
 from plate_nets.serving.settings import FrameLimits
 from tests.frames import Placed, compose, encode
 
@@ -60,6 +60,11 @@ def test_a_picture_over_the_limit_is_refused_by_its_header(suffix: str) -> None:
     limits = FrameLimits(max_pixels=100 * 100)
     with pytest.raises(InputTooLarge, match=r"expected at most 10000 pixels, got 24000 \(200x120\)"):
         decode_image(encode(FRAME, suffix), limits)
+
+
+def test_a_check_decodes_nothing() -> None:
+    encoded = encode(FRAME, ".jpg")
+    check_image(encoded[: int(len(encoded) * 0.7)], LIMITS)
 
 
 def test_too_many_bytes_are_refused_before_they_are_looked_at() -> None:

@@ -29,7 +29,7 @@ class FakeModel:
 
     def _one(self, request: triton.InferenceRequest) -> triton.InferenceResponse:
         arrays = {each.name(): each.as_numpy() for each in request.inputs()}
-        self.given.append([arrays[spec.name] for spec in self.spec.inputs])
+        self.given.append([arrays[spec.name] for spec in self.spec.inputs if spec.name in arrays])
         try:
             found = self.answer(*self.given[-1])
         except RuntimeError as error:
@@ -113,9 +113,14 @@ def test_any_number_of_plates(chain: triton.Server, count: int) -> None:
     assert chain.counts() == {"plate_recognition": 1, "yolo": 1} | ({"stn": chunks, "lprnet": chunks} if count else {})
 
 
-def test_the_encoded_picture_is_the_frame(chain: triton.Server) -> None:
-    ask(image=np.frombuffer(encode(FRAME), np.uint8))
-    np.testing.assert_array_equal(chain.models[YOLO.name].given[0][0], FRAME)
+@pytest.mark.parametrize(
+    "sent", [{"input__0": FRAME}, {"image": np.frombuffer(encode(FRAME), np.uint8)}], ids=["raw", "encoded"]
+)
+def test_the_picture_is_handed_on_as_it_came(chain: triton.Server, sent: dict[str, np.ndarray]) -> None:
+    ask(**sent)
+    asked, handed = (chain.asked[number].inputs() for number in (0, 1))
+    assert [each.name() for each in handed] == list(sent)
+    assert handed[0] is asked[0], "the caller's own tensor"
 
 
 def test_crops_are_handed_on_in_their_memory(chain: triton.Server) -> None:
@@ -248,7 +253,6 @@ def test_what_is_counted(chain: triton.Server) -> None:
         "plates_unread_plates_total": 42,
         "plates_request_seconds": 5,
         'plates_errors_total{"code": "PLATES_BAD_INPUT"}': 1,
-        'plates_stage_seconds{"stage": "decode_picture"}': 1,
         'plates_stage_seconds{"stage": "detect"}': 4,
         'plates_stage_seconds{"stage": "rectify"}': 3,
         'plates_stage_seconds{"stage": "read"}': 3,
@@ -299,14 +303,48 @@ def test_a_fault_of_ours_hides_its_traceback(chain: triton.Server, monkeypatch: 
     assert "secret" in triton.Logger.lines[0]
 
 
-def test_the_real_models_read_a_plate(fake_server: triton.Server, model_repository: Path) -> None:
+def test_nothing_over_a_limit_is_sent_to_yolo(
+    fake_server: triton.Server, model_repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_MAX_PIXELS", "10000")
+    folder = model_repository / PLATE_RECOGNITION.name
+    model = triton.load_model(folder / "1" / "model.py", folder / "config.pbtxt")
+    fake_server.models = {PLATE_RECOGNITION.name: model}
+    for name, array in (("input__0", FRAME), ("image", np.frombuffer(encode(FRAME), np.uint8))):
+        message = ask(**{name: array}).error().message()
+        assert message == f"PLATES_TOO_LARGE: {name}: expected at most 10000 pixels, got 24000 (200x120)"
+    assert fake_server.counts() == {"plate_recognition": 2}
+
+
+@pytest.fixture
+def real(fake_server: triton.Server, model_repository: Path) -> triton.Server:
     """Detector, reader and BLS as they are shipped, without a server."""
     backend = Path(__file__).parents[2] / "plate_nets" / "backends" / "pytorch" / "model.py"
     for name, spec in MODELS.items():
         folder = model_repository / name
         path = backend if spec.backend == "pytorch" else folder / "1" / "model.py"
         fake_server.models[name] = triton.load_model(path, folder / "config.pbtxt")
+    return fake_server
+
+
+def test_the_real_models_read_a_plate(real: triton.Server) -> None:
     placed = Placed("A123BC77", 160, 200)
-    found = outputs(ask(input__0=compose(360, 480, [placed])))
-    assert found["texts"][0, 0] == placed.text
-    np.testing.assert_allclose(found["coordinates"][0], [160, 200, 320, 234], atol=12)
+    frame = compose(360, 480, [placed])
+    raw, encoded = outputs(ask(input__0=frame)), outputs(ask(image=np.frombuffer(encode(frame), np.uint8)))
+    assert raw["texts"][0, 0] == placed.text
+    np.testing.assert_allclose(raw["coordinates"][0], [160, 200, 320, 234], atol=12)
+    for name, array in raw.items():
+        np.testing.assert_array_equal(encoded[name], array)
+
+
+def test_a_picture_that_yolo_finds_truncated_is_the_caller_s_fault(real: triton.Server) -> None:
+    picture = np.frombuffer(encode(FRAME, ".jpg"), np.uint8)[:-20]
+    (response,) = real.models[PLATE_RECOGNITION.name].execute(
+        [triton.InferenceRequest(inputs=[triton.Tensor("image", picture)])]
+    )
+    assert response.error().code() == triton.TritonError.INVALID_ARG
+    assert response.error().message() == (
+        "PLATES_BAD_INPUT: image: expected a JPEG, PNG, WEBP or BMP picture, "
+        f"got a damaged or truncated one of {len(picture)} bytes"
+    )
+    assert real.counts() == {"yolo": 1}
