@@ -199,7 +199,8 @@ def picture(rng: Rng, target: Target) -> Answer:
 
 def picture_grpc(rng: Rng, target: Target) -> Answer:
     data = mutated(rng, rng.choice(PICTURES)) if rng.random() < 0.7 else oversized(rng)
-    message = service_pb2.ModelInferRequest(model_name="plate_recognition", raw_input_contents=[data])
+    model = rng.choice(("plate_recognition", "yolo"))
+    message = service_pb2.ModelInferRequest(model_name=model, raw_input_contents=[data])
     message.inputs.add(name="image", datatype="UINT8", shape=[len(data)])
     return target.ask_grpc("ModelInfer", message.SerializeToString())
 

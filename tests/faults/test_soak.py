@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-import psutil
 import pytest
 
+from plate_nets.bench.processes import ServerProcesses
 from tests.faults.load import Load
 from tests.serve import Serve
 
@@ -22,17 +22,6 @@ SHORT_GROWTH = 0.1
 SLOWER = 1.2
 JUDGED_FROM = 10.0
 """Minutes; a p99 of less time than this is of too few requests to be compared."""
-
-
-def memory(serve: Serve) -> int:
-    """Bytes of all processes of the server, and of the supervisor."""
-    total = 0
-    for process in (*serve.members(), psutil.Process(serve.process.pid)):
-        try:
-            total += process.memory_info().rss
-        except psutil.Error:
-            continue
-    return total
 
 
 def p99(load: Load, begin: float, end: float) -> float:
@@ -60,13 +49,14 @@ def endure(serve: Serve, capsys: pytest.CaptureFixture[str], minutes: float, all
     """Load the server for so long; its memory may grow by ``allowed`` of what it is after the warm-up."""
     seconds = minutes * 60
     part = seconds / 6  # of sixty minutes, ten: the warm-up, and the times whose p99 are compared
+    processes = ServerProcesses(serve.process.pid)  # the supervisor, the guard, Triton and its stubs
     samples = []
     with Load(serve.http_url, CONCURRENCY) as load:
         load.wait_for_success(0.0, CONCURRENCY, 120)
         started = time.monotonic()
         while (now := time.monotonic()) < started + seconds:
             if now > started + part:
-                samples.append(memory(serve))
+                samples.append(processes.pss())
             time.sleep(1)
     first = p99(load, started, started + part)
     last = p99(load, started + seconds - part, started + seconds)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.serve import ANY_PORTS, NAMESPACE, SHARED_MEMORY
+from tests.serve import ANY_PORTS, NAMESPACE, SHARED_MEMORY, Serve, system_server
 
 FAILED = 2
 WITHOUT_CAPABILITIES = ("setpriv", "--inh-caps=-all", "--bounding-set=-all") if os.geteuid() == 0 else ()
@@ -120,3 +121,18 @@ def test_a_model_file_is_damaged(tmp_path: Path, repository: Path) -> None:
     check(
         failure, "the server ended with code", "before it was ready: failed to load 'yolo'", "model.xml: does not load"
     )
+
+
+def test_a_server_that_aborts_as_it_starts_is_started_again(tmp_path: Path) -> None:
+    environment = system_server(tmp_path)
+    program, once = tmp_path / "system" / "bin" / "tritonserver", tmp_path / "once"
+    shell, rest = program.read_text(encoding="utf-8").split("\n", 1)
+    abort = f'[ -e "{once}" ] || {{ touch "{once}"; kill -ABRT $$; }}'
+    program.write_text(f"{shell}\n{abort}\n{rest}", encoding="utf-8")
+    serve = Serve(tmp_path, environment=environment)
+    try:
+        assert once.exists()
+        assert serve.finish(signal.SIGTERM) == 143
+        assert serve.left() == []
+    finally:
+        serve.close()
