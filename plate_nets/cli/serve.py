@@ -15,7 +15,7 @@ from plate_nets.embedded.installation import default_kind
 from plate_nets.errors import ServerStartError
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
-from plate_nets.supervision.supervisor import Supervisor
+from plate_nets.supervision.supervisor import GROWTH, Supervisor
 
 _STDERR = 2
 
@@ -40,6 +40,9 @@ def serve(
         Path | None, typer.Option(help="File that gets the events as lines of JSON; else stderr.", dir_okay=False)
     ] = None,
     log: Log = None,
+    growth: Annotated[
+        int, typer.Option(help="Megabytes that a process of a model may grow by until it is renewed; 0: any.", min=0)
+    ] = GROWTH >> 20,
     response_cache: Annotated[
         int, typer.Option(help="Megabytes for the answers to identical requests; see docs/performance.md first.", min=0)
     ] = 0,
@@ -78,7 +81,7 @@ def serve(
         console.print(f"metrics  {triton.metrics_url}")
         console.print(f"health   {endpoint.url}")
         console.print("Ready. Ctrl-C stops it.")
-        Supervisor(triton, status).run()
+        Supervisor(triton, status, growth=growth << 20).run()
 
 
 def open_events(path: Path | None) -> BinaryIO:

@@ -32,6 +32,7 @@ class Status:
         self._since = time.time()
         self._recognised: float | None = None
         self._heals = Counter(dict.fromkeys(MODELS, 0))  # and of what else the repository may hold
+        self._renewals = Counter(dict.fromkeys(MODELS, 0))
         self._restarts = 0
         self._causes: deque[dict[str, Any]] = deque(maxlen=_KEPT)
 
@@ -47,9 +48,15 @@ class Status:
 
     @property
     def heals(self) -> Mapping[str, int]:
-        """How often each model was loaded anew."""
+        """How often each model was loaded anew as it failed."""
         with self._lock:
             return dict(self._heals)
+
+    @property
+    def renewals(self) -> Mapping[str, int]:
+        """How often each model was loaded anew as its memory had grown."""
+        with self._lock:
+            return dict(self._renewals)
 
     @property
     def restarts(self) -> int:
@@ -67,25 +74,28 @@ class Status:
                 self._state, self._since = state, time.time()
 
     def report(self, event: str, **facts: Any) -> None:
-        """Write one line of JSON: when, what, and its facts; count it where it is a heal or a restart."""
+        """Write one line of JSON: when, what, and its facts; count it where it is a heal, a renewal or a restart."""
         line = {"time": _iso(time.time()), "event": event, **facts}
         with self._lock:
             if event == "heal":
                 self._heals[facts["model"]] += 1
+            elif event == "renew":
+                self._renewals[facts["model"]] += 1
             elif event == "restart":
                 self._restarts += 1
-            if event in ("heal", "restart"):
+            if event in ("heal", "renew", "restart"):
                 self._causes.append(line)
             with contextlib.suppress(OSError):  # a full disk ends no server
                 self._log.write(json.dumps(line).encode() + b"\n")
 
     def summary(self) -> dict[str, Any]:
-        """All of it as JSON would hold it; the last heals and restarts with their causes, no folder named in them."""
+        """All of it as JSON would hold it; what was done last with its causes, no folder named in them."""
         with self._lock:
             return {
                 "state": self._state,
                 "since": _iso(self._since),
                 "heals": sum(self._heals.values()),
+                "renewals": sum(self._renewals.values()),
                 "restarts": self._restarts,
                 "causes": [{name: _without_folders(fact) for name, fact in line.items()} for line in self._causes],
             }

@@ -18,15 +18,17 @@ def exposition(status: Status) -> str:
             "When the known picture was recognised last",
             {} if last is None else {"": round(last, 3)},
         ),
+        _family("heals_total", "counter", "Models loaded anew as they failed", _by_model(status.heals)),
         _family(
-            "heals_total",
-            "counter",
-            "Models loaded anew",
-            {f'{{model="{model}"}}': count for model, count in status.heals.items()},
+            "renewals_total", "counter", "Models loaded anew as their memory had grown", _by_model(status.renewals)
         ),
         _family("restarts_total", "counter", "Starts of the server after the first", {"": status.restarts}),
     )
     return "".join(families)
+
+
+def _by_model(counts: Mapping[str, int]) -> dict[str, float]:
+    return {f'{{model="{model}"}}': count for model, count in counts.items()}
 
 
 def _family(name: str, kind: str, text: str, samples: Mapping[str, float]) -> str:

@@ -45,10 +45,15 @@ class StubWatch:
         self._reported = (self._reported | died) & known
         return models
 
+    @property
+    def living(self) -> dict[int, str]:
+        """Process numbers of the stubs that lived at the last look, and their models."""
+        return {pid: model for pid, model in self._models.items() if pid not in self._dead}
+
     def kill(self, model: str) -> None:
         """End the stubs of a model that hangs; without them it can be unloaded."""
-        for pid, owner in self._models.items():
-            if owner == model and pid not in self._dead:
+        for pid, owner in self.living.items():
+            if owner == model:
                 try:
                     process = psutil.Process(pid)
                     if stub_model(process) == model:  # and not another process of the same number

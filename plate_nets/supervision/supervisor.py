@@ -10,6 +10,7 @@ from plate_nets.embedded import EmbeddedTriton
 from plate_nets.embedded.faults import reason
 from plate_nets.errors import ServerError, ServerStartError
 from plate_nets.supervision.events import Status
+from plate_nets.supervision.growth import GrowthWatch
 from plate_nets.supervision.healing import heal
 from plate_nets.supervision.orphans import reap_orphans
 from plate_nets.supervision.policy import GiveUp, Heal, Policy, Restart
@@ -23,6 +24,10 @@ DEADLINE = 10.0
 """Seconds until a probe counts as failed."""
 _LOOK = 0.2
 """Seconds between two looks at the processes."""
+_LOOK_AT_MEMORY = 5.0
+"""Seconds between two looks at what memory they take."""
+GROWTH = 256 << 20
+"""Bytes that a process of a model may grow by."""
 _LOADING = 60.0
 """Seconds that a model may take to load."""
 
@@ -33,16 +38,26 @@ class Supervisor:
     Args:
         server: one with explicit model control, started.
         status: where it is said how the server stands and what was done.
+        interval: seconds between two probes.
+        deadline: seconds until a probe counts as failed.
+        growth: bytes that a process of a model may grow by, until the model is loaded anew; 0: any number.
     """
 
     def __init__(
-        self, server: EmbeddedTriton, status: Status, interval: float = INTERVAL, deadline: float = DEADLINE
+        self,
+        server: EmbeddedTriton,
+        status: Status,
+        interval: float = INTERVAL,
+        deadline: float = DEADLINE,
+        growth: int = GROWTH,
     ) -> None:
         self._server = server
         self._status = status
         self._deadline = deadline
         self._policy = Policy()
         self._stubs = StubWatch()
+        self._growth = GrowthWatch(growth)
+        self._looked_at_memory = 0.0
         progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
         self._prober = Prober(Asker(server.http_url, deadline), progress, interval)
         self._changed = 0.0
@@ -78,6 +93,11 @@ class Supervisor:
             return
         with contextlib.suppress(queue.Empty):
             self._judge(self._prober.verdicts.get_nowait())
+        now = time.monotonic()
+        if self._status.state == "serving" and now >= self._looked_at_memory + _LOOK_AT_MEMORY:
+            self._looked_at_memory = now
+            for model, by in self._growth.look(self._stubs.living).items():
+                self.renew(model, by)
 
     def _judge(self, verdict: Verdict) -> None:
         if verdict.began < self._changed:
@@ -110,6 +130,17 @@ class Supervisor:
         except ServerError as error:
             self._restart(f"{', '.join(models)}: {cause}; loading it anew: {_line(str(error))}")
             return
+        self._ask_again()
+
+    def renew(self, model: str, grown: int) -> None:
+        """Load a model anew whose processes grew by so many bytes; it goes on answering meanwhile."""
+        cause = f"a process of it grew by {grown >> 20} MB"
+        try:
+            seconds = self._load(model)
+        except ServerError as error:
+            self._status.report("not renewed", model=model, cause=cause, fault=_line(str(error)))
+            return
+        self._status.report("renew", model=model, cause=cause, seconds=round(seconds, 2))
         self._ask_again()
 
     def _load(self, model: str) -> float:

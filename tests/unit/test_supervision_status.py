@@ -38,15 +38,16 @@ def endpoint(status: Status) -> Iterator[HealthEndpoint]:
 
 def test_events_are_a_line_of_json_each(status: Status, events: Path) -> None:
     status.report("heal", model="stn", cause="a\nb", seconds=1.5)
+    status.report("renew", model="yolo", cause="d")
     status.report("restart", cause="c")
     status.report("serving")
     lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
-    assert [line["event"] for line in lines] == ["heal", "restart", "serving"]
+    assert [line["event"] for line in lines] == ["heal", "renew", "restart", "serving"]
     assert lines[0]["time"].endswith("+00:00")
     assert (lines[0]["model"], lines[0]["cause"], lines[0]["seconds"]) == ("stn", "a\nb", 1.5)
     summary = status.summary()
-    assert (summary["heals"], summary["restarts"]) == (1, 1)
-    assert summary["causes"] == lines[:2]
+    assert (summary["heals"], summary["renewals"], summary["restarts"]) == (1, 1, 1)
+    assert summary["causes"] == lines[:3]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_health_is_200_only_while_it_serves(status: Status, endpoint: HealthEndp
     with urllib.request.urlopen(endpoint.url, timeout=5) as answer:
         assert answer.status == 200
         assert answer.headers["Server"] == "plates"
-        assert json.load(answer).keys() == {"state", "since", "heals", "restarts", "causes"}
+        assert json.load(answer).keys() == {"state", "since", "heals", "renewals", "restarts", "causes"}
 
 
 def scrape(endpoint: HealthEndpoint) -> dict[str, float]:
@@ -105,15 +106,17 @@ def scrape(endpoint: HealthEndpoint) -> dict[str, float]:
 
 
 def test_metrics_are_at_0_before_anything_happened(endpoint: HealthEndpoint) -> None:
-    heals = {f'plates_supervisor_heals_total{{model="{model}"}}' for model in MODELS}
+    counters = ("heals", "renewals")
+    models = {f'plates_supervisor_{each}_total{{model="{model}"}}' for each in counters for model in MODELS}
     others = {"plates_supervisor_serving", "plates_supervisor_restarts_total"}
-    assert scrape(endpoint) == dict.fromkeys(heals | others, 0), "so that a rate has a beginning"
+    assert scrape(endpoint) == dict.fromkeys(models | others, 0), "so that a rate has a beginning"
 
 
 def test_metrics_count_what_happened(status: Status, endpoint: HealthEndpoint) -> None:
     status.report("heal", model="stn", cause="c")
     status.report("heal", model="stn", cause="c")
     status.report("heal", model="a_model_of_the_user", cause="c")
+    status.report("renew", model="yolo", cause="c")
     status.report("restart", cause="c")
     status.recognised()
     status.enter("serving")
@@ -121,6 +124,7 @@ def test_metrics_count_what_happened(status: Status, endpoint: HealthEndpoint) -
     assert found['plates_supervisor_heals_total{model="stn"}'] == 2
     assert found['plates_supervisor_heals_total{model="yolo"}'] == 0
     assert found['plates_supervisor_heals_total{model="a_model_of_the_user"}'] == 1
+    assert found['plates_supervisor_renewals_total{model="yolo"}'] == 1
     assert found["plates_supervisor_restarts_total"] == 1
     assert found["plates_supervisor_serving"] == 1
     assert abs(found["plates_supervisor_last_recognition_timestamp_seconds"] - time.time()) < 60

@@ -1,0 +1,58 @@
+"""Memory of the processes of the Python models, watched for growth: they shall run for months."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import psutil
+
+LOOKS = 6
+"""So many in a row make a judgement, so that what one large picture takes for a moment is none."""
+
+
+class GrowthWatch:
+    """What processes take for themselves now against what they took when they were new.
+
+    Args:
+        allowed: bytes that a process may grow by; 0: any number.
+    """
+
+    def __init__(self, allowed: int) -> None:
+        self._allowed = allowed
+        self._processes: dict[int, _Memory] = {}
+
+    def look(self, models: Mapping[int, str]) -> dict[str, int]:
+        """Process numbers and their models -> the models of processes that grew by more than is allowed, and by how
+        much the largest did, bytes.
+
+        A process is held against the most of its first `LOOKS` looks, by the least of the last as many.
+        """
+        found: dict[int, _Memory] = {}
+        grown: dict[str, int] = {}
+        for pid, model in models.items() if self._allowed else ():
+            try:
+                own = psutil.Process(pid).memory_full_info().uss
+            except psutil.Error:
+                continue
+            found[pid] = self._processes.get(pid, _Memory())
+            by = found[pid].add(own)
+            if by > self._allowed:
+                grown[model] = max(by, grown.get(model, 0))
+        self._processes = found
+        return grown
+
+
+@dataclass
+class _Memory:
+    """One process over time."""
+
+    first: list[int] = field(default_factory=list)
+    last: deque[int] = field(default_factory=lambda: deque(maxlen=LOOKS))
+
+    def add(self, own: int) -> int:
+        """Bytes that it has for itself now -> how many it grew by; 0 while it is new."""
+        if len(self.first) < LOOKS:
+            self.first.append(own)
+            return 0
+        self.last.append(own)
+        return min(self.last) - max(self.first) if len(self.last) == LOOKS else 0

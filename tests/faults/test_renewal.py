@@ -1,0 +1,57 @@
+"""Models that grew are loaded anew while they answer."""
+
+import time
+from pathlib import Path
+
+import psutil
+
+from plate_nets.embedded import EmbeddedTriton
+from plate_nets.supervision.events import Status
+from plate_nets.supervision.stubs import stub_model
+from plate_nets.supervision.supervisor import Supervisor
+from tests.faults.load import Load
+
+CONCURRENCY = 4
+
+
+def stubs(server: EmbeddedTriton, model: str) -> set[int]:
+    """Numbers of the living processes of a model."""
+    assert server.guard_pid is not None
+    family = psutil.Process(server.guard_pid).children(recursive=True)
+    return {each.pid for each in family if each.status() != psutil.STATUS_ZOMBIE and stub_model(each) == model}
+
+
+def test_no_request_is_lost(tmp_path: Path) -> None:
+    with (
+        EmbeddedTriton(model_control="explicit") as server,
+        (tmp_path / "events").open("ab", buffering=0) as log,
+        Load(server.http_url, CONCURRENCY) as load,
+    ):
+        status = Status(log)
+        supervisor = Supervisor(server, status)
+        for model in ("plate_recognition", "yolo", "stn"):
+            before = stubs(server, model)
+            load.wait_for_success(time.monotonic(), CONCURRENCY, 120)
+            supervisor.renew(model, 300 << 20)
+            load.wait_for_success(time.monotonic(), CONCURRENCY, 120)
+            deadline = time.monotonic() + 60
+            while stubs(server, model) & before:
+                assert time.monotonic() < deadline, f"{model}: the old processes are still there"
+                time.sleep(0.2)
+            assert len(stubs(server, model)) == len(before)
+    assert not load.failed(), load.failed()[:3]
+    assert not load.wrong
+    assert {model: count for model, count in status.renewals.items() if count} == dict.fromkeys(
+        ("plate_recognition", "yolo", "stn"), 1
+    )
+    assert status.summary()["causes"][0]["cause"] == "a process of it grew by 300 MB"
+
+
+def test_one_that_cannot_be_loaded_stays_as_it_is(tmp_path: Path) -> None:
+    with EmbeddedTriton(model_control="explicit") as server, (tmp_path / "events").open("ab", buffering=0) as log:
+        before = stubs(server, "stn")
+        status = Status(log)
+        Supervisor(server, status).renew("no_model", 300 << 20)
+        assert stubs(server, "stn") == before
+        assert not any(status.renewals.values())
+    assert '"event": "not renewed"' in (tmp_path / "events").read_text(encoding="utf-8")

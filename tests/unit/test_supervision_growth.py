@@ -1,0 +1,93 @@
+"""Growth of memory, seen on real processes."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from plate_nets.supervision.growth import LOOKS, GrowthWatch
+
+MEGABYTE = 1 << 20
+
+# Takes as many megabytes as it is told, in place of those that it had
+TAKER = """
+import sys
+for line in sys.stdin:
+    held = None
+    held = bytearray(b"x") * (int(line) << 20)
+    print("done", flush=True)
+"""
+
+
+class Taker:
+    """A process that takes as much memory as it is told."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", TAKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def take(self, megabytes: int) -> None:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(f"{megabytes}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "done\n"
+
+
+@pytest.fixture
+def taker() -> Iterator[Taker]:
+    running = Taker()
+    running.take(1)
+    yield running
+    running.process.kill()
+    running.process.communicate()
+
+
+def looks(watch: GrowthWatch, taker: Taker, count: int) -> list[dict[str, int]]:
+    return [watch.look({taker.process.pid: "stn"}) for _ in range(count)]
+
+
+def test_growth_counts_once_it_lasts(taker: Taker) -> None:
+    watch = GrowthWatch(20 * MEGABYTE)
+    assert looks(watch, taker, 2 * LOOKS) == [{}] * 2 * LOOKS
+    taker.take(40)
+    *before, (last) = looks(watch, taker, LOOKS)
+    assert before == [{}] * (LOOKS - 1)
+    assert 35 * MEGABYTE < last["stn"] < 45 * MEGABYTE
+
+
+def test_what_it_takes_for_a_moment_is_no_growth(taker: Taker) -> None:
+    watch = GrowthWatch(20 * MEGABYTE)
+    looks(watch, taker, LOOKS)
+    for _ in range(3):
+        taker.take(40)
+        assert looks(watch, taker, LOOKS - 1) == [{}] * (LOOKS - 1)
+        taker.take(1)
+        assert looks(watch, taker, 1) == [{}]
+
+
+def test_what_it_needs_from_the_start_is_no_growth(taker: Taker) -> None:
+    watch = GrowthWatch(20 * MEGABYTE)
+    taker.take(40)
+    looks(watch, taker, 1)
+    taker.take(1)
+    looks(watch, taker, LOOKS)
+    taker.take(50)
+    assert looks(watch, taker, 2 * LOOKS) == [{}] * 2 * LOOKS
+
+
+def test_any_growth_may_be_allowed(taker: Taker) -> None:
+    watch = GrowthWatch(0)
+    looks(watch, taker, LOOKS)
+    taker.take(40)
+    assert looks(watch, taker, LOOKS) == [{}] * LOOKS
+
+
+def test_one_that_ended_is_no_fault(taker: Taker) -> None:
+    watch = GrowthWatch(1)
+    taker.process.kill()
+    taker.process.wait()
+    assert not psutil.pid_exists(taker.process.pid)
+    assert looks(watch, taker, 1) == [{}]
