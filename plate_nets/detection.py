@@ -33,7 +33,7 @@ class DetectionSettings:
     score_threshold: float = 0.15
     iou_threshold: float = 0.45
     max_detections: int = 300
-    crop_margin: float = 0.1
+    crop_margin: float = 0.08
 
     def __post_init__(self) -> None:
         for name, valid, expected in (
