@@ -19,7 +19,7 @@ from plate_nets.evaluation.reading_metrics import ReadPlate, summarize
 from plate_nets.geometry import crop_plates
 from plate_nets.local import local_reader
 
-MARGINS = (0.0, 0.05, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3)
+MARGINS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Shares of the box's height."""
 
 
