@@ -29,7 +29,7 @@ def save_plot(report: Mapping[str, Any], path: Path) -> bool:
             line.draw(throughput, "frames_per_s")
         latency.set(xlabel="requests at once", ylabel="ms", title=f"{kind}: p50, shaded up to p99", yscale="log")
         throughput.set(xlabel="requests at once", ylabel="frames/s", title=f"{kind}: throughput", ylim=(0, None))
-        throughput.legend(fontsize=7)
+        throughput.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))  # beside the lines, not on them
         for axes in (latency, throughput):
             axes.set_xticks(sorted({run["concurrency"] for run in closed}))
     if stages:

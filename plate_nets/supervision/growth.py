@@ -25,7 +25,8 @@ class GrowthWatch:
         """Process numbers and their models -> the models of processes that grew by more than is allowed, and by how
         much the largest did, bytes.
 
-        A process is held against the most of its first `LOOKS` looks, by the least of the last as many.
+        A process is held against the most of its first `LOOKS` looks, by the least of the last as many. Once it is
+        named it begins anew: it may take a while to end, or its model may not be loaded.
         """
         found: dict[int, _Memory] = {}
         grown: dict[str, int] = {}
@@ -37,6 +38,7 @@ class GrowthWatch:
             found[pid] = self._processes.get(pid, _Memory())
             by = found[pid].add(own)
             if by > self._allowed:
+                found[pid] = _Memory()
                 grown[model] = max(by, grown.get(model, 0))
         self._processes = found
         return grown

@@ -56,6 +56,7 @@ def test_growth_counts_once_it_lasts(taker: Taker) -> None:
     *before, (last) = looks(watch, taker, LOOKS)
     assert before == [{}] * (LOOKS - 1)
     assert 35 * MEGABYTE < last["stn"] < 45 * MEGABYTE
+    assert looks(watch, taker, 2 * LOOKS) == [{}] * 2 * LOOKS, "named once"
 
 
 def test_what_it_takes_for_a_moment_is_no_growth(taker: Taker) -> None:
