@@ -75,8 +75,7 @@ class Serve:
 
     def stubs(self, model: str) -> list[psutil.Process]:
         """The living processes of a model."""
-        living = [each for each in self.members() if each.status() != psutil.STATUS_ZOMBIE]
-        return [each for each in living if stub_model(each) == model]
+        return stubs_below(self.process.pid, model)
 
     def regions(self) -> list[Path]:
         """Its regions of shared memory."""
@@ -109,6 +108,12 @@ class Serve:
         """End it, however it is."""
         self.process.kill()
         self.process.communicate()
+
+
+def stubs_below(root: int, model: str) -> list[psutil.Process]:
+    """The living processes of a model below a process of this number."""
+    family = psutil.Process(root).children(recursive=True)
+    return [each for each in family if each.status() != psutil.STATUS_ZOMBIE and stub_model(each) == model]
 
 
 def system_server(folder: Path) -> dict[str, str]:

@@ -3,13 +3,11 @@
 import time
 from pathlib import Path
 
-import psutil
-
 from plate_nets.embedded import EmbeddedTriton
 from plate_nets.supervision.events import Status
-from plate_nets.supervision.stubs import stub_model
 from plate_nets.supervision.supervisor import Supervisor
 from tests.faults.load import Load
+from tests.serve import stubs_below
 
 CONCURRENCY = 4
 
@@ -17,8 +15,7 @@ CONCURRENCY = 4
 def stubs(server: EmbeddedTriton, model: str) -> set[int]:
     """Numbers of the living processes of a model."""
     assert server.guard_pid is not None
-    family = psutil.Process(server.guard_pid).children(recursive=True)
-    return {each.pid for each in family if each.status() != psutil.STATUS_ZOMBIE and stub_model(each) == model}
+    return {each.pid for each in stubs_below(server.guard_pid, model)}
 
 
 def test_no_request_is_lost(tmp_path: Path) -> None:

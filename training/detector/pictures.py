@@ -83,8 +83,9 @@ def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], 
         boxes = np.array([[b.xmin, b.ymin, b.xmax, b.ymax] for b in (label.box for label in labels)], np.float32)
         complete = not photo.name.startswith("vk_")
         (held if key & out else train).append(Picture(photo, boxes, complete))
-    copies = {_digest(picture.photo) for picture in held}
-    train = [picture for picture in train if _digest(picture.photo) not in copies]
+    if held:
+        copies = {_digest(picture.photo) for picture in held}
+        train = [picture for picture in train if _digest(picture.photo) not in copies]
     if not train:
         raise DatasetError(f"nothing to train on: {len(held)} photos, all held out (share {share:g})")
     if share and not held:
