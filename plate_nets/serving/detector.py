@@ -14,6 +14,7 @@ from plate_nets.serving.cores import Cores
 from plate_nets.serving.picture import frame_of, picture_of
 from plate_nets.serving.settings import FrameLimits, ModelArgs, NetworkSettings, read_settings, refuse_unknown
 from plate_nets.serving.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
+from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
 
 ASPECTS = ((720, 1280), (480, 640), (1000, 1500), (1280, 720), (640, 480))
 """Height and width of the frames of a warm-up. The first frame of an aspect costs as much again as any other."""
@@ -25,9 +26,12 @@ class Detector:
     def __init__(self, args: Mapping[str, str]) -> None:
         model = model_args(args)
         try:
-            refuse_unknown(model.name, model.parameters, FrameLimits, NetworkSettings, DetectionSettings)
+            refuse_unknown(
+                model.name, model.parameters, FrameLimits, NetworkSettings, DetectionSettings, WatchdogSettings
+            )
             self._limits = read_settings(FrameLimits, model.name, model.parameters)
             detection = read_settings(DetectionSettings, model.name, model.parameters)
+            self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
             self._cores = Cores(model, read_settings(NetworkSettings, model.name, model.parameters))
             self._detectors = {
                 threads: PlateDetector(network, detection)
@@ -41,7 +45,8 @@ class Detector:
 
     def answer(self, request: Request) -> Response:
         """One request -> its response; never raises."""
-        return answer(request, self._respond)
+        with self._watchdog.working():
+            return answer(request, self._respond)
 
     def _respond(self, request: Request) -> list[Tensor]:
         with self._cores.taken() as threads:

@@ -26,6 +26,7 @@ from plate_nets.serving.triton import (
     start_fault,
     tensor,
 )
+from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
 from plate_nets.types import Boxes, Logits, Plate, Scores
 
 _CROPS = STN.inputs[0]
@@ -50,8 +51,9 @@ class Recognition:
     ) -> None:
         model = model_args(args)
         try:
-            refuse_unknown(model.name, model.parameters, FrameLimits, DecodingSettings)
+            refuse_unknown(model.name, model.parameters, FrameLimits, DecodingSettings, WatchdogSettings)
             self._limits = read_settings(FrameLimits, model.name, model.parameters)
+            self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
             decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
             self._reader = make_reader(model, decoder)
         except PlateError as error:
@@ -60,6 +62,10 @@ class Recognition:
 
     def answer(self, request: Request) -> Response:
         """One request -> its response; never raises."""
+        with self._watchdog.working():
+            return self._answer(request)
+
+    def _answer(self, request: Request) -> Response:
         if parameters(request).get(PROBE) is True:
             return answer(request, lambda _: pack(self._read(request, Course(request))))
         course = Course(request)

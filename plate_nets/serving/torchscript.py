@@ -14,6 +14,7 @@ from plate_nets.converted import IR, TORCHSCRIPT
 from plate_nets.errors import ContractError, InputError, PlateError
 from plate_nets.serving.settings import ModelArgs, TorchScriptSettings, read_settings, refuse_unknown, thread_count
 from plate_nets.serving.triton import Request, Response, Tensor, answer, error_response, find, model_args, start_fault
+from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
 
 DTYPES = {"FP32": "float32", "UINT8": "uint8"}
 """Of tensors: Triton's names, and those of numpy and torch."""
@@ -41,7 +42,8 @@ class TorchScriptModel:
     def __init__(self, args: Mapping[str, str]) -> None:
         model = model_args(args)
         try:
-            refuse_unknown(model.name, model.parameters, TorchScriptSettings)
+            refuse_unknown(model.name, model.parameters, TorchScriptSettings, WatchdogSettings)
+            self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
             self._input, self._outputs = tensors(json.loads(args["model_config"]))
             self._runtime = runtime(model, read_settings(TorchScriptSettings, model.name, model.parameters))
         except PlateError as error:
@@ -49,6 +51,10 @@ class TorchScriptModel:
 
     def execute(self, requests: Sequence[Request]) -> list[Response]:
         """The requests of one batch -> a response each, in order."""
+        with self._watchdog.working():
+            return self._answer(requests)
+
+    def _answer(self, requests: Sequence[Request]) -> list[Response]:
         rows = [self._rows(request) for request in requests]
         good = [each for each in rows if not isinstance(each, InputError)]
         try:
