@@ -15,7 +15,7 @@ from plate_nets.embedded.installation import default_kind
 from plate_nets.errors import ServerStartError
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
-from plate_nets.supervision.supervisor import GROWTH, Supervisor
+from plate_nets.supervision.supervisor import GROWTH, SERVER_GROWTH, Supervisor
 
 _STDERR = 2
 
@@ -43,6 +43,9 @@ def serve(
     growth: Annotated[
         int, typer.Option(help="Megabytes that a process of a model may grow by until it is renewed; 0: any.", min=0)
     ] = GROWTH >> 20,
+    server_growth: Annotated[
+        int, typer.Option(help="Megabytes that the server itself may grow by until it is restarted; 0: any.", min=0)
+    ] = SERVER_GROWTH >> 20,
     response_cache: Annotated[
         int, typer.Option(help="Megabytes for the answers to identical requests; see docs/performance.md first.", min=0)
     ] = 0,
@@ -81,7 +84,7 @@ def serve(
         console.print(f"metrics  {triton.metrics_url}")
         console.print(f"health   {endpoint.url}")
         console.print("Ready. Ctrl-C stops it.")
-        Supervisor(triton, status, growth=growth << 20).run()
+        Supervisor(triton, status, growth=growth << 20, server_growth=server_growth << 20).run()
 
 
 def open_events(path: Path | None) -> BinaryIO:

@@ -4,6 +4,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,8 @@ class Plan:
     region_prefix: str
     """Of the server's regions in /dev/shm; removed in the end."""
     exit_timeout: float
+    planned: float
+    """Seconds of the clock (Unix time)."""
 
 
 def plan_server(
@@ -86,6 +89,7 @@ def plan_server(
         region_prefix=identity,
         # A clean unloading of the models takes 7 s, nearly all of it waiting for stubs that hold nothing.
         exit_timeout=exit_timeout,
+        planned=time.time(),
     )
 
 

@@ -18,7 +18,7 @@ import psutil
 
 from plate_nets.control import check_key, new_key, restrictions
 from plate_nets.embedded.faults import reason
-from plate_nets.embedded.installation import PACKAGE, Installation, ServerKind, find_installation
+from plate_nets.embedded.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
 from plate_nets.embedded.plan import Plan, plan_server
 from plate_nets.embedded.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
 from plate_nets.embedded.repository import check_converted, default_repository
@@ -126,6 +126,15 @@ class EmbeddedTriton:
         return self._guard.pid if self._guard else None
 
     @property
+    def server_pid(self) -> int | None:
+        """The server itself; None where it does not run."""
+        try:
+            children = psutil.Process(self._guard.pid).children() if self._guard else []
+            return next((each.pid for each in children if each.name() == PROGRAM), None)
+        except psutil.Error:
+            return None
+
+    @property
     def region_prefix(self) -> str:
         """How the names of the server's regions in /dev/shm begin; empty where it does not run."""
         return self._plan.region_prefix if self._plan else ""
@@ -181,7 +190,7 @@ class EmbeddedTriton:
         guard.stdin.close()
         if guard.wait() < 0:  # killed, which took the server with it, but not the server's stubs
             kill_named(self._plan.region_prefix)
-        clean(Path(self._plan.folder), self._plan.region_prefix)
+        clean(Path(self._plan.folder), self._plan.region_prefix, self._plan.planned)
         self._log_file.close()
         self._plan = self._log_file = None
 

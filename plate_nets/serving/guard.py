@@ -2,8 +2,8 @@
 
 Run as ``python -I -S guard.py`` with the standard library alone. It reads one line of JSON (`embedded.Plan`) from its
 standard input, starts the server in a process group of its own, and waits until the server ends, the input is closed,
-or the parent is gone (a parent killed with -9 included). Then: TERM, wait, KILL, and away with the folder and the
-shared memory. Exits with the server's code (128 + number of the signal that ended it).
+or the parent is gone (a parent killed with -9 included). Then: TERM, wait, KILL, and away with the folder, the shared
+memory and what Triton leaves in /tmp. Exits with the server's code (128 + number of the signal that ended it).
 """
 
 import contextlib
@@ -18,6 +18,8 @@ import sys
 from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
+ENVIRONMENTS = Path("/tmp")
+"""Where Triton's Python backend makes a folder for each backend on top of it, whatever TMPDIR says, and leaves it."""
 POLL = 0.2
 """Seconds between two looks at the server and the parent."""
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -57,7 +59,7 @@ def main() -> int:
             stop(server, plan["exit_timeout"])
         return server.returncode if server.returncode >= 0 else 128 - server.returncode
     finally:
-        clean(folder, plan["region_prefix"])
+        clean(folder, plan["region_prefix"], plan["planned"])
 
 
 def die_with_parent() -> None:
@@ -86,11 +88,18 @@ def stop(server: "subprocess.Popen[bytes]", timeout: float) -> None:
             os.waitpid(-1, 0)
 
 
-def clean(folder: Path, region_prefix: str) -> None:
-    """Remove the server's own folder and its regions of shared memory."""
+def clean(folder: Path, region_prefix: str, planned: float) -> None:
+    """Remove the server's own folder, its regions of shared memory, and the empty folders made since it was planned.
+
+    Of the latter one may be another server's; nobody uses one that is empty.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     for region in SHARED_MEMORY.glob(f"{region_prefix}*"):
         region.unlink(missing_ok=True)
+    for environment in ENVIRONMENTS.glob("python_env_*"):
+        with contextlib.suppress(OSError):  # it is not empty, or not ours
+            if environment.stat().st_mtime >= planned:
+                environment.rmdir()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Memory of the processes of the Python models, watched for growth: they shall run for months."""
+"""Memory of the server's processes, watched for growth: they shall run for months."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -21,16 +21,16 @@ class GrowthWatch:
         self._allowed = allowed
         self._processes: dict[int, _Memory] = {}
 
-    def look(self, models: Mapping[int, str]) -> dict[str, int]:
-        """Process numbers and their models -> the models of processes that grew by more than is allowed, and by how
-        much the largest did, bytes.
+    def look(self, processes: Mapping[int, str]) -> dict[str, int]:
+        """Process numbers and whose they are -> those whose processes grew by more than is allowed, and by how much the
+        largest did, bytes.
 
         A process is held against the most of its first `LOOKS` looks, by the least of the last as many. Once it is
-        named it begins anew: it may take a while to end, or its model may not be loaded.
+        named it begins anew: it may take a while to end, or may not be replaced.
         """
         found: dict[int, _Memory] = {}
         grown: dict[str, int] = {}
-        for pid, model in models.items() if self._allowed else ():
+        for pid, owner in processes.items() if self._allowed else ():
             try:
                 own = psutil.Process(pid).memory_full_info().uss
             except psutil.Error:
@@ -39,7 +39,7 @@ class GrowthWatch:
             by = found[pid].add(own)
             if by > self._allowed:
                 found[pid] = _Memory()
-                grown[model] = max(by, grown.get(model, 0))
+                grown[owner] = max(by, grown.get(owner, 0))
         self._processes = found
         return grown
 

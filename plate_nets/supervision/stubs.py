@@ -4,6 +4,7 @@
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
@@ -42,7 +43,7 @@ class StubWatch:
         models = Counter(self._models[pid] for pid in died)
         self._models = alive | {pid: self._models[pid] for pid in known}
         self._dead = known
-        self._reported = (self._reported | died) & known
+        self._reported = (self._reported | died) & self._models.keys()
         return models
 
     @property
@@ -50,17 +51,20 @@ class StubWatch:
         """Process numbers of the stubs that lived at the last look, and their models."""
         return {pid: model for pid, model in self._models.items() if pid not in self._dead}
 
-    def kill(self, model: str) -> None:
-        """End the stubs of a model that hangs; without them it can be unloaded."""
-        for pid, owner in self.living.items():
-            if owner == model:
-                try:
-                    process = psutil.Process(pid)
-                    if stub_model(process) == model:  # and not another process of the same number
-                        process.kill()
-                        self._reported.add(pid)
-                except psutil.Error:
-                    continue
+    def of(self, model: str) -> frozenset[int]:
+        """The process numbers of a model's stubs that lived at the last look."""
+        return frozenset(pid for pid, owner in self.living.items() if owner == model)
+
+    def kill(self, pids: Iterable[int]) -> None:
+        """End stubs that live; their deaths will be no news."""
+        for pid in self.living.keys() & pids:
+            try:
+                process = psutil.Process(pid)
+                if stub_model(process) == self._models[pid]:  # and not another process of the same number
+                    process.kill()
+                    self._reported.add(pid)
+            except psutil.Error:
+                continue
 
 
 def stub_model(process: psutil.Process) -> str | None:

@@ -3,11 +3,13 @@
 import contextlib
 import queue
 import time
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from plate_nets.embedded import EmbeddedTriton
 from plate_nets.embedded.faults import reason
+from plate_nets.embedded.installation import PROGRAM
 from plate_nets.errors import ServerError, ServerStartError
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.growth import GrowthWatch
@@ -28,8 +30,12 @@ _LOOK_AT_MEMORY = 5.0
 """Seconds between two looks at what memory they take."""
 GROWTH = 256 << 20
 """Bytes that a process of a model may grow by."""
+SERVER_GROWTH = 1 << 30
+"""Bytes that the server itself may grow by. More than a model: it is restarted, and away for some seconds."""
 _LOADING = 60.0
 """Seconds that a model may take to load."""
+GRACE = 30.0
+"""Seconds that stubs of a model that was loaded anew have to end: for the requests that they work on."""
 
 
 class Supervisor:
@@ -41,6 +47,9 @@ class Supervisor:
         interval: seconds between two probes.
         deadline: seconds until a probe counts as failed.
         growth: bytes that a process of a model may grow by, until the model is loaded anew; 0: any number.
+        server_growth: bytes that the server itself may grow by, until it is restarted; 0: any number. Triton keeps some
+            500 of each answer over HTTP without a plate, see docs/performance.md.
+        grace: seconds that the stubs of a model that was loaded anew have to end.
     """
 
     def __init__(
@@ -50,6 +59,8 @@ class Supervisor:
         interval: float = INTERVAL,
         deadline: float = DEADLINE,
         growth: int = GROWTH,
+        server_growth: int = SERVER_GROWTH,
+        grace: float = GRACE,
     ) -> None:
         self._server = server
         self._status = status
@@ -57,7 +68,11 @@ class Supervisor:
         self._policy = Policy()
         self._stubs = StubWatch()
         self._growth = GrowthWatch(growth)
+        self._server_growth = GrowthWatch(server_growth)
         self._looked_at_memory = 0.0
+        self._grace = grace
+        self._replaced: deque[tuple[float, frozenset[int]]] = deque()
+        """Until when stubs may live that others have replaced."""
         progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
         self._prober = Prober(Asker(server.http_url, deadline), progress, interval)
         self._changed = 0.0
@@ -73,6 +88,7 @@ class Supervisor:
         try:
             while self._prober.is_alive():
                 self._look()
+                self._end_replaced()
                 self._server.trim_log()
                 reap_orphans(self._server.guard_pid)
                 time.sleep(_LOOK)
@@ -96,8 +112,15 @@ class Supervisor:
         now = time.monotonic()
         if self._status.state == "serving" and now >= self._looked_at_memory + _LOOK_AT_MEMORY:
             self._looked_at_memory = now
-            for model, by in self._growth.look(self._stubs.living).items():
-                self.renew(model, by)
+            self._look_at_memory()
+
+    def _look_at_memory(self) -> None:
+        server = self._server.server_pid
+        for by in self._server_growth.look({server: PROGRAM} if server else {}).values():
+            self.renew_server(by)
+            return
+        for model, by in self._growth.look(self._stubs.living).items():
+            self.renew(model, by)
 
     def _judge(self, verdict: Verdict) -> None:
         if verdict.began < self._changed:
@@ -112,7 +135,9 @@ class Supervisor:
             self._status.enter("failing")
         elif verdict.suspects:
             for model in verdict.suspects:
-                self._stubs.kill(model)  # where it does not answer, it may hang, and could not be unloaded
+                self._stubs.kill(
+                    self._stubs.of(model)
+                )  # where it does not answer, it may hang, and could not be unloaded
             self._heal(verdict.suspects, verdict.fault)
         else:
             self._restart(verdict.fault)
@@ -143,8 +168,20 @@ class Supervisor:
         self._status.report("renew", model=model, cause=cause, seconds=round(seconds, 2))
         self._ask_again()
 
+    def renew_server(self, grown: int) -> None:
+        """Restart a server that grew by so many bytes; for some seconds nobody is answered."""
+        self._restart(f"the server grew by {grown >> 20} MB")
+
     def _load(self, model: str) -> float:
-        return heal(self._server.http_url, self._server.control_key, model, _LOADING)
+        old = self._stubs.of(model)
+        seconds = heal(self._server.http_url, self._server.control_key, model, _LOADING)
+        self._replaced.append((time.monotonic() + self._grace, old))
+        return seconds
+
+    def _end_replaced(self) -> None:
+        """End stubs that Triton (24.10) keeps: all of a model's, where a request has met one that was dead."""
+        while self._replaced and self._replaced[0][0] < time.monotonic():
+            self._stubs.kill(self._replaced.popleft()[1])
 
     def _restart(self, cause: str) -> None:
         self._follow(self._policy.server_failed(time.monotonic()), cause)
@@ -170,6 +207,7 @@ class Supervisor:
                 "restart", cause=cause, pause=decision.pause, seconds=round(time.monotonic() - started, 2)
             )
             self._stubs = StubWatch()
+            self._replaced.clear()
             self._ask_again()
             return
 

@@ -41,7 +41,7 @@ def test_an_ensemble_s_steps_are_models_of_a_contract(name: str) -> None:
 def test_nothing_in_a_config_is_of_one_machine(folder: Path) -> None:
     config = parse_config(folder / "config.pbtxt")
     # Which runtime takes the network is the network's; all other settings are of one deployment, for its environment
-    assert set(config.parameters) <= {"openvino"}
+    assert set(config.parameters) <= {"openvino", "stalled_after"}
     for group in config.instance_group:
         assert not group.gpus
     if config.backend == "pytorch":

@@ -14,7 +14,9 @@ import psutil
 import pytest
 
 from plate_nets.contract import MODELS
+from plate_nets.serving.guard import ENVIRONMENTS
 from plate_nets.supervision.policy import Limits
+from plate_nets.supervision.supervisor import GRACE
 from tests.faults.conftest import LENIENT
 from tests.faults.load import Load
 from tests.serve import Serve
@@ -58,6 +60,7 @@ def holdings(serve: Serve) -> dict[str, int]:
         "processes": len(members),
         "regions": len(serve.regions()),
         "folders": len(list(serve.folder.iterdir())),
+        "environments": len(list(ENVIRONMENTS.glob("python_env_*"))),
         "ports": len({each.laddr.port for each in connections if each.status == psutil.CONN_LISTEN}),
     }
 
@@ -125,6 +128,21 @@ def kill_all(serve: Serve, capsys: pytest.CaptureFixture[str], rounds: int, pati
     assert all("137" in event["cause"] for event in serve.events("restart"))
 
 
+@pytest.mark.parametrize("model", ["plate_recognition", "yolo"])
+def test_the_other_processes_of_a_healed_model_end(serve: Serve, model: str) -> None:
+    """Triton keeps them where a request has met the dead one."""
+    with Load(serve.http_url, CONCURRENCY) as load:
+        load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
+        before = serve.stubs(model)
+        before[0].kill()
+        assert eventually(lambda: bool(serve.events("heal")), STUB_SECONDS * LENIENT)
+        assert eventually(lambda: not set(serve.stubs(model)) & set(before), 2 * GRACE * LENIENT)
+        load.wait_for_success(time.monotonic(), 2 * CONCURRENCY, 30 * LENIENT)
+    assert len(serve.stubs(model)) == len(before)
+    assert [event["model"] for event in serve.events("heal")] == [model]
+    assert not serve.events("restart")
+
+
 def test_a_model_that_hangs_is_found_and_healed(serve: Serve) -> None:
     assert eventually(lambda: is_healthy(serve), 30 * LENIENT)
     (stub,) = serve.stubs("lprnet")
@@ -140,27 +158,60 @@ import os
 import time
 from pathlib import Path
 
-from plate_nets.serving.detector import Detector
+from plate_nets.serving import detector
+
+frame_of = detector.frame_of
+
+
+def hangs(*args):
+    while Path({victims!r}).exists() and str(os.getpid()) in Path({victims!r}).read_text().split():
+        time.sleep(0.1)
+    return frame_of(*args)
+
+
+detector.frame_of = hangs
 
 
 class TritonPythonModel:
     def initialize(self, args):
-        self._model = Detector(args)
+        self._model = detector.Detector(args)
 
     def execute(self, requests):
-        while Path({victims!r}).exists() and str(os.getpid()) in Path({victims!r}).read_text().split():
-            time.sleep(0.1)
         return [self._model.answer(request) for request in requests]
 """
 
 
-def test_a_model_that_hangs_under_load_is_healed(tmp_path: Path, model_repository: Path) -> None:
-    """Its process lives, and the queues refuse the probe: for that alone it would look like an overload."""
+def with_detectors_that_hang(tmp_path: Path, model_repository: Path, environment: dict[str, str]) -> tuple[Serve, Path]:
+    """A server -> it, and the file for the numbers of those processes of `yolo` that shall hang from then on."""
     repository = tmp_path / "models"
     shutil.copytree(model_repository, repository)
     victims = tmp_path / "victims"
     (repository / "yolo" / "1" / "model.py").write_text(HANGS.format(victims=str(victims)), encoding="utf-8")
-    serve = Serve(tmp_path, ["--model-repository", str(repository)])
+    return Serve(tmp_path, ["--model-repository", str(repository)], environment), victims
+
+
+def test_one_instance_that_hangs_is_found_though_the_others_answer(tmp_path: Path, model_repository: Path) -> None:
+    serve, victims = with_detectors_that_hang(tmp_path, model_repository, {"PLATES_YOLO_STALLED_AFTER": "5"})
+    try:
+        with Load(serve.http_url, CONCURRENCY) as load:
+            load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
+            victim, _ = serve.stubs("yolo")
+            victims.write_text(str(victim.pid), encoding="utf-8")
+            assert eventually(lambda: bool(serve.events("heal")), 60 * LENIENT)
+            load.wait_for_success(time.monotonic(), 2 * CONCURRENCY, 30 * LENIENT)
+        assert not load.wrong
+        assert len(load.failed()) <= 1, "none but the request that it hung on"
+        (heal,) = serve.events("heal")
+        assert (heal["model"], heal["cause"]) == ("yolo", "a process of it died")
+        assert not serve.events("restart")
+        assert "in hangs" in serve.log_text(), "the log says where it hung"
+    finally:
+        serve.close()
+
+
+def test_a_model_that_hangs_under_load_is_healed(tmp_path: Path, model_repository: Path) -> None:
+    """Its process lives, and the queues refuse the probe: for that alone it would look like an overload."""
+    serve, victims = with_detectors_that_hang(tmp_path, model_repository, {})
     try:
         with Load(serve.http_url, 2 * CONCURRENCY) as load:
             load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)

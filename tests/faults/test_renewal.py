@@ -1,7 +1,9 @@
-"""Models that grew are loaded anew while they answer."""
+"""Models that grew are loaded anew while they answer, a server that grew is restarted."""
 
 import time
 from pathlib import Path
+
+import psutil
 
 from plate_nets.embedded import EmbeddedTriton
 from plate_nets.supervision.events import Status
@@ -42,6 +44,19 @@ def test_no_request_is_lost(tmp_path: Path) -> None:
         ("plate_recognition", "yolo", "stn"), 1
     )
     assert status.summary()["causes"][0]["cause"] == "a process of it grew by 300 MB"
+
+
+def test_a_server_that_grew_is_restarted(tmp_path: Path) -> None:
+    with EmbeddedTriton(model_control="explicit") as server, (tmp_path / "events").open("ab", buffering=0) as log:
+        before = server.server_pid
+        status = Status(log)
+        Supervisor(server, status).renew_server(1100 << 20)
+        assert before is not None and server.server_pid not in (None, before)
+        assert not psutil.pid_exists(before)
+        with Load(server.http_url, CONCURRENCY) as load:
+            load.wait_for_success(time.monotonic(), CONCURRENCY, 120)
+    assert status.restarts == 1
+    assert status.summary()["causes"][0]["cause"] == "the server grew by 1100 MB"
 
 
 def test_one_that_cannot_be_loaded_stays_as_it_is(tmp_path: Path) -> None:

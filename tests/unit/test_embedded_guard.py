@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,13 +16,16 @@ import pytest
 from plate_nets.serving import guard
 
 SERVER = """
-import os, pathlib, signal, subprocess, sys, time
+import os, pathlib, signal, subprocess, sys, tempfile, time
 prefix, stubborn = sys.argv[1], sys.argv[2] == "stubborn"
 if stubborn:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 child = subprocess.Popen([sys.executable, "-c", "import signal, time; signal.signal(15, 1); time.sleep(600)"])
 (pathlib.Path("/dev/shm") / (prefix + "region")).write_bytes(b"x")
-print("up", os.getpid(), child.pid, flush=True)
+environment = tempfile.mkdtemp(prefix="python_env_", dir="/tmp")
+if sys.argv[2] == "packed":
+    (pathlib.Path(environment) / "library").write_bytes(b"x")
+print(environment, os.getpid(), child.pid, flush=True)
 if sys.argv[2].isdecimal():
     sys.exit(int(sys.argv[2]))
 time.sleep(600)
@@ -44,6 +48,7 @@ class Guarded:
             "links": {"package": str(tmp_path)},
             "region_prefix": self.prefix,
             "exit_timeout": timeout,
+            "planned": time.time(),
         }
         command = [sys.executable, "-I", "-S", guard.__file__]
         if parent:
@@ -52,16 +57,18 @@ class Guarded:
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(json.dumps(plan).encode() + b"\n")
         self.process.stdin.flush()
-        self.pids = [int(pid) for pid in self.process.stdout.readline().split()[1:]]
+        environment, *pids = self.process.stdout.readline().decode().split()
+        self.environment = Path(environment)
+        self.pids = [int(pid) for pid in pids]
 
     @property
     def regions(self) -> list[Path]:
         return list(guard.SHARED_MEMORY.glob(f"{self.prefix}*"))
 
     def left(self) -> list[object]:
-        """What is left of the server: its processes, regions and folder."""
+        """What is left of the server: its processes, regions and folders."""
         alive = [pid for pid in self.pids if is_alive(pid)]
-        return [*alive, *self.regions, *([self.folder] if self.folder.exists() else [])]
+        return [*alive, *self.regions, *(each for each in (self.folder, self.environment) if each.exists())]
 
 
 def is_alive(pid: int) -> bool:
@@ -98,7 +105,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Guarded]]:
         for pid in each.pids:
             if is_alive(pid):
                 os.kill(pid, signal.SIGKILL)
-        guard.clean(each.folder, each.prefix)
+        guard.clean(each.folder, each.prefix, time.time())
+        shutil.rmtree(each.environment, ignore_errors=True)
 
 
 def test_a_running_server_has_its_files(start: Callable[..., Guarded]) -> None:
@@ -129,6 +137,22 @@ def test_a_killed_server_is_cleaned_up(start: Callable[..., Guarded]) -> None:
     os.kill(running.pids[0], signal.SIGKILL)
     assert running.process.wait(20) == 128 + signal.SIGKILL
     assert running.left() == []
+
+
+def test_of_what_lies_in_tmp_only_what_is_empty_and_new_is_removed(
+    start: Callable[..., Guarded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = start("packed")
+    running.process.stdin.close()
+    running.process.wait(20)
+    assert [each.name for each in running.environment.iterdir()] == ["library"]
+    monkeypatch.setattr(guard, "ENVIRONMENTS", tmp_path)
+    of_another = tmp_path / "python_env_abcdef"
+    of_another.mkdir()
+    guard.clean(running.folder, running.prefix, of_another.stat().st_mtime + 1)
+    assert of_another.exists()
+    guard.clean(running.folder, running.prefix, of_another.stat().st_mtime)
+    assert not of_another.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

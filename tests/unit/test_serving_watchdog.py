@@ -15,7 +15,7 @@ print("alive", flush=True)
 """
 HANGS = """
 with watchdog.working():
-    time.sleep(0.2)
+    time.sleep(0.5)
     {call}
 """
 KEEPS_THE_GIL = "ctypes.PyDLL(None).sleep(60)"
@@ -43,14 +43,14 @@ def test_one_that_hangs_is_ended_and_says_where(call: str) -> None:
 @pytest.mark.parametrize(
     "work",
     [
-        "time.sleep(2)",
-        "for _ in range(20):\n    with watchdog.working():\n        time.sleep(0.1)",
-        "try:\n    with watchdog.working():\n        raise ValueError\nexcept ValueError:\n    time.sleep(2)",
+        "time.sleep(3)",
+        "for _ in range(30):\n    with watchdog.working():\n        time.sleep(0.1)",
+        "try:\n    with watchdog.working():\n        raise ValueError\nexcept ValueError:\n    time.sleep(3)",
     ],
     ids=["idle", "busy", "failed"],
 )
 def test_one_that_works_or_waits_is_not(work: str) -> None:
-    ended = run(work, 1)
+    ended = run(work, 2)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "alive\n", "")
 
 

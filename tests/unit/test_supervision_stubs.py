@@ -99,10 +99,11 @@ def test_an_unloaded_stub_is_no_death(server: Server) -> None:
     assert not look_twice(watch, server)
 
 
-def test_stubs_of_a_model_that_hangs_are_ended(server: Server) -> None:
+def test_stubs_that_shall_end_are_ended(server: Server) -> None:
     watch = StubWatch()
     look_twice(watch, server)
-    watch.kill("plate_recognition")
+    assert watch.of("plate_recognition") == set(server.pids[2:])
+    watch.kill(watch.of("plate_recognition"))
     for pid in server.pids[2:]:
         while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
             pass
