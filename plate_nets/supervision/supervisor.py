@@ -49,7 +49,6 @@ class Supervisor:
         growth: bytes that a process of a model may grow by, until the model is loaded anew; 0: any number.
         server_growth: bytes that the server itself may grow by, until it is restarted; 0: any number. Triton keeps some
             500 of each answer over HTTP without a plate, see docs/performance.md.
-        grace: seconds that the stubs of a model that was loaded anew have to end.
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class Supervisor:
         deadline: float = DEADLINE,
         growth: int = GROWTH,
         server_growth: int = SERVER_GROWTH,
-        grace: float = GRACE,
     ) -> None:
         self._server = server
         self._status = status
@@ -70,7 +68,6 @@ class Supervisor:
         self._growth = GrowthWatch(growth)
         self._server_growth = GrowthWatch(server_growth)
         self._looked_at_memory = 0.0
-        self._grace = grace
         self._replaced: deque[tuple[float, frozenset[int]]] = deque()
         """Until when stubs may live that others have replaced."""
         progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
@@ -134,10 +131,8 @@ class Supervisor:
         elif not verdict.confirmed:
             self._status.enter("failing")
         elif verdict.suspects:
-            for model in verdict.suspects:
-                self._stubs.kill(
-                    self._stubs.of(model)
-                )  # where it does not answer, it may hang, and could not be unloaded
+            for model in verdict.suspects:  # where it does not answer, it may hang, and could not be unloaded
+                self._stubs.kill(self._stubs.of(model))
             self._heal(verdict.suspects, verdict.fault)
         else:
             self._restart(verdict.fault)
@@ -175,7 +170,7 @@ class Supervisor:
     def _load(self, model: str) -> float:
         old = self._stubs.of(model)
         seconds = heal(self._server.http_url, self._server.control_key, model, _LOADING)
-        self._replaced.append((time.monotonic() + self._grace, old))
+        self._replaced.append((time.monotonic() + GRACE, old))
         return seconds
 
     def _end_replaced(self) -> None:
