@@ -32,7 +32,7 @@ MINUTES ?= 60
 ROUNDS ?= 20
 
 .PHONY: soak
-soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over two hours: make soak MINUTES=60 ROUNDS=20
+soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over three hours: make soak MINUTES=60 ROUNDS=20
 	@echo "==> full load for $(MINUTES) minutes, every process killed $(ROUNDS) times, and more"
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults -m soak
 
