@@ -1,5 +1,6 @@
 """`plates serve` in a process of its own, and what it leaves behind."""
 
+import contextlib
 import json
 import os
 import shlex
@@ -112,8 +113,12 @@ class Serve:
 
 def stubs_below(root: int, model: str) -> list[psutil.Process]:
     """The living processes of a model below a process of this number."""
-    family = psutil.Process(root).children(recursive=True)
-    return [each for each in family if each.status() != psutil.STATUS_ZOMBIE and stub_model(each) == model]
+    found = []
+    for each in psutil.Process(root).children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            if each.status() != psutil.STATUS_ZOMBIE and stub_model(each) == model:
+                found.append(each)
+    return found
 
 
 def system_server(folder: Path) -> dict[str, str]:

@@ -198,9 +198,10 @@ def test_one_instance_that_hangs_is_found_though_the_others_answer(tmp_path: Pat
             victim, _ = serve.stubs("yolo")
             victims.write_text(str(victim.pid), encoding="utf-8")
             assert eventually(lambda: bool(serve.events("heal")), 60 * LENIENT)
-            load.wait_for_success(time.monotonic(), 2 * CONCURRENCY, 30 * LENIENT)
+            healed = time.monotonic()
+            load.wait_for_success(healed, 2 * CONCURRENCY, 30 * LENIENT)
         assert not load.wrong
-        assert len(load.failed()) <= 1, "none but the request that it hung on"
+        assert not [each for each in load.failed() if each.began > healed]
         (heal,) = serve.events("heal")
         assert (heal["model"], heal["cause"]) == ("yolo", "a process of it died")
         assert not serve.events("restart")

@@ -102,8 +102,8 @@ def test_an_unloaded_stub_is_no_death(server: Server) -> None:
 def test_stubs_that_shall_end_are_ended(server: Server) -> None:
     watch = StubWatch()
     look_twice(watch, server)
-    assert watch.of("plate_recognition") == set(server.pids[2:])
-    watch.kill(watch.of("plate_recognition"))
+    assert watch.of("plate_recognition") >= set(server.pids[2:]), "and those of the tests' own server"
+    watch.kill(server.pids[2:])
     for pid in server.pids[2:]:
         while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
             pass
