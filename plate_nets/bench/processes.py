@@ -35,11 +35,11 @@ class ServerProcesses:
 
     def pss(self) -> int:
         """Bytes of memory, shared pages divided by how many processes share them; 0 where that may not be read."""
-        return sum(_memory(each.pid, "Pss") for each in self._all())
+        return sum(_memory(each.pid, "Pss:") for each in self._all())
 
     def own(self) -> int:
         """The same without the files that they have mapped: of these a process holds less when others map them too."""
-        return sum(_memory(each.pid, "Pss_Anon", "Pss_Shmem") for each in self._all())
+        return sum(_memory(each.pid, "Pss_Anon:", "Pss_Shmem:") for each in self._all())
 
     def _all(self) -> Sequence[psutil.Process]:
         try:
@@ -53,5 +53,4 @@ def _memory(pid: int, *fields: str) -> int:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     except OSError:
         return 0
-    amounts = dict(line.split(":") for line in lines[1:])
-    return sum(int(amounts[field].split()[0]) * 1024 for field in fields)
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(fields))

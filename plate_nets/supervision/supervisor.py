@@ -114,8 +114,7 @@ class Supervisor:
     def _look_at_memory(self) -> None:
         server = self._server.server_pid
         for by in self._server_growth.look({server: PROGRAM} if server else {}).values():
-            self.renew_server(by)
-            return
+            self.renew_server(by)  # after which no stub is known
         for model, by in self._growth.look(self._stubs.living).items():
             self.renew(model, by)
 
