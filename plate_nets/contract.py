@@ -6,7 +6,7 @@ their names from it. Dims leave out the batch dimension where `max_batch_size` i
 
 from dataclasses import dataclass, replace
 
-from plate_nets.alphabet import CLASSES
+from plate_nets.plates.alphabet import CLASSES
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 CROP_DIMS = (3, CROP_HEIGHT, CROP_WIDTH)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import torch
 
-from converters import openvino_ir
-from converters.origin import Origin
 from plate_nets.contract import CROP_DIMS
+from plate_nets.conversion import openvino_ir
+from plate_nets.conversion.provenance import Origin
 
 
 def save_ir(network: torch.nn.Module, folder: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from plate_nets.embedded.installation import wheel
+from plate_nets.server.installation import wheel
 from plate_nets.supervision.stubs import stub_model
 
 SHARED_MEMORY = Path("/dev/shm")

@@ -12,7 +12,6 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from plate_nets.cli.bench import bench
 from plate_nets.cli.evaluate import evaluate
 from plate_nets.cli.health import health
 from plate_nets.cli.read import read
@@ -20,7 +19,7 @@ from plate_nets.cli.serve import serve
 from plate_nets.cli.swap import swap
 from plate_nets.errors import PlateError
 
-COMMANDS: tuple[Callable[..., None], ...] = (serve, read, health, swap, bench, evaluate)
+COMMANDS: tuple[Callable[..., None], ...] = (serve, read, health, swap, evaluate)
 
 FAILED = 2
 INTERRUPTED = 130

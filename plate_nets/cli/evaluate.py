@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from plate_nets.dataset import load_dataset, read_photo
-from plate_nets.decoding import DecodingSettings
-from plate_nets.detection import DetectionSettings
+from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.recognition.decoding import DecodingSettings
+from plate_nets.recognition.detection import DetectionSettings
 
 
 class BoxSource(StrEnum):
@@ -53,7 +53,7 @@ def evaluate(
     from plate_nets.evaluation.reading_metrics import threshold_trade, withdraw_unsure
     from plate_nets.evaluation.report import TRADE_THRESHOLDS, PlateFree, figures, print_figures, save_curves
     from plate_nets.evaluation.sheet import save_sheet
-    from plate_nets.local import local_reader
+    from plate_nets.recognition.local import local_reader
 
     console = Console(stderr=json_file is not None and str(json_file) == "-")
     progress = partial(track, console=Console(stderr=True), transient=True)

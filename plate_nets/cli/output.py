@@ -12,8 +12,8 @@ import cv2
 import numpy as np
 import typer
 
-from plate_nets.annotation import annotate
 from plate_nets.errors import InputError
+from plate_nets.recognition.annotation import annotate
 from plate_nets.types import Plate
 
 

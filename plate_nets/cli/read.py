@@ -15,8 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
 from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput
 from plate_nets.client import PlateClient
-from plate_nets.embedded import EmbeddedTriton
 from plate_nets.errors import InputError, PlateError, ServerUnavailable
+from plate_nets.server import EmbeddedTriton
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
 """Of the pictures that are looked for in a folder; a file that is named is always tried."""

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.options import Log, ModelRepository
-from plate_nets.control import KEY_VARIABLE
-from plate_nets.embedded import EmbeddedTriton, response_cache_options
-from plate_nets.embedded.installation import default_kind
+from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ServerStartError
+from plate_nets.server import EmbeddedTriton, response_cache_options
+from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
 from plate_nets.supervision.supervisor import GROWTH, SERVER_GROWTH, Supervisor

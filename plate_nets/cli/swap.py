@@ -8,9 +8,9 @@ import typer
 from plate_nets.cli.health import DEFAULT_URL
 from plate_nets.cli.options import Timeout, Url
 from plate_nets.client import PlateClient
-from plate_nets.control import KEY_VARIABLE
-from plate_nets.embedded import default_repository
+from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import InputError, PlateError, ServerUnavailable
+from plate_nets.server import default_repository
 
 REFUSED = 1
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from plate_nets.alphabet import SYMBOLS
-from plate_nets.dataset import Label, read_photo
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
-from plate_nets.geometry import crop_plates
+from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.recognition.geometry import crop_plates
 from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
 
 LabelledPhoto = tuple[Path, tuple[Label, ...]]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from plate_nets.plate_formats import formats_of
+from plate_nets.plates.formats import formats_of
 from plate_nets.types import Reading
 
 HEIGHT_EDGES = (0.0, 20.0, 30.0, 50.0)

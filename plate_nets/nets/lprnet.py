@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from plate_nets.alphabet import CLASSES
+from plate_nets.plates.alphabet import CLASSES
 from plate_nets.types import STEPS
 
 

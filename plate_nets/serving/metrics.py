@@ -6,7 +6,7 @@ increment is a call to the server's process, 12 us; a frame with plates makes te
 
 from collections.abc import Mapping, Sequence
 
-from plate_nets.serving.messages import OURS, ErrorAnswer
+from plate_nets.answers import OURS, ErrorAnswer
 from plate_nets.serving.triton import metric_family
 from plate_nets.types import Plate
 

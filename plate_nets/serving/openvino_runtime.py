@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.contract import TensorSpec
-from plate_nets.openvino_cpu import load_ir
+from plate_nets.runtimes.openvino import load_ir
 from plate_nets.serving.triton import Tensor, tensor
 
 

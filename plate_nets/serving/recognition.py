@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from plate_nets.contract import LPRNET, PLATE_RECOGNITION, PROBE, STN, YOLO
-from plate_nets.decoding import DecodingSettings, PlateDecoder
 from plate_nets.errors import PlateError
-from plate_nets.pipeline import PlateReader, split_rows
-from plate_nets.serving.course import Course
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.serving.metrics import RecognitionMetrics
-from plate_nets.serving.picture import check_picture, picture_of
+from plate_nets.serving.request_picture import check_picture, picture_of
 from plate_nets.serving.settings import FrameLimits, ModelArgs, read_settings, refuse_unknown
+from plate_nets.serving.stages import Course
 from plate_nets.serving.triton import (
     Request,
     Response,

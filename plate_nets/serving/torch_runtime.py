@@ -7,8 +7,8 @@ import torch
 import torch.utils.dlpack
 
 from plate_nets.contract import TensorSpec
+from plate_nets.runtimes.torchscript import device_of, load_torchscript
 from plate_nets.serving.triton import Tensor, from_dlpack
-from plate_nets.torchscript import device_of, load_torchscript
 
 
 class TorchRuntime:

@@ -13,9 +13,9 @@ import numpy as np
 import triton_python_backend_utils as pb_utils
 from numpy.typing import NDArray
 
+from plate_nets.answers import INTERNAL, ErrorAnswer, answer_for, find_answer
 from plate_nets.contract import ModelSpec, TensorSpec
 from plate_nets.errors import InputError, PlateError, ServerError
-from plate_nets.serving.messages import INTERNAL, ErrorAnswer, answer_for, find_answer
 from plate_nets.serving.settings import ModelArgs
 
 

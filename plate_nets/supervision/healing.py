@@ -5,7 +5,7 @@ import json
 import time
 from typing import Any
 
-from plate_nets.control import headers
+from plate_nets.control_key import headers
 from plate_nets.errors import ServerError
 
 GENERATION = "PLATES_GENERATION"

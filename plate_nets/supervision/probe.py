@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from tritonclient.http import InferenceServerClient, InferInput
 from tritonclient.utils import InferenceServerException
 
+from plate_nets.answers import find_answer
 from plate_nets.client import plates
 from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PROBE, STN, YOLO, ModelSpec, TensorSpec
 from plate_nets.errors import DeadlineExceeded, PlateError, ServerOverloaded, ServerUnavailable
-from plate_nets.health import check_health
-from plate_nets.serving.messages import find_answer
+from plate_nets.recognition.health import check_health
 from plate_nets.supervision.progress import Progress
 from plate_nets.types import Frame, Plate
 

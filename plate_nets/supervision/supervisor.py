@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from plate_nets.embedded import EmbeddedTriton
-from plate_nets.embedded.faults import reason
-from plate_nets.embedded.installation import PROGRAM
 from plate_nets.errors import ServerError, ServerStartError
+from plate_nets.server import EmbeddedTriton
+from plate_nets.server.faults import reason
+from plate_nets.server.installation import PROGRAM
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.growth import GrowthWatch
 from plate_nets.supervision.healing import heal

@@ -7,10 +7,10 @@ from typing import Any
 from tritonclient.http import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
+from plate_nets.answers import find_answer
 from plate_nets.client import parse_url
-from plate_nets.control import headers
+from plate_nets.control_key import headers
 from plate_nets.errors import InputError, ServerError, ServerUnavailable
-from plate_nets.serving.messages import find_answer
 
 READY = "READY"
 GONE = "UNAVAILABLE"

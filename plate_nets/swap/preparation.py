@@ -8,16 +8,16 @@ from pathlib import Path
 
 import torch
 
-from converters.conversion import VERSION, Comparison, Mode, convert
-from converters.table import CONVERSIONS
-from plate_nets.config_check import check_configs
-from plate_nets.converted import load_converted
-from plate_nets.decoding import DecodingSettings, PlateDecoder
-from plate_nets.detection import PlateDetector
+from plate_nets.conversion.config_check import check_configs
+from plate_nets.conversion.conversion import VERSION, Comparison, Mode, convert
+from plate_nets.conversion.table import CONVERSIONS
 from plate_nets.errors import ContractError, PlateError, SwapError
-from plate_nets.health import check_health
-from plate_nets.pipeline import PlateReader, split_rows
-from plate_nets.serving.frames import decode_image
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.recognition.detection import PlateDetector
+from plate_nets.recognition.health import check_health
+from plate_nets.recognition.images import decode_image
+from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.runtimes.networks import load_converted
 from plate_nets.serving.settings import FrameLimits
 from plate_nets.swap.versions import aside, latest
 from plate_nets.types import Crops, Frame, Plate

@@ -8,10 +8,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from converters.conversion import Comparison
 from plate_nets.client import PlateClient
+from plate_nets.conversion.conversion import Comparison
 from plate_nets.errors import PlateError, ServerError, SwapError
-from plate_nets.health import check_health
+from plate_nets.recognition.health import check_health
 from plate_nets.swap.controller import GONE, READY, Controller
 from plate_nets.swap.preparation import prepare
 from plate_nets.swap.versions import add, latest, locked, prune, remove, versions

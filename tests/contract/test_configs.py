@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from plate_nets.config_check import check_configs, parse_config
+from benchmarks.variants.contract import WIRINGS
 from plate_nets.contract import MODELS
-from plate_nets.wirings.contract import WIRINGS
+from plate_nets.conversion.config_check import check_configs, parse_config
 
 ROOT = Path(__file__).parents[2]
 REPOSITORY = ROOT / "model_repository"

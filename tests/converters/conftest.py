@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from converters.conversion import Conversion
 from plate_nets.contract import CROP_DIMS
+from plate_nets.conversion.conversion import Conversion
 from plate_nets.nets.checkpoint import save_weights
 
 SHAPES = tuple((batch, *CROP_DIMS) for batch in (2, 1, 5, 32))

@@ -10,14 +10,14 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from converters.conversion import Conversion, Mode, check, convert, is_current
-from converters.errors import ConversionError
-from converters.table import WIRINGS
-from plate_nets.decoding import best_path, log_softmax
+from benchmarks.variants.conversions import CONVERSIONS as WIRINGS
+from plate_nets.conversion.conversion import Conversion, Mode, check, convert, is_current
+from plate_nets.conversion.errors import ConversionError
 from plate_nets.errors import WeightsError
-from plate_nets.geometry import normalize_crop
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
+from plate_nets.recognition.decoding import best_path, log_softmax
+from plate_nets.recognition.geometry import normalize_crop
 
 ConversionOf = Callable[..., Conversion]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from plate_nets.client import PlateClient
 from plate_nets.errors import ServerError
-from plate_nets.health import known_picture
+from plate_nets.recognition.health import known_picture
 from plate_nets.types import Frame
 
 EMPTY: Frame = np.zeros((240, 320, 3), np.uint8)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plate_nets.client import PlateClient
-from plate_nets.embedded import EmbeddedTriton
-from plate_nets.health import known_picture
+from plate_nets.recognition.health import known_picture
+from plate_nets.server import EmbeddedTriton
 from tests.faults.hostile import COMPLETE, LEAK, Target, attack, head
 
 SHORT, FULL = 600, 20_000

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from plate_nets.contract import MODELS
-from plate_nets.serving.guard import ENVIRONMENTS
+from plate_nets.server.guard import ENVIRONMENTS
 from plate_nets.supervision.policy import Limits
 from plate_nets.supervision.supervisor import GRACE
 from tests.faults.conftest import LENIENT

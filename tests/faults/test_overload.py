@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
-from plate_nets.bench.callers import InputKind, subject
-from plate_nets.bench.frames import drawn_picture
-from plate_nets.bench.overload import measure_overload
+from benchmarks.callers import InputKind, subject
+from benchmarks.frames import drawn_picture
+from benchmarks.overload import measure_overload
 from plate_nets.client import PlateClient
 from plate_nets.contract import PLATE_RECOGNITION
-from plate_nets.embedded import EmbeddedTriton
+from plate_nets.server import EmbeddedTriton
 
 PROMISED = 0.9
 """Of the maximum, on a machine that does nothing else."""

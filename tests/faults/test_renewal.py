@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psutil
 
-from plate_nets.embedded import EmbeddedTriton
+from plate_nets.server import EmbeddedTriton
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.supervisor import Supervisor
 from tests.faults.load import Load

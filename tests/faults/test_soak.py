@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from plate_nets.bench.processes import ServerProcesses
+from benchmarks.processes import ServerProcesses
 from tests.faults.load import Load
 from tests.serve import Serve
 

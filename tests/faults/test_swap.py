@@ -16,11 +16,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from plate_nets.client import PlateClient
-from plate_nets.control import KEY_VARIABLE
-from plate_nets.embedded import EmbeddedTriton
+from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import AccessDenied, PlateError, SwapError
-from plate_nets.health import known_picture
 from plate_nets.nets.checkpoint import weights_path
+from plate_nets.recognition.health import known_picture
+from plate_nets.server import EmbeddedTriton
 from plate_nets.swap.controller import Controller
 from plate_nets.swap.swap import CANARIES, put_into_service, swap
 from plate_nets.swap.versions import add, locked, versions

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from plate_nets.embedded import choose_ports
+from plate_nets.server import choose_ports
 from tests.packaging.conftest import ROOT, shell
 
 pytestmark = pytest.mark.timeout(900)

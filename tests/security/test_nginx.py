@@ -19,11 +19,11 @@ import tritonclient.grpc
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.client import PlateClient
-from plate_nets.control import headers as key_header
-from plate_nets.control import metadata as key_metadata
-from plate_nets.embedded import EmbeddedTriton
+from plate_nets.control_key import headers as key_header
+from plate_nets.control_key import metadata as key_metadata
 from plate_nets.errors import AccessDenied, InputTooLarge, ServerUnavailable
-from plate_nets.health import known_picture
+from plate_nets.recognition.health import known_picture
+from plate_nets.server import EmbeddedTriton
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "deploy" / "nginx" / "plates.conf"

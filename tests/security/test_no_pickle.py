@@ -33,4 +33,8 @@ def test_nothing_unpickles(path: Path) -> None:
 
 def test_it_looks_at_all_that_serves() -> None:
     names = {str(path.relative_to(ROOT)) for path in SERVING}
-    assert {"plate_nets/torchscript.py", "converters/torchscript.py", "model_repository/yolo/1/model.py"} <= names
+    assert {
+        "plate_nets/runtimes/torchscript.py",
+        "plate_nets/conversion/torchscript_file.py",
+        "model_repository/yolo/1/model.py",
+    } <= names

@@ -16,10 +16,10 @@ import tritonclient.http
 from numpy.typing import NDArray
 
 from plate_nets.client import PlateClient, WireProtocol, parse_url
-from plate_nets.control import KEY_VARIABLE, headers
-from plate_nets.embedded import EmbeddedTriton
-from plate_nets.local import local_reader
-from plate_nets.pipeline import PlateReader
+from plate_nets.control_key import KEY_VARIABLE, headers
+from plate_nets.recognition.local import local_reader
+from plate_nets.recognition.pipeline import PlateReader
+from plate_nets.server import EmbeddedTriton
 from plate_nets.types import Crops, Frame
 
 _running: list[EmbeddedTriton] = []

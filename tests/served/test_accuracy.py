@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from plate_nets.alphabet import SYMBOLS
 from plate_nets.client import PlateClient
-from plate_nets.dataset import load_dataset
+from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.plates.alphabet import SYMBOLS
 from tests.frames import overlap
 from tests.served.conftest import Served
 

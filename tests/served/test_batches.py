@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import tritonclient.http
 
-from plate_nets.bench.connection import Connection
+from benchmarks.connection import Connection
 from plate_nets.client import PlateClient
 from plate_nets.contract import LPRNET, STN, YOLO, ModelSpec
-from plate_nets.control import headers
-from plate_nets.decoding import PlateDecoder
-from plate_nets.embedded import EmbeddedTriton
-from plate_nets.geometry import crop_plates
+from plate_nets.control_key import headers
+from plate_nets.recognition.decoding import PlateDecoder
+from plate_nets.recognition.geometry import crop_plates
+from plate_nets.server import EmbeddedTriton
 from plate_nets.types import Crops, Logits
 from tests.frames import Placed, compose
 from tests.served.conftest import Served

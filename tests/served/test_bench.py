@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from plate_nets.bench.connection import Connection
-from plate_nets.bench.target import WIRINGS
+from benchmarks.connection import Connection
+from benchmarks.target import WIRINGS
 from plate_nets.contract import MODELS
-from plate_nets.control import KEY_VARIABLE
-from plate_nets.embedded import EmbeddedTriton
+from plate_nets.control_key import KEY_VARIABLE
+from plate_nets.server import EmbeddedTriton
 
 
 @pytest.fixture(scope="module")

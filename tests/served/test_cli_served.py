@@ -9,7 +9,7 @@ from pathlib import Path
 import cv2
 import pytest
 
-from plate_nets.annotation import READ
+from plate_nets.recognition.annotation import READ
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 

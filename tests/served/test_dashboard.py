@@ -13,7 +13,7 @@ import yaml
 
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError
-from plate_nets.health import known_picture
+from plate_nets.recognition.health import known_picture
 from tests.serve import Serve
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

@@ -18,9 +18,9 @@ import tritonclient.http
 from numpy.typing import NDArray
 from tritonclient.utils import InferenceServerException
 
+from plate_nets.answers import BAD_INPUT, INTERNAL, TIMED_OUT, TOO_LARGE, UNAVAILABLE, find_answer
 from plate_nets.client import PlateClient, WireProtocol
-from plate_nets.control import headers
-from plate_nets.embedded import EmbeddedTriton, default_repository
+from plate_nets.control_key import headers
 from plate_nets.errors import (
     AccessDenied,
     DeadlineExceeded,
@@ -29,7 +29,7 @@ from plate_nets.errors import (
     ServerOverloaded,
     ServerUnavailable,
 )
-from plate_nets.serving.messages import BAD_INPUT, INTERNAL, TIMED_OUT, TOO_LARGE, UNAVAILABLE, find_answer
+from plate_nets.server import EmbeddedTriton, default_repository
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 

@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from plate_nets.client import PlateClient
-from plate_nets.embedded import EmbeddedTriton
 from plate_nets.errors import InputError, ServerStartError
-from plate_nets.pipeline import CHUNK
+from plate_nets.recognition.pipeline import CHUNK
+from plate_nets.server import EmbeddedTriton
 from plate_nets.supervision.stubs import stub_model
 from tests.frames import Placed, compose
 from tests.serve import SHARED_MEMORY, Serve

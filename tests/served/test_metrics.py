@@ -12,9 +12,9 @@ import tritonclient.http
 
 from plate_nets.client import PlateClient
 from plate_nets.contract import PLATE_RECOGNITION
-from plate_nets.control import headers
-from plate_nets.embedded import EmbeddedTriton
+from plate_nets.control_key import headers
 from plate_nets.errors import InputError
+from plate_nets.server import EmbeddedTriton
 from plate_nets.serving.metrics import BUCKETS, STAGES
 from tests.frames import Placed, compose, encode
 

@@ -11,9 +11,9 @@ import tritonclient.http as httpclient
 
 from plate_nets.client import PlateClient
 from plate_nets.contract import MODELS
-from plate_nets.control import headers
-from plate_nets.health import known_picture
-from plate_nets.pipeline import PlateReader
+from plate_nets.control_key import headers
+from plate_nets.recognition.health import known_picture
+from plate_nets.recognition.pipeline import PlateReader
 from plate_nets.types import Crops, Frame, Plate
 from tests.frames import ASPECT, Placed, compose, encode, overlap
 from tests.served.conftest import Served

@@ -10,8 +10,8 @@ import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.client import PlateClient
-from plate_nets.control import headers, metadata
-from plate_nets.health import known_picture
+from plate_nets.control_key import headers, metadata
+from plate_nets.recognition.health import known_picture
 from tests.served.conftest import Served
 
 SHARED = ("status", "region/x/status", "region/x/register", "unregister", "region/x/unregister")

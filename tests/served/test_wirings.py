@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converters.conversion import Mode, convert, is_current
-from converters.table import WIRINGS as MODULES
-from plate_nets.bench.client_chain import ClientChain
-from plate_nets.bench.connection import Connection
+from benchmarks.client_chain import ClientChain
+from benchmarks.connection import Connection
+from benchmarks.variants.contract import PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON, PLATE_TEXT, WIRINGS
 from plate_nets.client import plates
 from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, STN, ModelSpec
-from plate_nets.decoding import best_path, log_softmax
-from plate_nets.embedded import EmbeddedTriton
+from plate_nets.conversion.conversion import Mode, convert, is_current
+from benchmarks.variants.conversions import CONVERSIONS as WIRINGS as MODULES
 from plate_nets.errors import PlateError
-from plate_nets.geometry import crop_plates, normalize_crop
-from plate_nets.pipeline import CHUNK
+from plate_nets.recognition.decoding import best_path, log_softmax
+from plate_nets.recognition.geometry import crop_plates, normalize_crop
+from plate_nets.recognition.pipeline import CHUNK
+from plate_nets.server import EmbeddedTriton
 from plate_nets.types import Frame, Plate
-from plate_nets.wirings.contract import PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON, PLATE_TEXT, WIRINGS
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 

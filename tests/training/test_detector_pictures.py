@@ -4,9 +4,9 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.dataset import COLUMNS
-from plate_nets.detection import PlateDetector
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.dataset import COLUMNS
+from plate_nets.recognition.detection import PlateDetector
 from plate_nets.types import Boxes
 from training.detector.background import complete
 from training.detector.pictures import (

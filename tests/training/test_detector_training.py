@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.dataset import COLUMNS
+from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.nets.checkpoint import load_weights, save_weights
 from plate_nets.nets.yolov5 import YOLOv5n
 

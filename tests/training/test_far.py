@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 
 from plate_nets.types import Box
-from training.far import far
+from training.detector.smallest_plate import far
 
 
 def test_the_plate_has_the_height_and_lies_where_it_is_said() -> None:

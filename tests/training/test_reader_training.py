@@ -7,8 +7,8 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from plate_nets.alphabet import SYMBOLS
 from plate_nets.errors import WeightsError
+from plate_nets.plates.alphabet import SYMBOLS
 from training.reader.__main__ import app
 from training.reader.real import RealPlate, readable
 from training.reader.samples import Mixture, Samples

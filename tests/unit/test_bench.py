@@ -9,17 +9,17 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from plate_nets.bench.callers import InputKind, subject
-from plate_nets.bench.document import fill
-from plate_nets.bench.frames import drawn_picture, known_crops
-from plate_nets.bench.load import Load, Sample
-from plate_nets.bench.plot import save_plot
-from plate_nets.bench.reach import CASES, ROUNDS, ratios, reached, wiring_ratios
-from plate_nets.bench.report import Report
-from plate_nets.bench.runs import figures, grid, latency
-from plate_nets.bench.server_side import by_model, difference
-from plate_nets.bench.stages import attribute
-from plate_nets.bench.tables import tables
+from benchmarks.callers import InputKind, subject
+from benchmarks.document import fill
+from benchmarks.frames import drawn_picture, known_crops
+from benchmarks.load import Load, Sample
+from benchmarks.plot import save_plot
+from benchmarks.reach import CASES, ROUNDS, ratios, reached, wiring_ratios
+from benchmarks.report import Report
+from benchmarks.runs import figures, grid, latency
+from benchmarks.server_side import by_model, difference
+from benchmarks.stages import attribute
+from benchmarks.tables import tables
 from plate_nets.cli import app
 from plate_nets.errors import InputError
 

@@ -6,10 +6,10 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.bench.frames import FULL_HD, HD, MOST_PLATES, drawn_picture, folder_pictures
-from plate_nets.converted import load_network
-from plate_nets.detection import PlateDetector
+from benchmarks.frames import FULL_HD, HD, MOST_PLATES, drawn_picture, folder_pictures
 from plate_nets.errors import InputError
+from plate_nets.recognition.detection import PlateDetector
+from plate_nets.runtimes.networks import load_network
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from plate_nets.bench.frames import Picture, drawn_picture
-from plate_nets.bench.load import GIVE_UP, WARM_UP, closed_load, open_load
+from benchmarks.frames import Picture, drawn_picture
+from benchmarks.load import GIVE_UP, WARM_UP, closed_load, open_load
 from plate_nets.errors import PlateError, ServerError, ServerUnavailable
 
 PICTURES = [drawn_picture(plates, (96, 160)) for plates in (0, 1)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from plate_nets.annotation import READ, UNREAD, annotate
+from plate_nets.recognition.annotation import READ, UNREAD, annotate
 from plate_nets.types import Box, Plate
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from plate_nets.client import PlateClient, WireProtocol, _error, _outputs, parse_url, plates
+from plate_nets.client.client import PlateClient, WireProtocol, _error, _outputs, parse_url, plates
 from plate_nets.errors import (
     AccessDenied,
     DeadlineExceeded,
@@ -274,14 +274,14 @@ def test_rows_become_plates() -> None:
 HEAVY = ("torch", "openvino", "pytriton", "safetensors", "training", "plate_nets.nets")
 
 
-@pytest.mark.parametrize("module", ["plate_nets.client", "plate_nets.health", "plate_nets.cli"])
+@pytest.mark.parametrize("module", ["plate_nets.client.client", "plate_nets.recognition.health", "plate_nets.cli"])
 def test_the_client_needs_no_torch(module: str) -> None:
     code = f"import sys, {module}, tritonclient.http, tritonclient.grpc; print(*set(sys.modules) & set({HEAVY!r}))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == []
 
 
-SERVED = ("plate_nets.serving.recognition", "plate_nets.serving.detector", "plate_nets.serving.torchscript")
+SERVED = ("plate_nets.serving.recognition", "plate_nets.serving.detector", "plate_nets.serving.network_model")
 
 
 @pytest.mark.parametrize("module", SERVED)

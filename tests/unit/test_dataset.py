@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.alphabet import SYMBOLS
-from plate_nets.dataset import COLUMNS, load_dataset, read_photo
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.dataset import COLUMNS, load_dataset, read_photo
+from plate_nets.plates.alphabet import SYMBOLS
 
 GOOD = "a.png,1,2,30,12,A123BC77,1,2,30,2,30,12,1,12"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from plate_nets.alphabet import BLANK, CLASSES, INDEX
-from plate_nets.decoding import DecodingSettings, PlateDecoder, best_path, format_beam, log_softmax
+from plate_nets.plates.alphabet import BLANK, CLASSES, INDEX
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, best_path, format_beam, log_softmax
 from plate_nets.types import STEPS, Logits
 
 

@@ -4,8 +4,8 @@ import sys
 import numpy as np
 import pytest
 
-from plate_nets.detection import DetectionSettings, PlateDetector, select
 from plate_nets.errors import InputError
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector, select
 
 
 def network_of(*rows: tuple[float, ...]):  # type: ignore[no-untyped-def]
@@ -105,5 +105,5 @@ def test_settings_cannot_be_half_right(wrong: dict[str, float]) -> None:
 
 
 def test_serving_the_detector_needs_no_torch() -> None:
-    code = "import sys, plate_nets.detection; sys.exit('torch' in sys.modules)"
+    code = "import sys, plate_nets.recognition.detection; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

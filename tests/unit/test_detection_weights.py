@@ -8,12 +8,12 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.dataset import load_dataset, read_photo
-from plate_nets.detection import PlateDetector
+from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import iou
-from plate_nets.local import forward, local_reader
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.recognition.detection import PlateDetector
+from plate_nets.recognition.local import forward, local_reader
 from plate_nets.types import Frame
 from training.synthesis.scene import render_scene
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from plate_nets.embedded import EmbeddedTriton, installation, plan
-from plate_nets.embedded import server as server_module
-from plate_nets.embedded.faults import reason
-from plate_nets.embedded.installation import stub_environment, triton_folder, wheel
-from plate_nets.embedded.ports import choose_ports, is_free
-from plate_nets.embedded.repository import check_converted
 from plate_nets.errors import InputError, ServerStartError
+from plate_nets.server import EmbeddedTriton, installation, plan
+from plate_nets.server import embedded as server_module
+from plate_nets.server.faults import reason
+from plate_nets.server.installation import stub_environment, triton_folder, wheel
+from plate_nets.server.ports import choose_ports, is_free
+from plate_nets.server.repository import check_converted
 
 BUILT = ("stn/1/model.xml", "lprnet/1/model.xml", "yolo/1/model.xml")
 

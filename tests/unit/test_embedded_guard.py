@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from plate_nets.serving import guard
+from plate_nets.server import guard
 
 SERVER = """
 import os, pathlib, signal, subprocess, sys, tempfile, time

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from plate_nets import errors
+from plate_nets.answers import OURS, PROXIES, TRITONS, ErrorAnswer, answer_for, find_answer
 from plate_nets.errors import InputError, PlateError
-from plate_nets.serving.messages import OURS, PROXIES, TRITONS, ErrorAnswer, answer_for, find_answer
 
 DOCS = Path(__file__).parents[2] / "docs" / "errors.md"
 TABLES = {"OURS": OURS, "TRITONS": TRITONS, "PROXIES": PROXIES}

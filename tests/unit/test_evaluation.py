@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
-from plate_nets.dataset import COLUMNS, load_dataset
+from plate_nets.evaluation.dataset import COLUMNS, load_dataset
 from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, plate_height
 from plate_nets.evaluation.reading_metrics import (
     ReadPlate,

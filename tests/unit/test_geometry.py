@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plate_nets.errors import InputError
-from plate_nets.geometry import GREY, STRIDE, Letterbox, check_frame, clip, crop_plates, expand
+from plate_nets.recognition.geometry import GREY, STRIDE, Letterbox, check_frame, clip, crop_plates, expand
 from plate_nets.types import Boxes
 
 NO_BOXES = np.empty((0, 4), np.float32)

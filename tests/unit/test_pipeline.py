@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from plate_nets.contract import CROP_DIMS
 from plate_nets.errors import ContractError
-from plate_nets.pipeline import CHUNK, PlateReader, split_rows
+from plate_nets.recognition.pipeline import CHUNK, PlateReader, split_rows
 from plate_nets.types import Box, Crops, Frame, Logits, Reading
 
 FRAME = np.zeros((4, 4, 3), np.uint8)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from plate_nets.client.retry import FIRST_PAUSE, LONGEST_PAUSE, ask
 from plate_nets.errors import (
     AccessDenied,
     DeadlineExceeded,
@@ -16,7 +17,6 @@ from plate_nets.errors import (
     ServerOverloaded,
     ServerUnavailable,
 )
-from plate_nets.retry import FIRST_PAUSE, LONGEST_PAUSE, ask
 
 
 class Clock:

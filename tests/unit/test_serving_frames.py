@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from plate_nets.errors import InputError, InputTooLarge
-from plate_nets.serving.frames import check_frame, check_image, decode_image
+from plate_nets.recognition.images import check_frame, check_image, decode_image
 from plate_nets.serving.settings import FrameLimits
 from tests.frames import Placed, compose, encode
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from plate_nets.detection import DetectionSettings
 from plate_nets.errors import ContractError, PlateError
+from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.serving.settings import FrameLimits, NetworkSettings, read_settings, refuse_unknown, thread_count
 
 

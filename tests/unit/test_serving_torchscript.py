@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from plate_nets.contract import CROP_DIMS, STN
-from plate_nets.serving.torchscript import TorchScriptModel
+from plate_nets.serving.network_model import TorchScriptModel
 from tests.fakes import triton
 from tests.networks import save_ir
 

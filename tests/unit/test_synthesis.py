@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plate_nets.alphabet import SYMBOLS
-from plate_nets.dataset import QUAD_COLUMNS
 from plate_nets.errors import DatasetError, InputError
-from plate_nets.plate_formats import formats_of
+from plate_nets.evaluation.dataset import QUAD_COLUMNS
+from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates.formats import formats_of
 from training.synthesis import glyphs, perspective, plates, surroundings, synthesize, texts
 from training.synthesis.camera import HIGHEST, LOWEST, photograph
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from plate_nets.alphabet import SYMBOLS
-from plate_nets.dataset import load_dataset, read_photo
 from plate_nets.errors import DatasetError
-from plate_nets.plate_formats import is_plate
+from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates.formats import is_plate
 from training.synthesis import texts
 from training.synthesis.__main__ import app
 from training.synthesis.scene import render_scene

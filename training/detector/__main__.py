@@ -13,8 +13,8 @@ import torch
 import typer
 from rich.console import Console
 
-from plate_nets.detection import DetectionSettings, PlateDetector
 from plate_nets.errors import PlateError
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.types import Boxes, Frame
 from training.detector.background import DOUBTFUL, complete
 from training.detector.job import Job

@@ -10,13 +10,13 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from plate_nets.dataset import read_photo
-from plate_nets.detection import DetectionSettings, DetectorNetwork, PlateDetector
 from plate_nets.errors import PlateError
+from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.detection_metrics import Detections
 from plate_nets.evaluation.report import detection_figures, print_detection
 from plate_nets.nets.checkpoint import load_weights
 from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.recognition.detection import DetectionSettings, DetectorNetwork, PlateDetector
 from training.detector.pictures import Picture, split_photos
 from training.detector.regions import read_regions, with_regions
 

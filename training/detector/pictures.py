@@ -10,8 +10,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from plate_nets.dataset import Label, load_dataset, read_photo
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.types import Boxes, Frame
 from training.synthesis.scene import render_scene
 

@@ -17,8 +17,8 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from plate_nets.dataset import load_dataset, read_photo
 from plate_nets.errors import PlateError
+from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.types import Boxes, Frame
 from training.detector.signs import with_signs
 

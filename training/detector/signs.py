@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from plate_nets.evaluation.detection_metrics import iou
-from plate_nets.geometry import expand
+from plate_nets.recognition.geometry import expand
 from plate_nets.types import Boxes, Frame
 
 FONTS = (

@@ -18,12 +18,12 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from plate_nets.bench.frames import drawn_picture
-from plate_nets.bench.report import Report
-from plate_nets.converted import load_network
-from plate_nets.detection import DetectionSettings, PlateDetector
+from benchmarks.frames import drawn_picture
+from benchmarks.report import Report
 from plate_nets.errors import PlateError
 from plate_nets.nets.checkpoint import weights_path
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.runtimes.networks import load_network
 from training.detector.trainer import environment
 
 REPOSITORY = Path("model_repository")

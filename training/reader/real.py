@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.alphabet import SYMBOLS
-from plate_nets.dataset import Label, load_dataset, read_photo
+from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
+from plate_nets.plates.alphabet import SYMBOLS
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Frame
 from training.synthesis.camera import edge_height
 
@@ -68,7 +68,7 @@ def load_real(folders: Sequence[Path], *, strict: bool = False) -> tuple[list[Re
     """Labelled folders -> their readable plates, and regions of the same photos without a labelled plate.
 
     Raises:
-        DatasetError: as `plate_nets.dataset.load_dataset`.
+        DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
     """
     plates: list[RealPlate] = []
     empty: list[Frame] = []

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Dataset as TorchDataset
 
-from plate_nets.alphabet import INDEX
-from plate_nets.geometry import normalize_crop
+from plate_nets.plates.alphabet import INDEX
+from plate_nets.recognition.geometry import normalize_crop
 from plate_nets.types import Crops, Frame
 from training.reader.real import RealPlate
 from training.reader.shuffle import can_shuffle, shuffle

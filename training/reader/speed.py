@@ -13,7 +13,7 @@ from rich.table import Table
 from torch import Tensor
 
 from plate_nets.errors import PlateError
-from plate_nets.torchscript import load_torchscript
+from plate_nets.runtimes.torchscript import load_torchscript
 
 OWN = Path("model_repository")
 

@@ -12,8 +12,8 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 from torch.utils.tensorboard.writer import SummaryWriter
 
-from plate_nets.alphabet import BLANK
 from plate_nets.nets.checkpoint import save_weights
+from plate_nets.plates.alphabet import BLANK
 from plate_nets.types import STEPS
 from training.reader.samples import Batch, Samples
 from training.reader.state import Reader, Schedule, TrainingState

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from plate_nets.alphabet import BLANK, SYMBOLS
-from plate_nets.dataset import load_dataset, read_photo
-from plate_nets.detection import DetectionSettings
-from plate_nets.geometry import crop_plates
+from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.plates.alphabet import BLANK, SYMBOLS
+from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.geometry import crop_plates
 from plate_nets.types import Crops
 
 

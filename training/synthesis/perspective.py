@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.dataset import QUAD_COLUMNS
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.dataset import QUAD_COLUMNS
 
 FEATURES = ("angle", "lean", "log_height", "twist_x", "twist_y")
 _LIMITS = np.array([np.radians(32), 0.16, np.inf, 0.03, 0.04])

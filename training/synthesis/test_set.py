@@ -1,4 +1,4 @@
-"""The synthetic test set: small photos of plates with their labels, in the format of `plate_nets.dataset`."""
+"""The synthetic test set: small photos of plates and their labels, in the format of `evaluation.dataset`."""
 
 import csv
 from collections.abc import Iterator
@@ -7,8 +7,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from plate_nets.dataset import COLUMNS
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.types import Frame
 from training.synthesis import camera, drawn_plate, perspective, texts
 

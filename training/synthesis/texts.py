@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plate_nets.alphabet import SYMBOLS
+from plate_nets.plates.alphabet import SYMBOLS
 from training.synthesis.errors import unknown
 
 DIGITS = SYMBOLS[:10]

@@ -1,9 +1,9 @@
-"""The `ensemble_crops` model, see `plate_nets.wirings.ensemble`."""
+"""The `ensemble_crops` model, see `benchmarks.variants.ensemble`."""
 
 from collections.abc import Mapping, Sequence
 
+from benchmarks.variants.ensemble import EnsembleCrops
 from plate_nets.serving.triton import Request, Response
-from plate_nets.wirings.ensemble import EnsembleCrops
 
 
 class TritonPythonModel:

@@ -1,10 +1,10 @@
-"""The `plate_recognition_python` model, see `plate_nets.wirings.in_process`."""
+"""The `plate_recognition_python` model, see `benchmarks.variants.in_process`."""
 
 from collections.abc import Mapping, Sequence
 
+from benchmarks.variants.in_process import in_process_reader
 from plate_nets.serving.recognition import Recognition
 from plate_nets.serving.triton import Request, Response
-from plate_nets.wirings.in_process import in_process_reader
 
 
 class TritonPythonModel:

@@ -1,0 +1,187 @@
+"""`python -m benchmarks`: how fast a server is, and why."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.cache import CACHE_BYTES, measure_cache
+from benchmarks.callers import CLIENT_CHAIN, InputKind, subject
+from benchmarks.frames import Picture, drawn_picture, folder_pictures
+from benchmarks.overload import measure_overload
+from benchmarks.report import Report
+from benchmarks.runs import Run, grid, measure
+from benchmarks.target import OTHER_WIRINGS, WIRINGS, Target, target
+from benchmarks.variants.contract import PLATE_TEXT
+from plate_nets.cli import guarded
+from plate_nets.cli.options import Log, ModelRepository, Protocol, Url
+from plate_nets.contract import MODELS, PLATE_RECOGNITION
+from plate_nets.errors import InputError, PlateError, ServerError
+from plate_nets.server import default_repository
+
+IN_PART = 1
+NOTHING = 2
+WIDTH = 160
+"""Of the tables in a file or pipe, characters."""
+
+
+def bench(
+    url: Url = None,
+    protocol: Protocol = "http",
+    frames: Annotated[Path | None, typer.Option(help="Folder of pictures to send in turn.", file_okay=False)] = None,
+    plates: Annotated[str, typer.Option(help="Plates on the frames that are drawn, without --frames.")] = "0,1,4,16",
+    concurrency: Annotated[str, typer.Option(help="Requests at once, in a closed load.")] = "1,2,4,8",
+    rate: Annotated[float | None, typer.Option(help="Requests a second, in an open load.", min=0.01)] = None,
+    kinds: Annotated[
+        list[InputKind], typer.Option("--input", help="How pictures are sent; give it again for more.")
+    ] = [InputKind.encoded],  # noqa: B006
+    seconds: Annotated[float, typer.Option(help="Of each load.", min=0.1, max=600)] = 5.0,
+    wirings: Annotated[bool, typer.Option("--wirings", help="Also the other wirings of the pipeline.")] = False,
+    reach: Annotated[bool, typer.Option("--reach", help="The ratios that the project holds itself to.")] = False,
+    memory: Annotated[int, typer.Option(help="Frames of the memory test of --reach.", min=100)] = 2000,
+    overload: Annotated[bool, typer.Option("--overload", help="What becomes of 4 times the load it carries.")] = False,
+    stages: Annotated[bool, typer.Option("--stages", help="Where the milliseconds of one frame go.")] = False,
+    networks: Annotated[bool, typer.Option("--networks", help="Each network eager, traced, scripted, frozen.")] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="What the response cache of an embedded server gives.")
+    ] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
+    plot: Annotated[Path | None, typer.Option(help="PNG with the curves.", dir_okay=False)] = None,
+    model_repository: ModelRepository = None,
+    log: Log = None,
+) -> None:
+    """Measure latency, throughput, CPU and memory of a server, and what its models do under the load.
+
+    Without --url an embedded server runs for the time. --reach, --overload, --stages, --networks and --cache measure
+    what they name and no grid of loads. Exit code: 0 all was measured, 1 a part of it, 2 nothing.
+    """
+    askers, counts = numbers("--concurrency", concurrency, 1), numbers("--plates", plates, 0)
+    groups = [folder_pictures(frames)] if frames is not None else [[drawn_picture(count)] for count in counts]
+    console, errors = Console(highlight=False), Console(stderr=True, highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        console.width = WIDTH
+    options = {"protocol": protocol, "plates": plates, "concurrency": concurrency, "rate": rate, "seconds": seconds}
+    report = Report(options, json_file)
+    repository = model_repository or default_repository()
+    server = partial(target, url, protocol, repository, log=log)
+    failure: PlateError | None = None
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    try:
+        with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+            if networks:
+                _networks(report, progress, seconds)
+            if cache:
+                # never a server of others: a model of it is unloaded on the way
+                with target(None, protocol, repository, response_cache=CACHE_BYTES, log=log) as found:
+                    report.set("cache", measure_cache(found, seconds, progress))
+            if reach or overload or stages or not (networks or cache):
+                if url is None:
+                    progress.console.print("no --url: an embedded server runs for the time", style="dim")
+                with server(wirings=WIRINGS if wirings else None) as found:
+                    report.set("server", found.facts())
+                    if reach:
+                        _reach(report, progress, found, repository, wirings, memory, seconds)
+                    if overload:
+                        _overload(report, found, groups[-1], seconds)
+                    if stages:
+                        _stages(report, progress, found, repository, seconds)
+                    if not (reach or overload or stages):
+                        names = [PLATE_RECOGNITION.name]
+                        if wirings:
+                            found.need(OTHER_WIRINGS, load=True)
+                            names += [*OTHER_WIRINGS, CLIENT_CHAIN, *_plate_text(found, errors)]
+                        _loads(report, progress, found, list(grid(names, kinds, groups, askers, rate, seconds)))
+    except PlateError as error:
+        failure = error
+        report.set("error", str(error))
+    finally:
+        report.print(console)
+        if plot is not None and not report.empty:
+            from benchmarks.plot import save_plot  # late: matplotlib takes a second to import
+
+            save_plot(report.values, plot)
+    if failure is not None:
+        errors.print(f"benchmarks: {failure}", markup=False)
+        raise typer.Exit(NOTHING if report.empty else IN_PART) from failure
+
+
+def numbers(option: str, text: str, least: int) -> list[int]:
+    """``1,2,4`` -> [1, 2, 4].
+
+    Raises:
+        InputError: not whole numbers of at least ``least``.
+    """
+    try:
+        found = [int(each) for each in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < least:
+        raise InputError(f"{option}: expected numbers of {least} or more with commas between them, got {text!r}")
+    return found
+
+
+def _plate_text(server: Target, errors: Console) -> list[str]:
+    """The name of the ensemble of a crop, where it is converted; a note where it is not."""
+    try:
+        server.need([PLATE_TEXT.name], load=True)
+    except PlateError as error:
+        errors.print(f"left out: {error}; python -m benchmarks.variants", markup=False)
+        return []
+    return [PLATE_TEXT.name]
+
+
+def _loads(report: Report, progress: Progress, server: Target, runs: Sequence[Run]) -> None:
+    server.need(sorted({run.wiring for run in runs} - {CLIENT_CHAIN} | set(MODELS)))
+    failed = 0
+    for run in progress.track(runs, description="loads"):
+        found = measure(server, run)
+        report.add_run(found)
+        failed += sum(found["errors"].values())
+        if found["stopped"] and not server.answers():
+            raise ServerError(f"stopped after {len(report.values['runs'])} of {len(runs)} loads: {found['stopped']}")
+    if failed:
+        raise ServerError(f"{failed} requests failed; the report says how")
+
+
+def _reach(
+    report: Report,
+    progress: Progress,
+    server: Target,
+    repository: Path,
+    wirings: bool,
+    frames: int,
+    seconds: float,
+) -> None:
+    from benchmarks.reach import measure_reach  # late: imports torch
+
+    server.need(list(MODELS))
+    measure_reach(server, report, progress, repository, wirings, frames, seconds)
+
+
+def _overload(report: Report, server: Target, pictures: Sequence[Picture], seconds: float) -> None:
+    server.need(list(MODELS))
+    asked = subject(server.url, PLATE_RECOGNITION.name, InputKind.encoded)
+    report.set("overload", measure_overload(asked, pictures, seconds).as_dict())
+
+
+def _stages(report: Report, progress: Progress, server: Target, repository: Path, seconds: float) -> None:
+    from benchmarks.stages import measure_stages
+
+    server.need(list(MODELS))
+    report.set("stages", measure_stages(server, repository, seconds, progress))
+
+
+def _networks(report: Report, progress: Progress, seconds: float) -> None:
+    from benchmarks.networks import measure_networks
+
+    report.set("networks", measure_networks(seconds, progress))
+
+
+if __name__ == "__main__":
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(guarded(bench))
+    app(prog_name="python -m benchmarks")

@@ -1,0 +1,91 @@
+"""Pictures that are sent: frames with a known number of plates, or those of a folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.errors import InputError
+from plate_nets.recognition.health import known_picture
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
+
+HD = (720, 1280)
+FULL_HD = (1080, 1920)
+
+SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
+_PLATE = (slice(190, 245), slice(150, 330))
+"""Rows and columns of the plate in the known picture, a little of the grey ground around it included."""
+_LEFTS = (70, 390, 710, 1030)
+_TOPS = (333, 205, 461, 77, 589)
+"""Where plates go on an HD frame, px. They differ by multiples of 64, the detector's coarsest cell, so that each is
+seen as well as the first."""
+_QUALITY = 90
+"""Of the JPEG: with this ground a frame has about the bytes of a street photo."""
+MOST_PLATES = len(_LEFTS) * len(_TOPS)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A frame as it is sent raw, the same one encoded, and how many plates are on it where that is known."""
+
+    name: str
+    frame: Frame
+    encoded: bytes
+    plates: int | None
+
+
+def drawn_picture(plates: int, hw: tuple[int, int] = HD) -> Picture:
+    """So many copies of the known plate on noisy grey ground, of the same size relative to the frame at any size.
+
+    Raises:
+        InputError: more plates than fit.
+    """
+    if not 0 <= plates <= MOST_PLATES:
+        raise InputError(f"--plates: expected 0 to {MOST_PLATES} on a frame, got {plates}")
+    h, w = hw
+    rng = np.random.default_rng(plates)
+    frame = np.clip(rng.normal(110, 6, (h, w, 3)), 0, 255).astype(np.uint8)
+    scale = w / HD[1]
+    known = _known_plate()
+    plate = cv2.resize(known, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
+    for top, left in [(top, left) for top in _TOPS for left in _LEFTS][:plates]:
+        y, x = round(scale * top), round(scale * left)
+        frame[y : y + plate.shape[0], x : x + plate.shape[1]] = plate
+    _, encoded = cv2.imencode(".jpg", frame, (cv2.IMWRITE_JPEG_QUALITY, _QUALITY))
+    decoded = cv2.imdecode(encoded, cv2.IMREAD_COLOR)  # so that raw and encoded are the same picture
+    return Picture(f"{plates} plates {w}x{h}", np.asarray(decoded, np.uint8), encoded.tobytes(), plates)
+
+
+def folder_pictures(folder: Path) -> Sequence[Picture]:
+    """The pictures of a folder, sorted by name.
+
+    Raises:
+        InputError: no picture in it, or one that does not open.
+    """
+    paths = sorted(path for path in folder.glob("*") if path.suffix.lower() in SUFFIXES)
+    if not paths:
+        raise InputError(f"--frames {folder}: no picture; looked for {', '.join(sorted(SUFFIXES))}")
+    pictures = []
+    for path in paths:
+        encoded = path.read_bytes()
+        frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
+        if frame is None:
+            raise InputError(f"--frames {path}: does not open as a picture")
+        pictures.append(Picture(path.name, np.asarray(frame, np.uint8), encoded, None))
+    return pictures
+
+
+def known_crops(plates: int) -> NDArray[np.uint8]:
+    """So many crops of the known plate: (N, 24, 94, 3) BGR uint8, as `plate_text` takes them."""
+    crop = cv2.resize(_known_plate(), (CROP_WIDTH, CROP_HEIGHT), interpolation=cv2.INTER_AREA)
+    return np.repeat(np.asarray(crop, np.uint8)[None], plates, axis=0)
+
+
+@cache
+def _known_plate() -> Frame:
+    known = cv2.imdecode(np.frombuffer(known_picture().image, np.uint8), cv2.IMREAD_COLOR)
+    return np.asarray(known[_PLATE], np.uint8)

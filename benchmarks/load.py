@@ -1,0 +1,203 @@
+"""Load on a server: closed (askers who ask again once they are answered) or open (arrivals by a Poisson process).
+
+Every request is timed and kept, failed ones too. In an open load the time runs from when the request was due, so a
+server that falls behind cannot hide it.
+"""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from benchmarks.callers import Caller, Subject
+from benchmarks.frames import Picture
+from plate_nets.errors import PlateError, ServerOverloaded, ServerUnavailable
+
+WARM_UP = 2
+"""Requests of each asker before the time runs: connections and buffers are made then."""
+GIVE_UP = 10
+"""Failed requests in a row, of all askers together, after which a load ends."""
+MOST_OPEN = 64
+"""Requests under way at once in an open load."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One request: seconds it took, plates in its answer, or why it failed."""
+
+    seconds: float
+    plates: int = 0
+    error: str | None = None
+
+
+@dataclass
+class Load:
+    """What came of one load."""
+
+    samples: list[Sample] = field(default_factory=list)
+    seconds: float = 0.0
+    """From the first request to the last answer."""
+    client_cpu: float = 0.0
+    """CPU seconds of this process in that time: what the askers themselves took from the cores."""
+    warm_up: int = 0
+    """Requests before that time, of which nothing else is kept."""
+    stopped: str | None = None
+    """Why it ended early, None where it did not."""
+
+    @property
+    def good(self) -> list[Sample]:
+        """The answered requests."""
+        return [sample for sample in self.samples if sample.error is None]
+
+    @property
+    def milliseconds(self) -> list[float]:
+        """Latencies of the answered requests."""
+        return [sample.seconds * 1000 for sample in self.good]
+
+
+class _Recorder:
+    """Samples of all askers; says when to stop."""
+
+    def __init__(self) -> None:
+        self.load = Load()
+        self.stop = threading.Event()
+        self._failed = 0
+        self._lock = threading.Lock()
+
+    def fail(self, why: str) -> None:
+        """Note that no load was possible."""
+        with self._lock:
+            self.load.samples.append(Sample(0.0, error=why))
+            self.load.stopped = self.load.stopped or why
+            self.stop.set()
+
+    def ask(self, caller: Caller, picture: Picture, due: float) -> None:
+        """Ask, and keep what came of it, timed from when it was due."""
+        plates, error = 0, None
+        try:
+            plates = caller(picture)
+        except PlateError as fault:
+            error = fault
+        seconds = time.perf_counter() - due
+        with self._lock:
+            self.load.samples.append(Sample(seconds, plates, None if error is None else str(error)))
+            if isinstance(error, ServerOverloaded):
+                return  # refused, which is what a healthy server does under too much load
+            self._failed = 0 if error is None else self._failed + 1
+            if isinstance(error, ServerUnavailable) or self._failed >= GIVE_UP:
+                self.load.stopped = self.load.stopped or str(error)
+                self.stop.set()
+
+
+def closed_load(
+    subject: Subject, pictures: Sequence[Picture], concurrency: int, seconds: float, frames: int | None = None
+) -> Load:
+    """So many askers for so many seconds, or until ``frames`` were asked; they take the pictures in turn.
+
+    A single asker runs in the calling thread. A server that is gone ends it early; it never raises for one.
+    """
+    recorder = _Recorder()
+    numbers = iter(range(frames)) if frames is not None else None
+    deadline = [0.0]
+
+    def more() -> bool:
+        if recorder.stop.is_set() or time.perf_counter() >= deadline[0]:
+            return False
+        return numbers is None or next(numbers, None) is not None
+
+    def work(caller: Caller, offset: int) -> None:
+        turn = offset
+        while more():
+            recorder.ask(caller, pictures[turn % len(pictures)], time.perf_counter())
+            turn += 1
+
+    def begin() -> None:
+        deadline[0] = time.perf_counter() + seconds
+
+    _run(recorder, subject, pictures, concurrency, begin, work)
+    return recorder.load
+
+
+def open_load(subject: Subject, pictures: Sequence[Picture], rate: float, seconds: float, seed: int = 0) -> Load:
+    """Requests at ``rate`` a second on average, their distances drawn from an exponential distribution.
+
+    At most `MOST_OPEN` are under way at once; one that has to wait for its turn is late, and its time says so.
+    """
+    recorder = _Recorder()
+    rng = np.random.default_rng(seed)
+    due = np.cumsum(rng.exponential(1 / rate, max(1, round(rate * seconds)))).tolist()
+    turns = iter(enumerate(due))
+    lock = threading.Lock()
+    begun = [0.0]
+
+    def work(caller: Caller, _: int) -> None:
+        while not recorder.stop.is_set():
+            with lock:
+                turn = next(turns, None)
+            if turn is None:
+                return
+            index, offset = turn
+            wait = begun[0] + offset - time.perf_counter()
+            if wait > 0 and recorder.stop.wait(wait):
+                return
+            recorder.ask(caller, pictures[index % len(pictures)], begun[0] + offset)
+
+    def begin() -> None:
+        begun[0] = time.perf_counter()
+
+    _run(recorder, subject, pictures, min(MOST_OPEN, len(due)), begin, work, warm_up=1)
+    return recorder.load
+
+
+def _run(
+    recorder: _Recorder,
+    subject: Subject,
+    pictures: Sequence[Picture],
+    askers: int,
+    begin: Callable[[], None],
+    work: Callable[[Caller, int], None],
+    warm_up: int = WARM_UP,
+) -> None:
+    """Let ``askers`` callers warm up, then work all at once, and time that.
+
+    Each lives in one thread: NVIDIA's HTTP client cannot change threads.
+    """
+    marks: list[tuple[float, float]] = []
+
+    def start() -> None:
+        marks.append((time.perf_counter(), time.process_time()))
+        begin()
+
+    ready = threading.Barrier(askers, action=start)
+
+    def live(offset: int) -> None:
+        try:
+            caller = subject()
+            try:
+                for turn in range(warm_up):
+                    with contextlib.suppress(ServerOverloaded):
+                        caller(pictures[turn % len(pictures)])
+                ready.wait()
+                work(caller, offset)
+            finally:
+                caller.close()
+        except PlateError as error:
+            recorder.fail(str(error))
+            ready.abort()
+        except threading.BrokenBarrierError:
+            return
+
+    if askers == 1:
+        live(0)
+    else:
+        with ThreadPoolExecutor(askers) as pool:
+            for each in [pool.submit(live, offset) for offset in range(askers)]:
+                each.result()
+    if marks:
+        (started, cpu), load = marks[0], recorder.load
+        load.warm_up = askers * warm_up
+        load.seconds, load.client_cpu = time.perf_counter() - started, time.process_time() - cpu

@@ -1,0 +1,118 @@
+"""Each network by itself: eager, traced, scripted, frozen, and on the runtimes that are installed."""
+
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from rich.progress import Progress
+from torch import Tensor, nn
+from torch.jit._trace import TracerWarning
+
+from plate_nets.contract import CROP_DIMS
+from plate_nets.nets.checkpoint import load_weights, weights_path
+from plate_nets.nets.lprnet import LPRNet
+from plate_nets.nets.stn import STN
+from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.runtimes.openvino import compile_torch
+from plate_nets.serving.settings import NetworkSettings, thread_count
+
+NETWORKS: dict[str, Callable[[], nn.Module]] = {"yolo": YOLOv5n, "stn": STN, "lprnet": LPRNet}
+SHAPES = {
+    "yolo": ((1, 3, 384, 640),),
+    "stn": ((1, *CROP_DIMS), (16, *CROP_DIMS)),
+    "lprnet": ((1, *CROP_DIMS), (16, *CROP_DIMS)),
+}
+"""A 16:9 frame at the default size; the crops of one plate and of sixteen."""
+
+Array = NDArray[np.float32]
+Run = Callable[[Tensor], Tensor]
+
+
+def eager_network(name: str) -> nn.Module:
+    """The network with the committed weights, in eval mode."""
+    network = NETWORKS[name]()
+    load_weights(network, weights_path(name))
+    return network.eval()
+
+
+def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]:
+    """Times all forms of each network in turn, on the CPU and on a GPU where there is one -> rows, JSON-ready.
+
+    ``difference`` is the largest |found - expected| / (1 + |expected|) from the eager network on the same device.
+    """
+    threads = thread_count(NetworkSettings(), instances=1)
+    torch.set_num_threads(threads)
+    devices = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    cases = [(device, name, shape) for device in devices for name in NETWORKS for shape in SHAPES[name]]
+    rows = []
+    for device, name, shape in progress.track(cases, description="networks"):
+        given = torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(device)
+        forms = dict(_forms(name, given, threads))
+        rows.extend(_compare(name, device, given, forms, seconds))
+    return rows
+
+
+def _forms(name: str, given: Tensor, threads: int) -> Iterator[tuple[str, Run]]:
+    network = eager_network(name).to(given.device)
+    last = eager_network(name).to(given.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    with _quiet(), torch.inference_mode():
+        traced = torch.jit.trace(network, given, check_trace=False)  # type: ignore[no-untyped-call]
+        scripted = torch.jit.script(network)
+        yield "eager", network
+        yield "traced", traced
+        yield "scripted", scripted
+        yield "traced, frozen", torch.jit.freeze(traced)
+        yield "scripted, frozen", torch.jit.freeze(scripted)
+        yield "eager, channels-last", lambda rows: last(rows.contiguous(memory_format=torch.channels_last))
+        frozen = torch.jit.freeze(torch.jit.trace(last, given, check_trace=False))  # type: ignore[no-untyped-call]
+        yield "traced, frozen, channels-last", lambda rows: frozen(rows.contiguous(memory_format=torch.channels_last))
+    if given.device.type == "cpu":
+        run = compile_torch(network, given.shape[1:], threads)
+        yield "OpenVINO", lambda rows: torch.from_numpy(run(rows.numpy()))
+
+
+def _compare(name: str, device: str, given: Tensor, forms: dict[str, Run], seconds: float) -> list[dict[str, Any]]:
+    times: dict[str, list[float]] = {form: [] for form in forms}
+    answers = {}
+    with _quiet(), torch.inference_mode():
+        for form, run in forms.items():
+            for _ in range(3):  # TorchScript optimises on its first runs
+                answers[form] = run(given).clone()
+        deadline = time.perf_counter() + seconds
+        while time.perf_counter() < deadline or len(times["eager"]) < 3:
+            for form, run in forms.items():
+                started = time.perf_counter()
+                run(given)
+                if device == "cuda":
+                    torch.cuda.synchronize()
+                times[form].append((time.perf_counter() - started) * 1000)
+    expected = answers["eager"]
+    medians = {form: statistics.median(values) for form, values in times.items()}
+    return [
+        {
+            "network": name,
+            "shape": list(given.shape),
+            "device": device,
+            "form": form,
+            "ms": medians[form],
+            "ratio": medians[form] / medians["eager"],
+            "difference": float(((answers[form] - expected).abs() / (1 + expected.abs())).max()),
+        }
+        for form in forms
+    ]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    # TorchScript is deprecated, yet what Triton's libtorch backend loads
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("ignore", TracerWarning)
+        yield

@@ -1,0 +1,78 @@
+"""What the models of `benchmarks/model_repository/` take and give, as `plate_nets.contract` for production's."""
+
+from dataclasses import replace
+
+from plate_nets.contract import CROP_DIMS, LPRNET, PLATE_RECOGNITION, YOLO, ModelSpec, TensorSpec
+from plate_nets.plates.alphabet import CLASSES
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
+
+_BGR = (CROP_HEIGHT, CROP_WIDTH, 3)
+_TEXT = (STEPS,)
+
+PLATE_PRE = ModelSpec(
+    name="plate_pre",
+    backend="pytorch",
+    max_batch_size=32,
+    inputs=(TensorSpec("input__0", "UINT8", _BGR),),
+    outputs=(TensorSpec("output__0", "FP32", CROP_DIMS),),
+)
+"""BGR crops -> crops for `stn`: a traced TorchScript module."""
+
+PLATE_POST = ModelSpec(
+    name="plate_post",
+    backend="pytorch",
+    max_batch_size=32,
+    inputs=(TensorSpec("input__0", "FP32", (CLASSES, STEPS)),),
+    outputs=(TensorSpec("output__0", "UINT8", _TEXT), TensorSpec("output__1", "FP32", (1,))),
+)
+"""Logits -> best path as ASCII with zeros after it, and its lowest probability of a character: a scripted module."""
+
+PLATE_TEXT = ModelSpec(
+    name="plate_text",
+    backend="ensemble",
+    max_batch_size=32,
+    inputs=(TensorSpec("crop", "UINT8", _BGR),),
+    outputs=(TensorSpec("text", "UINT8", _TEXT), TensorSpec("confidence", "FP32", (1,))),
+)
+"""`plate_pre` -> `stn` -> `lprnet` -> `plate_post`."""
+
+ENSEMBLE_CROPS = ModelSpec(
+    name="ensemble_crops",
+    backend="python",
+    max_batch_size=0,
+    inputs=(replace(YOLO.outputs[0], name="found"),),
+    outputs=(replace(YOLO.outputs[0], name="crops"),),
+)
+"""Crops -> the same, or a grey one where there is none: an ensemble cannot stop, and `stn` refuses a batch of 0."""
+
+ENSEMBLE_PLATES = ModelSpec(
+    name="ensemble_plates",
+    backend="python",
+    max_batch_size=0,
+    inputs=(
+        TensorSpec("logits", "FP32", (-1, *LPRNET.outputs[0].dims)),
+        replace(YOLO.outputs[1], name="boxes"),
+        replace(YOLO.outputs[2], name="found_scores"),
+    ),
+    outputs=PLATE_RECOGNITION.outputs,
+)
+"""Logits, boxes and scores -> the outputs of `plate_recognition`; logits beyond the boxes are of the grey crop."""
+
+PLATE_RECOGNITION_ENSEMBLE = replace(PLATE_RECOGNITION, name="plate_recognition_ensemble", backend="ensemble")
+"""`yolo` -> `ensemble_crops` -> `stn` -> `lprnet` -> `ensemble_plates`."""
+
+PLATE_RECOGNITION_PYTHON = replace(PLATE_RECOGNITION, name="plate_recognition_python")
+"""The whole pipeline in one Python model."""
+
+WIRINGS = {
+    spec.name: spec
+    for spec in (
+        PLATE_PRE,
+        PLATE_POST,
+        PLATE_TEXT,
+        ENSEMBLE_CROPS,
+        ENSEMBLE_PLATES,
+        PLATE_RECOGNITION_ENSEMBLE,
+        PLATE_RECOGNITION_PYTHON,
+    )
+}

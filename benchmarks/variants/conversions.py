@@ -1,0 +1,35 @@
+"""The TorchScript modules of `benchmarks/model_repository/`."""
+
+import torch
+
+from benchmarks.variants.contract import PLATE_POST, PLATE_PRE
+from benchmarks.variants.plate_text import GreedyText, NormalizedCrops
+from plate_nets.conversion.conversion import Conversion, Mode
+from plate_nets.conversion.table import BATCHES
+
+CONVERSIONS = {
+    conversion.name: conversion
+    for conversion in (
+        Conversion(
+            PLATE_PRE.name,
+            NormalizedCrops,
+            None,
+            tuple((batch, *PLATE_PRE.inputs[0].dims) for batch in BATCHES),
+            0.0,
+            256.0,
+            1e-6,
+            dtype=torch.uint8,
+            mode=Mode.TRACE,
+        ),
+        Conversion(
+            PLATE_POST.name,
+            GreedyText,
+            None,
+            tuple((batch, *PLATE_POST.inputs[0].dims) for batch in BATCHES),
+            -9.0,
+            9.0,
+            1e-6,
+            mode=Mode.SCRIPT,
+        ),
+    )
+}

@@ -1,0 +1,54 @@
+"""The Python models of `plate_recognition_ensemble`: what is between and after the networks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.variants.contract import ENSEMBLE_CROPS, ENSEMBLE_PLATES
+from plate_nets.contract import CROP_DIMS, ModelSpec
+from plate_nets.errors import PlateError
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.recognition.pipeline import join
+from plate_nets.serving.recognition import pack
+from plate_nets.serving.settings import read_settings, refuse_unknown
+from plate_nets.serving.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
+
+
+class EnsembleCrops:
+    """Crops -> one crop at least."""
+
+    def answer(self, request: Request) -> Response:
+        """One request -> its response; never raises."""
+        return answer(request, self._respond)
+
+    def _respond(self, request: Request) -> list[Tensor]:
+        (crops,) = arrays(request, ENSEMBLE_CROPS)
+        return [tensor(ENSEMBLE_CROPS.outputs[0], crops if len(crops) else np.zeros((1, *CROP_DIMS), np.float32))]
+
+
+class EnsemblePlates:
+    """Logits, boxes and scores -> plates."""
+
+    def __init__(self, args: Mapping[str, str]) -> None:
+        model = model_args(args)
+        try:
+            refuse_unknown(model.name, model.parameters, DecodingSettings)
+            self._decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
+        except PlateError as error:
+            raise start_fault(error) from error
+
+    def answer(self, request: Request) -> Response:
+        """One request -> its response; never raises."""
+        return answer(request, self._respond)
+
+    def _respond(self, request: Request) -> list[Tensor]:
+        logits, boxes, scores = arrays(request, ENSEMBLE_PLATES)
+        return pack(join(boxes, scores, self._decoder.decode(logits[: len(boxes)])))
+
+
+def arrays(request: Request, spec: ModelSpec) -> list[NDArray[Any]]:
+    """A request that Triton has checked -> its arrays in the order of the contract."""
+    found = {each.name(): each.as_numpy() for each in request.inputs()}
+    return [found[each.name] for each in spec.inputs]

@@ -1,0 +1,1 @@
+"""Networks with their weights -> the model files that Triton serves, compared with the networks first."""

@@ -1,0 +1,79 @@
+"""What `python -m converters` does, for any table of networks."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from plate_nets.contract import ModelSpec
+from plate_nets.conversion.config_check import check_configs
+from plate_nets.conversion.conversion import Comparison, Conversion, Mode, check, convert, is_current
+from plate_nets.errors import PlateError
+
+console = Console(highlight=False, soft_wrap=True)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def run(
+    conversions: Mapping[str, Conversion],
+    contract: Mapping[str, ModelSpec],
+    names: Iterable[str],
+    mode: Mode,
+    only_check: bool,
+    repository: Path,
+) -> None:
+    """Convert networks into a model repository, or with ``only_check`` compare what lies there; prints what it does.
+
+    Raises:
+        typer.BadParameter: no such network or folder.
+        typer.Exit: with 1 where a conversion or a check failed.
+    """
+    if unknown := sorted(set(names) - conversions.keys()):
+        raise typer.BadParameter(f"{', '.join(unknown)}: no such network; expected {', '.join(conversions)}")
+    if not repository.is_dir():
+        raise typer.BadParameter(f"{repository}: no such folder", param_hint="--model-repository")
+    faults = []
+    for name in dict.fromkeys(names or conversions):
+        try:
+            _one(conversions[name], mode, only_check, repository)
+        except PlateError as error:
+            faults.append(str(error))
+    if only_check:
+        found = check_configs(repository, contract)
+        faults += found
+        if not found:
+            console.print(f"config.pbtxt of {repository}: as the contract says")
+    for fault in faults:
+        errors.print(f"error: {fault}", markup=False)
+    if faults:
+        raise typer.Exit(1)
+
+
+def _one(conversion: Conversion, mode: Mode, only_check: bool, repository: Path) -> None:
+    # A spinner, not a bar: nobody knows how far a trace or a scripted model's first runs are
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        if only_check:
+            progress.add_task(f"{conversion.name}: comparing", total=None)
+            _report(conversion, check(conversion, repository), "equal to the network")
+        elif is_current(conversion, mode, repository):
+            console.print(f"{conversion.name}: up to date")
+        else:
+            progress.add_task(f"{conversion.name}: converting ({mode})", total=None)
+            _report(conversion, convert(conversion, mode, repository), f"converted ({mode})")
+
+
+def _report(conversion: Conversion, comparisons: tuple[Comparison, ...], what: str) -> None:
+    for comparison in comparisons:
+        console.print(
+            f"{conversion.name}: {what}, {' + '.join(comparison.files)}, "
+            f"largest difference {comparison.difference:.1e} (tolerance {conversion.tolerance:.0e})"
+        )

@@ -1,0 +1,1 @@
+"""Which texts are licence plates: alphabets and formats."""

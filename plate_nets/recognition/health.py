@@ -1,0 +1,53 @@
+"""Health as a recognition: a known picture is read, for Triton (24.10) says "ready" even where a stub is dead.
+
+`known_picture/` holds the picture, rendered by the project, and `expected.json` with the texts of its plates.
+"""
+
+import json
+import secrets
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+from plate_nets.errors import ServerError
+from plate_nets.types import Frame, Plate
+
+_NONCE = 8
+KNOWN = Path(__file__).parent / "known_picture"
+
+
+class Reader(Protocol):
+    """Whatever reads plates."""
+
+    def read(self, image: Frame | bytes) -> list[Plate]:
+        """A picture -> its plates."""
+        ...
+
+
+@dataclass(frozen=True)
+class KnownPicture:
+    """An encoded picture and what its plates say."""
+
+    image: bytes
+    texts: tuple[str, ...]
+
+
+@cache
+def known_picture() -> KnownPicture:
+    """The project's own known picture."""
+    facts = json.loads((KNOWN / "expected.json").read_text(encoding="utf-8"))
+    return KnownPicture((KNOWN / facts["file"]).read_bytes(), tuple(facts["texts"]))
+
+
+def check_health(reader: Reader) -> None:
+    """Raises ServerError where ``reader`` does not read exactly the texts of the known picture."""
+    known = known_picture()
+    # What follows the picture's end is not read, and no cache of answers knows it
+    image = known.image + secrets.token_bytes(_NONCE)
+    found = sorted(plate.text or f"unread, perhaps {plate.reading}" for plate in reader.read(image))
+    if found != sorted(known.texts):
+        raise ServerError(
+            f"the known picture is not recognised: expected {', '.join(sorted(known.texts))}, "
+            f"got {', '.join(found) or 'no plate'}"
+        )

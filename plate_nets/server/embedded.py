@@ -1,0 +1,305 @@
+"""A server as a context manager: start it, wait until it is ready, know when it ends, stop it."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Literal
+
+import psutil
+
+from plate_nets.control_key import check_key, new_key, restrictions
+from plate_nets.errors import ServerStartError
+from plate_nets.server.faults import reason
+from plate_nets.server.guard import clean
+from plate_nets.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
+from plate_nets.server.plan import Plan, plan_server
+from plate_nets.server.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
+from plate_nets.server.repository import check_converted, default_repository
+
+ModelControl = Literal["none", "explicit"]
+
+_GUARD = PACKAGE / "server" / "guard.py"
+_START_ATTEMPTS = 3
+STANDARD_ERROR = Path("-")
+_STDERR = 2
+_KILLED_WITHIN = 5.0
+_LONGEST_LOG = 16 << 20
+_ABORTED = 128 + signal.SIGABRT
+
+
+class _Aborted(ServerStartError):
+    """The server ended itself by a fault of its own."""
+
+
+class EmbeddedTriton:
+    """A real Triton in a process of its own, as a context manager.
+
+    Entering starts the server and waits until every model is ready; leaving stops it. No process, no region of
+    shared memory and no temporary folder stay behind, however it ends; a guard process sees to that even where the
+    parent is killed.
+
+    Args:
+        model_repository: the folder of the models; by default `default_repository()`.
+        model_repositories: further ones, beside it.
+        packages: folders of Python packages that models of those import, beside this one.
+        model_control: "none", or "explicit" where models shall be loaded and unloaded while it runs, with the key.
+        load: the models that are loaded at the start; by default all. "none" as model control knows only all.
+        control_key: of the endpoints that `control.RESTRICTED` names; by default a new random one.
+        options: further options for tritonserver.
+        server: "embedded", the wheel's, or "system", the one on PATH.
+        address: where it listens. The wheel's is for loopback alone: that release (24.10) lacks the security fixes of
+            2025 and 2026, the Python backend's remote code execution among them.
+        http_port, grpc_port, metrics_port: 0 takes a free one.
+        log: file that the server's log is appended to, "-" for standard error; without it its newest part is kept
+            until the server ends.
+        start_timeout: seconds until every model must be ready.
+        exit_timeout: seconds that requests in flight have to end before everything is killed; 0 kills at once.
+    """
+
+    def __init__(
+        self,
+        model_repository: Path | None = None,
+        *,
+        model_repositories: Sequence[Path] = (),
+        packages: Sequence[Path] = (),
+        model_control: ModelControl = "none",
+        load: Sequence[str] = ("*",),
+        control_key: str | None = None,
+        options: Sequence[str] = (),
+        server: ServerKind = "embedded",
+        address: str = LOOPBACK,
+        http_port: int = 0,
+        grpc_port: int = 0,
+        metrics_port: int = 0,
+        log: Path | None = None,
+        start_timeout: float = 180.0,
+        exit_timeout: float = 3.0,
+    ) -> None:
+        self.model_repository = Path(model_repository or default_repository()).resolve()
+        if server == "embedded" and address != LOOPBACK:
+            raise ServerStartError(f"the embedded server is for {LOOPBACK} alone, got {address}; use the container")
+        self._server = server
+        self._address = address
+        self.control_key = control_key or new_key()
+        check_key(self.control_key)
+        self._repositories = [self.model_repository, *(Path(each).resolve() for each in model_repositories)]
+        self._packages = [Path(each).resolve() for each in packages]
+        self._options = [
+            *model_control_options(model_control, load),
+            *restrictions(self.control_key),
+            *options,
+        ]
+        self._wanted = {"http": http_port, "grpc": grpc_port, "metrics": metrics_port}
+        self._ports = dict(self._wanted)
+        self._log = log
+        self._start_timeout = start_timeout
+        self._exit_timeout = exit_timeout
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._plan: Plan | None = None
+        self._log_file: BinaryIO | None = None
+        self._log_start = 0
+
+    @property
+    def http_url(self) -> str:
+        """``host:port`` for HTTP."""
+        return f"{LOOPBACK}:{self._ports['http']}"
+
+    @property
+    def grpc_url(self) -> str:
+        """``host:port`` for gRPC."""
+        return f"{LOOPBACK}:{self._ports['grpc']}"
+
+    @property
+    def metrics_url(self) -> str:
+        """Address of the Prometheus metrics."""
+        return f"http://{LOOPBACK}:{self._ports['metrics']}/metrics"
+
+    @property
+    def guard_pid(self) -> int | None:
+        """The process whose descendants are the server and its stubs; None where it does not run."""
+        return self._guard.pid if self._guard else None
+
+    @property
+    def server_pid(self) -> int | None:
+        """The server itself; None where it does not run."""
+        try:
+            children = psutil.Process(self._guard.pid).children() if self._guard else []
+            return next((each.pid for each in children if each.name() == PROGRAM), None)
+        except psutil.Error:
+            return None
+
+    @property
+    def region_prefix(self) -> str:
+        """How the names of the server's regions in /dev/shm begin; empty where it does not run."""
+        return self._plan.region_prefix if self._plan else ""
+
+    def __enter__(self) -> "EmbeddedTriton":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the server and wait until every model is ready.
+
+        Raises:
+            ServerStartError: it cannot run here, a port is taken, a model is not converted or fails to load, or it
+                was not ready in time; the message holds the server's own error.
+        """
+        if self._guard is not None:
+            raise ServerStartError("the server runs already")
+        check_converted(self.model_repository)
+        installation = find_installation(self._server)
+        for name, port in self._wanted.items():
+            if port and not is_free(port, self._address):
+                raise ServerStartError(
+                    f"{name} port {port} on {self._address} is already in use; choose another, or 0 for a free one"
+                )
+        for attempt in range(_START_ATTEMPTS):
+            self._ports = choose_ports(self._wanted)
+            try:
+                self._launch(installation)
+                self._wait_until_ready()
+                return
+            except ServerStartError as error:
+                self.stop()
+                # Another program may take a free port between its choice and the server's bind. And on a machine with
+                # far too much to do Triton (24.10) now and then aborts while it waits for its stubs to start.
+                passing = "already in use" in str(error) or isinstance(error, _Aborted)
+                if not passing or attempt == _START_ATTEMPTS - 1:
+                    raise
+            except BaseException:
+                self.stop()
+                raise
+
+    def stop(self) -> None:
+        """Stop the server and wait until nothing of it is left; nothing happens where it does not run."""
+        guard, self._guard = self._guard, None
+        if guard is None:
+            return
+        assert guard.stdin is not None and self._plan is not None and self._log_file is not None
+        guard.stdin.close()
+        if guard.wait() < 0:  # killed, which took the server with it, but not the server's stubs
+            kill_named(self._plan.region_prefix)
+        clean(Path(self._plan.folder), self._plan.region_prefix, self._plan.planned)
+        self._log_file.close()
+        self._plan = self._log_file = None
+
+    def restart(self) -> None:
+        """Stop what is left of the server and start it again on the same ports, with the same key.
+
+        Raises:
+            ServerStartError: as `start`.
+        """
+        self.stop()
+        self._wanted = dict(self._ports)
+        self.start()
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Wait until the server ends by itself -> its exit code, or None after ``timeout`` seconds."""
+        if self._guard is None:
+            raise ServerStartError("the server does not run")
+        try:
+            return self._guard.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def log_text(self) -> str:
+        """The server's log so far; empty where it does not run, or where the log is standard error."""
+        if self._log_file is None or self._log == STANDARD_ERROR:
+            return ""
+        size = os.fstat(self._log_file.fileno()).st_size
+        return os.pread(self._log_file.fileno(), size - self._log_start, self._log_start).decode("utf-8", "replace")
+
+    def trim_log(self) -> None:
+        """Begin the log anew where it has no name, so that nobody rotates it, and has become long."""
+        if self._log is not None or self._log_file is None:
+            return
+        if os.fstat(self._log_file.fileno()).st_size > _LONGEST_LOG:
+            os.ftruncate(self._log_file.fileno(), 0)
+
+    def _open_log(self) -> BinaryIO:
+        if self._log == STANDARD_ERROR:
+            return os.fdopen(os.dup(_STDERR), "wb", buffering=0)
+        if self._log is not None:
+            return self._log.open("ab+")
+        # Without a name it is gone when the last process closes it
+        file = tempfile.TemporaryFile("wb+")  # noqa: SIM115
+        fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)  # for trim_log
+        return file
+
+    def _launch(self, installation: Installation) -> None:
+        self._plan = plan_server(
+            installation,
+            self._repositories,
+            self._ports,
+            self._exit_timeout,
+            self._options,
+            self._address,
+            self._packages,
+        )
+        try:
+            self._log_file = self._open_log()
+        except OSError as error:
+            raise ServerStartError(f"the server's log {self._log or ''}: {error.strerror}") from error
+        self._log_start = os.fstat(self._log_file.fileno()).st_size
+        self._guard = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_GUARD)],
+            stdin=subprocess.PIPE,
+            stdout=self._log_file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert self._guard.stdin is not None
+        self._guard.stdin.write(json.dumps(asdict(self._plan)).encode() + b"\n")
+        self._guard.stdin.flush()
+
+    def _wait_until_ready(self) -> None:
+        assert self._guard is not None
+        deadline = time.monotonic() + self._start_timeout
+        host = self.http_url.partition(":")[0]
+        # The metrics' listener is the last to be opened
+        while not (is_ready(self.http_url) and accepts(host, self._ports["metrics"])):
+            code = self._guard.poll()
+            if code is not None:
+                fault = _Aborted if code == _ABORTED else ServerStartError
+                raise fault(f"the server ended with code {code} before it was ready: {reason(self.log_text())}")
+            if time.monotonic() > deadline:
+                raise ServerStartError(
+                    f"the server was not ready within {self._start_timeout:g} s: {reason(self.log_text())}"
+                )
+            time.sleep(0.1)
+
+
+def model_control_options(control: ModelControl, load: Sequence[str]) -> list[str]:
+    """Who may load models, and which are loaded at the start ("*": all) -> options of tritonserver."""
+    if control == "none":
+        if list(load) != ["*"]:
+            raise ServerStartError(f"model control none loads all models, not only {', '.join(load) or 'none'}")
+        return ["--model-control-mode=none"]
+    return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in load)]
+
+
+def kill_named(prefix: str) -> None:
+    """End the processes with ``prefix`` in their command line, which nobody else has, and wait until they ended."""
+    named = []
+    for process in psutil.process_iter():
+        try:
+            if any(prefix in word for word in process.cmdline()):
+                process.kill()
+                named.append(process)
+        except psutil.Error:
+            continue
+    psutil.wait_procs(named, timeout=_KILLED_WITHIN)

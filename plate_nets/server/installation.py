@@ -1,0 +1,156 @@
+"""Which `tritonserver` is run: the one of the nvidia-pytriton wheel, or the one on PATH, as in NVIDIA's image."""
+
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from plate_nets.errors import ServerStartError
+
+LOADER_FAILED = 127
+PROGRAM = "tritonserver"
+REQUEST_BYTES = 200 << 20
+"""A raw frame of the models' own limit, 50 megapixels, is answered by them and not cut off before; by itself a newer
+server takes 64 MiB, an older one has no limit."""
+PACKAGE = Path(__file__).resolve().parents[1]
+
+ServerKind = Literal["embedded", "system"]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One `tritonserver` of this machine."""
+
+    program: str
+    environment: dict[str, str]
+    files: dict[str, str] = field(default_factory=dict)
+    """Path inside the server's own folder -> the file that is copied there; below ``backends``, its backends."""
+    options: tuple[str, ...] = ()
+    """For this release of the server alone."""
+
+
+def find_installation(kind: ServerKind) -> Installation:
+    """Which server is wanted -> it.
+
+    Raises:
+        ServerStartError: it is not there, or cannot run here.
+    """
+    return wheel() if kind == "embedded" else system()
+
+
+def default_kind() -> ServerKind:
+    """The server on PATH where there is one."""
+    return "system" if shutil.which(PROGRAM) else "embedded"
+
+
+def system() -> Installation:
+    """The server on PATH, with the backends that it came with."""
+    program = shutil.which(PROGRAM)
+    if program is None:
+        raise ServerStartError(f"no {PROGRAM} on PATH")
+    known = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
+    limit = f"--http-max-input-size={REQUEST_BYTES}"
+    newer = limit.partition("=")[0] in known.stdout + known.stderr
+    return Installation(program, python_environment(os.environ), options=(limit,) if newer else ())
+
+
+def wheel() -> Installation:
+    """The server of the wheel; its backend directory is ours, for it lacks libtorch."""
+    check_platform()
+    triton = triton_folder()
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    stub = triton / "python_backend_stubs" / python / "triton_python_backend_stub"
+    if not stub.is_file():
+        found = ", ".join(sorted(path.name for path in stub.parent.parent.iterdir()))
+        raise ServerStartError(f"the embedded server has no stub for Python {python}; it has {found}")
+    environment = stub_environment(triton)
+    # Without arguments a stub ends at once with 1; with 127 the loader misses a library.
+    trial = subprocess.run([stub], env=environment, capture_output=True, text=True, check=False)
+    if trial.returncode == LOADER_FAILED:
+        raise ServerStartError(
+            f"Triton's stub for Python {python} does not start: {trial.stderr.strip()}; "
+            f"on Debian: apt-get install libpython{python}"
+        )
+    backend = triton / "backends" / "python"
+    return Installation(
+        str(triton / "bin" / PROGRAM),
+        environment,
+        {
+            "backends/python/libtriton_python.so": str(backend / "libtriton_python.so"),
+            "backends/python/triton_python_backend_utils.py": str(backend / "triton_python_backend_utils.py"),
+            "backends/python/triton_python_backend_stub": str(stub),
+            "backends/pytorch/model.py": str(PACKAGE / "serving" / "backends" / "pytorch" / "model.py"),
+        },
+    )
+
+
+def check_platform() -> None:
+    """Raises ServerStartError where the wheel's server cannot run."""
+    system, machine = platform.system(), platform.machine()
+    if (system, machine) != ("Linux", "x86_64"):
+        raise ServerStartError(
+            f"the embedded server needs Linux on x86_64, this is {system} on {machine}; use the container"
+        )
+
+
+def triton_folder() -> Path:
+    """The folder of the wheel's server.
+
+    Raises:
+        ServerStartError: the wheel is not installed.
+    """
+    found = importlib.util.find_spec("pytriton")
+    for location in (found.submodule_search_locations or ()) if found else ():
+        folder = Path(location) / "tritonserver"
+        if (folder / "bin" / "tritonserver").is_file():
+            return folder
+    raise ServerStartError("nvidia-pytriton, which holds the embedded server, is not installed in this Python")
+
+
+def response_cache_options(size: int, kind: ServerKind = "embedded") -> list[str]:
+    """Bytes of Triton's local response cache -> options of tritonserver; `docs/performance.md` says where it lies."""
+    folder = [f"--cache-directory={triton_folder() / 'caches'}"] if kind == "embedded" else []
+    return [*folder, f"--cache-config=local,size={size}"]
+
+
+def python_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which Triton's stubs find this very Python and its packages.
+
+    A stub embeds Python and looks for it on PATH. It ignores PYTHONPATH, but imports from its working directory,
+    which is why `Plan.links` holds this package.
+    """
+    environment = dict(environ)
+    environment.pop("PYTHONHOME", None)
+    # The models take turns on the same cores: a thread that spins for its next work takes one from the next model.
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # A frame's memory is kept for the next one: by default each decoded frame is given back to the system, and its
+    # 700 pages (1280x720) are mapped and cleared again, twice.
+    environment.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 << 20))
+    environment.setdefault("MALLOC_TRIM_THRESHOLD_", str(64 << 20))
+    if sys.prefix != sys.base_prefix:
+        environment["VIRTUAL_ENV"] = sys.prefix
+    else:
+        environment.pop("VIRTUAL_ENV", None)
+    environment["PATH"] = _join(str(Path(sys.executable).parent), environ.get("PATH", os.defpath))
+    return environment
+
+
+def stub_environment(triton: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """`python_environment` with the libraries of the wheel's server; libpython is whatever the loader finds first."""
+    environment = python_environment(environ)
+    libraries = triton.parents[1] / "nvidia_pytriton.libs"
+    environment["LD_LIBRARY_PATH"] = _join(
+        sysconfig.get_config_var("LIBDIR") or "", str(libraries), environ.get("LD_LIBRARY_PATH", "")
+    )
+    return environment
+
+
+def _join(*parts: str) -> str:
+    return os.pathsep.join(part for part in parts if part)

@@ -1,0 +1,117 @@
+"""One run of a server, as the guard carries it out: command, environment, folder, names."""
+
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from plate_nets.errors import ServerStartError
+from plate_nets.server.guard import SHARED_MEMORY
+from plate_nets.server.installation import PACKAGE, Installation
+from plate_nets.server.ports import LOOPBACK
+
+_MEGABYTE = 1 << 20
+_LEAST_SHARED = 16 * _MEGABYTE
+"""Some eight stubs with a region of 1 MB each, and room for frames."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `guard.py` needs to know to run one server and to clean up after it."""
+
+    command: list[str]
+    environment: dict[str, str]
+    folder: str
+    """Of this server alone; removed in the end."""
+    files: dict[str, str]
+    """Path inside `folder` -> the file that is copied there; Triton refuses links that lead out of a backend."""
+    links: dict[str, str]
+    """Path inside `folder` -> what is linked there."""
+    region_prefix: str
+    """Of the server's regions in /dev/shm; removed in the end."""
+    exit_timeout: float
+    planned: float
+    """Seconds of the clock (Unix time)."""
+
+
+def plan_server(
+    installation: Installation,
+    repositories: Sequence[Path],
+    ports: Mapping[str, int],
+    exit_timeout: float,
+    options: Sequence[str] = (),
+    address: str = LOOPBACK,
+    packages: Sequence[Path] = (),
+) -> Plan:
+    """Everything about one run of a server, with ``options`` for it; its models import this package and ``packages``.
+
+    Raises:
+        ServerStartError: there is no room for its files or its shared memory.
+    """
+    identity = f"plates_{os.getpid()}_{secrets.token_hex(4)}_"
+    shared = free_space(SHARED_MEMORY, _LEAST_SHARED, "shared memory of the models; a container gets it by --shm-size")
+    region = region_size(shared)
+    try:
+        temporary = Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise ServerStartError(f"no temporary folder that can be written: {error.strerror}") from error
+    free_space(temporary, sum(Path(file).stat().st_size for file in installation.files.values()), "the server's files")
+    folder = temporary / identity.rstrip("_")
+    command = [
+        installation.program,
+        *(f"--model-repository={each}" for each in repositories),
+        *((f"--backend-directory={folder / 'backends'}",) if installation.files else ()),
+        "--disable-auto-complete-config",
+        *(f"--{service}-address={address}" for service in ("http", "grpc", "metrics")),
+        *(f"--{service}-port={port}" for service, port in ports.items()),
+        f"--exit-timeout-secs={max(1, round(exit_timeout))}",
+        *(
+            option
+            for backend in ("python", "pytorch")
+            for option in (
+                f"--backend-config={backend},shm-default-byte-size={region}",
+                f"--backend-config={backend},shm-growth-byte-size={region}",
+                f"--backend-config={backend},shm-region-prefix-name={identity}{backend}",
+            )
+        ),
+        *installation.options,
+        *options,
+    ]
+    return Plan(
+        command=command,
+        environment=installation.environment,
+        folder=str(folder),
+        files=installation.files,
+        links={package.name: str(package) for package in (PACKAGE, *packages)},
+        region_prefix=identity,
+        # A clean unloading of the models takes 7 s, nearly all of it waiting for stubs that hold nothing.
+        exit_timeout=exit_timeout,
+        planned=time.time(),
+    )
+
+
+def free_space(folder: Path, needed: int, purpose: str) -> int:
+    """A folder -> its free bytes.
+
+    Raises:
+        ServerStartError: less than ``needed`` are.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise ServerStartError(
+            f"{folder}: {free / _MEGABYTE:.1f} MB free, expected {needed / _MEGABYTE:.1f} or more for {purpose}"
+        )
+    return free
+
+
+def region_size(free: int) -> int:
+    """Bytes free in /dev/shm -> bytes of one stub's region at the start, whole megabytes.
+
+    They are taken at once, by some eight stubs, and grow with the frames: so a quarter of what is free, and no more
+    than holds a raw 10-megapixel frame. A container's 64 MB give 2 MB each.
+    """
+    return max(1, min(32, free // 4 // 8 // _MEGABYTE)) * _MEGABYTE

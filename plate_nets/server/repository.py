@@ -1,0 +1,42 @@
+"""The model repository: where it is, and whether all in it was converted."""
+
+import os
+from pathlib import Path
+
+from plate_nets.contract import MODELS
+from plate_nets.errors import ServerStartError
+from plate_nets.runtimes.networks import IR, NETWORKS
+
+REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
+
+
+def default_repository() -> Path:
+    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one beside the package."""
+    named = os.environ.get(REPOSITORY_VARIABLE)
+    return Path(named) if named else Path(__file__).resolve().parents[2] / "model_repository"
+
+
+def check_converted(repository: Path) -> None:
+    """Raises ServerStartError where a model's folder or its converted network is missing or may not be read."""
+    try:
+        _check_files(repository)
+    except OSError as error:
+        raise ServerStartError(f"{error.filename}: {error.strerror}") from error
+
+
+def _check_files(repository: Path) -> None:
+    if not repository.is_dir():
+        raise ServerStartError(
+            f"{repository}: no such model repository; name one with --model-repository or {REPOSITORY_VARIABLE}"
+        )
+    for name, spec in MODELS.items():
+        folder = repository / name
+        if not (folder / "config.pbtxt").is_file():
+            raise ServerStartError(f"{folder}: no config.pbtxt; expected the models {', '.join(MODELS)}")
+        if spec not in NETWORKS:
+            continue
+        versions = list(folder.glob(f"[0-9]*/{IR}"))
+        if not versions:
+            raise ServerStartError(f"{folder}/1/{IR}: not converted yet; run `python -m converters`")
+        for version in versions:
+            version.open("rb").close()

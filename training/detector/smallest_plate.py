@@ -1,0 +1,112 @@
+"""`python -m training.detector.smallest_plate`: how small a plate of a full HD frame may be, to be found and read.
+
+Photographs for training show cars from near. Here each is shrunk until its plate has a given height, and put into a
+full-HD frame whose other parts are the same photo, large and coarse, so that nothing else in it can be found.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import cv2
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from benchmarks.frames import FULL_HD
+from plate_nets.errors import PlateError
+from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.evaluation.detection_metrics import match
+from plate_nets.evaluation.evaluate import boxes_of
+from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.recognition.decoding import DecodingSettings
+from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.local import local_reader
+from plate_nets.types import Box, Boxes, Frame
+
+HEIGHTS = (12, 15, 18, 22, 28, 36)
+"""Of the plate in the frame, px."""
+_COARSE = 40
+"""Pixels of the frame from one point of the background to the next: no plate of the photo survives it."""
+
+Shares = dict[tuple[int, int], tuple[int, int, int]]
+"""By long side of the input and height of the plate, px: how many plates, found, found and read."""
+
+
+def main(
+    dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
+    plot: Annotated[Path, typer.Option(help="PNG with the curves.")],
+    long_side: Annotated[list[int], typer.Option(help="Long side of the input; give it again for more.")] = [640, 960],  # noqa: B006
+    photos: Annotated[int, typer.Option(min=1, help="How many photos are taken, evenly over the folder.")] = 100,
+) -> None:
+    """Finds and reads labelled plates in frames of full HD, over the height of the plate."""
+    readers = {side: local_reader(DetectionSettings(long_side=side), DecodingSettings(sure=0.0)) for side in long_side}
+    try:
+        labelled = [(path, labels[0]) for path, labels in load_dataset(dataset, symbols=SYMBOLS).photos()]
+    except PlateError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from error
+    chosen = labelled[:: max(1, len(labelled) // photos)][:photos]
+    shares: Shares = {(side, height): (0, 0, 0) for side in long_side for height in HEIGHTS}
+    for path, label in track(chosen, "finding", console=Console(stderr=True), transient=True):
+        photo = read_photo(path)
+        for height in HEIGHTS:
+            placed = far(photo, label.box, height)
+            if placed is None:
+                continue
+            frame, box = placed
+            for side, reader in readers.items():
+                plates = reader.read(frame)
+                hits = [p for p, hit in zip(plates, match(boxes_of(plates), box[None]), strict=True) if hit == 0]
+                count, found, read = shares[side, height]
+                exact = any(plate.reading == label.text for plate in hits)
+                shares[side, height] = (count + 1, found + bool(hits), read + exact)
+    Console().print(_table(shares, dataset.name))
+    _save(plot, shares)
+
+
+def far(photo: Frame, box: Box, height: float, hw: tuple[int, int] = FULL_HD) -> tuple[Frame, Boxes] | None:
+    """A photo and a plate's box in it -> a frame in which this plate is ``height`` px high, and its box (4,) there.
+
+    None where the plate is smaller than that in the photo, or the shrunk photo does not fit into the frame.
+    """
+    scale = height / box.height
+    h, w = round(photo.shape[0] * scale), round(photo.shape[1] * scale)
+    if scale > 1 or h > hw[0] or w > hw[1]:
+        return None
+    coarse = cv2.resize(photo, (hw[1] // _COARSE, hw[0] // _COARSE), interpolation=cv2.INTER_AREA)
+    frame = cv2.resize(coarse, hw[::-1])
+    top, left = (hw[0] - h) // 2, (hw[1] - w) // 2
+    frame[top : top + h, left : left + w] = cv2.resize(photo, (w, h), interpolation=cv2.INTER_AREA)
+    corners = np.array((box.xmin, box.ymin, box.xmax, box.ymax), np.float32) * scale
+    return np.asarray(frame, np.uint8), corners + np.array((left, top, left, top), np.float32)
+
+
+def _table(shares: Shares, name: str) -> Table:
+    table = Table("long side, px", "plate, px", "plates", "found", "found and read", title=f"{name}, in full HD")
+    for (side, height), (count, found, read) in shares.items():
+        if count:
+            table.add_row(str(side), str(height), str(count), f"{found / count:.3f}", f"{read / count:.3f}")
+    return table
+
+
+def _save(path: Path, shares: Shares) -> None:
+    from matplotlib.figure import Figure  # late: takes a second to import
+
+    figure = Figure(figsize=(6, 3.5), layout="constrained")
+    axes = figure.subplots()
+    for number, side in enumerate(dict.fromkeys(side for side, _ in shares)):
+        rows = [(height, *counts) for (each, height), counts in shares.items() if each == side and counts[0]]
+        heights = [row[0] for row in rows]
+        for column, style, what in ((2, "-", "found"), (3, "--", "found and read")):
+            values = [row[column] / row[1] for row in rows]
+            axes.plot(heights, values, style, color=f"C{number}", marker="o", label=f"{side} px: {what}")
+    axes.set(xlabel="height of the plate in the frame, px", ylabel="share of the plates", title="full HD", ylim=(0, 1))
+    axes.legend(fontsize=7)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
+if __name__ == "__main__":
+    typer.run(main)
