@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 REPOSITORY = ROOT / "model_repository"
 WIRINGS_REPOSITORY = ROOT / "benchmarks" / "model_repository"
 FOLDERS = [*sorted(REPOSITORY.iterdir()), *sorted(WIRINGS_REPOSITORY.iterdir())]
-BACKEND = ROOT / "plate_nets" / "backends" / "pytorch" / "model.py"
+BACKEND = ROOT / "plate_nets" / "serving" / "backends" / "pytorch" / "model.py"
 MODEL_FILES = [*(path for folder in FOLDERS for path in folder.glob("1/model.py")), BACKEND]
 
 

@@ -17,7 +17,7 @@ from plate_nets.recognition.local import forward, local_reader
 from plate_nets.types import Frame
 from training.synthesis.scene import render_scene
 
-PHOTOS = Path(os.environ.get("PLATES_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "ru_dev"
+PHOTOS = Path(os.environ.get("PLATES_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "ru_dev"
 
 
 @pytest.fixture(scope="module")

@@ -319,7 +319,7 @@ def test_nothing_over_a_limit_is_sent_to_yolo(
 @pytest.fixture
 def real(fake_server: triton.Server, model_repository: Path) -> triton.Server:
     """Detector, reader and BLS as they are shipped, without a server."""
-    backend = Path(__file__).parents[2] / "plate_nets" / "serving" / "backends" / "pytorch" / "model.py"
+    backend = Path(__file__).parents[3] / "plate_nets" / "serving" / "backends" / "pytorch" / "model.py"
     for name, spec in MODELS.items():
         folder = model_repository / name
         path = backend if spec.backend == "pytorch" else folder / "1" / "model.py"
