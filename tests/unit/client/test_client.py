@@ -247,6 +247,8 @@ def test_the_server_s_prefix_is_not_part_of_the_message() -> None:
 
 
 def test_an_answer_without_outputs_is_an_error_of_the_server() -> None:
+    """Triton's response cache answers so where the first answer was an error."""
+
     class Empty:
         def as_numpy(self, name: str) -> None:
             return None
