@@ -74,11 +74,11 @@ class SharedMemoryTransport(Transport):
                 raise
             except PlateError:
                 # A server that was started again does not know the regions.
-                known = self._transport.send(registered_memory(), _left(deadline))
-                unknown = [memory for memory in taken if memory.name not in known]
-                if not unknown:
+                mapped = self._transport.send(registered_memory(), _left(deadline))
+                unmapped = [memory for memory in taken if memory.name not in mapped]
+                if not unmapped:
                     raise
-                for memory in unknown:
+                for memory in unmapped:
                     self._register(memory, deadline)
                 return self._transport.send(shared, _left(deadline))
         finally:

@@ -3,6 +3,7 @@
 It answers as Triton 24.10 does where the protocols differ; `StubServer.fault` and `StubServer.pause` make it fail.
 """
 
+import contextlib
 import json
 import threading
 import time
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import grpc
+import grpc  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
@@ -41,7 +42,7 @@ class StubServer:
     grpc_url: str = ""
     asked: list[Question] = field(default_factory=list)
     regions: dict[str, int] = field(default_factory=dict)
-    fault: tuple[int, grpc.StatusCode, str] | None = None
+    fault: tuple[int, str, str] | None = None
     """HTTP status, gRPC status and message of all answers."""
     connections: int = 0
     """How many were opened over HTTP."""
@@ -164,24 +165,25 @@ class _HttpHandler(BaseHTTPRequestHandler):
             status, _, message = stub.fault
             answer = {"error": message}
         body = b"" if answer is None else json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        with contextlib.suppress(ConnectionError):  # the client no longer waits
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         return None
 
 
-class _Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):
+class _Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[misc]
     def __init__(self, stub: StubServer) -> None:
         self._stub = stub
 
     def _take(self, context: Any, method: str, **fields: Any) -> None:
         self._stub.take(method, dict(context.invocation_metadata()), **fields)
         if self._stub.fault:
-            _, code, message = self._stub.fault
-            context.abort(code, message)
+            _, status, message = self._stub.fault
+            context.abort(grpc.StatusCode[status], message)
 
     def ServerLive(self, request: Any, context: Any) -> Any:
         self._take(context, "ServerLive")

@@ -71,7 +71,7 @@ class ClientTransport(Transport):
         if access.ca is not None and not access.ca.is_file():
             raise InputError(f"ca: expected a PEM file, got {access.ca}")
         self._headers = dict(access.headers)
-        self._key_headers = self._of_key(access.control_key) if access.control_key else {}
+        self._key_headers = self._headers_for(access.control_key) if access.control_key else {}
 
     def send(self, call: Call[T], seconds: float) -> T:
         """See `Transport.send`."""
@@ -82,7 +82,7 @@ class ClientTransport(Transport):
 
     @staticmethod
     @abstractmethod
-    def _of_key(key: str) -> dict[str, str]:
+    def _headers_for(key: str) -> dict[str, str]:
         """The control key -> the headers that carry it."""
 
     @abstractmethod

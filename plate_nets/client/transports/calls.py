@@ -69,14 +69,14 @@ class Input:
 
 @dataclass(frozen=True)
 class Infer(Call[Tensors]):
-    """Arrays to a model -> its outputs of these names.
+    """Arrays to a model -> these outputs of it, by name.
 
     ``timeout``: seconds after which the server leaves the rest of the work; None: it does it all.
     """
 
     model: str
     inputs: Sequence[Input]
-    outputs: Sequence[str]
+    outputs: Sequence[TensorSpec]
     parameters: Mapping[str, Parameter] | None = None
     timeout: float | None = None
     restricted = False
@@ -86,7 +86,7 @@ class Infer(Call[Tensors]):
         return client.infer(
             self.model,
             [each.tensor(library) for each in self.inputs],
-            outputs=[library.InferRequestedOutput(name) for name in self.outputs],
+            outputs=[library.InferRequestedOutput(spec.name) for spec in self.outputs],
             parameters=self.parameters,
             timeout=None if self.timeout is None else max(1, round(self.timeout * 1e6)),  # 0 would be no limit
             **options,
@@ -94,7 +94,7 @@ class Infer(Call[Tensors]):
 
     def meaning(self, answer: Any) -> Tensors:
         """See `Call.meaning`; Triton's response cache keeps errors as successes without any output."""
-        outputs = {name: answer.as_numpy(name) for name in self.outputs}
+        outputs = {spec.name: answer.as_numpy(spec.name) for spec in self.outputs}
         missing = [name for name, array in outputs.items() if array is None]
         if missing:
             raise ServerError(f"an answer without {', '.join(missing)}")
@@ -120,13 +120,12 @@ class _Method(Call[T_co]):
 def infer(
     model: ModelSpec,
     *inputs: Input,
-    outputs: Sequence[str] | None = None,
+    outputs: Sequence[TensorSpec] | None = None,
     parameters: Mapping[str, Parameter] | None = None,
     timeout: float | None = None,
 ) -> Infer:
     """Arrays to a model of the contract -> its outputs by name: all of them, or ``outputs``."""
-    names = [spec.name for spec in model.outputs] if outputs is None else outputs
-    return Infer(model.name, inputs, names, parameters, timeout)
+    return Infer(model.name, inputs, model.outputs if outputs is None else outputs, parameters, timeout)
 
 
 def is_live() -> Call[bool]:

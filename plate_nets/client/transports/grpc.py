@@ -12,7 +12,7 @@ from plate_nets.control_key import metadata as key_metadata
 from plate_nets.errors import ServerError
 
 # gRPC's own pauses between two attempts to connect grow to 2 minutes, in which every call fails at once.
-_CHANNEL = (
+_CHANNEL_OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
     ("grpc.initial_reconnect_backoff_ms", 100),
@@ -23,7 +23,7 @@ _CHANNEL = (
 class GrpcTransport(ClientTransport):
     """One channel for all threads."""
 
-    _of_key = staticmethod(key_metadata)
+    _headers_for = staticmethod(key_metadata)
 
     def __init__(self, access: ServerAccess) -> None:
         super().__init__(access)
@@ -32,7 +32,7 @@ class GrpcTransport(ClientTransport):
             str(self.address),
             ssl=self.address.encrypted,
             root_certificates=str(access.ca) if access.ca else None,
-            channel_args=list(_CHANNEL),
+            channel_args=list(_CHANNEL_OPTIONS),
         )
 
     def close(self) -> None:

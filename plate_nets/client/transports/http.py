@@ -20,17 +20,17 @@ class HttpTransport(ClientTransport):
     gevent takes the thread that imports this module for the main one, which alone hears signals while it waits.
     """
 
-    _of_key = staticmethod(key_headers)
+    _headers_for = staticmethod(key_headers)
 
     def __init__(self, access: ServerAccess) -> None:
         super().__init__(access)
         self._ca = access.ca
-        self._mine = threading.local()
+        self._of_thread = threading.local()
 
     def close(self) -> None:
         """Close this thread's connection; those of others close with their threads, or with this object."""
         self._drop()
-        self._mine = threading.local()
+        self._of_thread = threading.local()
 
     def _exchange(self, call: Call[Any], headers: dict[str, str], seconds: float) -> Any:
         # tritonclient's own limits are per connect, send and receive: a server that trickles would never meet one.
@@ -47,9 +47,9 @@ class HttpTransport(ClientTransport):
             raise
 
     def _client(self) -> Any:
-        client = getattr(self._mine, "client", None)
+        client = getattr(self._of_thread, "client", None)
         if client is None:
-            client = self._mine.client = tritonclient.http.InferenceServerClient(
+            client = self._of_thread.client = tritonclient.http.InferenceServerClient(
                 str(self.address),
                 connection_timeout=None,
                 network_timeout=None,
@@ -60,6 +60,6 @@ class HttpTransport(ClientTransport):
         return client
 
     def _drop(self) -> None:
-        client = self._mine.__dict__.pop("client", None)
+        client = self._of_thread.__dict__.pop("client", None)
         if client is not None:
             client.close()

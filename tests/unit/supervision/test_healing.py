@@ -2,7 +2,6 @@
 
 import json
 
-import grpc
 import pytest
 
 from plate_nets.errors import ServerError
@@ -26,7 +25,7 @@ def test_a_model_is_loaded_by_its_config_with_another_generation() -> None:
 
 def test_a_load_that_is_refused() -> None:
     with stub_server() as stub:
-        stub.fault = (400, grpc.StatusCode.INVALID_ARGUMENT, "failed to load 'double'")
+        stub.fault = (400, "INVALID_ARGUMENT", "failed to load 'double'")
         with pytest.raises(ServerError, match=f"^{stub.http_url}: failed to load 'double'"):
             heal(stub.http_url, KEY, "double", 60)
 

@@ -2,7 +2,6 @@
 
 import threading
 
-import grpc
 import pytest
 
 from plate_nets.contract import PLATE_RECOGNITION, PROBE
@@ -87,7 +86,7 @@ def test_each_question_is_a_probe_over_a_connection_of_its_own() -> None:
 
 def test_a_server_that_is_overloaded_is_not_to_blame() -> None:
     with stub_server() as stub:
-        stub.fault = (503, grpc.StatusCode.UNAVAILABLE, "Exceeds maximum queue size")
+        stub.fault = (503, "UNAVAILABLE", "Exceeds maximum queue size")
         asker = Asker(stub.http_url, deadline=60)
         with pytest.raises(ServerOverloaded):
             asker.check()

@@ -1,6 +1,5 @@
 """Model control, asked of a stub."""
 
-import grpc
 import pytest
 
 from plate_nets.errors import ServerError
@@ -22,6 +21,6 @@ def test_it_loads_and_knows_versions_and_who_answered(protocol: str) -> None:
 
 def test_a_load_that_is_refused_is_no_fault_of_a_picture() -> None:
     with stub_server() as stub, Controller(stub.http_url) as controller:
-        stub.fault = (400, grpc.StatusCode.INVALID_ARGUMENT, "failed to load 'double'")
+        stub.fault = (400, "INVALID_ARGUMENT", "failed to load 'double'")
         with pytest.raises(ServerError, match=f"^{stub.http_url}: failed to load 'double'"):
             controller.load("double")
