@@ -1,14 +1,12 @@
 """The layers that the graphs share. A layer takes its weights under the names that the torch module gives them."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from openvino import Node
 from openvino import opset13 as opset
-
-from plate_nets.errors import WeightsError
 
 Array = NDArray[Any]
 Sides = tuple[int, int]
@@ -18,34 +16,37 @@ Sides = tuple[int, int]
 class Weights:
     """The arrays of a network, or of the part of it whose names begin with ``prefix``."""
 
-    def __init__(self, arrays: Mapping[str, Array], prefix: str = "") -> None:
+    def __init__(self, arrays: Mapping[str, Array], prefix: str = "", used: set[str] | None = None) -> None:
         self._arrays, self._prefix = arrays, prefix
+        self._used = set() if used is None else used
 
     def __getitem__(self, name: str) -> Array:
         """An array by its name inside this part.
 
         Raises:
-            WeightsError: there is none.
+            KeyError: there is none.
         """
-        try:
-            return self._arrays[self._prefix + name]
-        except KeyError:
-            raise WeightsError(f"{self._prefix}{name} is missing") from None
+        name = self._prefix + name
+        if name not in self._arrays:
+            raise KeyError(f"tensor {name} is missing")
+        self._used.add(name)
+        return self._arrays[name]
 
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._arrays
 
-    def part(self, name: str | int) -> Self:
+    def part(self, name: str | int) -> "Weights":
         """The weights of a part: of ``part("cv1")`` the name "weight" is "cv1.weight" here."""
-        return type(self)(self._arrays, f"{self._prefix}{name}.")
+        return Weights(self._arrays, f"{self._prefix}{name}.", self._used)
 
-    def parts(self) -> Iterator[Self]:
+    def parts(self) -> "list[Weights]":
         """The parts that are numbered from 0, in order."""
-        numbers = {
-            name.removeprefix(self._prefix).partition(".")[0] for name in self._arrays if name.startswith(self._prefix)
-        }
-        for number in range(len(numbers)):
-            yield self.part(number)
+        inner = (name.removeprefix(self._prefix) for name in self._arrays if name.startswith(self._prefix))
+        return [self.part(number) for number in range(len({name.partition(".")[0] for name in inner}))]
+
+    def unused(self) -> list[str]:
+        """Names of the arrays that no layer has asked for, but the step counters of batch norms."""
+        return sorted(name for name in self._arrays.keys() - self._used if not name.endswith(".num_batches_tracked"))
 
 
 def parameter(name: str, *dims: int) -> Node:

@@ -15,7 +15,7 @@ def yolov5(weights: Weights) -> Model:
 
 
 def features(x: Node, weights: Weights) -> tuple[Node, Node, Node]:
-    """Pictures -> feature maps at strides 8, 16 and 32: (N, 64, h, w), (N, 128, h / 2, w / 2), (N, 256, h / 4, w / 4)."""
+    """Pictures (N, 3, H, W) -> maps at strides 8, 16, 32: (N, 64, H/8, W/8), (N, 128, H/16, ..), (N, 256, H/32, ..)."""
     x = conv(x, weights.part("down1"), 2, padding=2)
     x = c3(conv(x, weights.part("down2"), 2), weights.part("stage2"))
     p3 = c3(conv(x, weights.part("down3"), 2), weights.part("stage3"))
