@@ -37,18 +37,16 @@ soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over three ho
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults -m soak
 
 .PHONY: bench
-bench: .venv/all.stamp $(MODELS) ## measure all of docs/performance.md anew and write it there: 12 minutes of a quiet machine
-	@mkdir -p out/bench docs/performance
+bench: .venv/all.stamp $(MODELS) ## measure all of docs/performance.md anew, and write it, its CSV files and its plots: 12 minutes of a quiet machine
 	@$(BIN)/python -m benchmarks.variants
-	@$(BIN)/python -m benchmarks --reach --wirings --stages --seconds 4 --json out/bench/reach.json --plot docs/performance/stages.png
-	@$(BIN)/python -m benchmarks --input encoded --input raw --input shm --seconds 2 --json out/bench/loads.json --plot docs/performance/loads.png
-	@$(BIN)/python -m benchmarks --wirings --concurrency 1,4,8 --input encoded --input raw --seconds 1.2 --json out/bench/wirings.json --plot docs/performance/wirings.png
-	@$(BIN)/python -m benchmarks --plates 1 --rate 15 --seconds 10 --json out/bench/open.json
+	@$(BIN)/python -m benchmarks --targets --variants --stages --seconds 4 --json out/bench/targets.json
+	@$(BIN)/python -m benchmarks --input encoded --input raw --input shm --seconds 2 --json out/bench/loads.json
+	@$(BIN)/python -m benchmarks --variants --concurrency 1,4,8 --input encoded --input raw --seconds 1.2 --json out/bench/variants.json
+	@$(BIN)/python -m benchmarks --plates 1 --rate 15 --seconds 10 --json out/bench/open_load.json
 	@$(BIN)/python -m benchmarks --overload --plates 1 --seconds 10 --json out/bench/overload.json
 	@$(BIN)/python -m benchmarks --networks --seconds 4 --json out/bench/networks.json
-	@$(BIN)/python -m benchmarks --cache --seconds 4 --json out/bench/cache.json
 	@$(BIN)/python -m training.detector.speed --json out/bench/detector.json
-	@$(BIN)/python -m benchmarks.document out/bench docs/performance.md
+	@$(BIN)/python -m benchmarks.report out/bench docs/performance.md
 
 .PHONY: check
 check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML

@@ -1,1 +1,9 @@
-"""Measures a served pipeline: load, wirings, stages, networks; what `plates bench` runs."""
+"""How fast the served pipeline is, and why: `python -m benchmarks`, for developers, not part of the wheel.
+
+- `callers`: what is sent, and who asks: the server, the client's own chain, the networks in this process
+- `load`: closed and open load
+- `server`: the server that is measured, its processes, its own statistics
+- `measures`: loads, targets, stages, networks, overload: one module each
+- `report`: the figures as JSON, tables, plots, and `docs/performance/`
+- `variants`, `model_repository`: other ways to build the pipeline, and their models
+"""

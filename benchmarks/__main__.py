@@ -1,7 +1,6 @@
 """`python -m benchmarks`: how fast a server is, and why."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +8,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.cache import CACHE_BYTES, measure_cache
-from benchmarks.callers import CLIENT_CHAIN, InputKind, subject
-from benchmarks.frames import Picture, drawn_picture, folder_pictures
-from benchmarks.overload import measure_overload
-from benchmarks.report import Report
-from benchmarks.runs import Run, grid, measure
-from benchmarks.target import OTHER_WIRINGS, WIRINGS, Target, target
-from benchmarks.variants.contract import PLATE_TEXT
+from benchmarks.callers.caller import CLIENT_CHAIN, InputKind, caller_factory
+from benchmarks.callers.pictures import Picture, drawn_picture, folder_pictures
+from benchmarks.measures.loads import Run, grid, measure
+from benchmarks.measures.overload import measure_overload
+from benchmarks.report.report import Report
+from benchmarks.server.server import MeasuredServer, measured_server
+from benchmarks.variants.contract import PLATE_TEXT, VARIANTS
 from plate_nets.cli import guarded
 from plate_nets.cli.options import Log, ModelRepository, Protocol, Url
 from plate_nets.contract import MODELS, PLATE_RECOGNITION
@@ -40,26 +38,26 @@ def bench(
         list[InputKind], typer.Option("--input", help="How pictures are sent; give it again for more.")
     ] = [InputKind.encoded],  # noqa: B006
     seconds: Annotated[float, typer.Option(help="Of each load.", min=0.1, max=600)] = 5.0,
-    wirings: Annotated[bool, typer.Option("--wirings", help="Also the other wirings of the pipeline.")] = False,
-    reach: Annotated[bool, typer.Option("--reach", help="The ratios that the project holds itself to.")] = False,
-    memory: Annotated[int, typer.Option(help="Frames of the memory test of --reach.", min=100)] = 2000,
+    variants: Annotated[
+        bool, typer.Option("--variants", help="Also the other ways to build the pipeline, beside production's.")
+    ] = False,
+    targets: Annotated[
+        bool, typer.Option("--targets", help="The figures that the project sets itself as targets.")
+    ] = False,
+    memory: Annotated[int, typer.Option(help="Frames of the memory test of --targets.", min=100)] = 2000,
     overload: Annotated[bool, typer.Option("--overload", help="What becomes of 4 times the load it carries.")] = False,
     stages: Annotated[bool, typer.Option("--stages", help="Where the milliseconds of one frame go.")] = False,
     networks: Annotated[bool, typer.Option("--networks", help="Each network eager, traced, scripted, frozen.")] = False,
-    cache: Annotated[
-        bool, typer.Option("--cache", help="What the response cache of an embedded server gives.")
-    ] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
-    plot: Annotated[Path | None, typer.Option(help="PNG with the curves.", dir_okay=False)] = None,
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
     """Measure latency, throughput, CPU and memory of a server, and what its models do under the load.
 
-    Without --url an embedded server runs for the time. --reach, --overload, --stages, --networks and --cache measure
-    what they name and no grid of loads. Exit code: 0 all was measured, 1 a part of it, 2 nothing.
+    Without --url an embedded server runs for the time. --targets, --overload, --stages and --networks measure what they
+    name and no grid of loads. Exit code: 0 all was measured, 1 a part of it, 2 nothing.
     """
-    askers, counts = numbers("--concurrency", concurrency, 1), numbers("--plates", plates, 0)
+    callers, counts = numbers("--concurrency", concurrency, 1), numbers("--plates", plates, 0)
     groups = [folder_pictures(frames)] if frames is not None else [[drawn_picture(count)] for count in counts]
     console, errors = Console(highlight=False), Console(stderr=True, highlight=False, soft_wrap=True)
     if not console.is_terminal:
@@ -67,45 +65,37 @@ def bench(
     options = {"protocol": protocol, "plates": plates, "concurrency": concurrency, "rate": rate, "seconds": seconds}
     report = Report(options, json_file)
     repository = model_repository or default_repository()
-    server = partial(target, url, protocol, repository, log=log)
+    loads = not (targets or overload or stages or networks)
     failure: PlateError | None = None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
             if networks:
                 _networks(report, progress, seconds)
-            if cache:
-                # never a server of others: a model of it is unloaded on the way
-                with target(None, protocol, repository, response_cache=CACHE_BYTES, log=log) as found:
-                    report.set("cache", measure_cache(found, seconds, progress))
-            if reach or overload or stages or not (networks or cache):
+            if targets or overload or stages or loads:
                 if url is None:
                     progress.console.print("no --url: an embedded server runs for the time", style="dim")
-                with server(wirings=WIRINGS if wirings else None) as found:
-                    report.set("server", found.facts())
-                    if reach:
-                        _reach(report, progress, found, repository, wirings, memory, seconds)
+                with measured_server(url, protocol, repository, variants=variants, log=log) as server:
+                    report.set("server", server.facts())
+                    if targets:
+                        _targets(report, progress, server, repository, variants, memory, seconds)
                     if overload:
-                        _overload(report, found, groups[-1], seconds)
+                        _overload(report, server, groups[-1], seconds)
                     if stages:
-                        _stages(report, progress, found, repository, seconds)
-                    if not (reach or overload or stages):
+                        _stages(report, progress, server, repository, seconds)
+                    if loads:
                         names = [PLATE_RECOGNITION.name]
-                        if wirings:
-                            found.need(OTHER_WIRINGS, load=True)
-                            names += [*OTHER_WIRINGS, CLIENT_CHAIN, *_plate_text(found, errors)]
-                        _loads(report, progress, found, list(grid(names, kinds, groups, askers, rate, seconds)))
+                        if variants:
+                            server.need(VARIANTS, load=True)
+                            names += [*VARIANTS, CLIENT_CHAIN, *_plate_text(server, errors)]
+                        _loads(report, progress, server, list(grid(names, kinds, groups, callers, rate, seconds)))
     except PlateError as error:
         failure = error
         report.set("error", str(error))
     finally:
         report.print(console)
-        if plot is not None and not report.empty:
-            from benchmarks.plot import save_plot  # late: matplotlib takes a second to import
-
-            save_plot(report.values, plot)
     if failure is not None:
-        errors.print(f"benchmarks: {failure}", markup=False)
+        errors.print(f"plates: {failure}", markup=False)
         raise typer.Exit(NOTHING if report.empty else IN_PART) from failure
 
 
@@ -124,7 +114,7 @@ def numbers(option: str, text: str, least: int) -> list[int]:
     return found
 
 
-def _plate_text(server: Target, errors: Console) -> list[str]:
+def _plate_text(server: MeasuredServer, errors: Console) -> list[str]:
     """The name of the ensemble of a crop, where it is converted; a note where it is not."""
     try:
         server.need([PLATE_TEXT.name], load=True)
@@ -134,49 +124,49 @@ def _plate_text(server: Target, errors: Console) -> list[str]:
     return [PLATE_TEXT.name]
 
 
-def _loads(report: Report, progress: Progress, server: Target, runs: Sequence[Run]) -> None:
-    server.need(sorted({run.wiring for run in runs} - {CLIENT_CHAIN} | set(MODELS)))
+def _loads(report: Report, progress: Progress, server: MeasuredServer, runs: Sequence[Run]) -> None:
+    server.need(sorted({run.variant for run in runs} - {CLIENT_CHAIN} | set(MODELS)))
     failed = 0
     for run in progress.track(runs, description="loads"):
         found = measure(server, run)
-        report.add_run(found)
+        report.add_load(found)
         failed += sum(found["errors"].values())
         if found["stopped"] and not server.answers():
-            raise ServerError(f"stopped after {len(report.values['runs'])} of {len(runs)} loads: {found['stopped']}")
+            raise ServerError(f"stopped after {len(report.values['loads'])} of {len(runs)} loads: {found['stopped']}")
     if failed:
         raise ServerError(f"{failed} requests failed; the report says how")
 
 
-def _reach(
+def _targets(
     report: Report,
     progress: Progress,
-    server: Target,
+    server: MeasuredServer,
     repository: Path,
-    wirings: bool,
+    variants: bool,
     frames: int,
     seconds: float,
 ) -> None:
-    from benchmarks.reach import measure_reach  # late: imports torch
+    from benchmarks.measures.targets import measure_targets  # late: imports torch
 
     server.need(list(MODELS))
-    measure_reach(server, report, progress, repository, wirings, frames, seconds)
+    measure_targets(server, report, progress, repository, variants, frames, seconds)
 
 
-def _overload(report: Report, server: Target, pictures: Sequence[Picture], seconds: float) -> None:
+def _overload(report: Report, server: MeasuredServer, pictures: Sequence[Picture], seconds: float) -> None:
     server.need(list(MODELS))
-    asked = subject(server.url, PLATE_RECOGNITION.name, InputKind.encoded)
-    report.set("overload", measure_overload(asked, pictures, seconds).as_dict())
+    factory = caller_factory(server.url, PLATE_RECOGNITION.name, InputKind.encoded)
+    report.set("overload", measure_overload(factory, pictures, seconds).as_dict())
 
 
-def _stages(report: Report, progress: Progress, server: Target, repository: Path, seconds: float) -> None:
-    from benchmarks.stages import measure_stages
+def _stages(report: Report, progress: Progress, server: MeasuredServer, repository: Path, seconds: float) -> None:
+    from benchmarks.measures.stages import measure_stages  # late: imports torch
 
     server.need(list(MODELS))
     report.set("stages", measure_stages(server, repository, seconds, progress))
 
 
 def _networks(report: Report, progress: Progress, seconds: float) -> None:
-    from benchmarks.networks import measure_networks
+    from benchmarks.measures.networks import measure_networks  # late: imports torch
 
     report.set("networks", measure_networks(seconds, progress))
 

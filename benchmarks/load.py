@@ -1,4 +1,4 @@
-"""Load on a server: closed (askers who ask again once they are answered) or open (arrivals by a Poisson process).
+"""Load on a server: closed (callers who ask again once they are answered) or open (arrivals by a Poisson process).
 
 Every request is timed and kept, failed ones too. In an open load the time runs from when the request was due, so a
 server that falls behind cannot hide it.
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.callers import Caller, Subject
-from benchmarks.frames import Picture
+from benchmarks.callers.caller import Caller, CallerFactory
+from benchmarks.callers.pictures import Picture
 from plate_nets.errors import PlateError, ServerOverloaded, ServerUnavailable
 
 WARM_UP = 2
-"""Requests of each asker before the time runs: connections and buffers are made then."""
+"""Requests of each caller before the time runs: connections and buffers are made then."""
 GIVE_UP = 10
-"""Failed requests in a row, of all askers together, after which a load ends."""
+"""Failed requests in a row, of all callers together, after which a load ends."""
 MOST_OPEN = 64
 """Requests under way at once in an open load."""
 
@@ -42,7 +42,7 @@ class Load:
     seconds: float = 0.0
     """From the first request to the last answer."""
     client_cpu: float = 0.0
-    """CPU seconds of this process in that time: what the askers themselves took from the cores."""
+    """CPU seconds of this process in that time: what the callers themselves took from the cores."""
     warm_up: int = 0
     """Requests before that time, of which nothing else is kept."""
     stopped: str | None = None
@@ -60,7 +60,7 @@ class Load:
 
 
 class _Recorder:
-    """Samples of all askers; says when to stop."""
+    """Samples of all callers; says when to stop."""
 
     def __init__(self) -> None:
         self.load = Load()
@@ -94,11 +94,11 @@ class _Recorder:
 
 
 def closed_load(
-    subject: Subject, pictures: Sequence[Picture], concurrency: int, seconds: float, frames: int | None = None
+    factory: CallerFactory, pictures: Sequence[Picture], concurrency: int, seconds: float, frames: int | None = None
 ) -> Load:
-    """So many askers for so many seconds, or until ``frames`` were asked; they take the pictures in turn.
+    """So many callers for so many seconds, or until ``frames`` were asked; they take the pictures in turn.
 
-    A single asker runs in the calling thread. A server that is gone ends it early; it never raises for one.
+    A single caller runs in the calling thread. A server that is gone ends it early; it never raises for one.
     """
     recorder = _Recorder()
     numbers = iter(range(frames)) if frames is not None else None
@@ -118,11 +118,11 @@ def closed_load(
     def begin() -> None:
         deadline[0] = time.perf_counter() + seconds
 
-    _run(recorder, subject, pictures, concurrency, begin, work)
+    _run(recorder, factory, pictures, concurrency, begin, work)
     return recorder.load
 
 
-def open_load(subject: Subject, pictures: Sequence[Picture], rate: float, seconds: float, seed: int = 0) -> Load:
+def open_load(factory: CallerFactory, pictures: Sequence[Picture], rate: float, seconds: float, seed: int = 0) -> Load:
     """Requests at ``rate`` a second on average, their distances drawn from an exponential distribution.
 
     At most `MOST_OPEN` are under way at once; one that has to wait for its turn is late, and its time says so.
@@ -149,20 +149,20 @@ def open_load(subject: Subject, pictures: Sequence[Picture], rate: float, second
     def begin() -> None:
         begun[0] = time.perf_counter()
 
-    _run(recorder, subject, pictures, min(MOST_OPEN, len(due)), begin, work, warm_up=1)
+    _run(recorder, factory, pictures, min(MOST_OPEN, len(due)), begin, work, warm_up=1)
     return recorder.load
 
 
 def _run(
     recorder: _Recorder,
-    subject: Subject,
+    factory: CallerFactory,
     pictures: Sequence[Picture],
-    askers: int,
+    concurrency: int,
     begin: Callable[[], None],
     work: Callable[[Caller, int], None],
     warm_up: int = WARM_UP,
 ) -> None:
-    """Let ``askers`` callers warm up, then work all at once, and time that.
+    """Let so many callers warm up, then work all at once, and time that.
 
     Each lives in one thread: NVIDIA's HTTP client cannot change threads.
     """
@@ -172,11 +172,11 @@ def _run(
         marks.append((time.perf_counter(), time.process_time()))
         begin()
 
-    ready = threading.Barrier(askers, action=start)
+    ready = threading.Barrier(concurrency, action=start)
 
     def live(offset: int) -> None:
         try:
-            caller = subject()
+            caller = factory()
             try:
                 for turn in range(warm_up):
                     with contextlib.suppress(ServerOverloaded):
@@ -191,13 +191,13 @@ def _run(
         except threading.BrokenBarrierError:
             return
 
-    if askers == 1:
+    if concurrency == 1:
         live(0)
     else:
-        with ThreadPoolExecutor(askers) as pool:
-            for each in [pool.submit(live, offset) for offset in range(askers)]:
+        with ThreadPoolExecutor(concurrency) as pool:
+            for each in [pool.submit(live, offset) for offset in range(concurrency)]:
                 each.result()
     if marks:
         (started, cpu), load = marks[0], recorder.load
-        load.warm_up = askers * warm_up
+        load.warm_up = concurrency * warm_up
         load.seconds, load.client_cpu = time.perf_counter() - started, time.process_time() - cpu

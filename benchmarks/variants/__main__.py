@@ -1,10 +1,9 @@
-"""``python -m benchmarks.variants``: build the TorchScript modules of benchmarks/model_repository."""
+"""``python -m benchmarks.variants``: build the TorchScript modules of `benchmarks/model_repository/`."""
 
-from benchmarks.target import WIRINGS as REPOSITORY
-from benchmarks.variants.contract import WIRINGS
+from benchmarks.variants.contract import MODEL_REPOSITORY, MODELS
 from benchmarks.variants.conversions import CONVERSIONS
 from plate_nets.conversion.command import run
 from plate_nets.conversion.conversion import Mode
 
 if __name__ == "__main__":
-    run(CONVERSIONS, WIRINGS, (), Mode.TRACE, False, REPOSITORY)
+    run(CONVERSIONS, MODELS, (), Mode.TRACE, False, MODEL_REPOSITORY)

@@ -1,10 +1,15 @@
 """What the models of `benchmarks/model_repository/` take and give, as `plate_nets.contract` for production's."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from plate_nets.contract import CROP_DIMS, LPRNET, PLATE_RECOGNITION, YOLO, ModelSpec, TensorSpec
 from plate_nets.plates.alphabet import CLASSES
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
+
+PACKAGE = Path(__file__).resolve().parents[1]
+"""What the Python models of the variants import, and Triton's stubs must find."""
+MODEL_REPOSITORY = PACKAGE / "model_repository"
 
 _BGR = (CROP_HEIGHT, CROP_WIDTH, 3)
 _TEXT = (STEPS,)
@@ -64,7 +69,7 @@ PLATE_RECOGNITION_ENSEMBLE = replace(PLATE_RECOGNITION, name="plate_recognition_
 PLATE_RECOGNITION_PYTHON = replace(PLATE_RECOGNITION, name="plate_recognition_python")
 """The whole pipeline in one Python model."""
 
-WIRINGS = {
+MODELS = {
     spec.name: spec
     for spec in (
         PLATE_PRE,
@@ -76,3 +81,7 @@ WIRINGS = {
         PLATE_RECOGNITION_PYTHON,
     )
 }
+"""All of `benchmarks/model_repository/` by name, the steps of the ensembles included."""
+
+VARIANTS = (PLATE_RECOGNITION_ENSEMBLE.name, PLATE_RECOGNITION_PYTHON.name)
+"""Models with the inputs and outputs of `plate_recognition`, to be compared with it."""

@@ -11,7 +11,7 @@ from rich.console import Console
 from plate_nets.cli.options import Log, ModelRepository
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ServerStartError
-from plate_nets.server import EmbeddedTriton, response_cache_options
+from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
@@ -46,9 +46,6 @@ def serve(
     server_growth: Annotated[
         int, typer.Option(help="Megabytes that the server itself may grow by until it is restarted; 0: any.", min=0)
     ] = SERVER_GROWTH >> 20,
-    response_cache: Annotated[
-        int, typer.Option(help="Megabytes for the answers to identical requests; see docs/performance.md first.", min=0)
-    ] = 0,
 ) -> None:
     """Run Triton until Ctrl-C or SIGTERM, heal its models and restart it where it fails.
 
@@ -58,13 +55,11 @@ def serve(
     console = Console(highlight=False)
     with ExitStack() as stack:
         status = Status(stack.enter_context(open_events(events)))
-        kind = server or default_kind()
         triton = EmbeddedTriton(
             model_repository,
             model_control="explicit",
             control_key=os.environ.get(KEY_VARIABLE),
-            options=response_cache_options(response_cache << 20, kind) if response_cache else (),
-            server=kind,
+            server=server or default_kind(),
             address=address,
             http_port=http_port,
             grpc_port=grpc_port,

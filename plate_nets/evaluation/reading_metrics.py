@@ -1,6 +1,5 @@
 """How well plates are read: exact texts, wrong texts, unread plates, characters."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -57,12 +56,12 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
+        from scipy.stats import binomtest  # late: takes a second to import
+
         if not self.count:
             return 0.0, 1.0
-        z, n, p = 1.959964, self.count, self.value
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        return max(0.0, middle - half), min(1.0, middle + half)
+        interval = binomtest(self.hits, self.count).proportion_ci(0.95, method="wilson")
+        return float(interval.low), float(interval.high)
 
     def __str__(self) -> str:
         low, high = self.interval

@@ -43,7 +43,7 @@ def known_picture() -> KnownPicture:
 def check_health(reader: Reader) -> None:
     """Raises ServerError where ``reader`` does not read exactly the texts of the known picture."""
     known = known_picture()
-    # What follows the picture's end is not read, and no cache of answers knows it
+    # Decoders stop at the picture's end; bytes that no request had before keep any cache on the way from answering
     image = known.image + secrets.token_bytes(_NONCE)
     found = sorted(plate.text or f"unread, perhaps {plate.reading}" for plate in reader.read(image))
     if found != sorted(known.texts):

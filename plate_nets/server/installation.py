@@ -114,12 +114,6 @@ def triton_folder() -> Path:
     raise ServerStartError("nvidia-pytriton, which holds the embedded server, is not installed in this Python")
 
 
-def response_cache_options(size: int, kind: ServerKind = "embedded") -> list[str]:
-    """Bytes of Triton's local response cache -> options of tritonserver; `docs/performance.md` says where it lies."""
-    folder = [f"--cache-directory={triton_folder() / 'caches'}"] if kind == "embedded" else []
-    return [*folder, f"--cache-config=local,size={size}"]
-
-
 def python_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment in which Triton's stubs find this very Python and its packages.
 

@@ -5,9 +5,11 @@ import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+
 from plate_nets.errors import ServerStartError
 from plate_nets.supervision.events import Status
-from plate_nets.supervision.exposition import CONTENT_TYPE, exposition
+from plate_nets.supervision.metrics import StatusCollector
 
 HEALTH, METRICS = "/health", "/metrics"
 _SLOWEST = 5.0
@@ -22,6 +24,8 @@ class HealthEndpoint:
     """
 
     def __init__(self, status: Status, address: str, port: int) -> None:
+        metrics = StatusCollector(status)
+
         class Handler(BaseHTTPRequestHandler):
             timeout = _SLOWEST
 
@@ -30,14 +34,13 @@ class HealthEndpoint:
                     summary = status.summary()
                     well = summary["state"] == "serving"
                     code = HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE
-                    self._answer(code, "application/json", json.dumps(summary) + "\n")
+                    self._answer(code, "application/json", f"{json.dumps(summary)}\n".encode())
                 elif self.path == METRICS:
-                    self._answer(HTTPStatus.OK, CONTENT_TYPE, exposition(status))
+                    self._answer(HTTPStatus.OK, CONTENT_TYPE_PLAIN_0_0_4, generate_latest(metrics))
                 else:
                     self.send_error(HTTPStatus.NOT_FOUND)
 
-            def _answer(self, code: HTTPStatus, kind: str, text: str) -> None:
-                body = text.encode()
+            def _answer(self, code: HTTPStatus, kind: str, body: bytes) -> None:
                 self.send_response(code)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))

@@ -1,17 +1,16 @@
 """Whether a server that refuses the probe gets work done: one whose model hangs refuses as an overloaded one does."""
 
 import http.client
-import re
 import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from plate_nets.contract import PLATE_RECOGNITION
 
-_SAMPLE = re.compile(
-    r'^nv_inference_(exec_count|pending_request_count)\{[^}]*\bmodel="([^"]+)"[^}]*\} ([\d.e+]+)$', re.MULTILINE
-)
+_ENDED, _WAITING = "nv_inference_exec_count", "nv_inference_pending_request_count"
 
 
 class Progress:
@@ -39,7 +38,7 @@ class Progress:
         """
         try:
             runs = _runs_of_awaited(self._metrics())
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException, ValueError):
             return ()
         now, before = time.monotonic(), self._before
         if before is not None and now - self._since < self._longest:
@@ -59,7 +58,9 @@ def read_metrics(url: str, timeout: float) -> str:
 
 def _runs_of_awaited(metrics: str) -> dict[str, int]:
     """Models with requests waiting -> the runs that each has ended; versions and devices are added up."""
-    counts: dict[str, Counter[str]] = {"exec_count": Counter(), "pending_request_count": Counter()}
-    for kind, model, value in _SAMPLE.findall(metrics):
-        counts[kind][model] += int(float(value))
-    return {model: counts["exec_count"][model] for model, waiting in counts["pending_request_count"].items() if waiting}
+    counts: dict[str, Counter[str]] = {_ENDED: Counter(), _WAITING: Counter()}
+    for family in text_string_to_metric_families(metrics):
+        # by the family: of a counter the parser ends the names of samples with _total
+        for sample in family.samples if family.name in counts else ():
+            counts[family.name][sample.labels.get("model", "")] += int(sample.value)
+    return {model: counts[_ENDED][model] for model, waiting in counts[_WAITING].items() if waiting}

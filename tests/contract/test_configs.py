@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.variants.contract import WIRINGS
+from benchmarks.variants.contract import MODEL_REPOSITORY as VARIANTS_REPOSITORY
+from benchmarks.variants.contract import MODELS as VARIANT_MODELS
 from plate_nets.contract import MODELS
 from plate_nets.conversion.config_check import check_configs, parse_config
 
 ROOT = Path(__file__).parents[2]
 REPOSITORY = ROOT / "model_repository"
-WIRINGS_REPOSITORY = ROOT / "benchmarks" / "model_repository"
-FOLDERS = [*sorted(REPOSITORY.iterdir()), *sorted(WIRINGS_REPOSITORY.iterdir())]
+FOLDERS = [*sorted(REPOSITORY.iterdir()), *sorted(VARIANTS_REPOSITORY.iterdir())]
 BACKEND = ROOT / "plate_nets" / "serving" / "backends" / "pytorch" / "model.py"
 MODEL_FILES = [*(path for folder in FOLDERS for path in folder.glob("1/model.py")), BACKEND]
 
@@ -20,21 +20,21 @@ MODEL_FILES = [*(path for folder in FOLDERS for path in folder.glob("1/model.py"
 def test_the_shipped_configs_agree_with_the_contract() -> None:
     assert check_configs(REPOSITORY) == []
     assert {path.name for path in REPOSITORY.iterdir()} == set(MODELS)
-    assert check_configs(WIRINGS_REPOSITORY, WIRINGS) == []
-    assert {path.name for path in WIRINGS_REPOSITORY.iterdir()} == set(WIRINGS)
+    assert check_configs(VARIANTS_REPOSITORY, VARIANT_MODELS) == []
+    assert {path.name for path in VARIANTS_REPOSITORY.iterdir()} == set(VARIANT_MODELS)
 
 
-@pytest.mark.parametrize("name", [name for name, spec in WIRINGS.items() if spec.backend == "ensemble"])
+@pytest.mark.parametrize("name", [name for name, spec in VARIANT_MODELS.items() if spec.backend == "ensemble"])
 def test_an_ensemble_s_steps_are_models_of_a_contract(name: str) -> None:
-    models = {**MODELS, **WIRINGS}
-    made = {spec.name for spec in WIRINGS[name].inputs}
-    for step in parse_config(WIRINGS_REPOSITORY / name / "config.pbtxt").ensemble_scheduling.step:
+    models = {**MODELS, **VARIANT_MODELS}
+    made = {spec.name for spec in VARIANT_MODELS[name].inputs}
+    for step in parse_config(VARIANTS_REPOSITORY / name / "config.pbtxt").ensemble_scheduling.step:
         spec = models[step.model_name]
         assert set(step.input_map) == {each.name for each in spec.inputs}
         assert set(step.output_map) == {each.name for each in spec.outputs}
         assert set(step.input_map.values()) <= made
         made |= set(step.output_map.values())
-    assert {spec.name for spec in WIRINGS[name].outputs} <= made
+    assert {spec.name for spec in VARIANT_MODELS[name].outputs} <= made
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from benchmarks.variants.conversions import CONVERSIONS as WIRINGS
+from benchmarks.variants.conversions import CONVERSIONS as VARIANT_CONVERSIONS
 from plate_nets.conversion.conversion import Conversion, Mode, check, convert, is_current
 from plate_nets.conversion.graphs.stn import stn
 from plate_nets.errors import ConversionError, WeightsError
@@ -198,7 +198,7 @@ def test_openvino_files_carry_their_origin_and_are_compared(conversion_of: Conve
 
 
 def test_the_modules_of_the_ensemble_compute_what_production_does(repository: Path) -> None:
-    for conversion in WIRINGS.values():
+    for conversion in VARIANT_CONVERSIONS.values():
         convert(conversion, Mode.TRACE, repository)
         assert is_current(conversion, Mode.SCRIPT, repository), "a module that needs one mode is made in it"
     pre, post = (torch.jit.load(str(repository / name / "1" / "model.pt")) for name in ("plate_pre", "plate_post"))

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from benchmarks.callers import InputKind, subject
-from benchmarks.frames import drawn_picture
-from benchmarks.overload import measure_overload
+from benchmarks.callers.caller import InputKind, caller_factory
+from benchmarks.callers.pictures import drawn_picture
+from benchmarks.measures.overload import measure_overload
 from plate_nets.client import PlateClient
 from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.server import EmbeddedTriton
@@ -30,7 +30,7 @@ def endure(seconds: float, enough: float) -> None:
     """Overload a server for so long, three times at most, until it answers ``enough`` of its maximum meanwhile."""
     picture = drawn_picture(2)
     with EmbeddedTriton(exit_timeout=0) as server:
-        asked = subject(server.http_url, PLATE_RECOGNITION.name, InputKind.encoded)
+        asked = caller_factory(server.http_url, PLATE_RECOGNITION.name, InputKind.encoded)
         for _ in range(3):
             found = measure_overload(asked, [picture], seconds)
             sys.stdout.write(f"{found}\n")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from benchmarks.processes import ServerProcesses
+from benchmarks.server.processes import ServerProcesses
 from tests.faults.load import Load
 from tests.serve import Serve
 

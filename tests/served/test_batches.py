@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tritonclient.http
 
-from benchmarks.connection import Connection
+from benchmarks.callers.connection import Connection
 from plate_nets.client import PlateClient
 from plate_nets.contract import LPRNET, STN, YOLO, ModelSpec
 from plate_nets.control_key import headers

@@ -1,4 +1,4 @@
-"""`plates bench` on real servers: what it writes, and what it keeps where a server lacks a model or goes."""
+"""`python -m benchmarks` on real servers: what it writes, and what it keeps where a server lacks a model or goes."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.connection import Connection
-from benchmarks.target import WIRINGS
+from benchmarks.callers.connection import Connection
+from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
 from plate_nets.contract import MODELS
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.server import EmbeddedTriton
@@ -22,12 +22,18 @@ from plate_nets.server import EmbeddedTriton
 def server() -> Iterator[EmbeddedTriton]:
     """One of its own without `plate_recognition`; tests load that, and end the server at last."""
     others = [name for name in MODELS if name != "plate_recognition"]
-    with EmbeddedTriton(model_repositories=[WIRINGS], model_control="explicit", load=others, exit_timeout=0) as server:
+    with EmbeddedTriton(
+        model_repositories=[MODEL_REPOSITORY],
+        packages=[PACKAGE],
+        model_control="explicit",
+        load=others,
+        exit_timeout=0,
+    ) as server:
         yield server
 
 
 def start(server: EmbeddedTriton, report: Path, *arguments: object) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "plate_nets", "bench", "--url", server.http_url, "--json", report, *arguments]
+    command = [sys.executable, "-m", "benchmarks", "--url", server.http_url, "--json", report, *arguments]
     environment = os.environ | {KEY_VARIABLE: server.control_key}
     return subprocess.Popen(
         list(map(str, command)), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -43,7 +49,7 @@ def test_a_server_that_lacks_a_model(server: EmbeddedTriton, tmp_path: Path) -> 
     _, errors = process.communicate(timeout=100)
     assert process.returncode == 2
     assert errors.splitlines() == [f"plates: http://{server.http_url}: has no model plate_recognition that is ready"]
-    assert read(tmp_path / "report.json")["runs"] == []
+    assert read(tmp_path / "report.json")["loads"] == []
 
 
 def test_a_report_says_what_the_server_did(server: EmbeddedTriton, tmp_path: Path) -> None:
@@ -52,15 +58,15 @@ def test_a_report_says_what_the_server_did(server: EmbeddedTriton, tmp_path: Pat
     connection.close()
     report = tmp_path / "report.json"
     options = ("--plates", "0,4", "--concurrency", "1,4", "--input", "encoded", "--input", "shm", "--seconds", "1")
-    process = start(server, report, *options, "--plot", tmp_path / "plot.png")
+    process = start(server, report, *options)
     shown, errors = process.communicate(timeout=200)
     assert process.returncode == 0, errors
     found = read(report)
     assert found["error"] is None
     assert found["server"]["version"]
     assert server.control_key not in report.read_text(encoding="utf-8")
-    assert len(found["runs"]) == 8
-    for run in found["runs"]:
+    assert len(found["loads"]) == 8
+    for run in found["loads"]:
         assert run["frames"] > 0
         assert run["errors"] == {}
         assert run["plates_per_s"] == pytest.approx(run["plates"] * run["frames_per_s"])
@@ -77,16 +83,15 @@ def test_a_report_says_what_the_server_did(server: EmbeddedTriton, tmp_path: Pat
         assert models["plate_recognition"]["requests"] >= run["frames"]
         if run["plates"]:
             assert models["lprnet"]["rows"] == run["plates"] * models["plate_recognition"]["requests"]
-    assert "plate_recognition encoded, 4 plates, 4 at once" in shown
-    assert (tmp_path / "plot.png").stat().st_size > 10_000
+    assert "Triton's own times" in shown
 
 
-def test_the_wirings_are_loaded_and_asked(server: EmbeddedTriton, tmp_path: Path) -> None:
-    options = ("--wirings", "--plates", "1", "--concurrency", "2", "--seconds", "0.5")
+def test_the_variants_are_loaded_and_asked(server: EmbeddedTriton, tmp_path: Path) -> None:
+    options = ("--variants", "--plates", "1", "--concurrency", "2", "--seconds", "0.5")
     process = start(server, tmp_path / "report.json", *options)
     _, errors = process.communicate(timeout=200)
     assert process.returncode == 0, errors
-    runs = {run["wiring"]: run for run in read(tmp_path / "report.json")["runs"]}
+    runs = {run["variant"]: run for run in read(tmp_path / "report.json")["loads"]}
     steps = {"yolo", "stn", "lprnet"}
     assert {name: set(run["models"]) & steps for name, run in runs.items()} == {
         "plate_recognition": steps,
@@ -99,10 +104,10 @@ def test_the_wirings_are_loaded_and_asked(server: EmbeddedTriton, tmp_path: Path
 
 def test_an_open_load_over_grpc_without_the_key(server: EmbeddedTriton, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    command = [sys.executable, "-m", "plate_nets", "bench", "--url", f"grpc://{server.grpc_url}", "--json", str(report)]
+    command = [sys.executable, "-m", "benchmarks", "--url", f"grpc://{server.grpc_url}", "--json", str(report)]
     done = subprocess.run([*command, "--plates", "1", "--rate", "3", "--seconds", "1"], check=False, timeout=100)
     assert done.returncode == 0
-    (run,) = read(report)["runs"]
+    (run,) = read(report)["loads"]
     assert (run["rate"], run["concurrency"], run["models"]) == (3, None, None)
     assert run["frames"] == 3
 
@@ -121,28 +126,14 @@ def test_what_was_measured_is_kept_where_the_server_goes(server: EmbeddedTriton,
     (line,) = errors.splitlines()
     assert line.startswith("plates: stopped after 2 of 2 loads: ")
     found = read(report)
-    assert found["runs"][0]["frames"] > 0
-    assert found["runs"][1]["stopped"]
+    assert found["loads"][0]["frames"] > 0
+    assert found["loads"][1]["stopped"]
     assert found["error"] in line
 
 
 def read_or_none(report: Path) -> Any:
     """The runs so far; None where the file is being written."""
     try:
-        return read(report)["runs"]
+        return read(report)["loads"]
     except json.JSONDecodeError:
         return None
-
-
-def test_what_the_response_cache_does_is_as_documented(tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    command = [sys.executable, "-m", "plate_nets", "bench", "--cache", "--seconds", "0.4", "--json", str(report)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
-    assert done.returncode == 0, done.stderr
-    *times, bad, before, new, again = (row["found"] for row in read(report)["cache"]["rows"])
-    assert len(times) == 4
-    nothing = "plate_recognition: a success without coordinates"
-    assert bad == f"error: image: expected a JPEG / {nothing}"
-    assert before == "success, A123BC77"
-    assert new.startswith("error: ")
-    assert again == nothing

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.frames import FULL_HD
+from benchmarks.callers.pictures import FULL_HD
 from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match

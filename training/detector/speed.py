@@ -18,8 +18,8 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.frames import drawn_picture
-from benchmarks.report import Report
+from benchmarks.callers.pictures import drawn_picture
+from benchmarks.report.report import Report
 from plate_nets.errors import PlateError
 from plate_nets.nets.checkpoint import weights_path
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector

@@ -1,26 +1,29 @@
-"""`plates bench` without a server: figures, differences, ratios, tables, and what it says where there is none."""
+"""`python -m benchmarks` without a server: figures, differences, ratios, tables, and what it says where none is."""
 
+import csv
 import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from benchmarks.callers import InputKind, subject
-from benchmarks.document import fill
-from benchmarks.frames import drawn_picture, known_crops
+from benchmarks.__main__ import bench as command
+from benchmarks.callers.caller import InputKind, caller_factory
+from benchmarks.callers.pictures import drawn_picture, plate_crops
 from benchmarks.load import Load, Sample
-from benchmarks.plot import save_plot
-from benchmarks.reach import CASES, ROUNDS, ratios, reached, wiring_ratios
-from benchmarks.report import Report
-from benchmarks.runs import figures, grid, latency
-from benchmarks.server_side import by_model, difference
-from benchmarks.stages import attribute
-from benchmarks.tables import tables
-from plate_nets.cli import app
+from benchmarks.measures.loads import figures, grid, latency
+from benchmarks.measures.stages import attribute
+from benchmarks.measures.targets import CASES, ROUNDS, ratios, target_row, variant_ratios
+from benchmarks.report.__main__ import main as fill_page
+from benchmarks.report.plots import PLOTS
+from benchmarks.report.report import Report
+from benchmarks.report.tables import Table, tables
+from benchmarks.server.statistics import by_model, difference
+from plate_nets.cli import guarded
 from plate_nets.errors import InputError
 
 
@@ -73,28 +76,28 @@ def test_statistics_of_all_versions_are_added_up() -> None:
 def test_a_grid_has_every_combination() -> None:
     groups = [[drawn_picture(plates, (96, 160))] for plates in (0, 1)]
     closed = list(grid(["a", "b"], [InputKind.raw, InputKind.encoded], groups, [1, 4], None, 1.0))
-    assert len(closed) == len({(r.wiring, r.kind, r.plates, r.concurrency) for r in closed}) == 16
+    assert len(closed) == len({(r.variant, r.kind, r.plates, r.concurrency) for r in closed}) == 16
     (opened,) = grid(["a"], [InputKind.raw], groups[:1], [1, 4], 7.5, 1.0)
     assert (opened.rate, opened.concurrency, opened.plates) == (7.5, None, 0)
 
 
-def test_shared_memory_is_for_the_production_wiring() -> None:
+def test_shared_memory_is_for_production_alone() -> None:
     with pytest.raises(InputError, match="only plate_recognition is asked so, not client_chain"):
-        subject("localhost:1", "client_chain", InputKind.shm)
+        caller_factory("localhost:1", "client_chain", InputKind.shm)
 
 
-def rounds(**sides: float) -> dict[str, list[Load]]:
-    """Sides with the same latency, ms, in every request; the machine gets slower from round to round."""
+def rounds(**workloads: float) -> dict[str, list[Load]]:
+    """Workloads with the same latency, ms, in every request; the machine gets slower from round to round."""
     return {
         name: [
             Load([Sample(ms / 1000 * (1 + turn))] * 10, seconds=10 * ms / 1000 * (1 + turn)) for turn in range(ROUNDS)
         ]
-        for name, ms in sides.items()
+        for name, ms in workloads.items()
     }
 
 
 def test_ratios_do_not_see_a_machine_that_slows_down() -> None:
-    sides = {
+    workloads = {
         "served, 1 plate": 24.0,
         "in process, 1 plate": 20.0,
         "bare yolo on OpenVINO": 10.0,
@@ -107,28 +110,28 @@ def test_ratios_do_not_see_a_machine_that_slows_down() -> None:
         "served 1920x1080": 30.0,
         "served raw 1920x1080": 20.0,
     }
-    rows = ratios(rounds(**sides))
+    rows = ratios(rounds(**workloads))
     assert [round(row["value"], 3) for row in rows] == [1.2, 1.6, 1.05, 2.5, 2.0, 1.5]
     assert [row["met"] for row in rows] == [True, True, True, False, True, None]
 
 
-def test_production_is_held_against_the_best_other_wiring() -> None:
-    wirings = ("plate_recognition", "slow", "fast")
-    sides = {}
-    for plates, askers in CASES:
-        for name, ms in zip(wirings, (11.0, 30.0, 10.0), strict=True):
-            sides[f"{name}, {plates} plate{'s' * (plates != 1)}, {askers} at once"] = ms
-    rows = wiring_ratios(rounds(**sides), wirings[1:])
+def test_production_is_compared_with_the_best_other_variant() -> None:
+    variants = ("plate_recognition", "slow", "fast")
+    workloads = {}
+    for plates, callers in CASES:
+        for name, ms in zip(variants, (11.0, 30.0, 10.0), strict=True):
+            workloads[f"{name}, {plates} plate{'s' * (plates != 1)}, {callers} at once"] = ms
+    rows = variant_ratios(rounds(**workloads), variants[1:])
     assert all(row["value"] == pytest.approx(1.1) and "fast" in row["detail"] for row in rows)
-    assert [row["met"] for row in rows] == [askers == 1 for _, askers in CASES]
-    assert wiring_ratios({}, []) == []
+    assert [row["met"] for row in rows] == [callers == 1 for _, callers in CASES]
+    assert variant_ratios({}, []) == []
 
 
 @pytest.mark.parametrize(
-    ("value", "most", "met"), [(2, True, True), (2.01, True, False), (2, False, True), (1.9, False, False)]
+    ("value", "at_most", "met"), [(2, True, True), (2.01, True, False), (2, False, True), (1.9, False, False)]
 )
-def test_a_reach_is_met_at_its_very_value(value: float, most: bool, met: bool) -> None:
-    assert reached("x", value, 2.0, "", most=most)["met"] is met
+def test_a_target_is_met_at_its_very_value(value: float, at_most: bool, met: bool) -> None:
+    assert target_row("x", value, 2.0, "", at_most=at_most)["met"] is met
 
 
 def test_parts_of_a_frame_add_up_to_the_whole() -> None:
@@ -148,8 +151,8 @@ def test_parts_of_a_frame_add_up_to_the_whole() -> None:
     assert found["HTTP"] == pytest.approx(1.5)
 
 
-RUN = {
-    "wiring": "plate_recognition",
+LOAD = {
+    "variant": "plate_recognition",
     "input": "encoded",
     "protocol": "http",
     "pictures": ["1 plate"],
@@ -166,11 +169,11 @@ def test_a_report_is_kept_as_it_grows_and_shown(tmp_path: Path) -> None:
     path = tmp_path / "new" / "report.json"
     report = Report({"seconds": 1.0}, path)
     assert report.empty
-    report.add_run(RUN)
-    report.set("reach", [reached("16 plates over 1", 2.5, 2.0, "p50")])
+    report.add_load(LOAD)
+    report.set("targets", [target_row("16 plates over 1", 2.5, 2.0, "p50")])
     report.set("stages", {"title": "One frame", "rows": [{"stage": "decode", "ms": 4.0, "how": "", "part": True}]})
     kept = json.loads(path.read_text(encoding="utf-8"))
-    assert kept["runs"][0]["frames"] == 2
+    assert kept["loads"][0]["frames"] == 2
     assert kept["hardware"]["cores"] >= 1
     assert {"numpy", "tritonclient", "python"} <= set(kept["versions"])
     shown = io.StringIO()
@@ -179,28 +182,66 @@ def test_a_report_is_kept_as_it_grows_and_shown(tmp_path: Path) -> None:
         table.print(console)
         assert all(len(row) == len(table.columns) for row in table.rows)
         assert table.markdown().count("\n") == len(table.rows) + 1
-    assert "not met" in shown.getvalue()
+        assert list(csv.reader(io.StringIO(table.csv()))) == [list(table.columns), *map(list, table.rows)]
+    assert "16 plates over 1" in shown.getvalue()
     assert "1x2" in shown.getvalue()
-    assert save_plot(kept, tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
-    assert not save_plot(Report({}).values, tmp_path / "none.png")
 
 
-def test_figures_go_into_a_document(tmp_path: Path) -> None:
-    report = Report({}, tmp_path / "one.json")
-    report.set("reach", [reached("16 plates over 1", 2.5, 2.0, "p50")])
-    document = (
-        "before\n<!-- figures: one reach -->\nold\n<!-- end -->\n<!-- figures: one stages -->\nkept\n<!-- end -->"
-    )
-    text, missing = fill(document, tmp_path)
-    assert missing == ["one stages"]
-    assert "| 16 plates over 1 | 2.5 | <= 2 | not met | p50 |" in text
+def test_rows_of_a_table_are_chosen_by_their_cells() -> None:
+    table = Table("t", "", ("input", "rate", "ms"), [["raw", "", "1"], ["encoded", "", "2"]])
+    assert table.where({"input": "raw"}) == Table("t", "", ["ms"], [["1"]])
+    assert table.where({"input": "shm"}).rows == []
+
+
+PAGE = """before
+<!-- figures: targets -->
+old
+<!-- end -->
+<!-- figures: loads input=encoded -->
+old
+<!-- end -->
+<!-- figures: machine -->
+<!-- end -->
+<!-- figures: networks -->
+kept
+<!-- end -->
+"""
+
+
+def test_reports_go_into_csv_plots_and_a_page(tmp_path: Path) -> None:
+    for name in ("targets", "loads", "variants"):
+        report = Report({}, tmp_path / "reports" / f"{name}.json")
+        if name == "targets":
+            report.set("targets", [target_row("16 plates over 1", 2.5, 2.0, "p50")])
+        else:
+            report.add_load(LOAD | {"plates": 4})
+            report.add_load(LOAD | {"plates": 4, "concurrency": 8})
+    page = tmp_path / "page.md"
+    page.write_text(PAGE, encoding="utf-8")
+    app = typer.Typer()
+    app.command()(fill_page)
+    result = CliRunner().invoke(app, [str(tmp_path / "reports"), str(page)])
+    assert (result.exit_code, result.stderr) == (1, "no figures for: networks\n")
+    text = page.read_text(encoding="utf-8")
+    assert "| 16 plates over 1 | 2.5 | <= 2 | no | p50 |" in text
+    assert "| plate_recognition | http | 4 | 8 | 2 |" in text
+    assert " cores of " in text
     assert "old" not in text
     assert "kept" in text
-    assert fill(text, tmp_path) == (text, missing)
-    again, missing = fill("<!-- figures: one machine -->\n<!-- end -->", tmp_path)
-    assert missing == []
-    assert " cores of " in again
+    assert {path.name for path in (tmp_path / "page").iterdir()} == {
+        *("loads.csv", "loads.png", "loads_models.csv", "targets.csv"),
+        *("variants.csv", "variants.png", "variants_models.csv"),
+    }
+    assert (tmp_path / "page" / "loads.png").read_bytes().startswith(b"\x89PNG")
+    CliRunner().invoke(app, [str(tmp_path / "reports"), str(page)])
+    assert page.read_text(encoding="utf-8") == text
+
+
+def test_stages_become_a_bar_each() -> None:
+    rows = [["decode", "4.00", "yes", ""], ["stn", "-0.10", "yes", ""], ["whole", "3.90", "no", ""]]
+    figure = PLOTS["stages"](Table("stages", "One frame", ("stage", "ms", "part of the whole", "from"), rows))
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.texts] == ["4.0", "-0.1", "3.9"]
 
 
 def test_no_secret_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +253,9 @@ def test_no_secret_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bench(*arguments: object) -> Any:
-    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+    app = typer.Typer(rich_markup_mode=None)
+    app.command()(guarded(command))
+    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
@@ -249,5 +292,5 @@ def test_an_empty_folder_is_named(tmp_path: Path) -> None:
 def test_the_ensemble_of_a_crop_is_asked_with_crops_alone() -> None:
     groups = [[drawn_picture(plates, (96, 160))] for plates in (0, 4)]
     runs = list(grid(["plate_text", "a"], [InputKind.raw, InputKind.encoded], groups, [1], None, 1.0))
-    assert [(run.kind.value, run.plates) for run in runs if run.wiring == "plate_text"] == [("raw", 4)]
-    assert known_crops(4).shape == (4, 24, 94, 3)
+    assert [(run.kind.value, run.plates) for run in runs if run.variant == "plate_text"] == [("raw", 4)]
+    assert plate_crops(4).shape == (4, 24, 94, 3)

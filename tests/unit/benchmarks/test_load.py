@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from benchmarks.frames import Picture, drawn_picture
+from benchmarks.callers.pictures import Picture, drawn_picture
 from benchmarks.load import GIVE_UP, WARM_UP, closed_load, open_load
 from plate_nets.errors import PlateError, ServerError, ServerUnavailable
 
@@ -51,22 +51,22 @@ class Caller:
         self._asked.open -= 1
 
 
-@pytest.mark.parametrize("askers", [1, 4])
-def test_a_closed_load_keeps_so_many_requests_under_way(askers: int) -> None:
+@pytest.mark.parametrize("callers", [1, 4])
+def test_a_closed_load_keeps_so_many_requests_under_way(callers: int) -> None:
     asked = Asked(seconds=0.01)
-    load = closed_load(asked, PICTURES, askers, seconds=0.3)
+    load = closed_load(asked, PICTURES, callers, seconds=0.3)
     assert load.stopped is None
-    assert asked.most_at_once == askers
+    assert asked.most_at_once == callers
     assert asked.open == 0
-    assert asked.questions == len(load.samples) + WARM_UP * askers
+    assert asked.questions == len(load.samples) + WARM_UP * callers
     assert all(sample.seconds >= 0.01 for sample in load.samples)
     assert load.seconds >= 0.3
     assert {sample.plates for sample in load.samples} == {0, 1}
 
 
-@pytest.mark.parametrize("askers", [1, 4])
-def test_a_number_of_frames_ends_a_closed_load(askers: int) -> None:
-    assert len(closed_load(Asked(), PICTURES, askers, seconds=60, frames=30).samples) == 30
+@pytest.mark.parametrize("callers", [1, 4])
+def test_a_number_of_frames_ends_a_closed_load(callers: int) -> None:
+    assert len(closed_load(Asked(), PICTURES, callers, seconds=60, frames=30).samples) == 30
 
 
 def test_failed_requests_are_kept_and_do_not_end_it() -> None:
@@ -83,19 +83,19 @@ def test_nothing_but_failures_end_it() -> None:
     assert [sample.error for sample in load.samples] == [None] + ["broken"] * GIVE_UP
 
 
-@pytest.mark.parametrize("askers", [1, 3])
-def test_a_server_that_goes_ends_it_and_what_was_answered_is_kept(askers: int) -> None:
-    gone: dict[int, PlateError] = dict.fromkeys(range(WARM_UP * askers + 6, 1000), ServerUnavailable("refused"))
-    load = closed_load(Asked(gone), PICTURES, askers, seconds=60)
+@pytest.mark.parametrize("callers", [1, 3])
+def test_a_server_that_goes_ends_it_and_what_was_answered_is_kept(callers: int) -> None:
+    gone: dict[int, PlateError] = dict.fromkeys(range(WARM_UP * callers + 6, 1000), ServerUnavailable("refused"))
+    load = closed_load(Asked(gone), PICTURES, callers, seconds=60)
     assert load.stopped == "refused"
     assert len(load.good) == 6
-    assert 1 <= len(load.samples) - 6 <= askers
+    assert 1 <= len(load.samples) - 6 <= callers
 
 
-@pytest.mark.parametrize("askers", [1, 3])
-def test_a_server_that_is_not_there(askers: int) -> None:
+@pytest.mark.parametrize("callers", [1, 3])
+def test_a_server_that_is_not_there(callers: int) -> None:
     asked = Asked({number: ServerUnavailable("refused") for number in range(1000)})
-    load = closed_load(asked, PICTURES, askers, seconds=60)
+    load = closed_load(asked, PICTURES, callers, seconds=60)
     assert load.stopped == "refused"
     assert not load.good
     assert asked.open == 0

@@ -1,9 +1,16 @@
+import contextlib
+import io
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 import torchvision
 from hypothesis import given
 from hypothesis import strategies as st
+from pycocotools.coco import COCO
+from pycocotools.cocoeval import COCOeval
 
 from plate_nets.evaluation.detection_metrics import (
     Detections,
@@ -89,6 +96,62 @@ def test_a_false_box_ahead_of_a_right_one_halves_the_precision() -> None:
 def test_mean_over_overlaps() -> None:
     # an overlap of 0.8 counts at 0.5, 0.55, ..., 0.8: seven of ten thresholds
     assert mean_average_precision([Detections(boxes(NEAR), scores(0.9), boxes(PLATE))]) == pytest.approx(0.7)
+
+
+def some_boxes(rng: np.random.Generator, most: int) -> Boxes:
+    corners = rng.uniform(0, 900, (rng.integers(0, most + 1), 2))
+    return np.hstack([corners, corners + rng.uniform(8, 120, corners.shape)]).astype(np.float32)
+
+
+def some_pictures(seed: int) -> list[Detections]:
+    """Found boxes about the labelled ones, about ignored regions, and anywhere."""
+    rng = np.random.default_rng(seed)
+    pictures = []
+    for _ in range(30):
+        truth, ignored = some_boxes(rng, 4), some_boxes(rng, 1)
+        there = np.vstack([truth, ignored])
+        shown = np.vstack(
+            [there + np.tile(rng.normal(0, 4, (len(there), 2)), 2).astype(np.float32), some_boxes(rng, 2)]
+        )
+        pictures.append(Detections(shown, -np.sort(-rng.uniform(0, 1, len(shown))).astype(np.float32), truth, ignored))
+    return pictures
+
+
+def coco_precision(pictures: Sequence[Detections]) -> Any:
+    """By COCO's own tool: (10, 101), thresholds of the overlap and recalls."""
+
+    def annotations(image: int, boxes: Boxes, **more: Any) -> list[dict[str, Any]]:
+        sizes = boxes[:, 2:] - boxes[:, :2]
+        rows = np.hstack([boxes[:, :2], sizes]).astype(float).tolist()
+        return [{"image_id": image, "category_id": 1, "bbox": row, "area": row[2] * row[3], **more} for row in rows]
+
+    there, shown = [], []
+    for image, picture in enumerate(pictures):
+        there += annotations(image, picture.truth, iscrowd=0) + annotations(image, picture.ignored, iscrowd=1)
+        for row, score in zip(annotations(image, picture.boxes), picture.scores, strict=True):
+            shown.append(row | {"score": float(score)})
+    with contextlib.redirect_stdout(io.StringIO()):
+        labels = COCO()
+        labels.dataset = {
+            "images": [{"id": image} for image in range(len(pictures))],
+            "categories": [{"id": 1}],
+            "annotations": [row | {"id": number} for number, row in enumerate(there, start=1)],
+            "info": {},
+        }
+        labels.createIndex()
+        evaluation = COCOeval(labels, labels.loadRes(shown), "bbox")
+        evaluation.evaluate()
+        evaluation.accumulate()
+    return evaluation.eval["precision"][:, :, 0, 0, -1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_average_precision_is_cocos(seed: int) -> None:
+    pictures = some_pictures(seed)
+    expected = coco_precision(pictures)
+    assert average_precision(pictures) == pytest.approx(expected[0].mean(), abs=1e-12)
+    assert mean_average_precision(pictures) == pytest.approx(expected.mean(), abs=1e-12)
+    assert 0.05 < mean_average_precision(pictures) < 0.95, "otherwise this would prove little"
 
 
 def test_recall_by_height() -> None:

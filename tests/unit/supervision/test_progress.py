@@ -1,5 +1,7 @@
 """Which models hang, by metrics as Triton shows them."""
 
+from collections.abc import Callable
+
 import pytest
 
 from plate_nets.supervision.progress import Progress
@@ -62,9 +64,11 @@ def test_it_takes_time_without_an_answer_in_between(metrics: Metrics) -> None:
         progress.forget()
 
 
-def test_metrics_that_cannot_be_read_blame_nobody() -> None:
-    def refuse() -> str:
-        raise ConnectionRefusedError
+def refuse() -> str:
+    raise ConnectionRefusedError
 
-    progress = Progress(refuse, LONGEST)
+
+@pytest.mark.parametrize("metrics", [refuse, lambda: "<html>", lambda: "nv_inference_exec_count{"])
+def test_metrics_that_cannot_be_read_blame_nobody(metrics: Callable[[], str]) -> None:
+    progress = Progress(metrics, LONGEST)
     assert [progress.hanging() for _ in range(2)] == [()] * 2

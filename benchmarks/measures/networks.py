@@ -11,18 +11,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from rich.progress import Progress
-from torch import Tensor, nn
+from torch import Tensor
 from torch.jit._trace import TracerWarning
 
+from benchmarks.callers.networks import NETWORKS, eager_network
 from plate_nets.contract import CROP_DIMS
-from plate_nets.nets.checkpoint import load_weights, weights_path
-from plate_nets.nets.lprnet import LPRNet
-from plate_nets.nets.stn import STN
-from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.runtimes.openvino import compile_torch
 from plate_nets.serving.settings import NetworkSettings, thread_count
 
-NETWORKS: dict[str, Callable[[], nn.Module]] = {"yolo": YOLOv5n, "stn": STN, "lprnet": LPRNet}
 SHAPES = {
     "yolo": ((1, 3, 384, 640),),
     "stn": ((1, *CROP_DIMS), (16, *CROP_DIMS)),
@@ -32,13 +28,6 @@ SHAPES = {
 
 Array = NDArray[np.float32]
 Run = Callable[[Tensor], Tensor]
-
-
-def eager_network(name: str) -> nn.Module:
-    """The network with the committed weights, in eval mode."""
-    network = NETWORKS[name]()
-    load_weights(network, weights_path(name))
-    return network.eval()
 
 
 def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Pictures that are sent: frames with a known number of plates, or those of a folder."""
+"""Pictures that are sent: drawn frames with a given number of plates, or those of a folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ FULL_HD = (1080, 1920)
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
 _PLATE = (slice(190, 245), slice(150, 330))
-"""Rows and columns of the plate in the known picture, a little of the grey ground around it included."""
+"""Rows and columns of the plate in the health check's picture, a little of the grey ground around it included."""
 _LEFTS = (70, 390, 710, 1030)
 _TOPS = (333, 205, 461, 77, 589)
 """Where plates go on an HD frame, px. They differ by multiples of 64, the detector's coarsest cell, so that each is
@@ -39,7 +39,7 @@ class Picture:
 
 
 def drawn_picture(plates: int, hw: tuple[int, int] = HD) -> Picture:
-    """So many copies of the known plate on noisy grey ground, of the same size relative to the frame at any size.
+    """So many copies of one plate on noisy grey ground, of the same size relative to the frame at any size.
 
     Raises:
         InputError: more plates than fit.
@@ -50,8 +50,9 @@ def drawn_picture(plates: int, hw: tuple[int, int] = HD) -> Picture:
     rng = np.random.default_rng(plates)
     frame = np.clip(rng.normal(110, 6, (h, w, 3)), 0, 255).astype(np.uint8)
     scale = w / HD[1]
-    known = _known_plate()
-    plate = cv2.resize(known, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
+    plate = cv2.resize(
+        _plate_picture(), None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    )
     for top, left in [(top, left) for top in _TOPS for left in _LEFTS][:plates]:
         y, x = round(scale * top), round(scale * left)
         frame[y : y + plate.shape[0], x : x + plate.shape[1]] = plate
@@ -79,13 +80,13 @@ def folder_pictures(folder: Path) -> Sequence[Picture]:
     return pictures
 
 
-def known_crops(plates: int) -> NDArray[np.uint8]:
-    """So many crops of the known plate: (N, 24, 94, 3) BGR uint8, as `plate_text` takes them."""
-    crop = cv2.resize(_known_plate(), (CROP_WIDTH, CROP_HEIGHT), interpolation=cv2.INTER_AREA)
+def plate_crops(plates: int) -> NDArray[np.uint8]:
+    """So many crops of that plate: (N, 24, 94, 3) BGR uint8, as `plate_text` takes them."""
+    crop = cv2.resize(_plate_picture(), (CROP_WIDTH, CROP_HEIGHT), interpolation=cv2.INTER_AREA)
     return np.repeat(np.asarray(crop, np.uint8)[None], plates, axis=0)
 
 
 @cache
-def _known_plate() -> Frame:
-    known = cv2.imdecode(np.frombuffer(known_picture().image, np.uint8), cv2.IMREAD_COLOR)
-    return np.asarray(known[_PLATE], np.uint8)
+def _plate_picture() -> Frame:
+    picture = cv2.imdecode(np.frombuffer(known_picture().image, np.uint8), cv2.IMREAD_COLOR)
+    return np.asarray(picture[_PLATE], np.uint8)

@@ -1,4 +1,4 @@
-"""One load on one wiring -> its figures, and a grid of them."""
+"""One load on one variant of the pipeline -> its figures, and a grid of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.callers import InputKind, subject
-from benchmarks.frames import Picture
+from benchmarks.callers.caller import InputKind, caller_factory
+from benchmarks.callers.pictures import Picture
 from benchmarks.load import Load, closed_load, open_load
-from benchmarks.server_side import difference
-from benchmarks.target import Target
+from benchmarks.server.server import MeasuredServer
+from benchmarks.server.statistics import difference
 from benchmarks.variants.contract import PLATE_TEXT
 
 PERCENTILES = (50, 90, 99)
@@ -18,9 +18,9 @@ PERCENTILES = (50, 90, 99)
 
 @dataclass(frozen=True)
 class Run:
-    """What is to be measured: a wiring under a closed load (``concurrency``) or an open one (``rate`` a second)."""
+    """What is to be measured: a variant under a closed load (``concurrency``) or an open one (``rate`` a second)."""
 
-    wiring: str
+    variant: str
     kind: InputKind
     pictures: Sequence[Picture]
     concurrency: int | None
@@ -66,58 +66,58 @@ def figures(load: Load) -> dict[str, Any]:
     }
 
 
-def measure(target: Target, run: Run) -> dict[str, Any]:
+def measure(server: MeasuredServer, run: Run) -> dict[str, Any]:
     """Run a load -> its figures, those of the server's processes and of each of its models.
 
     ``server`` is null where its processes cannot be seen, ``models`` where its statistics are not open to us. Both
     count the warm-up of the load in.
     """
-    asked = subject(target.url, run.wiring, run.kind, target.control_key)
-    processes = target.processes
-    before, cpu = target.statistics(), processes.cpu_seconds() if processes else 0.0
+    factory = caller_factory(server.url, run.variant, run.kind, server.control_key)
+    processes = server.processes
+    before, cpu = server.statistics(), processes.cpu_seconds() if processes else 0.0
     if run.rate is not None:
-        load = open_load(asked, run.pictures, run.rate, run.seconds)
+        load = open_load(factory, run.pictures, run.rate, run.seconds)
     else:
-        load = closed_load(asked, run.pictures, run.concurrency or 1, run.seconds)
-    server = None
+        load = closed_load(factory, run.pictures, run.concurrency or 1, run.seconds)
+    spent_by_server = None
     if processes:
         spent = processes.cpu_seconds() - cpu
-        server = {
+        spent_by_server = {
             "cpu_seconds": spent,
             "cpu_ms_per_frame": spent * 1000 / max(1, len(load.good) + load.warm_up),
             "pss_bytes": processes.pss(),
         }
-    after = None if load.stopped else target.statistics()
+    after = None if load.stopped else server.statistics()
     return {
-        "wiring": run.wiring,
+        "variant": run.variant,
         "input": run.kind.value,
-        "protocol": target.url.partition("://")[0],
+        "protocol": server.url.partition("://")[0],
         "pictures": sorted({picture.name for picture in run.pictures}),
         "plates": run.plates,
         "concurrency": run.concurrency,
         "rate": run.rate,
         **figures(load),
-        "server": server,
+        "server": spent_by_server,
         "models": None if before is None or after is None else difference(before, after),
     }
 
 
 def grid(
-    wirings: Sequence[str],
+    variants: Sequence[str],
     kinds: Sequence[InputKind],
     pictures: Sequence[Sequence[Picture]],
     concurrency: Sequence[int],
     rate: float | None,
     seconds: float,
 ) -> Iterator[Run]:
-    """All combinations; the wirings of one combination follow each other, so that they see the same machine.
+    """All combinations; the variants of one combination follow each other, so that they see the same machine.
 
     With a ``rate`` the load is open and the concurrencies do not apply.
     """
     for kind in kinds:
         for group in pictures:
-            for askers in (None,) if rate is not None else concurrency:
-                for wiring in wirings:
-                    if wiring == PLATE_TEXT.name and (kind is not InputKind.raw or not group[0].plates):
+            for callers in (None,) if rate is not None else concurrency:
+                for variant in variants:
+                    if variant == PLATE_TEXT.name and (kind is not InputKind.raw or not group[0].plates):
                         continue  # it takes crops
-                    yield Run(wiring, kind, group, askers, rate, seconds)
+                    yield Run(variant, kind, group, callers, rate, seconds)

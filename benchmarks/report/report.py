@@ -1,4 +1,4 @@
-"""The report of a run of `plates bench`: it grows as parts are measured, and is kept whatever ends the run."""
+"""The report of a run of `python -m benchmarks`: it grows as parts are measured, and is kept whatever ends the run."""
 
 import json
 from pathlib import Path
@@ -6,13 +6,15 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.environment import environment
-from benchmarks.tables import tables
+from benchmarks.report.environment import environment
+from benchmarks.report.tables import tables
 from plate_nets.errors import InputError
+
+_PARTS = ("loads", "workloads", "targets", "overload", "stages", "networks")
 
 
 class Report:
-    """Figures so far, JSON-ready: where and with what, ``runs`` of loads, and a key for each further part.
+    """Figures so far, JSON-ready: where and with what, ``loads``, and a key for each further part.
 
     ``path``: where it is written as JSON, at once and after each part.
 
@@ -21,18 +23,18 @@ class Report:
     """
 
     def __init__(self, options: dict[str, Any], path: Path | None = None) -> None:
-        self.values: dict[str, Any] = {**environment(), "options": options, "server": None, "runs": [], "error": None}
+        self.values: dict[str, Any] = {**environment(), "options": options, "server": None, "loads": [], "error": None}
         self._path = path
         self._save()
 
     @property
     def empty(self) -> bool:
         """Whether nothing was measured yet."""
-        return not any(self.values.get(part) for part in ("runs", "sides", "reach", "stages", "networks", "cache"))
+        return not any(self.values.get(part) for part in _PARTS)
 
-    def add_run(self, run: dict[str, Any]) -> None:
+    def add_load(self, load: dict[str, Any]) -> None:
         """Keep the figures of one load."""
-        self.values["runs"].append(run)
+        self.values["loads"].append(load)
         self._save()
 
     def set(self, part: str, value: Any) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.progress import Progress
 
-from benchmarks.callers import InputKind, subject
-from benchmarks.frames import drawn_picture
-from benchmarks.in_process import STAGES, InProcess
-from benchmarks.server_side import difference
-from benchmarks.target import Target
+from benchmarks.callers.caller import InputKind, caller_factory
+from benchmarks.callers.in_process import STAGES, InProcess
+from benchmarks.callers.pictures import drawn_picture
+from benchmarks.server.server import MeasuredServer
+from benchmarks.server.statistics import difference
 from plate_nets.contract import LPRNET, PLATE_RECOGNITION, STN, YOLO
 from plate_nets.errors import ServerError
 from plate_nets.serving.settings import NetworkSettings, thread_count
@@ -28,7 +28,7 @@ WITHIN = {
 """The stages that run inside each model; the others run inside `plate_recognition`."""
 
 
-def measure_stages(target: Target, repository: Path, seconds: float, progress: Progress) -> dict[str, Any]:
+def measure_stages(server: MeasuredServer, repository: Path, seconds: float, progress: Progress) -> dict[str, Any]:
     """The stages called in this process and the served frame, in turn -> ``title`` and ``rows``, JSON-ready.
 
     Raises:
@@ -39,14 +39,14 @@ def measure_stages(target: Target, repository: Path, seconds: float, progress: P
     local = InProcess(repository, thread_count(NetworkSettings(), instances=1))
     spent: dict[str, list[float]] = {stage: [] for stage in STAGES}
     seen: list[float] = []
-    caller = subject(target.url, PLATE_RECOGNITION.name, InputKind.encoded)()
+    caller = caller_factory(server.url, PLATE_RECOGNITION.name, InputKind.encoded)()
     try:
         for _ in range(WARM_UP):
             caller(picture)
             local.stages(picture)
-        before = target.statistics()
+        before = server.statistics()
         if before is None:
-            raise ServerError(f"{target.url}: its statistics need the control key")
+            raise ServerError(f"{server.url}: its statistics need the control key")
         for _ in progress.track(range(ROUNDS), description="stages and the served frame in turn"):
             for _ in _for(seconds / ROUNDS / 2):
                 started = time.perf_counter()
@@ -55,12 +55,12 @@ def measure_stages(target: Target, repository: Path, seconds: float, progress: P
             for _ in _for(seconds / ROUNDS / 2):
                 for stage, value in local.stages(picture).items():
                     spent[stage].append(value * 1000)
-        after = target.statistics()
+        after = server.statistics()
     finally:
         caller.close()
     assert after is not None
     alone = {stage: statistics.mean(values) for stage, values in spent.items()}
-    wire = target.url.partition("://")[0].upper()
+    wire = server.url.partition("://")[0].upper()
     rows = attribute(alone, difference(before, after), statistics.mean(seen), wire)
     return {"title": "One encoded 1280x720 frame with one plate, one request at a time", "rows": rows}
 

@@ -12,15 +12,12 @@ def by_model(statistics: Sequence[Mapping[str, Any]]) -> Statistics:
     """What Triton's statistics extension answers -> the numbers of each model, versions added up."""
     models: dict[str, dict[str, Any]] = {}
     for each in statistics:
-        model = models.setdefault(
-            each["name"], {"rows": 0, "executions": 0, "ns": {}, "requests": 0, "cache_hits": 0, "batches": {}}
-        )
+        model = models.setdefault(each["name"], {"rows": 0, "executions": 0, "ns": {}, "requests": 0, "batches": {}})
         times = each.get("inference_stats", {})
         model["rows"] += int(each.get("inference_count", 0))
         model["executions"] += int(each.get("execution_count", 0))
         model["requests"] += int(times.get("success", {}).get("count", 0))
-        model["cache_hits"] += int(times.get("cache_hit", {}).get("count", 0))
-        for phase in ("success", "cache_hit", "cache_miss", *PHASES):
+        for phase in ("success", *PHASES):
             model["ns"][phase] = model["ns"].get(phase, 0) + int(times.get(phase, {}).get("ns", 0))
         for batch in each.get("batch_stats", ()):
             size = int(batch["batch_size"])
@@ -46,7 +43,6 @@ def difference(before: Statistics, after: Statistics) -> dict[str, dict[str, Any
             "requests": requests,
             "rows": late["rows"] - early.get("rows", 0),
             "executions": late["executions"] - early.get("executions", 0),
-            "cache_hits": late["cache_hits"] - early.get("cache_hits", 0),
             "total_ms": spent["success"] / requests / 1e6,
             **{f"{phase.removeprefix('compute_')}_ms": spent[phase] / requests / 1e6 for phase in PHASES},
             "batches": {str(size): count for size, count in sorted(batches.items()) if count > 0},

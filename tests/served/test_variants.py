@@ -1,20 +1,26 @@
-"""The wirings of `benchmarks/model_repository/`, on a real Triton beside production, answer as production does."""
+"""The variants of `benchmarks/model_repository/`, on a real Triton beside production, answer as production does."""
 
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.client_chain import ClientChain
-from benchmarks.connection import Connection
-from benchmarks.variants.contract import PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON, PLATE_TEXT, WIRINGS
+from benchmarks.callers.client_chain import ClientChain
+from benchmarks.callers.connection import Connection
+from benchmarks.variants.contract import (
+    MODEL_REPOSITORY,
+    PACKAGE,
+    PLATE_RECOGNITION_ENSEMBLE,
+    PLATE_RECOGNITION_PYTHON,
+    PLATE_TEXT,
+)
+from benchmarks.variants.contract import MODELS as VARIANT_MODELS
+from benchmarks.variants.conversions import CONVERSIONS
 from plate_nets.client import plates
 from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, STN, ModelSpec
 from plate_nets.conversion.conversion import Mode, convert, is_current
-from benchmarks.variants.conversions import CONVERSIONS as WIRINGS as MODULES
 from plate_nets.errors import PlateError
 from plate_nets.recognition.decoding import best_path, log_softmax
 from plate_nets.recognition.geometry import crop_plates, normalize_crop
@@ -24,7 +30,6 @@ from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 
-REPOSITORY = Path(__file__).parents[2] / "benchmarks" / "model_repository"
 RAW, ENCODED = PLATE_RECOGNITION.inputs
 PLACED = [
     Placed(f"{a}{(i * 37 + 1) % 1000:03d}{b}{c}77", 60 + 300 * (i % 4), 40 + 130 * (i // 4))
@@ -35,19 +40,23 @@ FRAMES = [EMPTY, *(compose(720, 1280, PLACED[:count]) for count in (1, 4, 18))]
 
 
 @pytest.fixture(scope="module")
-def wired() -> Iterator[Served]:
-    for conversion in MODULES.values():
-        if not is_current(conversion, Mode.TRACE, REPOSITORY):
-            convert(conversion, Mode.TRACE, REPOSITORY)
+def triton() -> Iterator[Served]:
+    for conversion in CONVERSIONS.values():
+        if not is_current(conversion, Mode.TRACE, MODEL_REPOSITORY):
+            convert(conversion, Mode.TRACE, MODEL_REPOSITORY)
     with EmbeddedTriton(
-        model_repositories=[REPOSITORY], model_control="explicit", load=[*MODELS, *WIRINGS], exit_timeout=0
+        model_repositories=[MODEL_REPOSITORY],
+        packages=[PACKAGE],
+        model_control="explicit",
+        load=[*MODELS, *VARIANT_MODELS],
+        exit_timeout=0,
     ) as server:
         yield Served(server.http_url, server.grpc_url, server.control_key)
 
 
 @pytest.fixture
-def connection(wired: Served) -> Iterator[Connection]:
-    connection = Connection(wired.http, timeout=120)
+def connection(triton: Served) -> Iterator[Connection]:
+    connection = Connection(triton.http, timeout=120)
     yield connection
     connection.close()
 
@@ -70,12 +79,12 @@ def check(found: list[Plate], expected: list[Plate]) -> None:
 
 @pytest.mark.parametrize("suffix", ["", ".jpg"], ids=["raw", "encoded"])
 @pytest.mark.parametrize("frame", FRAMES, ids=["none", "one", "four", "eighteen"])
-def test_every_wiring_answers_as_production(connection: Connection, wired: Served, frame: Frame, suffix: str) -> None:
+def test_every_variant_answers_as_production(connection: Connection, triton: Served, frame: Frame, suffix: str) -> None:
     image = encode(frame, suffix) if suffix else frame
     expected = read(connection, PLATE_RECOGNITION, image)
     for model in (PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON):
         check(read(connection, model, image), expected)
-    with ClientChain(wired.http, timeout=120) as chain:
+    with ClientChain(triton.http, timeout=120) as chain:
         check(chain.read(image), expected)
 
 
@@ -86,13 +95,13 @@ def test_the_frames_hold_what_they_should(connection: Connection) -> None:
         assert len(found & {placed.text for placed in PLACED[:count]}) >= 0.8 * count
 
 
-def test_an_ensemble_runs_the_reader_on_nothing_where_bls_stops(connection: Connection, wired: Served) -> None:
+def test_an_ensemble_runs_the_reader_on_nothing_where_bls_stops(connection: Connection, triton: Served) -> None:
     models = ("yolo", "stn", "lprnet")
-    before = wired.executions(*models)
+    before = triton.executions(*models)
     assert read(connection, PLATE_RECOGNITION, EMPTY) == []
-    between = wired.executions(*models)
+    between = triton.executions(*models)
     assert read(connection, PLATE_RECOGNITION_ENSEMBLE, EMPTY) == []
-    after = wired.executions(*models)
+    after = triton.executions(*models)
     assert [b - a for a, b in zip(before, between, strict=True)] == [1, 0, 0]
     assert [b - a for a, b in zip(between, after, strict=True)] == [1, 1, 1]
 

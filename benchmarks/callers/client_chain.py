@@ -1,10 +1,10 @@
-"""The wiring without one on the server: the client calls `yolo`, `stn` and `lprnet` itself and decodes."""
+"""The pipeline chained by the client: it calls `yolo`, `stn` and `lprnet` itself and decodes."""
 
 from types import TracebackType
 
 import numpy as np
 
-from benchmarks.connection import Connection
+from benchmarks.callers.connection import Connection
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, YOLO, ModelSpec
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import PlateReader, split_rows

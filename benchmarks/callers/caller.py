@@ -1,4 +1,4 @@
-"""What a load asks: a picture to a wiring -> how many plates were answered."""
+"""Who asks: a picture to a variant of the served pipeline -> how many plates were answered."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,9 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.client_chain import ClientChain
-from benchmarks.connection import Connection
-from benchmarks.frames import Picture, known_crops
+from benchmarks.callers.client_chain import ClientChain
+from benchmarks.callers.connection import Connection
+from benchmarks.callers.pictures import Picture, plate_crops
 from benchmarks.variants.contract import PLATE_TEXT
 from plate_nets.client import PlateClient
 from plate_nets.contract import PLATE_RECOGNITION, YOLO, ModelSpec, TensorSpec
@@ -40,27 +40,29 @@ class Caller(Protocol):
         ...
 
 
-Subject = Callable[[], Caller]
+CallerFactory = Callable[[], Caller]
 """Makes a caller for one thread."""
 
 
-def subject(url: str, wiring: str, kind: InputKind, control_key: str = "", timeout: float = 30.0) -> Subject:
-    """A wiring of the server at ``url``, by the name of its model or `CLIENT_CHAIN`, and a kind of input.
+def caller_factory(
+    url: str, variant: str, kind: InputKind, control_key: str = "", timeout: float = 30.0
+) -> CallerFactory:
+    """A variant of the server at ``url``, by the name of its model or `CLIENT_CHAIN`, and a kind of input.
 
     ``control_key`` opens the server's endpoints for shared memory.
 
     Raises:
-        InputError: this wiring has no shared-memory input.
+        InputError: this variant has no shared-memory input.
     """
     if kind is InputKind.shm:
-        if wiring != PLATE_RECOGNITION.name:
-            raise InputError(f"--input shm: only {PLATE_RECOGNITION.name} is asked so, not {wiring}")
+        if variant != PLATE_RECOGNITION.name:
+            raise InputError(f"--input shm: only {PLATE_RECOGNITION.name} is asked so, not {variant}")
         return lambda: _SharedMemory(url, timeout, control_key)
-    if wiring == CLIENT_CHAIN:
+    if variant == CLIENT_CHAIN:
         return lambda: _Chain(url, kind, timeout)
-    if wiring == PLATE_TEXT.name:
+    if variant == PLATE_TEXT.name:
         return lambda: _Model(url, PLATE_TEXT, _crops, timeout)
-    model = YOLO if wiring == YOLO.name else replace(PLATE_RECOGNITION, name=wiring)
+    model = YOLO if variant == YOLO.name else replace(PLATE_RECOGNITION, name=variant)
     return lambda: _Model(url, model, _raw if kind is InputKind.raw else _encoded, timeout)
 
 
@@ -77,8 +79,8 @@ def _encoded(picture: Picture) -> Given:
 
 
 def _crops(picture: Picture) -> Given:
-    """As many of the known plate as the picture has plates."""
-    return PLATE_TEXT.inputs[0], known_crops(picture.plates or 1)
+    """As many crops as the picture has plates."""
+    return PLATE_TEXT.inputs[0], plate_crops(picture.plates or 1)
 
 
 class _Model:

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from benchmarks.frames import FULL_HD, HD, MOST_PLATES, drawn_picture, folder_pictures
+from benchmarks.callers.pictures import FULL_HD, HD, MOST_PLATES, drawn_picture, folder_pictures
 from plate_nets.errors import InputError
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.runtimes.networks import load_network, released

@@ -21,7 +21,7 @@ def environment() -> dict[str, Any]:
     """Hardware, versions, settings from the environment, and the command; no secrets, no paths."""
     return {
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "command": ["plates", *sys.argv[1:]],
+        "command": ["python", *sys.orig_argv[1:]],
         "hardware": {
             "processor": _processor(),
             "cores": len(os.sched_getaffinity(0)),

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.callers import Subject
-from benchmarks.frames import Picture
+from benchmarks.callers.caller import CallerFactory
+from benchmarks.callers.pictures import Picture
 from benchmarks.load import closed_load, open_load
 from plate_nets.answers import find_answer
 from plate_nets.errors import ServerError, ServerOverloaded
 
 SATURATING = 8
-"""Askers of the closed load whose goodput is taken as the maximum."""
+"""Callers of the closed load whose goodput is taken as the maximum."""
 FACTOR = 4.0
 
 
@@ -50,17 +50,19 @@ class Overload:
         )
 
 
-def measure_overload(subject: Subject, pictures: Sequence[Picture], seconds: float, factor: float = FACTOR) -> Overload:
+def measure_overload(
+    factory: CallerFactory, pictures: Sequence[Picture], seconds: float, factor: float = FACTOR
+) -> Overload:
     """A closed load for the maximum, then an open one of ``factor`` times as much, each for ``seconds``.
 
     Raises:
         ServerError: a load ended early; the message says why.
     """
-    best = closed_load(subject, pictures, SATURATING, seconds)
+    best = closed_load(factory, pictures, SATURATING, seconds)
     if best.stopped or not best.good:
         raise ServerError(f"the load that measures the maximum ended early: {best.stopped or 'no answer'}")
     maximum = len(best.good) / best.seconds
-    load = open_load(subject, pictures, factor * maximum, seconds)
+    load = open_load(factory, pictures, factor * maximum, seconds)
     if load.stopped:
         raise ServerError(f"the overload ended early: {load.stopped}")
     faults = [(find_answer(sample.error)[0].error, sample) for sample in load.samples if sample.error is not None]

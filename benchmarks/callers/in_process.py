@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.callers import Subject
-from benchmarks.frames import Picture
-from benchmarks.networks import eager_network
+from benchmarks.callers.caller import CallerFactory
+from benchmarks.callers.networks import eager_network
+from benchmarks.callers.pictures import Picture
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector, select
 from plate_nets.recognition.geometry import Letterbox, clip, crop_plates
@@ -105,11 +105,11 @@ class _Alone:
         """Nothing to end."""
 
 
-def bare_networks(local: InProcess, picture: Picture) -> dict[str, Subject]:
+def bare_networks(local: InProcess, picture: Picture) -> dict[str, CallerFactory]:
     """Each network alone on what it gets for a picture, on the fastest runtime found -> what asks it, by its name."""
     pixels, crops = local.inputs(picture)
     straight = local.stn(crops)
-    found: dict[str, Subject] = {}
+    found: dict[str, CallerFactory] = {}
     for name, given, served in (
         ("yolo", pixels, local.detector),
         ("stn", crops, local.stn),

@@ -8,25 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.connection import Connection
-from benchmarks.processes import ServerProcesses, find_server
-from benchmarks.server_side import Statistics, by_model
-from benchmarks.variants.contract import PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON
+from benchmarks.callers.connection import Connection
+from benchmarks.server.processes import ServerProcesses, find_server
+from benchmarks.server.statistics import Statistics, by_model
+from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
 from plate_nets.client import WireProtocol, parse_url
 from plate_nets.contract import MODELS
 from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import ServerError, ServerStartError
-from plate_nets.server import EmbeddedTriton, response_cache_options
-
-OTHER_WIRINGS = (PLATE_RECOGNITION_ENSEMBLE.name, PLATE_RECOGNITION_PYTHON.name)
-"""Models with the inputs and outputs of `plate_recognition` that only the comparison of wirings needs."""
-PACKAGE = Path(__file__).resolve().parent
-WIRINGS = PACKAGE / "model_repository"
-"""Where they are in a checkout."""
+from plate_nets.errors import ServerError
+from plate_nets.server import EmbeddedTriton
 
 
 @dataclass(frozen=True)
-class Target:
+class MeasuredServer:
     """A server: its address, the key of its control endpoints, and its processes where they can be seen."""
 
     url: str
@@ -86,19 +80,17 @@ class Target:
 
 
 @contextmanager
-def target(
+def measured_server(
     url: str | None,
     protocol: WireProtocol,
     repository: Path | None,
     *,
-    wirings: Path | None = None,
-    response_cache: int = 0,
+    variants: bool = False,
     log: Path | None = None,
-) -> Iterator[Target]:
+) -> Iterator[MeasuredServer]:
     """The server at ``url``, or an embedded one in explicit mode with the production models.
 
-    ``wirings``: a second repository, of which nothing is loaded yet. ``response_cache``: bytes of the embedded
-    server's cache, 0 for none.
+    ``variants``: the embedded one also knows the models of `benchmarks/model_repository/`; none of them is loaded yet.
 
     Raises:
         ServerStartError: the embedded server did not become ready.
@@ -107,17 +99,14 @@ def target(
     if url is not None:
         address, wire, encrypted = parse_url(url, protocol)
         full = f"{wire}{'s' * encrypted}://{address}"
-        yield Target(full, os.environ.get(KEY_VARIABLE, ""), find_server(address), None)
+        yield MeasuredServer(full, os.environ.get(KEY_VARIABLE, ""), find_server(address), None)
         return
-    if wirings is not None and not wirings.is_dir():
-        raise ServerStartError(f"{wirings}: no such model repository; run it in a checkout")
     server = EmbeddedTriton(
         repository,
-        model_repositories=[wirings] if wirings else [],
-        packages=[PACKAGE] if wirings else [],
+        model_repositories=[MODEL_REPOSITORY] if variants else [],
+        packages=[PACKAGE] if variants else [],
         model_control="explicit",
         load=list(MODELS),
-        options=response_cache_options(response_cache) if response_cache else (),
         log=log,
         exit_timeout=0,
     )
@@ -125,4 +114,4 @@ def target(
     with server:
         seconds = time.perf_counter() - started
         address = server.http_url if protocol == "http" else server.grpc_url
-        yield Target(f"{protocol}://{address}", server.control_key, find_server(address), seconds)
+        yield MeasuredServer(f"{protocol}://{address}", server.control_key, find_server(address), seconds)

@@ -1,0 +1,1 @@
+"""The server that is measured: its address, its processes, and what it says of itself."""

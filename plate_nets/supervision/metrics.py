@@ -1,0 +1,40 @@
+"""How a server stands, as Prometheus' metrics; docs/metrics.md explains each."""
+
+from collections.abc import Iterator, Mapping
+
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from plate_nets.supervision.events import Status
+
+_PREFIX = "plates_supervisor_"
+
+
+class StatusCollector(Collector):
+    """The state and the counts of a server -> a metric each; the last recognition has no value before the first."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[Metric]:
+        """As they are now. prometheus-client ends the names of counters with ``_total``."""
+        status = self._status
+        yield GaugeMetricFamily(
+            f"{_PREFIX}serving", "1 while the known picture is recognised", int(status.state == "serving")
+        )
+        yield GaugeMetricFamily(
+            f"{_PREFIX}last_recognition_timestamp_seconds",
+            "When the known picture was recognised last",
+            status.last_recognition,
+        )
+        yield _by_model("heals", "Models loaded anew as they failed", status.heals)
+        yield _by_model("renewals", "Models loaded anew as their memory had grown", status.renewals)
+        yield CounterMetricFamily(f"{_PREFIX}restarts", "Starts of the server after the first", status.restarts)
+
+
+def _by_model(name: str, text: str, counts: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(f"{_PREFIX}{name}", text, labels=["model"])
+    for model, count in counts.items():
+        family.add_metric([model], count)
+    return family
