@@ -1,5 +1,6 @@
 """`plates read`: the plates of files and folders, by a given server or an embedded one."""
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
-from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput
+from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, shown
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, PlateError, ServerUnavailable
 from plate_nets.server import EmbeddedTriton
@@ -48,9 +49,10 @@ def read(
 
     Without --url an embedded server runs for the time. Exit code: 0 all pictures were read, 1 some failed, 2 no server.
     """
-    sources = list(find_pictures(paths))
+    sources = list(find_pictures(paths, without=save_annotated))
     if not sources:
-        raise InputError(f"no picture in {', '.join(map(str, paths))}; looked for {', '.join(sorted(SUFFIXES))}")
+        raise InputError(f"no picture in {', '.join(map(shown, paths))}; looked for {', '.join(sorted(SUFFIXES))}")
+    keep_inputs(sources, csv, save_annotated)
     failed = 0
     with ExitStack() as stack:
         outputs: list[Output] = [stack.enter_context(JsonOutput() if json else LineOutput())]
@@ -69,15 +71,51 @@ def read(
         raise typer.Exit(SOME_FAILED)
 
 
-def find_pictures(paths: Iterable[Path]) -> Iterator[Source]:
-    """Files as they are, folders with everything below them that looks like a picture, sorted."""
+def find_pictures(paths: Iterable[Path], without: Path | None = None) -> Iterator[Source]:
+    """Files as they are, folders with everything below them that looks like a picture, sorted.
+
+    Links to folders are followed, each folder once. What lies below the folder ``without`` is left out: it holds what
+    an earlier run wrote. A folder that does not open is a source that fails.
+    """
+    left_out = None if without is None else os.path.realpath(without)
     for path in paths:
-        if not path.is_dir():
+        if not os.path.isdir(path):  # noqa: PTH112  Path.is_dir raises where a folder above may not be entered
             yield Source(path, Path(path.name))
             continue
-        for found in sorted(path.rglob("*")):
-            if found.suffix.lower() in SUFFIXES and found.is_file():
-                yield Source(found, found.relative_to(path))
+        for found in sorted(_files_below(path, left_out)):
+            yield Source(found, found.relative_to(path))
+
+
+def _files_below(path: Path, left_out: str | None) -> list[Path]:
+    found: list[Path] = []
+    seen: set[str] = set()
+
+    def closed(error: OSError) -> None:
+        found.append(Path(error.filename))
+
+    for folder, folders, files in os.walk(path, followlinks=True, onerror=closed):
+        real = os.path.realpath(folder)
+        if real in seen or (real == left_out and Path(folder) != path):
+            folders.clear()
+            continue
+        seen.add(real)
+        found += (Path(folder, name) for name in files if Path(name).suffix.lower() in SUFFIXES)
+    return found
+
+
+def keep_inputs(sources: Iterable[Source], csv: Path | None, save_annotated: Path | None) -> None:
+    """Raises InputError where what is written would lie on a picture, or among the pictures, that are read."""
+    folder = None if save_annotated is None else os.path.realpath(save_annotated)
+    table = None if csv is None else os.path.realpath(csv)
+    for source in sources:
+        real = os.path.realpath(source.path)
+        if real == table:
+            raise InputError(f"--csv {shown(source.path)}: is one of the pictures; expected another file")
+        if folder is not None and os.path.dirname(real) == folder:  # noqa: PTH120
+            raise InputError(
+                f"--save-annotated {shown(save_annotated or source.path)}: holds {shown(source.path)}, which is read; "
+                "expected another folder"
+            )
 
 
 def read_picture(client: PlateClient, source: Source) -> Picture:
@@ -88,6 +126,8 @@ def read_picture(client: PlateClient, source: Source) -> Picture:
     """
     started = time.perf_counter()
     try:
+        if source.path.exists() and not source.path.is_file():
+            return Picture(source.path, source.name, error="is not a file")
         encoded = source.path.read_bytes()
         plates = client.read(encoded)
     except ServerUnavailable:
