@@ -3,9 +3,10 @@
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,12 +17,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
 from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, shown
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError, PlateError, ServerUnavailable
+from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
 from plate_nets.server import EmbeddedTriton
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
 """Of the pictures that are looked for in a folder; a file that is named is always tried."""
 SOME_FAILED = 1
+_HEALING = 0.5
+"""Seconds between two looks at a server that heals."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,9 @@ def read(
             outputs.append(stack.enter_context(CsvOutput(csv)))
         if save_annotated:
             outputs.append(stack.enter_context(PictureOutput(save_annotated)))
-        client = stack.enter_context(_client(stack, url, protocol, timeout, model_repository, log))
+        client, recover = _client(stack, url, protocol, timeout, model_repository, log)
         for source in _progress(sources):
-            picture = read_picture(client, source)
+            picture = read_picture(client, source, recover)
             failed += picture.error is not None
             for output in outputs:
                 output.write(picture)
@@ -118,8 +121,10 @@ def keep_inputs(sources: Iterable[Source], csv: Path | None, save_annotated: Pat
             )
 
 
-def read_picture(client: PlateClient, source: Source) -> Picture:
+def read_picture(client: PlateClient, source: Source, recover: Callable[[], None]) -> Picture:
     """One picture through the server; a fault of this picture alone is part of the result.
+
+    Where a process of the server died at it, it is not sent again, and ``recover`` is called for the next one.
 
     Raises:
         ServerUnavailable: nothing answers, so no other picture can be read either.
@@ -132,6 +137,9 @@ def read_picture(client: PlateClient, source: Source) -> Picture:
         plates = client.read(encoded)
     except ServerUnavailable:
         raise
+    except ModelDied as error:
+        recover()
+        return Picture(source.path, source.name, error=str(error))
     except OSError as error:
         return Picture(source.path, source.name, error=f"does not open: {error.strerror}")
     except PlateError as error:
@@ -141,14 +149,34 @@ def read_picture(client: PlateClient, source: Source) -> Picture:
 
 def _client(
     stack: ExitStack, url: str | None, protocol: Protocol, timeout: float, repository: Path | None, log: Path | None
-) -> PlateClient:
+) -> tuple[PlateClient, Callable[[], None]]:
+    """A client, and what brings its server back after a process of it died: a new start, or waiting for its healing."""
     if url is None:
         # Its only client is this one, so nothing is in flight when it ends.
         server = EmbeddedTriton(repository, log=log, exit_timeout=0)
         with Console(stderr=True).status("Starting Triton and loading the models"):
             stack.enter_context(server)
         url = server.http_url if protocol == "http" else server.grpc_url
-    return PlateClient(url, protocol, timeout)
+        return stack.enter_context(PlateClient(url, protocol, timeout)), server.restart
+    client = stack.enter_context(PlateClient(url, protocol, timeout))
+    return client, partial(wait_until_healthy, client, timeout)
+
+
+def wait_until_healthy(client: PlateClient, timeout: float) -> None:
+    """Ask for the known picture until it is read.
+
+    Raises:
+        ServerUnavailable: it was not within ``timeout`` seconds.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            client.health()
+            return
+        except PlateError as error:
+            if time.monotonic() > deadline:
+                raise ServerUnavailable(f"not healed within {timeout:g} s: {error}") from error
+            time.sleep(_HEALING)
 
 
 def _progress(sources: list[Source]) -> Iterator[Source]:

@@ -20,7 +20,7 @@ import plate_nets.cli
 from plate_nets.cli import app
 from plate_nets.cli.output import CsvOutput
 from plate_nets.cli.read import Source, find_pictures
-from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerUnavailable
+from plate_nets.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
 from plate_nets.types import Box, Plate
 from tests.frames import compose, encode
 
@@ -49,6 +49,8 @@ class FakeClient:
 
 
 Run = Callable[..., Result]
+recovered: list[int] = []
+"""How often the server was brought back in the last run."""
 
 
 @pytest.fixture
@@ -57,8 +59,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def invoke(*arguments: object, answers: dict[bytes, list[Plate] | Exception] | None = None) -> Result:
         known = answers if answers is not None else {PICTURE: [READ, UNREAD]}
+        recovered.clear()
         module = importlib.import_module("plate_nets.cli.read")  # the name in the package is the command
-        monkeypatch.setattr(module, "_client", lambda *_: FakeClient(known))
+        monkeypatch.setattr(module, "_client", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
         return CliRunner().invoke(app, ["read", *map(str, arguments)])
 
     return invoke
@@ -108,6 +111,17 @@ def test_a_server_that_is_gone_ends_the_run(run: Run, car: Path) -> None:
     result = run(car, car, answers={PICTURE: ServerUnavailable("host:1: Connection refused")})
     assert result.exit_code == 2
     assert result.stderr == "plates: host:1: Connection refused\n"
+
+
+def test_a_picture_that_a_process_died_of_fails_and_the_run_goes_on(run: Run, car: Path, tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.png"
+    bomb.write_bytes(b"bomb")
+    result = run(
+        bomb, car, answers={PICTURE: [READ], b"bomb": ModelDied("host:1: PLATES_MODEL_DIED: yolo: not healthy")}
+    )
+    assert (result.exit_code, len(recovered)) == (1, 1)
+    assert "A123BC77" in result.stdout
+    assert result.stderr.startswith(f"{bomb}: host:1: PLATES_MODEL_DIED")
 
 
 def test_an_error_of_the_server_is_one_of_the_picture(run: Run, car: Path) -> None:
