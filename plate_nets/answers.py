@@ -112,9 +112,7 @@ TRITONS = (
         ServerOverloaded,
         "the frames at work fill the shared memory of the models",
     ),
-    ErrorAnswer(
-        " is not healthy", "500", "INTERNAL", ModelDied, "the model's process has died, perhaps of this picture"
-    ),
+    ErrorAnswer(" is not healthy", "500", "INTERNAL", ModelDied, "the model's process died, perhaps of this picture"),
     ErrorAnswer(
         " is restricted, expecting header",
         "403",
