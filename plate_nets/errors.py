@@ -11,6 +11,7 @@
         +-- ServerStartError    the embedded server did not become ready
         +-- ServerUnavailable   nothing answers, or a model is not there for the moment: ask again later
         |   +-- ServerOverloaded    it has more to do than it can: ask again later
+        +-- ModelDied           a process ended at work on the question, or before it was replaced
         +-- DeadlineExceeded    no answer within the deadline
         +-- AccessDenied        a key or token is missing or wrong
         +-- SwapError           a new version was not put into service; the former one answers
@@ -62,6 +63,13 @@ class ServerUnavailable(ServerError):
 
 class ServerOverloaded(ServerUnavailable):
     """The server has more to do than it can: the same question may be asked later."""
+
+
+class ModelDied(ServerError):
+    """A process of the server ended at work on the question, or had ended and was not replaced yet.
+
+    What was asked may be the reason, so it is not asked again by itself.
+    """
 
 
 class DeadlineExceeded(ServerError):

@@ -87,3 +87,5 @@ def read_key(path: Path) -> str:
         return path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise InputError(f"--control-key-file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"--control-key-file {path}: expected text") from error

@@ -185,7 +185,7 @@ def test_an_inner_model_s_blame_of_the_caller_stays_one(chain: triton.Server) ->
     [
         ("[request id: <id_unknown>] Exceeds maximum queue size", "PLATES_OVERLOADED"),
         ("Request timeout expired", "PLATES_OVERLOADED"),
-        ("Stub process 'yolo_0_0' is not healthy.", "PLATES_UNAVAILABLE"),
+        ("Stub process 'yolo_0_0' is not healthy.", "PLATES_MODEL_DIED"),
         ("Failed for execute the inference request. Model 'yolo' is not ready.", "PLATES_UNAVAILABLE"),
     ],
 )
