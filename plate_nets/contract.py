@@ -89,7 +89,7 @@ CHARACTERS = TensorSpec("characters", "FP32", (-1, -1))
 """The probability of each character of `readings`, 0..1, padded with 0."""
 
 EVIDENCE = (LOGITS, CHARACTERS)
-"""What the readings rest on: computed and sent only to who asks for it by name, or for no output by name."""
+"""What the readings rest on; sent to callers who ask for it by name. Who names no output gets all, as Triton has it."""
 
 PLATE_RECOGNITION = ModelSpec(
     name="plate_recognition",

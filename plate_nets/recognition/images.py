@@ -31,7 +31,7 @@ class FrameLimits:
 
 
 def load_picture(image: Frame | bytes, limits: FrameLimits) -> Frame:
-    """A caller's picture, BGR frame (H, W, 3) uint8 or encoded -> frame, dense in memory.
+    """A caller's picture, BGR frame (H, W, 3) uint8 or encoded -> frame, contiguous in memory.
 
     Raises:
         InputTooLarge: more bytes or pixels than are accepted.

@@ -21,10 +21,10 @@ Runtime = Literal["openvino", "torch"]
 
 @dataclass(frozen=True)
 class LocalReader:
-    """Reads plates in this process; it gives the texts and boxes, and refuses the pictures, that the server does.
+    """Reads plates in this process, with the texts, boxes, limits and errors of the server.
 
-    Its networks are loaded when it is first asked. A pickled one is its settings: it loads them again where it is
-    unpickled and asked. Threads may share it, and take turns.
+    The networks are loaded by the first read. Only the settings are pickled, so the copy loads its own networks.
+    Threads may share a reader; they take turns.
     """
 
     runtime: Runtime = "openvino"
@@ -43,7 +43,7 @@ class LocalReader:
             raise InputError(f"runtime: expected {' or '.join(get_args(Runtime))}, got {self.runtime!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LocalReader, tuple(getattr(self, each.name) for each in fields(self) if each.init)
+        return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
     def read(self, image: Frame | bytes, *, evidence: bool = False, stages: Stages = nullcontext) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
@@ -52,7 +52,8 @@ class LocalReader:
             image: a BGR frame (H, W, 3) uint8 as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or
                 BMP file.
             evidence: the plates have their ``logits``; the ``characters`` of their readings they have anyway.
-            stages: gives what is entered around each stage: "decode", and those of `PlateReader` and `PlateDetector`.
+            stages: what is entered around each stage, see `recognition.stages`: "decode", and the stages of
+                `PlateReader` and `PlateDetector`.
 
         Raises:
             InputError: the picture is not accepted (InputTooLarge: by its size); the message says what was expected.

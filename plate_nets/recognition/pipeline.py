@@ -68,7 +68,7 @@ class PlateReader(Generic[F, T]):
         Args:
             frame: what ``detect`` takes.
             evidence: the plates have their logits.
-            stages: gives what is entered around each stage.
+            stages: what is entered around each stage, see `recognition.stages`.
 
         Raises:
             ContractError: the networks did not answer one reading a box.

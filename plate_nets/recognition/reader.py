@@ -1,4 +1,4 @@
-"""What reads plates, wherever it does so, and what it takes for a frame. It needs no OpenCV, for clients have none."""
+"""What every reader of plates has in common, in this process or by a server; clients import it without OpenCV."""
 
 from typing import Protocol
 
@@ -27,7 +27,7 @@ class Reader(Protocol):
 
 
 def check_frame(image: object) -> Frame:
-    """What a caller gives as a frame -> the same, dense in memory.
+    """What a caller gives as a frame -> the same, contiguous in memory.
 
     Raises:
         InputError: not an array (H, W, 3) of uint8.
