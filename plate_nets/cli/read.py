@@ -18,6 +18,7 @@ from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
 from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, shown
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
+from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
@@ -121,8 +122,8 @@ def keep_inputs(sources: Iterable[Source], csv: Path | None, save_annotated: Pat
             )
 
 
-def read_picture(client: PlateClient, source: Source, recover: Callable[[], None]) -> Picture:
-    """One picture through the server; a fault of this picture alone is part of the result.
+def read_picture(reader: Reader, source: Source, recover: Callable[[], None]) -> Picture:
+    """One picture through a reader; a fault of this picture alone is part of the result.
 
     Where a process of the server died at it, it is not sent again, and ``recover`` is called for the next one.
 
@@ -134,7 +135,7 @@ def read_picture(client: PlateClient, source: Source, recover: Callable[[], None
         if source.path.exists() and not source.path.is_file():
             return Picture(source.path, source.name, error="is not a file")
         encoded = source.path.read_bytes()
-        plates = client.read(encoded)
+        plates = reader.read(encoded)
     except ServerUnavailable:
         raise
     except ModelDied as error:
