@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.callers.client_chain import ClientChain
-from benchmarks.callers.connection import Connection
 from benchmarks.callers.pictures import Picture, plate_crops
 from benchmarks.variants.contract import PLATE_TEXT
-from plate_nets.client import PlateClient
-from plate_nets.contract import PLATE_RECOGNITION, PLATES, YOLO, ModelSpec, TensorSpec
+from plate_nets.client import PlateClient, parse_url
+from plate_nets.client.transports import ServerAccess, open_transport
+from plate_nets.client.transports.calls import Input, infer
+from plate_nets.contract import PLATE_RECOGNITION, PLATES, YOLO, ModelSpec
 from plate_nets.errors import InputError
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
@@ -66,36 +66,34 @@ def caller_factory(
     return lambda: _Model(url, model, _raw if kind is InputKind.raw else _encoded, timeout)
 
 
-Given = tuple[TensorSpec, NDArray[Any]]
-"""An input and what is sent for it."""
+def _raw(picture: Picture) -> Input:
+    return Input(_RAW, picture.frame)
 
 
-def _raw(picture: Picture) -> Given:
-    return _RAW, picture.frame
+def _encoded(picture: Picture) -> Input:
+    return Input(_ENCODED, np.frombuffer(picture.encoded, np.uint8))
 
 
-def _encoded(picture: Picture) -> Given:
-    return _ENCODED, np.frombuffer(picture.encoded, np.uint8)
-
-
-def _crops(picture: Picture) -> Given:
+def _crops(picture: Picture) -> Input:
     """As many crops as the picture has plates."""
-    return PLATE_TEXT.inputs[0], plate_crops(picture.plates or 1)
+    return Input(PLATE_TEXT.inputs[0], plate_crops(picture.plates or 1))
 
 
 class _Model:
     """One model, asked with one input; its last output has a row a plate."""
 
-    def __init__(self, url: str, spec: ModelSpec, given: Callable[[Picture], Given], timeout: float) -> None:
-        self._connection = Connection(url, timeout)
+    def __init__(self, url: str, spec: ModelSpec, given: Callable[[Picture], Input], timeout: float) -> None:
+        self._transport = open_transport(ServerAccess(parse_url(url)))
         self._spec = spec
         self._given = given
+        self._timeout = timeout
 
     def __call__(self, picture: Picture) -> int:
-        return len(self._connection.infer(self._spec.name, [self._given(picture)], self._spec.outputs)[-1])
+        found = self._transport.send(infer(self._spec, self._given(picture)), self._timeout)
+        return len(found[self._spec.outputs[-1].name])
 
     def close(self) -> None:
-        self._connection.close()
+        self._transport.close()
 
 
 class _Chain:

@@ -1,10 +1,14 @@
 """The pipeline chained by the client: it calls `yolo`, `stn` and `lprnet` itself and decodes."""
 
 from types import TracebackType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.callers.connection import Connection
+from plate_nets.client import parse_url
+from plate_nets.client.transports import ServerAccess, open_transport
+from plate_nets.client.transports.calls import Input, infer
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, YOLO, ModelSpec
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import PlateReader, split_rows
@@ -20,7 +24,8 @@ class ClientChain:
     """
 
     def __init__(self, url: str, timeout: float = 30.0, decoding: DecodingSettings = DecodingSettings()) -> None:
-        self._connection = Connection(url, timeout)
+        self._transport = open_transport(ServerAccess(parse_url(url)))
+        self._timeout = timeout
         self._reader: PlateReader[Frame | bytes, Crops] = PlateReader(
             self._detect, self._rectify, self._read, PlateDecoder(decoding), split_rows
         )
@@ -35,7 +40,7 @@ class ClientChain:
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._transport.close()
 
     def read(self, image: Frame | bytes) -> list[Plate]:
         """A BGR frame (H, W, 3) uint8, or an encoded picture -> its plates.
@@ -47,8 +52,8 @@ class ClientChain:
         return self._reader.read(image)
 
     def _detect(self, image: Frame | bytes, stages: Stages) -> tuple[Crops, Boxes, Scores]:
-        given = (IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else (FRAME, image)
-        crops, boxes, scores = self._connection.infer(YOLO.name, [given], YOLO.outputs)
+        sent = Input(IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(FRAME, image)
+        crops, boxes, scores = self._ask(YOLO, sent)
         return crops, boxes, scores
 
     def _rectify(self, crops: Crops) -> Crops:
@@ -58,5 +63,9 @@ class ClientChain:
         return self._one(LPRNET, crops)
 
     def _one(self, model: ModelSpec, rows: Crops) -> Crops:
-        (answer,) = self._connection.infer(model.name, [(model.inputs[0], rows)], model.outputs)
+        (answer,) = self._ask(model, Input(model.inputs[0], rows))
         return answer
+
+    def _ask(self, model: ModelSpec, sent: Input) -> list[NDArray[Any]]:
+        """The outputs of a model in the order of its contract."""
+        return list(self._transport.send(infer(model, sent), self._timeout).values())

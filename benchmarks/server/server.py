@@ -6,17 +6,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from benchmarks.callers.connection import Connection
 from benchmarks.server.processes import ServerProcesses, find_server
 from benchmarks.server.statistics import Statistics, by_model
 from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
 from plate_nets.client import WireProtocol, parse_url
+from plate_nets.client.transports import ServerAccess, calls, open_transport
+from plate_nets.client.transports.calls import Call, is_model_ready, server_metadata, statistics
 from plate_nets.contract import MODELS
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ServerError
 from plate_nets.server import EmbeddedTriton
+
+_LOADING = 120.0
+"""Seconds that a model may take to load."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -30,19 +36,17 @@ class MeasuredServer:
     start_seconds: float | None
     """From start to every production model ready, warm-up included; None where it ran already."""
 
-    def connection(self, timeout: float = 30.0) -> Connection:
-        """A new connection with the key."""
-        return Connection(self.url, timeout, self.control_key)
+    def ask(self, call: Call[T], seconds: float = 30.0) -> T:
+        """A call to the server, with the key -> what it answers."""
+        with open_transport(ServerAccess(parse_url(self.url), control_key=self.control_key)) as transport:
+            return transport.send(call, seconds)
 
     def statistics(self) -> Statistics | None:
         """Triton's statistics of each model, or None where the key does not open them."""
-        connection = self.connection()
         try:
-            return by_model(connection.statistics())
+            return by_model(self.ask(statistics()))
         except ServerError:
             return None
-        finally:
-            connection.close()
 
     def answers(self) -> bool:
         """Whether anything answers at the address."""
@@ -54,29 +58,21 @@ class MeasuredServer:
 
     def facts(self) -> dict[str, Any]:
         """What the server says it is, JSON-ready."""
-        connection = self.connection()
-        try:
-            server = connection.server()
-            return {
-                "name": server.get("name"),
-                "version": server.get("version"),
-                "embedded": self.start_seconds is not None,
-                "start_seconds": self.start_seconds,
-            }
-        finally:
-            connection.close()
+        server = self.ask(server_metadata())
+        return {
+            "name": server.get("name"),
+            "version": server.get("version"),
+            "embedded": self.start_seconds is not None,
+            "start_seconds": self.start_seconds,
+        }
 
     def need(self, models: Sequence[str], load: bool = False) -> None:
         """Raises ServerError where the server lacks one of these models; with ``load`` it is asked to load it first."""
-        connection = self.connection(timeout=120)
-        try:
-            for model in models:
-                if load and not connection.is_model_ready(model):
-                    connection.load(model)
-                if not connection.is_model_ready(model):
-                    raise ServerError(f"{self.url}: has no model {model} that is ready")
-        finally:
-            connection.close()
+        for model in models:
+            if load and not self.ask(is_model_ready(model)):
+                self.ask(calls.load(model), _LOADING)
+            if not self.ask(is_model_ready(model)):
+                raise ServerError(f"{self.url}: has no model {model} that is ready")
 
 
 @contextmanager
@@ -97,9 +93,8 @@ def measured_server(
         ServerUnavailable: nothing answers at the address.
     """
     if url is not None:
-        address, wire, encrypted = parse_url(url, protocol)
-        full = f"{wire}{'s' * encrypted}://{address}"
-        yield MeasuredServer(full, os.environ.get(KEY_VARIABLE, ""), find_server(address), None)
+        address = parse_url(url, protocol)
+        yield MeasuredServer(address.url, os.environ.get(KEY_VARIABLE, ""), find_server(str(address)), None)
         return
     server = EmbeddedTriton(
         repository,
@@ -113,5 +108,5 @@ def measured_server(
     started = time.perf_counter()
     with server:
         seconds = time.perf_counter() - started
-        address = server.http_url if protocol == "http" else server.grpc_url
-        yield MeasuredServer(f"{protocol}://{address}", server.control_key, find_server(address), seconds)
+        listens = server.http_url if protocol == "http" else server.grpc_url
+        yield MeasuredServer(f"{protocol}://{listens}", server.control_key, find_server(listens), seconds)

@@ -1,5 +1,6 @@
 """Asks a served pipeline for plates; needs neither torch nor OpenCV."""
 
-from plate_nets.client.client import PlateClient, WireProtocol, parse_url, plates
+from plate_nets.client.client import PlateClient, plates
+from plate_nets.client.url import ServerAddress, WireProtocol, parse_url
 
-__all__ = ["PlateClient", "WireProtocol", "parse_url", "plates"]
+__all__ = ["PlateClient", "ServerAddress", "WireProtocol", "parse_url", "plates"]

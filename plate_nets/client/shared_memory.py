@@ -10,57 +10,31 @@ import secrets
 import threading
 import time
 import weakref
-from collections.abc import Collection, Sequence
+from dataclasses import replace
 from multiprocessing.shared_memory import SharedMemory
-from typing import Any, Protocol
+from typing import TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plate_nets.contract import TensorSpec
+from plate_nets.client.transports import Transport
+from plate_nets.client.transports.calls import (
+    Call,
+    Infer,
+    Input,
+    register_memory,
+    registered_memory,
+    unregister_memory,
+)
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import DeadlineExceeded, PlateError, ServerError, ServerUnavailable
 
 RELEASE_TIMEOUT = 2.0
 """Seconds that the server has to let go of a region that a request of ours still holds."""
 
-
-class SharingTransport(Protocol):
-    """How questions reach a server, by HTTP or gRPC, with what shared memory needs; each ends within ``seconds``."""
-
-    def infer(
-        self,
-        spec: TensorSpec,
-        array: NDArray[np.uint8],
-        outputs: Sequence[TensorSpec],
-        seconds: float,
-        region: str | None = None,
-    ) -> dict[str, NDArray[Any]]:
-        """A picture -> these outputs of the model; with ``region`` the picture's bytes lie there already."""
-        ...
-
-    def is_ready(self, seconds: float) -> bool:
-        """Whether the server says that it is ready."""
-        ...
-
-    def register(self, region: str, size: int, seconds: float) -> None:
-        """Have the server map a region of /dev/shm."""
-        ...
-
-    def unregister(self, region: str, seconds: float) -> None:
-        """Have the server unmap it."""
-        ...
-
-    def registered(self, seconds: float) -> Collection[str]:
-        """The regions that the server knows."""
-        ...
-
-    def close(self) -> None:
-        """Close the connections."""
-        ...
+T = TypeVar("T")
 
 
-class SharedMemoryTransport:
+class SharedMemoryTransport(Transport):
     """A transport whose pictures lie in regions of shared memory.
 
     A region serves one question at a time; there are as many as there were questions at once. They are unregistered
@@ -68,43 +42,48 @@ class SharedMemoryTransport:
     of a process that was killed.
     """
 
-    def __init__(self, transport: SharingTransport, url: str) -> None:
+    def __init__(self, transport: Transport) -> None:
+        super().__init__(transport.address)
         self._transport = transport
-        self._url = url
         self._lock = threading.Lock()
         self._regions: list[SharedMemory] = []
         self._free: list[SharedMemory] = []
         self._release = weakref.finalize(self, _release_all, transport, self._regions)
 
-    def infer(
-        self, spec: TensorSpec, array: NDArray[np.uint8], outputs: Sequence[TensorSpec], seconds: float
-    ) -> dict[str, NDArray[Any]]:
-        """A picture -> these outputs of the model, within ``seconds``.
+    def send(self, call: Call[T], seconds: float) -> T:
+        """See `Transport.send`; the arrays of an `Infer` go into regions.
 
         Raises:
-            ServerError: the server does not map the region; the message says what it needs.
+            ServerError: the server does not map a region; the message says what it needs.
         """
+        if not isinstance(call, Infer):
+            return self._transport.send(call, seconds)
         deadline = time.monotonic() + seconds
-        memory = self._take(array.nbytes, deadline)
+        taken: list[SharedMemory] = []
+        inputs: list[Input] = []
         try:
-            np.ndarray(array.shape, array.dtype, memory.buf)[...] = array
+            for each in call.inputs:
+                memory = self._take(each.array.nbytes, deadline)
+                taken.append(memory)
+                np.ndarray(each.array.shape, each.array.dtype, memory.buf)[...] = each.array
+                inputs.append(replace(each, region=memory.name))
+            shared = cast(Call[T], replace(call, inputs=inputs))
             try:
-                return self._transport.infer(spec, array, outputs, _left(deadline), memory.name)
+                return self._transport.send(shared, _left(deadline))
             except (ServerUnavailable, DeadlineExceeded):
                 raise
             except PlateError:
-                # A server that was started again does not know the region.
-                if memory.name in self._transport.registered(_left(deadline)):
+                # A server that was started again does not know the regions.
+                mapped = self._transport.send(registered_memory(), _left(deadline))
+                unmapped = [memory for memory in taken if memory.name not in mapped]
+                if not unmapped:
                     raise
-                self._register(memory, deadline)
-                return self._transport.infer(spec, array, outputs, _left(deadline), memory.name)
+                for memory in unmapped:
+                    self._register(memory, deadline)
+                return self._transport.send(shared, _left(deadline))
         finally:
             with self._lock:
-                self._free.append(memory)
-
-    def is_ready(self, seconds: float) -> bool:
-        """Whether the server says that it is ready."""
-        return self._transport.is_ready(seconds)
+                self._free.extend(taken)
 
     def close(self) -> None:
         """Unregister and remove all regions, then close the connections."""
@@ -117,7 +96,7 @@ class SharedMemoryTransport:
         """A region of at least ``size`` bytes that no other question uses; a free one that is too small is replaced."""
         with self._lock:
             if not self._release.alive:
-                raise ServerError(f"{self._url}: the client is closed")
+                raise ServerError(f"{self.address}: the client is closed")
             self._free.sort(key=lambda memory: memory.size)
             memory = self._free.pop() if self._free else None
             if memory is not None and memory.size >= size:
@@ -140,10 +119,9 @@ class SharedMemoryTransport:
 
     def _register(self, memory: SharedMemory, deadline: float) -> None:
         try:
-            self._transport.register(memory.name, memory.size, _left(deadline))
-        except PlateError as error:
-            kind = type(error) if isinstance(error, ServerError) else ServerError
-            raise kind(
+            self._transport.send(register_memory(memory.name, memory.size), _left(deadline))
+        except ServerError as error:
+            raise type(error)(
                 f"{error}; shared memory needs a server on this machine and its control key "
                 f"(control_key, or {KEY_VARIABLE} in the environment)"
             ) from error
@@ -154,19 +132,19 @@ def _left(deadline: float) -> float:
     return max(0.0, deadline - time.monotonic())
 
 
-def _release_all(transport: SharingTransport, regions: list[SharedMemory]) -> None:
+def _release_all(transport: Transport, regions: list[SharedMemory]) -> None:
     while regions:
         _release_one(transport, regions.pop())
 
 
-def _release_one(transport: SharingTransport, memory: SharedMemory) -> None:
+def _release_one(transport: Transport, memory: SharedMemory) -> None:
     """Unregister and remove a region; a server that is gone has none of it."""
     deadline = time.monotonic() + RELEASE_TIMEOUT
     with contextlib.suppress(PlateError):
         # The server refuses (24.10) or defers while a request whose answer we no longer await reads it.
-        while memory.name in transport.registered(_left(deadline)) and time.monotonic() < deadline:
+        while memory.name in transport.send(registered_memory(), _left(deadline)) and time.monotonic() < deadline:
             try:
-                transport.unregister(memory.name, _left(deadline))
+                transport.send(unregister_memory(memory.name), _left(deadline))
             except PlateError:
                 time.sleep(0.02)
     _remove(memory)

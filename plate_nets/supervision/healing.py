@@ -1,12 +1,11 @@
 """Loads a model of a running server anew, beside the one that is broken."""
 
-import http.client
-import json
 import time
-from typing import Any
 
-from plate_nets.control_key import headers
-from plate_nets.errors import ServerError
+from plate_nets.client import parse_url
+from plate_nets.client.transports import ServerAccess
+from plate_nets.client.transports.calls import load, model_config
+from plate_nets.client.transports.http import HttpTransport
 
 GENERATION = "PLATES_GENERATION"
 """Parameter in a model's config, in capitals and so ignored by it, that makes Triton take the config for a new one."""
@@ -22,24 +21,9 @@ def heal(url: str, control_key: str, model: str, timeout: float) -> float:
     Raises:
         ServerError: it does not load, or not within ``timeout`` seconds; what was there before stays.
     """
-    started = time.monotonic()
-    config = _ask(url, "GET", f"/v2/models/{model}/config", control_key, timeout)
-    config.setdefault("parameters", {})[GENERATION] = {"string_value": str(time.time_ns())}
-    body = json.dumps({"parameters": {"config": json.dumps(config)}})
-    _ask(url, "POST", f"/v2/repository/models/{model}/load", control_key, timeout, body)
-    return time.monotonic() - started
-
-
-def _ask(url: str, method: str, path: str, key: str, timeout: float, body: str | None = None) -> Any:
-    connection = http.client.HTTPConnection(url, timeout=timeout)
-    try:
-        connection.request(method, path, body, headers(key))
-        answer = connection.getresponse()
-        text = answer.read()
-    except (OSError, http.client.HTTPException) as error:
-        raise ServerError(f"{url}{path}: {error or type(error).__name__}") from error
-    finally:
-        connection.close()
-    if answer.status != http.HTTPStatus.OK:
-        raise ServerError(f"{url}{path}: {text.decode('utf-8', 'replace')}")
-    return json.loads(text or "null")
+    began = time.monotonic()
+    with HttpTransport(ServerAccess(parse_url(url), control_key=control_key)) as transport:
+        config = transport.send(model_config(model), timeout)
+        config.setdefault("parameters", {})[GENERATION] = {"string_value": str(time.time_ns())}
+        transport.send(load(model, config), max(0.0, began + timeout - time.monotonic()))
+    return time.monotonic() - began

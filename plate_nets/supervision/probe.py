@@ -3,18 +3,17 @@
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from geventhttpclient.response import HTTPParseError
 from numpy.typing import NDArray
-from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
-from tritonclient.utils import InferenceServerException
 
-from plate_nets.answers import find_answer
-from plate_nets.client import plates
+from plate_nets.client import parse_url, plates
+from plate_nets.client.transports import ServerAccess
+from plate_nets.client.transports.calls import Call, Input, Tensors, infer, is_live, is_model_ready
+from plate_nets.client.transports.http import HttpTransport
 from plate_nets.contract import (
     EVIDENCE,
     LPRNET,
@@ -27,7 +26,7 @@ from plate_nets.contract import (
     ModelSpec,
     TensorSpec,
 )
-from plate_nets.errors import DeadlineExceeded, PlateError, ServerOverloaded, ServerUnavailable
+from plate_nets.errors import PlateError, ServerOverloaded, ServerUnavailable
 from plate_nets.recognition.health import check_health
 from plate_nets.supervision.progress import Progress
 from plate_nets.types import Frame, Plate
@@ -36,6 +35,8 @@ _CONFIRM = 0.3
 """Seconds from a failure to the probe that confirms it."""
 _SIDE = 64
 """Pixels of the empty frame that the detector alone is asked with."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Asker:
     """
 
     def __init__(self, url: str, deadline: float) -> None:
-        self._url = url
+        self._access = ServerAccess(parse_url(url))
         self._deadline = deadline
 
     def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
@@ -98,38 +99,22 @@ class Asker:
 
     def _check_ready(self, model: str) -> None:
         # Newer servers see by themselves that a stub is dead; 24.10 does not
-        if not self._ask(lambda client: client.is_model_ready(model)):
+        if not self._ask(is_model_ready(model)):
             raise ServerUnavailable(f"{model}: not ready")
 
     def _listens(self) -> bool:
         try:
-            return bool(self._ask(lambda client: client.is_server_live()))
+            return self._ask(is_live())
         except PlateError:
             return False
 
-    def _infer(
-        self, model: ModelSpec, spec: TensorSpec, array: NDArray[Any], outputs: Sequence[TensorSpec]
-    ) -> dict[str, NDArray[Any]]:
-        tensor = InferInput(spec.name, array.shape, spec.dtype)
-        tensor.set_data_from_numpy(array)
-        wanted = [InferRequestedOutput(output.name) for output in outputs]
-        answer = self._ask(lambda client: client.infer(model.name, [tensor], outputs=wanted, parameters={PROBE: True}))
-        return {output.name: answer.as_numpy(output.name) for output in outputs}
+    def _infer(self, model: ModelSpec, spec: TensorSpec, array: NDArray[Any], outputs: Sequence[TensorSpec]) -> Tensors:
+        return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: True}))
 
-    def _ask(self, question: Callable[[Any], Any]) -> Any:
+    def _ask(self, call: Call[T]) -> T:
         # A connection a question: one that is kept would outlive the server that it leads to
-        try:
-            with InferenceServerClient(
-                self._url, connection_timeout=self._deadline, network_timeout=self._deadline
-            ) as client:
-                return question(client)
-        except InferenceServerException as error:
-            answer, fault = find_answer(error.message(), str(error.status()))
-            raise answer.error(fault) from error
-        except TimeoutError as error:
-            raise DeadlineExceeded(f"no answer within {self._deadline:g} s") from error
-        except (OSError, ValueError, HTTPParseError) as error:
-            raise ServerUnavailable(f"{error or type(error).__name__}") from error
+        with HttpTransport(self._access) as transport:
+            return transport.send(call, self._deadline)
 
 
 class Prober(threading.Thread):

@@ -5,8 +5,9 @@ import queue
 import time
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
+from plate_nets.contract import MODELS
 from plate_nets.errors import ServerError, ServerStartError
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.faults import ending
@@ -72,6 +73,8 @@ class Supervisor:
         """Until when stubs may live that others have replaced."""
         progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
         self._prober = Prober(Asker(server.http_url, deadline), progress, interval)
+        # Kept: gevent, which tritonclient's HTTP stands on, leaves two files open in every thread that used it
+        self._loaders = ThreadPoolExecutor(len(MODELS))
         self._changed = 0.0
 
     def run(self) -> None:
@@ -143,9 +146,10 @@ class Supervisor:
             return
         self._status.enter("healing")
         try:
-            with ThreadPoolExecutor(len(models)) as pool:
-                for model, seconds in zip(models, pool.map(self._load, models), strict=True):
-                    self._status.report("heal", model=model, cause=cause, seconds=round(seconds, 2))
+            loads = [self._loaders.submit(self._load, model) for model in models]
+            wait(loads)
+            for model, load in zip(models, loads, strict=True):
+                self._status.report("heal", model=model, cause=cause, seconds=round(load.result(), 2))
         except ServerError as error:
             self._restart(f"{', '.join(models)}: {cause}; loading it anew: {_line(str(error))}")
             return

@@ -16,7 +16,9 @@ import tritonclient.http
 from numpy.typing import NDArray
 
 from plate_nets.client import PlateClient, WireProtocol, parse_url
-from plate_nets.control_key import KEY_VARIABLE, headers
+from plate_nets.client.transports import ServerAccess, open_transport
+from plate_nets.client.transports.calls import statistics
+from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.recognition.local import LocalReader
 from plate_nets.server import EmbeddedTriton
 
@@ -36,26 +38,18 @@ class Served:
 
     def executions(self, *models: str) -> list[int]:
         """How often each model ran, by Triton's own statistics."""
-        with tritonclient.http.InferenceServerClient(self.http) as client:
-            return [
-                client.get_inference_statistics(model, headers=headers(self.control_key))["model_stats"][0].get(
-                    "execution_count", 0
-                )
-                for model in models
-            ]
+        with open_transport(ServerAccess(parse_url(self.http), control_key=self.control_key)) as transport:
+            found = [transport.send(statistics(model), 60) for model in models]
+        return [int(versions[0].get("execution_count", 0)) for versions in found]
 
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[Served]:
     url = os.environ.get("TRITON_URL")
     if url:
-        http, _, _ = parse_url(url, "http")
-        host, _, port = http.partition(":")
-        yield Served(
-            http,
-            parse_url(os.environ.get("TRITON_GRPC_URL", f"{host}:{int(port) + 1}"), "grpc")[0],
-            os.environ.get(KEY_VARIABLE, ""),
-        )
+        http = parse_url(url)
+        grpc = parse_url(os.environ.get("TRITON_GRPC_URL", f"{http.host}:{http.port + 1}"), "grpc")
+        yield Served(str(http), str(grpc), os.environ.get(KEY_VARIABLE, ""))
         return
     with EmbeddedTriton(exit_timeout=0) as server:
         _running.append(server)

@@ -6,12 +6,11 @@ from itertools import islice, product
 
 import numpy as np
 import pytest
-import tritonclient.http
 
-from benchmarks.callers.connection import Connection
-from plate_nets.client import PlateClient
+from plate_nets.client import PlateClient, parse_url
+from plate_nets.client.transports import ServerAccess, open_transport
+from plate_nets.client.transports.calls import Input, infer, model_config
 from plate_nets.contract import LPRNET, STN, YOLO, ModelSpec
-from plate_nets.control_key import headers
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.server import EmbeddedTriton
@@ -34,18 +33,18 @@ class Chain:
     """Crops -> straightened crops and logits, over a connection of its own."""
 
     def __init__(self, served: Served) -> None:
-        self._connection = Connection(served.http, timeout=120)
+        self._transport = open_transport(ServerAccess(parse_url(served.http)))
 
     def __call__(self, crops: Crops) -> tuple[Crops, Logits]:
         straight = self._ask(STN, crops)
         return straight, self._ask(LPRNET, straight)
 
     def _ask(self, model: ModelSpec, rows: Crops) -> Crops:
-        (found,) = self._connection.infer(model.name, [(model.inputs[0], rows)], model.outputs)
+        (found,) = self._transport.send(infer(model, Input(model.inputs[0], rows)), 120).values()
         return found
 
     def close(self) -> None:
-        self._connection.close()
+        self._transport.close()
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +86,11 @@ def test_two_detectors_by_a_setting(served: Served) -> None:
     options = ("--model-config-name=throughput",)
     with (
         EmbeddedTriton(options=options, exit_timeout=0) as server,
-        tritonclient.http.InferenceServerClient(server.http_url) as control,
+        open_transport(ServerAccess(parse_url(server.http_url), control_key=server.control_key)) as control,
         PlateClient(server.http_url, timeout=120) as client,
         PlateClient(served.http, timeout=120) as usual,
     ):
-        config = control.get_model_config(YOLO.name, headers=headers(server.control_key))
+        config = control.send(model_config(YOLO.name), 60)
         assert [group["count"] for group in config["instance_group"]] == [2]
         with ThreadPoolExecutor(4) as threads:
             answers = list(threads.map(lambda _: client.read(frame), range(8)))

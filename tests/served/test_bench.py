@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.callers.connection import Connection
 from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
+from plate_nets.client import parse_url
+from plate_nets.client.transports import ServerAccess, open_transport
+from plate_nets.client.transports.calls import load
 from plate_nets.contract import MODELS
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.server import EmbeddedTriton
@@ -53,9 +55,8 @@ def test_a_server_that_lacks_a_model(server: EmbeddedTriton, tmp_path: Path) -> 
 
 
 def test_a_report_says_what_the_server_did(server: EmbeddedTriton, tmp_path: Path) -> None:
-    connection = Connection(server.http_url, timeout=120, control_key=server.control_key)
-    connection.load("plate_recognition")
-    connection.close()
+    with open_transport(ServerAccess(parse_url(server.http_url), control_key=server.control_key)) as transport:
+        transport.send(load("plate_recognition"), 120)
     report = tmp_path / "report.json"
     options = ("--plates", "0,4", "--concurrency", "1,4", "--input", "encoded", "--input", "shm", "--seconds", "1")
     process = start(server, report, *options)

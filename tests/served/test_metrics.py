@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-import tritonclient.grpc
-import tritonclient.http
 
-from plate_nets.client import PlateClient
-from plate_nets.contract import PLATE_RECOGNITION
-from plate_nets.control_key import headers
+from plate_nets.client import PlateClient, parse_url
+from plate_nets.client.transports import ServerAccess, open_transport
+from plate_nets.client.transports.calls import Input, infer, load, repository_index, unload
+from plate_nets.contract import FRAME, PLATE_RECOGNITION, PROBE
 from plate_nets.errors import InputError
 from plate_nets.server import EmbeddedTriton
 from plate_nets.serving.metrics import BUCKETS, STAGES
@@ -68,12 +67,11 @@ def test_metrics_are_those_of_the_traffic(server: EmbeddedTriton) -> None:
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 def test_a_probe_is_not_counted(server: EmbeddedTriton, protocol: str) -> None:
-    library = tritonclient.http if protocol == "http" else tritonclient.grpc
     before = scrape(server)
-    tensor = library.InferInput("input__0", CAR.shape, "UINT8").set_data_from_numpy(CAR)
-    with library.InferenceServerClient(server.http_url if protocol == "http" else server.grpc_url) as client:
-        answer = client.infer(PLATE_RECOGNITION.name, [tensor], parameters={"plates_probe": True})
-    assert len(answer.as_numpy("texts")) == 2
+    url = server.http_url if protocol == "http" else server.grpc_url
+    with open_transport(ServerAccess(parse_url(url, protocol))) as transport:
+        answer = transport.send(infer(PLATE_RECOGNITION, Input(FRAME, CAR), parameters={PROBE: True}), 60)
+    assert len(answer["texts"]) == 2
     assert scrape(server) == before
 
 
@@ -85,17 +83,17 @@ def test_names_are_those_of_the_conventions(server: EmbeddedTriton) -> None:
 
 def test_counts_go_on_where_the_model_is_loaded_again(server: EmbeddedTriton) -> None:
     before = scrape(server)["plates_frames_total"]
-    key = headers(server.control_key)
     deadline = time.monotonic() + 60
-    with tritonclient.http.InferenceServerClient(server.http_url, network_timeout=60) as control:
-        control.unload_model(PLATE_RECOGNITION.name, headers=key)
+    access = ServerAccess(parse_url(server.http_url), control_key=server.control_key)
+    with open_transport(access) as transport:
+        transport.send(unload(PLATE_RECOGNITION.name), 60)
         while not any(
             (model["name"], model.get("reason")) == (PLATE_RECOGNITION.name, "unloaded")
-            for model in control.get_model_repository_index(headers=key)
+            for model in transport.send(repository_index(), 60)
         ):
             assert time.monotonic() < deadline, "not unloaded"
             time.sleep(0.1)
-        control.load_model(PLATE_RECOGNITION.name, headers=key)
+        transport.send(load(PLATE_RECOGNITION.name), 60)
     with PlateClient(server.http_url) as client:
         client.read(CAR)
     assert scrape(server)["plates_frames_total"] == before + 1

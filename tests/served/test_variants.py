@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from benchmarks.callers.client_chain import ClientChain
-from benchmarks.callers.connection import Connection
 from benchmarks.variants.contract import (
     MODEL_REPOSITORY,
     PACKAGE,
@@ -18,7 +17,9 @@ from benchmarks.variants.contract import (
 )
 from benchmarks.variants.contract import MODELS as VARIANT_MODELS
 from benchmarks.variants.conversions import CONVERSIONS
-from plate_nets.client import plates
+from plate_nets.client import parse_url, plates
+from plate_nets.client.transports import ServerAccess, Transport, open_transport
+from plate_nets.client.transports.calls import Input, infer
 from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, STN, ModelSpec
 from plate_nets.conversion.conversion import Mode, convert, is_current
 from plate_nets.errors import PlateError
@@ -36,6 +37,7 @@ PLACED = [
     for i, (a, b, c) in enumerate(itertools.islice(itertools.product("KABEMHOPCTYX", repeat=3), 48))
 ]
 EMPTY = compose(720, 1280)
+TIMEOUT = 120.0
 FRAMES = [EMPTY, *(compose(720, 1280, PLACED[:count]) for count in (1, 4, 18))]
 
 
@@ -55,17 +57,15 @@ def triton() -> Iterator[Served]:
 
 
 @pytest.fixture
-def connection(triton: Served) -> Iterator[Connection]:
-    connection = Connection(triton.http, timeout=120)
-    yield connection
-    connection.close()
+def transport(triton: Served) -> Iterator[Transport]:
+    with open_transport(ServerAccess(parse_url(triton.http))) as transport:
+        yield transport
 
 
-def read(connection: Connection, model: ModelSpec, image: Frame | bytes) -> list[Plate]:
+def read(transport: Transport, model: ModelSpec, image: Frame | bytes) -> list[Plate]:
     """A picture through a model that takes and gives what `plate_recognition` does."""
-    sent = (ENCODED, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else (RAW, image)
-    found = connection.infer(model.name, [sent], model.outputs)
-    return plates({spec.name: array for spec, array in zip(model.outputs, found, strict=True)})
+    sent = Input(ENCODED, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(RAW, image)
+    return plates(transport.send(infer(model, sent), TIMEOUT))
 
 
 def check(found: list[Plate], expected: list[Plate]) -> None:
@@ -81,59 +81,58 @@ def check(found: list[Plate], expected: list[Plate]) -> None:
 
 @pytest.mark.parametrize("suffix", ["", ".jpg"], ids=["raw", "encoded"])
 @pytest.mark.parametrize("frame", FRAMES, ids=["none", "one", "four", "eighteen"])
-def test_every_variant_answers_as_production(connection: Connection, triton: Served, frame: Frame, suffix: str) -> None:
+def test_every_variant_answers_as_production(transport: Transport, triton: Served, frame: Frame, suffix: str) -> None:
     image = encode(frame, suffix) if suffix else frame
-    expected = read(connection, PLATE_RECOGNITION, image)
+    expected = read(transport, PLATE_RECOGNITION, image)
     for model in (PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON):
-        check(read(connection, model, image), expected)
+        check(read(transport, model, image), expected)
     with ClientChain(triton.http, timeout=120) as chain:
         check(chain.read(image), expected)
 
 
-def test_the_frames_hold_what_they_should(connection: Connection) -> None:
+def test_the_frames_hold_what_they_should(transport: Transport) -> None:
     """Otherwise the comparison above would prove little."""
     for frame, count in zip(FRAMES, (0, 1, 4, 18), strict=True):
-        found = {plate.reading.text for plate in read(connection, PLATE_RECOGNITION, frame)}
+        found = {plate.reading.text for plate in read(transport, PLATE_RECOGNITION, frame)}
         assert len(found & {placed.text for placed in PLACED[:count]}) >= 0.8 * count
 
 
-def test_an_ensemble_runs_the_reader_on_nothing_where_bls_stops(connection: Connection, triton: Served) -> None:
+def test_an_ensemble_runs_the_reader_on_nothing_where_bls_stops(transport: Transport, triton: Served) -> None:
     models = ("yolo", "stn", "lprnet")
     before = triton.executions(*models)
-    assert read(connection, PLATE_RECOGNITION, EMPTY) == []
+    assert read(transport, PLATE_RECOGNITION, EMPTY) == []
     between = triton.executions(*models)
-    assert read(connection, PLATE_RECOGNITION_ENSEMBLE, EMPTY) == []
+    assert read(transport, PLATE_RECOGNITION_ENSEMBLE, EMPTY) == []
     after = triton.executions(*models)
     assert [b - a for a, b in zip(before, between, strict=True)] == [1, 0, 0]
     assert [b - a for a, b in zip(between, after, strict=True)] == [1, 1, 1]
 
 
-def test_stn_refuses_the_batch_of_0_that_the_ensemble_must_fill(connection: Connection) -> None:
+def test_stn_refuses_the_batch_of_0_that_the_ensemble_must_fill(transport: Transport) -> None:
     nothing = np.zeros((0, *STN.inputs[0].dims), np.float32)
     with pytest.raises(PlateError):
-        connection.infer(STN.name, [(STN.inputs[0], nothing)], STN.outputs)
+        transport.send(infer(STN, Input(STN.inputs[0], nothing)), TIMEOUT)
 
 
-def test_an_ensemble_cannot_split_where_bls_makes_chunks(connection: Connection) -> None:
+def test_an_ensemble_cannot_split_where_bls_makes_chunks(transport: Transport) -> None:
     many = compose(1280, 1280, [Placed("A123BC77", 20 + 192 * (i % 6), 20 + 128 * (i // 6), 170) for i in range(54)])
-    assert len(read(connection, PLATE_RECOGNITION, many)) > CHUNK
+    assert len(read(transport, PLATE_RECOGNITION, many)) > CHUNK
     with pytest.raises(PlateError, match=f"batch-size must be <= {CHUNK}"):
-        read(connection, PLATE_RECOGNITION_ENSEMBLE, many)
+        read(transport, PLATE_RECOGNITION_ENSEMBLE, many)
 
 
-def test_plate_text_reads_crops_as_the_chain_does(connection: Connection) -> None:
+def test_plate_text_reads_crops_as_the_chain_does(transport: Transport) -> None:
     boxes = np.array([[p.x, p.y, p.x + 160, p.y + 34] for p in PLACED[:18]], np.float32)
     crops = crop_plates(FRAMES[-1], boxes, 0.1)
     pixels = np.rint(crops * 128 + 127.5).astype(np.uint8).transpose(0, 2, 3, 1)[..., ::-1]
     np.testing.assert_array_equal(np.stack([normalize_crop(each) for each in pixels]), crops)
-    (straight,) = connection.infer(STN.name, [(STN.inputs[0], crops)], STN.outputs)
-    (logits,) = connection.infer(LPRNET.name, [(LPRNET.inputs[0], straight)], LPRNET.outputs)
+    (straight,) = transport.send(infer(STN, Input(STN.inputs[0], crops)), TIMEOUT).values()
+    (logits,) = transport.send(infer(LPRNET, Input(LPRNET.inputs[0], straight)), TIMEOUT).values()
     expected = [best_path(row) for row in log_softmax(logits)]
 
     def ask(count: int) -> list[tuple[str, float]]:
-        own = Connection(connection.url, timeout=120)
-        texts, confidences = own.infer(PLATE_TEXT.name, [(PLATE_TEXT.inputs[0], pixels[:count])], PLATE_TEXT.outputs)
-        own.close()
+        call = infer(PLATE_TEXT, Input(PLATE_TEXT.inputs[0], pixels[:count]))
+        texts, confidences = transport.send(call, TIMEOUT).values()
         return [
             (bytes(text).rstrip(b"\0").decode(), float(least))
             for text, least in zip(texts, confidences[:, 0], strict=True)

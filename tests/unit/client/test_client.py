@@ -12,39 +12,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from plate_nets.client.client import PlateClient, WireProtocol, _error, _outputs, parse_url, plates
-from plate_nets.contract import PLATES
-from plate_nets.errors import (
-    AccessDenied,
-    DeadlineExceeded,
-    InputError,
-    InputTooLarge,
-    ModelDied,
-    PlateError,
-    ServerError,
-    ServerOverloaded,
-    ServerUnavailable,
-)
+from plate_nets.client import PlateClient, WireProtocol, plates
+from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerUnavailable
 from plate_nets.types import Box, Plate, Reading
 
 FRAME = np.zeros((20, 30, 3), np.uint8)
 PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
-
-
-@pytest.mark.parametrize(
-    ("url", "protocol", "expected"),
-    [
-        ("localhost:8000", "http", ("localhost:8000", "http", False)),
-        ("localhost", "http", ("localhost:8000", "http", False)),
-        ("localhost", "grpc", ("localhost:8001", "grpc", False)),
-        ("http://localhost:9000/", "http", ("localhost:9000", "http", False)),
-        ("grpc://10.0.0.1:9001", "http", ("10.0.0.1:9001", "grpc", False)),
-        ("https://plates.example:443", "grpc", ("plates.example:443", "http", True)),
-        ("grpcs://plates.example", "http", ("plates.example:8001", "grpc", True)),
-    ],
-)
-def test_an_address_says_where_and_how(url: str, protocol: str, expected: tuple[str, str, bool]) -> None:
-    assert parse_url(url, protocol) == expected
 
 
 @pytest.mark.parametrize("url", ["", "http://", "localhost:port", ":8000", "ftp://localhost:21"])
@@ -214,52 +187,6 @@ def test_a_server_that_is_not_triton() -> None:
         thread.join()
 
 
-@pytest.mark.parametrize(
-    ("status", "message", "kind"),
-    [
-        ("400", "PLATES_BAD_INPUT: image: expected", InputError),
-        ("500", "in ensemble: PLATES_BAD_INPUT: image: expected", InputError),
-        ("400", "PLATES_TOO_LARGE: image: expected at most", InputTooLarge),
-        ("400", "unexpected shape for input 'input__0'", InputError),
-        ("413", "Request Entity Too Large", InputTooLarge),
-        ("StatusCode.INVALID_ARGUMENT", "inference input data-type is 'FP32'", InputError),
-        ("StatusCode.RESOURCE_EXHAUSTED", "Received message larger than max", InputTooLarge),
-        ("StatusCode.DEADLINE_EXCEEDED", "Deadline Exceeded", DeadlineExceeded),
-        ("503", "PLATES_TIMED_OUT: after 0.2 s", DeadlineExceeded),
-        ("StatusCode.UNAVAILABLE", "failed to connect", ServerUnavailable),
-        ("StatusCode.UNAVAILABLE", "[request id: <id_unknown>] Exceeds maximum queue size", ServerOverloaded),
-        ("503", "Request timeout expired", ServerOverloaded),
-        ("503", "PLATES_OVERLOADED: yolo: Exceeds maximum queue size", ServerOverloaded),
-        ("429", "slow down", ServerOverloaded),
-        ("503", "the server is stopping", ServerUnavailable),
-        ("404", "Request for unknown model: 'yolo' has no available versions", ServerUnavailable),
-        ("500", "Stub process 'plate_recognition_0_0' is not healthy.", ModelDied),
-        ("StatusCode.UNAVAILABLE", "This protocol is restricted, expecting header 'key'", AccessDenied),
-        ("401", "", AccessDenied),
-        ("500", "PLATES_INTERNAL: stn: out of memory", ServerError),
-        ("404", "unknown model", ServerError),
-        ("None", "", ServerError),
-    ],
-)
-def test_a_status_becomes_an_error_of_our_tree(status: str, message: str, kind: type[PlateError]) -> None:
-    assert type(_error("host:1", status, message)) is kind
-
-
-def test_the_server_s_prefix_is_not_part_of_the_message() -> None:
-    assert str(_error("host:1", "400", "PLATES_BAD_INPUT: image: expected a picture")) == "image: expected a picture"
-
-
-def test_an_answer_without_outputs_is_an_error_of_the_server() -> None:
-    """Triton's response cache answers so where the first answer was an error."""
-
-    class Empty:
-        def as_numpy(self, name: str) -> None:
-            return None
-
-    with pytest.raises(ServerError, match="localhost: an answer without coordinates, texts"):
-        _outputs("localhost", Empty(), PLATES)
-
-
 def test_rows_become_plates() -> None:
     outputs = {
         "coordinates": np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.float32),
@@ -279,6 +206,15 @@ def test_rows_become_plates() -> None:
     assert [plate.logits.shape for plate in found if plate.logits is not None] == [(23, 18)] * 2
     assert found[1].logits[0, 0] == 2
     assert [replace(plate.reading, characters=()) for plate in found] == [read.reading, unread.reading]
+
+
+LIBRARIES = ("tritonclient", "gevent", "geventhttpclient", "grpc", "google.protobuf", "torch", "cv2")
+
+
+def test_the_libraries_of_the_transports_are_imported_when_they_are_needed() -> None:
+    code = f"import sys, plate_nets.client; print(*set(sys.modules) & set({LIBRARIES!r}))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
 
 
 HEAVY = ("torch", "openvino", "pytriton", "safetensors", "training", "plate_nets.nets")

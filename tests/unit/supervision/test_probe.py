@@ -1,10 +1,14 @@
-"""The thread that asks the server, without a server."""
+"""The thread that asks the server, without a server, and what it asks a stub of one."""
 
 import threading
 
-from plate_nets.errors import ServerUnavailable
+import pytest
+
+from plate_nets.contract import PLATE_RECOGNITION, PROBE
+from plate_nets.errors import DeadlineExceeded, ServerOverloaded, ServerUnavailable
 from plate_nets.supervision.probe import Asker, Prober
 from plate_nets.supervision.progress import Progress
+from tests.fakes.stub_server import stub_server
 
 NEVER = 3600.0
 
@@ -68,3 +72,39 @@ def test_it_ends_where_the_server_is_gone() -> None:
     assert asker.asked.wait(60)
     asking.end(60)
     assert not asking.is_alive()
+
+
+def test_each_question_is_a_probe_over_a_connection_of_its_own() -> None:
+    """One that is kept would outlive the server that it leads to."""
+    with stub_server() as stub:
+        asker = Asker(stub.http_url, deadline=60)
+        assert asker.suspects() == (PLATE_RECOGNITION.name,)
+        assert [each.fields["name"] for each in stub.asked] == ["yolo", "yolo", "stn", "stn", "lprnet", "lprnet"]
+        assert [each.fields.get("parameters") for each in stub.asked] == [{PROBE: True}, None] * 3
+        assert stub.connections == len(stub.asked)
+
+
+def test_a_server_that_is_overloaded_is_not_to_blame() -> None:
+    with stub_server() as stub:
+        stub.fault = (503, "UNAVAILABLE", "Exceeds maximum queue size")
+        asker = Asker(stub.http_url, deadline=60)
+        with pytest.raises(ServerOverloaded):
+            asker.check()
+        assert asker.suspects() == (PLATE_RECOGNITION.name,)
+
+
+def test_a_server_that_does_not_answer_in_time() -> None:
+    with stub_server() as stub:
+        stub.pause = 0.5
+        asker = Asker(stub.http_url, deadline=0.05)
+        with pytest.raises(DeadlineExceeded, match=r"no answer within 0\.05 s"):
+            asker.check()
+        assert asker.suspects() == ()
+
+
+def test_a_server_that_is_gone() -> None:
+    with stub_server() as stub:
+        asker = Asker(stub.http_url, deadline=60)
+    with pytest.raises(ServerUnavailable):
+        asker.check()
+    assert asker.suspects() == ()

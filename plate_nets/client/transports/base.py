@@ -1,0 +1,113 @@
+"""What all ways to a Triton have in common, and the one place where a failed call becomes an error of ours."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from plate_nets.answers import find_answer
+from plate_nets.client.transports.calls import Call
+from plate_nets.client.url import ServerAddress
+from plate_nets.errors import InputError, ServerError, ServerUnavailable
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ServerAccess:
+    """Where a server listens, and what it wants of those who ask.
+
+    ``headers``: sent with every call (gRPC: metadata, in lower case). ``ca``: PEM file of the authority behind an
+    encrypted server's certificate; by default those that the system trusts. ``control_key``: of its restricted
+    endpoints, and sent with calls to these alone.
+    """
+
+    address: ServerAddress
+    headers: Mapping[str, str] = field(default_factory=dict)
+    ca: Path | None = None
+    control_key: str = ""
+
+
+class Transport(ABC):
+    """Sends calls to one server."""
+
+    def __init__(self, address: ServerAddress) -> None:
+        self.address = address
+
+    def __enter__(self) -> "Transport":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @abstractmethod
+    def send(self, call: Call[T], seconds: float) -> T:
+        """A call -> what its answer means; it ends within ``seconds``.
+
+        Raises:
+            PlateError: it failed; which one, `plate_nets.answers` says.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections."""
+
+
+class ClientTransport(Transport):
+    """Sends calls by a client of NVIDIA's; threads may share it.
+
+    Raises:
+        InputError: there is no file of the authority.
+    """
+
+    def __init__(self, access: ServerAccess) -> None:
+        super().__init__(access.address)
+        if access.ca is not None and not access.ca.is_file():
+            raise InputError(f"ca: expected a PEM file, got {access.ca}")
+        self._headers = dict(access.headers)
+        self._key_headers = self._headers_for(access.control_key) if access.control_key else {}
+
+    def send(self, call: Call[T], seconds: float) -> T:
+        """See `Transport.send`."""
+        # NVIDIA's HTTP client writes into the headers that it is given.
+        headers = self._headers | (self._key_headers if call.restricted else {})
+        with our_errors(self.address, call.restricted):
+            return call.meaning(self._exchange(call, headers, seconds))
+
+    @staticmethod
+    @abstractmethod
+    def _headers_for(key: str) -> dict[str, str]:
+        """The control key -> the headers that carry it."""
+
+    @abstractmethod
+    def _exchange(self, call: Call[Any], headers: dict[str, str], seconds: float) -> Any:
+        """Ask, and wait ``seconds`` at most -> the client's answer; raises what `our_errors` knows."""
+
+
+@contextmanager
+def our_errors(address: ServerAddress, restricted: bool = False) -> Iterator[None]:
+    """What fails in the block, by an answer of the server or for want of one -> an error of our tree.
+
+    ``restricted``: a call to the restricted endpoints; it holds no picture, so no refusal is the picture's fault.
+    """
+    from tritonclient.utils import InferenceServerException
+
+    try:
+        yield
+    except InferenceServerException as error:
+        answer, fault = find_answer(error.message() or "", str(error.status()).removeprefix("StatusCode."))
+        if not issubclass(answer.error, InputError):
+            raise answer.error(f"{address}: {fault}") from error
+        raise (ServerError(f"{address}: {fault}") if restricted else answer.error(fault)) from error
+    except ServerError as error:
+        raise type(error)(f"{address}: {error}") from error
+    except (OSError, HTTPException) as error:
+        raise ServerUnavailable(f"{address}: {str(error) or type(error).__name__}") from error
+    except (ValueError, KeyError) as error:
+        raise ServerError(f"{address}: not an answer of Triton: {error}") from error

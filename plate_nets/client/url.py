@@ -1,0 +1,53 @@
+"""Where a server listens, and how it is spoken to."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from plate_nets.errors import InputError
+
+WireProtocol = Literal["http", "grpc"]
+
+_DEFAULT_PORTS: dict[WireProtocol, int] = {"http": 8000, "grpc": 8001}
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """Where one protocol of a server listens; as text ``host:port``."""
+
+    host: str
+    port: int
+    protocol: WireProtocol
+    encrypted: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """With the protocol in front, such as ``grpcs://host:port``."""
+        return f"{self.protocol}{'s' * self.encrypted}://{self}"
+
+
+def parse_url(url: str, protocol: str = "http") -> ServerAddress:
+    """What a user writes -> an address.
+
+    Args:
+        url: ``host:port``, also with ``http://``, ``https://``, ``grpc://`` or ``grpcs://`` before it; the port may be
+            left out where it is Triton's own (8000 or 8001).
+        protocol: what is spoken where the address does not say it.
+
+    Raises:
+        InputError: not an address, or a protocol other than http and grpc.
+    """
+    scheme, found, rest = url.partition("://")
+    if found:
+        protocol, url = scheme, rest
+    encrypted = protocol in ("https", "grpcs")
+    plain = protocol.removesuffix("s") if encrypted else protocol
+    host, _, port = url.rstrip("/").partition(":")
+    if not host or (port and not port.isdecimal()):
+        raise InputError(f"url: expected host:port, got {url!r}")
+    for wire, default in _DEFAULT_PORTS.items():
+        if plain == wire:
+            return ServerAddress(host, int(port or default), wire, encrypted)
+    raise InputError(f"protocol: expected http or grpc, got {protocol!r}")

@@ -1,0 +1,282 @@
+"""A server that speaks Triton's HTTP and gRPC, has one model, `double`, and keeps what it was asked.
+
+It answers as Triton 24.10 does where the protocols differ; `StubServer.fault` and `StubServer.pause` make it fail.
+"""
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import grpc  # type: ignore[import-untyped]
+import numpy as np
+from numpy.typing import NDArray
+from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
+
+CONFIG = {"name": "double", "max_batch_size": 8, "parameters": {"KEPT": {"string_value": "as it is"}}}
+METADATA = {"name": "triton", "version": "2.51.0", "extensions": ["statistics"]}
+VERSION = {"name": "double", "version": "3", "state": "READY"}
+ANSWERED = 7
+
+
+@dataclass
+class Question:
+    """What arrived: the method by its gRPC name, its headers in lower case, and its fields."""
+
+    method: str
+    headers: Mapping[str, str]
+    fields: Mapping[str, Any]
+
+
+@dataclass
+class StubServer:
+    """Where it listens, what it was asked, and how it shall answer."""
+
+    http_url: str = ""
+    grpc_url: str = ""
+    asked: list[Question] = field(default_factory=list)
+    regions: dict[str, int] = field(default_factory=dict)
+    fault: tuple[int, str, str] | None = None
+    """HTTP status, gRPC status and message of all answers."""
+    connections: int = 0
+    """How many were opened over HTTP."""
+    pause: float = 0.0
+    """Seconds before an answer."""
+    outputs: bool = True
+    """Whether a success has the outputs that were asked for."""
+
+    def url(self, protocol: str) -> str:
+        """``host:port``."""
+        return self.http_url if protocol == "http" else self.grpc_url
+
+    def take(self, method: str, headers: Mapping[str, str], **fields: Any) -> None:
+        """Keep a question, and do what it asks for with shared memory."""
+        self.asked.append(Question(method, {name.lower(): value for name, value in headers.items()}, fields))
+        time.sleep(self.pause)
+        if method == "SystemSharedMemoryRegister":
+            self.regions[fields["name"]] = fields["byte_size"]
+        elif method == "SystemSharedMemoryUnregister":
+            self.regions.pop(fields["name"], None)
+
+
+@contextmanager
+def stub_server() -> Iterator[StubServer]:
+    """Runs while the block does, on free ports."""
+    stub = StubServer()
+
+    class Handler(_HttpHandler):
+        server_stub = stub
+
+    over_http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    over_http.daemon_threads = True
+    thread = threading.Thread(target=over_http.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    over_grpc = grpc.server(ThreadPoolExecutor(8))
+    service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(_Servicer(stub), over_grpc)
+    stub.http_url = f"127.0.0.1:{over_http.server_port}"
+    stub.grpc_url = f"127.0.0.1:{over_grpc.add_insecure_port('127.0.0.1:0')}"
+    over_grpc.start()
+    try:
+        yield stub
+    finally:
+        over_grpc.stop(None)
+        over_http.shutdown()
+        over_http.server_close()
+        thread.join()
+
+
+class _HttpHandler(BaseHTTPRequestHandler):
+    server_stub: StubServer
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.server_stub.connections += 1
+
+    def do_GET(self) -> None:
+        stub = self.server_stub
+        match self.path.strip("/").split("/")[1:]:
+            case ["health", "live"]:
+                self._answer("ServerLive", None)
+            case ["health", "ready"]:
+                self._answer("ServerReady", None)
+            case ["models", model, "ready"]:
+                self._answer("ModelReady", None, name=model)
+            case [] | [""]:
+                self._answer("ServerMetadata", METADATA)
+            case ["models", model, "config"]:
+                self._answer("ModelConfig", CONFIG, name=model)
+            case ["models", model, "versions", version, "stats"]:
+                self._answer("ModelStatistics", {"model_stats": [_statistics()]}, name=model, version=version)
+            case ["systemsharedmemory", "status"]:
+                regions = [{"name": name, "byte_size": size} for name, size in stub.regions.items()]
+                self._answer("SystemSharedMemoryStatus", regions)
+            case _:
+                self.send_error(404)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        size = int(self.headers.get("inference-header-content-length", len(body)))
+        sent = json.loads(body[:size] or b"{}")
+        match self.path.strip("/").split("/")[1:]:
+            case ["repository", "index"]:
+                self._answer("RepositoryIndex", [VERSION])
+            case ["repository", "models", model, "load"]:
+                self._answer("RepositoryModelLoad", None, name=model, **sent.get("parameters", {}))
+            case ["repository", "models", model, "unload"]:
+                self._answer("RepositoryModelUnload", None, name=model)
+            case ["systemsharedmemory", "region", name, "register"]:
+                self._answer("SystemSharedMemoryRegister", None, name=name, **sent)
+            case ["systemsharedmemory", "region", name, "unregister"]:
+                self._answer("SystemSharedMemoryUnregister", None, name=name)
+            case ["models", model, "infer"]:
+                (given,) = sent["inputs"]
+                region = given.get("parameters", {}).get("shared_memory_region")
+                array = _array(given["datatype"], given["shape"], None if region else body[size:])
+                names = [each["name"] for each in sent["outputs"]]
+                outputs = [
+                    {"name": name, "datatype": "FP32", "shape": list(each.shape), "data": each.ravel().tolist()}
+                    for name, each in _double(array, names).items()
+                ]
+                self._answer(
+                    "ModelInfer",
+                    {"model_name": model, "outputs": outputs if self.server_stub.outputs else []},
+                    name=model,
+                    input=given["name"],
+                    dtype=given["datatype"],
+                    region=region,
+                    outputs=names,
+                    parameters=sent.get("parameters", {}),
+                )
+            case _:
+                self.send_error(404)
+
+    def _answer(self, method: str, answer: Any, **fields: Any) -> None:
+        stub = self.server_stub
+        stub.take(method, dict(self.headers), **fields)
+        status = 200
+        if stub.fault:
+            status, _, message = stub.fault
+            answer = {"error": message}
+        body = b"" if answer is None else json.dumps(answer).encode()
+        with contextlib.suppress(ConnectionError):  # the client no longer waits
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        return None
+
+
+class _Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[misc]
+    def __init__(self, stub: StubServer) -> None:
+        self._stub = stub
+
+    def _take(self, context: Any, method: str, **fields: Any) -> None:
+        self._stub.take(method, dict(context.invocation_metadata()), **fields)
+        if self._stub.fault:
+            _, status, message = self._stub.fault
+            context.abort(grpc.StatusCode[status], message)
+
+    def ServerLive(self, request: Any, context: Any) -> Any:
+        self._take(context, "ServerLive")
+        return service_pb2.ServerLiveResponse(live=True)
+
+    def ServerReady(self, request: Any, context: Any) -> Any:
+        self._take(context, "ServerReady")
+        return service_pb2.ServerReadyResponse(ready=True)
+
+    def ModelReady(self, request: Any, context: Any) -> Any:
+        self._take(context, "ModelReady", name=request.name)
+        return service_pb2.ModelReadyResponse(ready=True)
+
+    def ServerMetadata(self, request: Any, context: Any) -> Any:
+        self._take(context, "ServerMetadata")
+        return service_pb2.ServerMetadataResponse(**METADATA)
+
+    def ModelConfig(self, request: Any, context: Any) -> Any:
+        self._take(context, "ModelConfig", name=request.name)
+        return service_pb2.ModelConfigResponse(config=model_config_pb2.ModelConfig(**CONFIG))
+
+    def ModelStatistics(self, request: Any, context: Any) -> Any:
+        self._take(context, "ModelStatistics", name=request.name, version=request.version)
+        success = service_pb2.StatisticDuration(count=ANSWERED)
+        statistics = service_pb2.ModelStatistics(
+            name="double", version="3", inference_stats=service_pb2.InferStatistics(success=success)
+        )
+        return service_pb2.ModelStatisticsResponse(model_stats=[statistics])
+
+    def RepositoryIndex(self, request: Any, context: Any) -> Any:
+        self._take(context, "RepositoryIndex")
+        return service_pb2.RepositoryIndexResponse(models=[service_pb2.RepositoryIndexResponse.ModelIndex(**VERSION)])
+
+    def RepositoryModelLoad(self, request: Any, context: Any) -> Any:
+        parameters = {name: value.string_param for name, value in request.parameters.items()}
+        self._take(context, "RepositoryModelLoad", name=request.model_name, **parameters)
+        return service_pb2.RepositoryModelLoadResponse()
+
+    def RepositoryModelUnload(self, request: Any, context: Any) -> Any:
+        self._take(context, "RepositoryModelUnload", name=request.model_name)
+        return service_pb2.RepositoryModelUnloadResponse()
+
+    def SystemSharedMemoryStatus(self, request: Any, context: Any) -> Any:
+        self._take(context, "SystemSharedMemoryStatus")
+        status = service_pb2.SystemSharedMemoryStatusResponse
+        regions = {name: status.RegionStatus(name=name, byte_size=size) for name, size in self._stub.regions.items()}
+        return status(regions=regions)
+
+    def SystemSharedMemoryRegister(self, request: Any, context: Any) -> Any:
+        fields = {"name": request.name, "key": request.key, "offset": request.offset, "byte_size": request.byte_size}
+        self._take(context, "SystemSharedMemoryRegister", **fields)
+        return service_pb2.SystemSharedMemoryRegisterResponse()
+
+    def SystemSharedMemoryUnregister(self, request: Any, context: Any) -> Any:
+        self._take(context, "SystemSharedMemoryUnregister", name=request.name)
+        return service_pb2.SystemSharedMemoryUnregisterResponse()
+
+    def ModelInfer(self, request: Any, context: Any) -> Any:
+        (given,) = request.inputs
+        region = given.parameters["shared_memory_region"].string_param or None
+        array = _array(given.datatype, given.shape, None if region else request.raw_input_contents[0])
+        names = [each.name for each in request.outputs]
+        parameters = {
+            name: getattr(value, value.WhichOneof("parameter_choice")) for name, value in request.parameters.items()
+        }
+        self._take(
+            context,
+            "ModelInfer",
+            name=request.model_name,
+            input=given.name,
+            dtype=given.datatype,
+            region=region,
+            outputs=names,
+            parameters=parameters,
+        )
+        answer = service_pb2.ModelInferResponse(model_name=request.model_name)
+        for name, each in _double(array, names).items() if self._stub.outputs else ():
+            answer.outputs.add(name=name, datatype="FP32", shape=each.shape)
+            answer.raw_output_contents.append(each.tobytes())
+        return answer
+
+
+def _array(dtype: str, shape: Sequence[int], sent: bytes | None) -> NDArray[np.float32]:
+    """An input; one zero in place of what lies in shared memory, or is of another dtype than `double` takes."""
+    if sent is None or dtype != "FP32":
+        return np.zeros(1, np.float32)
+    return np.frombuffer(sent, np.float32).reshape(shape)
+
+
+def _double(array: NDArray[np.float32], names: list[str]) -> dict[str, NDArray[np.float32]]:
+    """Twice the input under every name asked for."""
+    return {name: array * np.float32(2) for name in names}
+
+
+def _statistics() -> dict[str, Any]:
+    return {"name": "double", "version": "3", "inference_stats": {"success": {"count": ANSWERED, "ns": 1}}}

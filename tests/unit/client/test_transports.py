@@ -1,0 +1,353 @@
+"""Each call over HTTP and gRPC to a stub: what is sent, what the answer means, and which error a failure becomes."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import gevent  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+import tritonclient.http.aio
+from tritonclient.utils import InferenceServerException
+
+from plate_nets.client import parse_url
+from plate_nets.client.shared_memory import SharedMemoryTransport
+from plate_nets.client.transports import ServerAccess, Transport, open_transport
+from plate_nets.client.transports.base import our_errors
+from plate_nets.client.transports.calls import (
+    Call,
+    Input,
+    infer,
+    is_live,
+    is_model_ready,
+    is_ready,
+    load,
+    model_config,
+    register_memory,
+    registered_memory,
+    repository_index,
+    server_metadata,
+    statistics,
+    unload,
+    unregister_memory,
+)
+from plate_nets.contract import ModelSpec, TensorSpec
+from plate_nets.errors import (
+    AccessDenied,
+    DeadlineExceeded,
+    InputError,
+    InputTooLarge,
+    ModelDied,
+    PlateError,
+    ServerError,
+    ServerOverloaded,
+    ServerUnavailable,
+)
+from tests.fakes.stub_server import CONFIG, METADATA, VERSION, StubServer, stub_server
+
+SECONDS = 60.0
+KEY = "0123456789abcdef"
+DOUBLE = ModelSpec(
+    name="double",
+    backend="python",
+    max_batch_size=0,
+    inputs=(TensorSpec("given", "FP32", (-1, 2)),),
+    outputs=(TensorSpec("twice", "FP32", (-1, 2)), TensorSpec("again", "FP32", (-1, 2))),
+)
+ROWS = np.array([[1, 2], [3, 4]], np.float32)
+GIVEN = Input(DOUBLE.inputs[0], ROWS)
+
+
+@pytest.fixture
+def stub() -> Iterator[StubServer]:
+    with stub_server() as stub:
+        yield stub
+
+
+@pytest.fixture(params=["http", "grpc"])
+def protocol(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def transport(stub: StubServer, protocol: str) -> Iterator[Transport]:
+    address = parse_url(stub.url(protocol), protocol)
+    with open_transport(ServerAccess(address, headers={"x-camera": "7"}, control_key=KEY)) as transport:
+        yield transport
+
+
+UNRESTRICTED: list[tuple[Call[Any], object]] = [
+    (is_live(), True),
+    (is_ready(), True),
+    (is_model_ready("double"), True),
+    (server_metadata(), METADATA),
+]
+RESTRICTED: list[tuple[Call[Any], object]] = [
+    (model_config("double"), CONFIG),
+    (load("double"), None),
+    (unload("double"), None),
+    (repository_index(), [VERSION]),
+    (registered_memory(), set()),
+    (register_memory("region", 10), None),
+    (unregister_memory("region"), None),
+]
+
+
+@pytest.mark.parametrize(("call", "meaning"), UNRESTRICTED + RESTRICTED)
+def test_an_answer_means_the_same_by_either_protocol(transport: Transport, call: Call[Any], meaning: object) -> None:
+    assert transport.send(call, SECONDS) == meaning
+
+
+def test_statistics_are_of_each_version(transport: Transport) -> None:
+    (found,) = transport.send(statistics("double", "3"), SECONDS)
+    assert (found["name"], found["version"]) == ("double", "3")
+    assert int(found["inference_stats"]["success"]["count"]) == 7
+
+
+@pytest.mark.parametrize("call", [call for call, _ in RESTRICTED])
+def test_the_control_key_goes_with_restricted_calls(transport: Transport, stub: StubServer, call: Call[Any]) -> None:
+    transport.send(call, SECONDS)
+    headers = stub.asked[-1].headers
+    assert KEY in headers.values()
+    assert headers["x-camera"] == "7"
+
+
+@pytest.mark.parametrize("call", [*(call for call, _ in UNRESTRICTED), infer(DOUBLE, GIVEN)])
+def test_and_with_no_other(transport: Transport, stub: StubServer, call: Call[Any]) -> None:
+    transport.send(call, SECONDS)
+    headers = stub.asked[-1].headers
+    assert KEY not in headers.values()
+    assert headers["x-camera"] == "7"
+
+
+def test_arrays_go_to_a_model_and_come_back(transport: Transport, stub: StubServer) -> None:
+    found = transport.send(infer(DOUBLE, GIVEN), SECONDS)
+    assert list(found) == ["twice", "again"]
+    for array in found.values():
+        np.testing.assert_array_equal(array, ROWS * 2)
+    assert stub.asked[-1].fields == {
+        "name": "double",
+        "input": "given",
+        "dtype": "FP32",
+        "region": None,
+        "outputs": ["twice", "again"],
+        "parameters": {},
+    }
+
+
+def test_only_the_outputs_asked_for_are_sent(transport: Transport, stub: StubServer) -> None:
+    assert list(transport.send(infer(DOUBLE, GIVEN, outputs=DOUBLE.outputs[1:]), SECONDS)) == ["again"]
+    assert stub.asked[-1].fields["outputs"] == ["again"]
+
+
+@pytest.mark.parametrize(("seconds", "microseconds"), [(0.25, 250_000), (0.0, 1)])
+def test_a_request_carries_its_parameters(
+    transport: Transport, stub: StubServer, seconds: float, microseconds: int
+) -> None:
+    """0 would be no limit."""
+    transport.send(infer(DOUBLE, GIVEN, parameters={"plates_probe": True}, timeout=seconds), SECONDS)
+    assert stub.asked[-1].fields["parameters"] == {"plates_probe": True, "timeout": microseconds}
+
+
+def test_an_array_that_is_not_contiguous(transport: Transport) -> None:
+    found = transport.send(infer(DOUBLE, Input(DOUBLE.inputs[0], ROWS.T)), SECONDS)
+    np.testing.assert_array_equal(found["twice"], ROWS.T * 2)
+
+
+def test_the_config_of_a_load_takes_the_folder_s_place(transport: Transport, stub: StubServer) -> None:
+    transport.send(load("double", {"max_batch_size": 4}), SECONDS)
+    assert json.loads(stub.asked[-1].fields["config"]) == {"max_batch_size": 4}
+
+
+def test_regions_come_and_go(transport: Transport, stub: StubServer) -> None:
+    for name in ("one", "two"):
+        transport.send(register_memory(name, 10), SECONDS)
+    assert transport.send(registered_memory(), SECONDS) == {"one", "two"}
+    transport.send(unregister_memory("one"), SECONDS)
+    assert transport.send(registered_memory(), SECONDS) == {"two"}
+
+
+def test_an_array_in_shared_memory_crosses_no_socket(transport: Transport, stub: StubServer) -> None:
+    sharing = SharedMemoryTransport(transport)
+    sharing.send(infer(DOUBLE, GIVEN), SECONDS)
+    (region,) = stub.regions
+    assert stub.asked[-1].fields["region"] == region
+    memory = Path("/dev/shm", region)
+    np.testing.assert_array_equal(np.frombuffer(memory.read_bytes()[: ROWS.nbytes], np.float32), ROWS.ravel())
+    stub.regions.clear()  # as where the server was started again
+    stub.fault = (400, "INVALID_ARGUMENT", "Unable to find shared memory region")
+    with pytest.raises(PlateError):
+        sharing.send(infer(DOUBLE, GIVEN), SECONDS)
+    stub.fault = None
+    sharing.close()
+    assert not memory.exists()
+    with pytest.raises(ServerError, match=r"127\.0\.0\.1:\d+: the client is closed"):
+        sharing.send(infer(DOUBLE, GIVEN), SECONDS)
+
+
+@pytest.mark.parametrize("call", [call for call, _ in UNRESTRICTED[3:] + RESTRICTED[:3]] + [infer(DOUBLE, GIVEN)])
+def test_a_call_ends_within_its_seconds(transport: Transport, stub: StubServer, call: Call[Any]) -> None:
+    stub.pause = 1.0
+    with pytest.raises(DeadlineExceeded, match=rf"^{transport.address}: "):
+        transport.send(call, 0.1)
+    stub.pause = 0.0
+    assert transport.send(is_live(), SECONDS)
+
+
+def test_threads_may_share_it(transport: Transport) -> None:
+    def ask(number: int) -> float:
+        found = transport.send(infer(DOUBLE, Input(DOUBLE.inputs[0], ROWS * number)), SECONDS)
+        return float(found["twice"][0, 0])
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(ask, range(40))) == [2.0 * number for number in range(40)]
+
+
+def test_an_answer_without_outputs_is_an_error_of_the_server(transport: Transport, stub: StubServer) -> None:
+    """Triton's response cache answers so where the first answer was an error."""
+    stub.outputs = False
+    with pytest.raises(ServerError, match=f"^{transport.address}: an answer without twice, again"):
+        transport.send(infer(DOUBLE, GIVEN), SECONDS)
+
+
+def test_a_refusal_is_the_picture_s_fault_only_where_there_is_one(transport: Transport, stub: StubServer) -> None:
+    stub.fault = (400, "INVALID_ARGUMENT", "failed to load 'double'")
+    with pytest.raises(InputError, match=r"^failed to load"):
+        transport.send(infer(DOUBLE, GIVEN), SECONDS)
+    with pytest.raises(ServerError, match=f"^{transport.address}: failed to load 'double'"):
+        transport.send(load("double"), SECONDS)
+
+
+def test_a_fault_that_is_answered_leaves_the_connection_open(stub: StubServer) -> None:
+    with open_transport(ServerAccess(parse_url(stub.http_url))) as transport:
+        transport.send(is_live(), SECONDS)
+        before = transport._of_thread.client  # type: ignore[attr-defined]
+        stub.fault = (503, "UNAVAILABLE", "Exceeds maximum queue size")
+        with pytest.raises(ServerOverloaded):
+            transport.send(infer(DOUBLE, GIVEN), SECONDS)
+        assert transport._of_thread.client is before  # type: ignore[attr-defined]
+
+
+def test_a_closed_grpc_client_says_so(stub: StubServer) -> None:
+    with open_transport(ServerAccess(parse_url(stub.grpc_url, "grpc"))) as transport:
+        transport.send(is_live(), SECONDS)
+    with pytest.raises(ServerError, match=f"^{stub.grpc_url}: the client is closed"):
+        transport.send(is_live(), SECONDS)
+
+
+def test_a_timeout_around_a_call_stays_what_it_is(stub: StubServer) -> None:
+    stub.pause = 1.0
+    outer = gevent.Timeout(0.1)
+    access = ServerAccess(parse_url(stub.http_url))
+    with open_transport(access) as transport, pytest.raises(gevent.Timeout) as caught, outer:
+        transport.send(is_live(), SECONDS)
+    assert caught.value is outer
+
+
+def test_an_authority_that_is_no_file(protocol: str) -> None:
+    with pytest.raises(InputError, match="ca: expected a PEM file, got /nowhere"):
+        open_transport(ServerAccess(parse_url("localhost", protocol), ca=Path("/nowhere")))
+
+
+def test_an_asynchronous_client_sends_the_same_calls(stub: StubServer) -> None:
+    async def ask() -> tuple[Any, Any]:
+        library = tritonclient.http.aio
+        async with library.InferenceServerClient(stub.http_url) as client:
+            calls: tuple[Call[Any], ...] = (infer(DOUBLE, GIVEN), repository_index())
+            doubled, index = [call.meaning(await call.ask(library, client, {})) for call in calls]
+            return doubled, index
+
+    doubled, index = asyncio.run(ask())
+    np.testing.assert_array_equal(doubled["twice"], ROWS * 2)
+    assert index == [VERSION]
+
+
+ADDRESS = parse_url("host:1")
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        ("400", "PLATES_BAD_INPUT: image: expected", InputError),
+        ("500", "in ensemble: PLATES_BAD_INPUT: image: expected", InputError),
+        ("400", "PLATES_TOO_LARGE: image: expected at most", InputTooLarge),
+        ("400", "unexpected shape for input 'input__0'", InputError),
+        ("413", "Request Entity Too Large", InputTooLarge),
+        ("StatusCode.INVALID_ARGUMENT", "inference input data-type is 'FP32'", InputError),
+        ("StatusCode.RESOURCE_EXHAUSTED", "Received message larger than max", InputTooLarge),
+        ("StatusCode.DEADLINE_EXCEEDED", "Deadline Exceeded", DeadlineExceeded),
+        ("503", "PLATES_TIMED_OUT: after 0.2 s", DeadlineExceeded),
+        ("StatusCode.UNAVAILABLE", "failed to connect", ServerUnavailable),
+        ("StatusCode.UNAVAILABLE", "[request id: <id_unknown>] Exceeds maximum queue size", ServerOverloaded),
+        ("503", "Request timeout expired", ServerOverloaded),
+        ("503", "PLATES_OVERLOADED: yolo: Exceeds maximum queue size", ServerOverloaded),
+        ("429", "slow down", ServerOverloaded),
+        ("503", "the server is stopping", ServerUnavailable),
+        ("404", "Request for unknown model: 'yolo' has no available versions", ServerUnavailable),
+        ("500", "Stub process 'plate_recognition_0_0' is not healthy.", ModelDied),
+        ("StatusCode.UNAVAILABLE", "This protocol is restricted, expecting header 'key'", AccessDenied),
+        ("401", "", AccessDenied),
+        ("500", "PLATES_INTERNAL: stn: out of memory", ServerError),
+        ("404", "unknown model", ServerError),
+        (None, "", ServerError),
+        (None, None, ServerError),
+    ],
+)
+def test_an_answered_fault_becomes_an_error_of_our_tree(
+    status: str | None, message: str | None, kind: type[PlateError]
+) -> None:
+    with pytest.raises(kind) as caught, our_errors(ADDRESS):
+        raise InferenceServerException(message, status)
+    assert type(caught.value) is kind
+    assert str(caught.value).startswith("host:1: ") is issubclass(kind, ServerError)
+
+
+def test_the_server_s_prefix_is_not_part_of_the_message() -> None:
+    with pytest.raises(InputError) as caught, our_errors(ADDRESS):
+        raise InferenceServerException("PLATES_BAD_INPUT: image: expected a picture", "400")
+    assert str(caught.value) == "image: expected a picture"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "text"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), ServerUnavailable, "[Errno 111] Connection refused"),
+        (ConnectionResetError(), ServerUnavailable, "ConnectionResetError"),
+        (HTTPException("connection closed"), ServerUnavailable, "connection closed"),
+        (ValueError("Expected value"), ServerError, "not an answer of Triton: Expected value"),
+        (KeyError("model_stats"), ServerError, "not an answer of Triton: 'model_stats'"),
+        (DeadlineExceeded("no answer within 2 s"), DeadlineExceeded, "no answer within 2 s"),
+    ],
+)
+def test_and_so_does_the_want_of_an_answer(error: Exception, kind: type[PlateError], text: str) -> None:
+    with pytest.raises(ServerError) as caught, our_errors(ADDRESS):
+        raise error
+    assert type(caught.value) is kind
+    assert str(caught.value) == f"host:1: {text}"
+
+
+def test_a_fault_of_ours_stays_one() -> None:
+    with pytest.raises(ZeroDivisionError), our_errors(ADDRESS):
+        raise ZeroDivisionError
+
+
+def test_threads_each_have_a_connection_over_http(stub: StubServer) -> None:
+    """tritonclient's dies with a greenlet error where two share it."""
+    found: list[object] = []
+    with open_transport(ServerAccess(parse_url(stub.http_url))) as transport:
+
+        def ask() -> None:
+            transport.send(is_live(), SECONDS)
+            found.append(transport._of_thread.client)  # type: ignore[attr-defined]
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found[0] is not found[1]

@@ -1,0 +1,26 @@
+"""What users write for an address."""
+
+import pytest
+
+from plate_nets.client.url import ServerAddress, parse_url
+
+
+@pytest.mark.parametrize(
+    ("url", "protocol", "expected"),
+    [
+        ("localhost:8000", "http", ServerAddress("localhost", 8000, "http")),
+        ("localhost", "http", ServerAddress("localhost", 8000, "http")),
+        ("localhost", "grpc", ServerAddress("localhost", 8001, "grpc")),
+        ("http://localhost:9000/", "http", ServerAddress("localhost", 9000, "http")),
+        ("grpc://10.0.0.1:9001", "http", ServerAddress("10.0.0.1", 9001, "grpc")),
+        ("https://plates.example:443", "grpc", ServerAddress("plates.example", 443, "http", encrypted=True)),
+        ("grpcs://plates.example", "http", ServerAddress("plates.example", 8001, "grpc", encrypted=True)),
+    ],
+)
+def test_an_address_says_where_and_how(url: str, protocol: str, expected: ServerAddress) -> None:
+    assert parse_url(url, protocol) == expected
+    assert parse_url(expected.url) == expected
+
+
+def test_an_address_as_text_is_what_messages_name() -> None:
+    assert str(parse_url("https://plates.example:443/")) == "plates.example:443"

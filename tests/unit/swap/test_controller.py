@@ -1,0 +1,26 @@
+"""Model control, asked of a stub."""
+
+import pytest
+
+from plate_nets.errors import ServerError
+from plate_nets.swap.controller import Controller
+from tests.fakes.stub_server import ANSWERED, stub_server
+
+KEY = "0123456789abcdef"
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_it_loads_and_knows_versions_and_who_answered(protocol: str) -> None:
+    with stub_server() as stub, Controller(f"{protocol}://{stub.url(protocol)}", KEY) as controller:
+        controller.load("double")
+        assert controller.states("double") == {3: "READY"}
+        assert controller.states("other") == {}
+        assert controller.answered("double", 3) == ANSWERED
+        assert all(KEY in each.headers.values() for each in stub.asked)
+
+
+def test_a_load_that_is_refused_is_no_fault_of_a_picture() -> None:
+    with stub_server() as stub, Controller(stub.http_url) as controller:
+        stub.fault = (400, "INVALID_ARGUMENT", "failed to load 'double'")
+        with pytest.raises(ServerError, match=f"^{stub.http_url}: failed to load 'double'"):
+            controller.load("double")
