@@ -76,7 +76,7 @@ clean: ## remove all that was made: environments, converted models, out/, caches
 	@tools/environment.sh serve embedded train dev
 	@touch $@ .venv/serve.stamp
 
-$(MODELS) &: $(WEIGHTS) $(wildcard plate_nets/conversion/*.py plate_nets/nets/*.py) | .venv/serve.stamp
+$(MODELS) &: $(WEIGHTS) $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/nets/*.py) | .venv/serve.stamp
 	@echo "==> converting the networks"
 	@$(BIN)/python -m converters
 	@touch $(MODELS)

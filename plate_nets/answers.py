@@ -5,6 +5,7 @@ and the client turn an answer into an exception (`find_answer`). A code begins t
 nested calls (BLS), where Triton loses the status.
 """
 
+import re
 from dataclasses import dataclass
 
 from plate_nets.errors import (
@@ -12,11 +13,15 @@ from plate_nets.errors import (
     DeadlineExceeded,
     InputError,
     InputTooLarge,
+    ModelDied,
     PlateError,
     ServerError,
     ServerOverloaded,
     ServerUnavailable,
 )
+
+_REGION = re.compile(r"key '[^']*'|\bplates_\d+_[0-9a-f]+_\w*|\btriton_python_backend_shm\w*")
+"""How Triton's errors name the shared memory of its Python models."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,14 @@ UNAVAILABLE = ErrorAnswer(
     "503",
     "UNAVAILABLE",
     ServerUnavailable,
-    "a model of the pipeline is being loaded, or its process has died and is about to be healed",
+    "a model of the pipeline is being loaded",
+)
+MODEL_DIED = ErrorAnswer(
+    "PLATES_MODEL_DIED",
+    "503",
+    "UNAVAILABLE",
+    ModelDied,
+    "a model's process died, perhaps of this picture, and is about to be healed: ask with another, or later",
 )
 TIMED_OUT = ErrorAnswer(
     "PLATES_TIMED_OUT",
@@ -83,7 +95,7 @@ INTERNAL = ErrorAnswer(
     "a fault of the server; the same picture would most likely meet it again, the server's log says more",
 )
 
-OURS = (TOO_LARGE, BAD_INPUT, OVERLOADED, UNAVAILABLE, TIMED_OUT, INTERNAL)
+OURS = (TOO_LARGE, BAD_INPUT, OVERLOADED, UNAVAILABLE, MODEL_DIED, TIMED_OUT, INTERNAL)
 """Answers of our models. A subclass comes before its base."""
 
 TRITONS = (
@@ -93,7 +105,14 @@ TRITONS = (
         "has no available versions", "404", "NOT_FOUND", ServerUnavailable, "the model is being loaded or unloaded"
     ),
     ErrorAnswer(" is not ready", "", "", ServerUnavailable, "the same, from one model to another"),
-    ErrorAnswer(" is not healthy", "500", "INTERNAL", ServerUnavailable, "the model's process has died"),
+    ErrorAnswer(
+        "Failed to increase the shared memory pool",
+        "500",
+        "INTERNAL",
+        ServerOverloaded,
+        "the frames at work fill the shared memory of the models",
+    ),
+    ErrorAnswer(" is not healthy", "500", "INTERNAL", ModelDied, "the model's process died, perhaps of this picture"),
     ErrorAnswer(
         " is restricted, expecting header",
         "403",
@@ -129,8 +148,9 @@ def answer_for(error: Exception) -> ErrorAnswer:
 def find_answer(message: str, status: str = "") -> tuple[ErrorAnswer, str]:
     """The message of an answer, and its status as HTTP's number or gRPC's name -> its kind, and what it says of it.
 
-    Our code is not part of what is said; Triton's words are.
+    Our code is not part of what is said; Triton's words are, without the names of its shared memory.
     """
+    message = _REGION.sub("its shared memory", message)
     for each in OURS:
         _, found, fault = message.partition(f"{each.says}: ")
         if found:

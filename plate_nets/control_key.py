@@ -38,9 +38,17 @@ def restrictions(key: str) -> list[str]:
 
 def headers(key: str) -> dict[str, str]:
     """The key -> the header of a request over HTTP."""
-    return {_HEADER: key}
+    return {_HEADER: _sendable(key)}
 
 
 def metadata(key: str) -> dict[str, str]:
     """The key -> the metadata of a request over gRPC (``headers=`` of NVIDIA's client)."""
-    return {_GRPC_PREFIX + _HEADER: key}
+    return {_GRPC_PREFIX + _HEADER: _sendable(key)}
+
+
+def _sendable(key: str) -> str:
+    """The key without the line end that its file has. HTTP's own complaint about another character would name it."""
+    key = key.strip()
+    if not re.fullmatch(r"[!-~]+", key):
+        raise InputError("control key: expected printable characters of ASCII without spaces")
+    return key

@@ -4,12 +4,14 @@
     +-- InputError          the caller's picture or argument is not what is accepted
     |   +-- InputTooLarge       it is over a bound of bytes or pixels
     +-- WeightsError        a weights file is missing, damaged, or of another network
+    +-- ConversionError     a converted model cannot be built, read, or does not give the network's numbers
     +-- ContractError       a model's configuration or tensors differ from `contract.py`
     +-- DatasetError        a labelled folder cannot be used
     +-- ServerError         a Triton server could not be started or reached, failed, or did not answer
         +-- ServerStartError    the embedded server did not become ready
         +-- ServerUnavailable   nothing answers, or a model is not there for the moment: ask again later
         |   +-- ServerOverloaded    it has more to do than it can: ask again later
+        +-- ModelDied           a process ended at work on the question, or before it was replaced
         +-- DeadlineExceeded    no answer within the deadline
         +-- AccessDenied        a key or token is missing or wrong
         +-- SwapError           a new version was not put into service; the former one answers
@@ -35,6 +37,10 @@ class WeightsError(PlateError):
     """A weights file is missing, damaged, or of another network."""
 
 
+class ConversionError(PlateError):
+    """A converted model cannot be built, read, or does not give the network's numbers."""
+
+
 class ContractError(PlateError):
     """A model's configuration or tensors differ from `contract.py`."""
 
@@ -57,6 +63,13 @@ class ServerUnavailable(ServerError):
 
 class ServerOverloaded(ServerUnavailable):
     """The server has more to do than it can: the same question may be asked later."""
+
+
+class ModelDied(ServerError):
+    """A process of the server ended at work on the question, or had ended and was not replaced yet.
+
+    What was asked may be the reason, so it is not asked again by itself.
+    """
 
 
 class DeadlineExceeded(ServerError):

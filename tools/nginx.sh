@@ -3,11 +3,11 @@
 set -euo pipefail
 
 export PATH="$PATH:/usr/sbin"
-if command -v nginx > /dev/null && command -v openssl > /dev/null; then
+if command -v nginx > /dev/null && [ -e /usr/lib/nginx/modules/ngx_http_js_module.so ] && command -v openssl > /dev/null; then
     exit 0
 fi
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get > /dev/null; then
-    echo "error: the tests need nginx and openssl; on Debian or Ubuntu: sudo apt-get install nginx-light openssl" >&2
+    echo "error: the tests need nginx and openssl; on Debian or Ubuntu: sudo apt-get install nginx-light libnginx-mod-http-js openssl" >&2
     exit 1
 fi
 echo "==> installing nginx-light and openssl"
@@ -19,4 +19,4 @@ if [ ! -e "$policy" ]; then
     trap 'rm -f "$policy"' EXIT
 fi
 apt-get update -qq
-DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends nginx-light openssl > /dev/null
+DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends nginx-light libnginx-mod-http-js openssl > /dev/null

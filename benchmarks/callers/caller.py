@@ -13,7 +13,7 @@ from benchmarks.variants.contract import PLATE_TEXT
 from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
-from plate_nets.contract import PLATE_RECOGNITION, YOLO, ModelSpec
+from plate_nets.contract import PLATE_RECOGNITION, PLATES, YOLO, ModelSpec
 from plate_nets.errors import InputError
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
@@ -62,7 +62,7 @@ def caller_factory(
         return lambda: _Chain(url, kind, timeout)
     if variant == PLATE_TEXT.name:
         return lambda: _Model(url, PLATE_TEXT, _crops, timeout)
-    model = YOLO if variant == YOLO.name else replace(PLATE_RECOGNITION, name=variant)
+    model = YOLO if variant == YOLO.name else replace(PLATE_RECOGNITION, name=variant, outputs=PLATES)
     return lambda: _Model(url, model, _raw if kind is InputKind.raw else _encoded, timeout)
 
 

@@ -12,6 +12,7 @@ from plate_nets.client.transports.calls import Input, infer
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, YOLO, ModelSpec
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.stages import Stages
 from plate_nets.types import Boxes, Crops, Frame, Logits, Plate, Scores
 
 
@@ -50,7 +51,7 @@ class ClientChain:
         """
         return self._reader.read(image)
 
-    def _detect(self, image: Frame | bytes) -> tuple[Crops, Boxes, Scores]:
+    def _detect(self, image: Frame | bytes, stages: Stages) -> tuple[Crops, Boxes, Scores]:
         sent = Input(IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(FRAME, image)
         crops, boxes, scores = self._ask(YOLO, sent)
         return crops, boxes, scores

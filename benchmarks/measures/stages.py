@@ -37,7 +37,7 @@ def measure_stages(server: MeasuredServer, repository: Path, seconds: float, pro
     """
     picture = drawn_picture(1)
     local = InProcess(repository, thread_count(NetworkSettings(), instances=1))
-    spent: dict[str, list[float]] = {stage: [] for stage in STAGES}
+    spent: dict[str, list[float]] = {stage: [] for stage in STAGES.values()}
     seen: list[float] = []
     caller = caller_factory(server.url, PLATE_RECOGNITION.name, InputKind.encoded)()
     try:

@@ -4,7 +4,10 @@ Exit codes: 0 done; 1 some pictures failed, or not healthy; 2 wrong usage, or no
 """
 
 import functools
+import io
+import os
 import signal
+import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -46,6 +49,15 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
+        except BrokenPipeError as error:  # who reads our output has enough of it
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  for the flush at the end
+            raise typer.Exit(FAILED) from error
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            Console(stderr=True, highlight=False, soft_wrap=True).print(
+                f"plates: {where}{error.strerror or error}", markup=False
+            )
+            raise typer.Exit(FAILED) from error
 
     return run
 
@@ -56,6 +68,9 @@ for _command in COMMANDS:
 
 def main() -> None:
     """The entry point of `plates`."""
+    for stream in (sys.stdout, sys.stderr):  # a name that a terminal cannot show is escaped
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, _terminate)
     # A shell script starts what it leaves in the background with SIGINT ignored; an explicit one shall end it.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,6 +14,8 @@ from rich.progress import track
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.local import LocalReader, Runtime
+from plate_nets.runtimes.networks import Networks
 
 
 class BoxSource(StrEnum):
@@ -37,7 +39,7 @@ def evaluate(
         Path | None, typer.Option(help="Folder of pictures without plates (with --boxes detected).")
     ] = None,
     networks: Annotated[
-        Path | None, typer.Option(help="Folder with another reader: stn.pt and lprnet.pt, TorchScript.")
+        Path | None, typer.Option(help="Folder with another reader: stn.pt and lprnet.pt, TorchScript, run in torch.")
     ] = None,
     margin: Annotated[
         float, typer.Option(help="What a crop holds around a box, as a share of its height.")
@@ -46,6 +48,9 @@ def evaluate(
         int, typer.Option(help="Long side of the detector's input, px.")
     ] = DetectionSettings().long_side,
     sure: Annotated[float, typer.Option(help="Least confidence of a text.")] = DecodingSettings().sure,
+    runtime: Annotated[
+        Runtime, typer.Option(help="The committed weights in torch, or the converted networks in OpenVINO.")
+    ] = "torch",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
     """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector."""
@@ -53,7 +58,6 @@ def evaluate(
     from plate_nets.evaluation.reading_metrics import threshold_trade, withdraw_unsure
     from plate_nets.evaluation.report import TRADE_THRESHOLDS, PlateFree, figures, print_figures, save_curves
     from plate_nets.evaluation.sheet import save_sheet
-    from plate_nets.recognition.local import local_reader
 
     console = Console(stderr=json_file is not None and str(json_file) == "-")
     progress = partial(track, console=Console(stderr=True), transient=True)
@@ -61,10 +65,11 @@ def evaluate(
     photos = list(labelled.photos())
     least_score = DetectionSettings().score_threshold
     # Every box and text that the curves need is asked for once; what is given by default is chosen from them.
-    reader = local_reader(
-        DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM),
-        DecodingSettings(sure=0.0),
-        networks,
+    reader = LocalReader(
+        runtime=runtime,
+        detection=DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM),
+        decoding=DecodingSettings(sure=0.0),
+        networks=partial(_with_reader_of, networks) if networks else None,
     )
     free: PlateFree | None = None
     if boxes is BoxSource.given:
@@ -76,7 +81,7 @@ def evaluate(
                 [plate for plate in reader.read(read_photo(path)) if plate.score >= least_score]
                 for path in progress(pictures_below(plate_free), "plate-free")
             ]
-            with_text = sum(any(p.text and p.confidence >= sure for p in answer) for answer in answers)
+            with_text = sum(any(p.reading.text and p.reading.confidence >= sure for p in answer) for answer in answers)
             free = PlateFree(len(answers), sum(map(bool, answers)), with_text)
     trade = threshold_trade(outcome.plates, TRADE_THRESHOLDS)
     outcome.plates = withdraw_unsure(outcome.plates, sure)
@@ -97,3 +102,9 @@ def evaluate(
     if curves is not None:
         save_curves(curves, outcome.pictures, trade, least_score)
         console.print(f"curves: {curves}")
+
+
+def _with_reader_of(folder: Path) -> Networks:
+    from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
+
+    return load_eager(folder)

@@ -1,5 +1,6 @@
 """`plates health`: whether the server really recognises a known picture."""
 
+import http.client
 import time
 import urllib.error
 import urllib.request
@@ -44,6 +45,6 @@ def _ask_supervisor(supervisor: str, timeout: float) -> None:
     except urllib.error.HTTPError as error:
         typer.echo(f"unhealthy: {error.read().decode().strip()}", err=True)
         raise typer.Exit(UNHEALTHY) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         typer.echo(f"unhealthy: {supervisor}: {error}", err=True)
         raise typer.Exit(UNHEALTHY) from error

@@ -12,7 +12,7 @@ Url = Annotated[
     typer.Option(help="Server to ask: host:port, http://host:port or grpc://host:port.", envvar=URL_VARIABLES),
 ]
 Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to it, where --url does not say.")]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001)]
+Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001, max=86_400)]
 ModelRepository = Annotated[
     Path | None,
     typer.Option(help="Folder of the models.", envvar="PLATES_MODEL_REPOSITORY", file_okay=False, readable=False),

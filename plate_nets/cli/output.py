@@ -1,7 +1,9 @@
 """Where `plates read` puts what it reads: lines, JSON, a table, annotated pictures."""
 
+import contextlib
 import csv
 import json
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,7 @@ import typer
 
 from plate_nets.errors import InputError
 from plate_nets.recognition.annotation import annotate
-from plate_nets.types import Plate
+from plate_nets.types import Frame, Plate
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,11 @@ class Picture:
     milliseconds: float = 0.0
     """From opening the file to its plates."""
     error: str | None = None
+
+
+def shown(path: Path) -> str:
+    """A path as text that every file and terminal takes: bytes of its name that are no UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 class Output(ABC):
@@ -56,17 +63,17 @@ class LineOutput(Output):
     def write(self, picture: Picture) -> None:
         """Print the picture's plates."""
         if picture.error is not None:
-            typer.echo(f"{picture.path}: {picture.error}", err=True)
+            typer.echo(f"{shown(picture.path)}: {picture.error}", err=True)
             return
         time = f"{picture.milliseconds:.0f} ms"
         for plate in picture.plates:
-            text = plate.text or f"unread ({plate.reading}?)"
+            reading = plate.reading
+            text = reading.text or f"unread ({reading.best}?)"
             box = ",".join(f"{side:.0f}" for side in _sides(plate))
-            typer.echo(
-                f"{picture.path}: {text}  confidence {plate.confidence:.3f}  score {plate.score:.3f}  box {box}  {time}"
-            )
+            figures = f"confidence {reading.confidence:.3f}  score {plate.score:.3f}  box {box}  {time}"
+            typer.echo(f"{shown(picture.path)}: {text}  {figures}")
         if not picture.plates:
-            typer.echo(f"{picture.path}: no plate  {time}")
+            typer.echo(f"{shown(picture.path)}: no plate  {time}")
 
 
 class JsonOutput(Output):
@@ -90,6 +97,7 @@ class CsvOutput(Output):
 
     COLUMNS = (
         "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
+        "format",
     )  # fmt: skip
 
     def __init__(self, path: Path) -> None:
@@ -102,15 +110,21 @@ class CsvOutput(Output):
 
     def write(self, picture: Picture) -> None:
         """Add the picture's rows."""
-        shared = {"file": picture.path, "error": picture.error or ""}
+        shared = {"file": shown(picture.path), "error": picture.error or ""}
         if picture.error is None:
             shared["milliseconds"] = f"{picture.milliseconds:.1f}"
+        try:
+            self._write(picture, shared)
+        except OSError as error:
+            raise InputError(f"--csv {self._file.name}: {error.strerror}") from error
+
+    def _write(self, picture: Picture, shared: dict[str, str]) -> None:
         for plate in picture.plates:
             xmin, ymin, xmax, ymax = (f"{side:.1f}" for side in _sides(plate))
             self._rows.writerow(
                 shared
-                | {"text": plate.text, "reading": plate.reading}
-                | {"confidence": f"{plate.confidence:.4f}", "score": f"{plate.score:.4f}"}
+                | {"text": plate.reading.text, "reading": plate.reading.best, "format": plate.reading.format}
+                | {"confidence": f"{plate.reading.confidence:.4f}", "score": f"{plate.score:.4f}"}
                 | {"xmin": xmin, "ymin": ymin, "xmax": xmax, "ymax": ymax}
             )
         if not picture.plates:
@@ -119,7 +133,8 @@ class CsvOutput(Output):
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # what could not be written was said when it was
+            self._file.close()
 
 
 class PictureOutput(Output):
@@ -142,14 +157,17 @@ class PictureOutput(Output):
         frame = cv2.imdecode(np.frombuffer(picture.encoded, np.uint8), cv2.IMREAD_COLOR)
         path = self._path(picture.name)
         drawn = annotate(np.asarray(frame, np.uint8), picture.plates)
-        found, encoded = cv2.imencode(path.suffix, drawn)
-        assert found, path.suffix
+        encoded = _encode(drawn, path.suffix)
+        if encoded is None:  # JPEG and WebP end at 65,535 and 16,383 pixels a side
+            path = path.with_suffix(".png")
+            encoded = _encode(drawn, path.suffix)
+        assert encoded is not None, path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(encoded.tobytes())
+            path.write_bytes(encoded)
         except OSError as error:
-            raise InputError(f"--save-annotated {path}: {error.strerror}") from error
-        typer.echo(f"saved {path}", err=True)
+            raise InputError(f"--save-annotated {shown(path)}: {error.strerror}") from error
+        typer.echo(f"saved {shown(path)}", err=True)
 
     def _path(self, name: Path) -> Path:
         suffix = name.suffix.lower() if name.suffix.lower() in self.SUFFIXES else ".png"
@@ -162,23 +180,33 @@ class PictureOutput(Output):
         return path
 
 
+def _encode(frame: Frame, suffix: str) -> bytes | None:
+    """A frame -> a picture file's bytes; None where the format cannot hold it."""
+    try:
+        done, encoded = cv2.imencode(suffix, frame)
+    except cv2.error:
+        return None
+    return encoded.tobytes() if done else None
+
+
 def _sides(plate: Plate) -> tuple[float, float, float, float]:
     return plate.box.xmin, plate.box.ymin, plate.box.xmax, plate.box.ymax
 
 
 def _record(picture: Picture) -> dict[str, Any]:
     if picture.error is not None:
-        return {"file": str(picture.path), "error": picture.error}
+        return {"file": shown(picture.path), "error": picture.error}
     return {
-        "file": str(picture.path),
+        "file": shown(picture.path),
         "milliseconds": round(picture.milliseconds, 1),
         "plates": [
             {
-                "text": plate.text,
-                "reading": plate.reading,
-                "confidence": round(plate.confidence, 4),
+                "text": plate.reading.text,
+                "reading": plate.reading.best,
+                "confidence": round(plate.reading.confidence, 4),
                 "score": round(plate.score, 4),
                 "box": [round(side, 1) for side in _sides(plate)],
+                "format": plate.reading.format,
             }
             for plate in picture.plates
         ],

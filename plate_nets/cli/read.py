@@ -1,10 +1,12 @@
 """`plates read`: the plates of files and folders, by a given server or an embedded one."""
 
+import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,14 +15,17 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
-from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput
+from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, shown
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError, PlateError, ServerUnavailable
+from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
+from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
 """Of the pictures that are looked for in a folder; a file that is named is always tried."""
 SOME_FAILED = 1
+_HEALING = 0.5
+"""Seconds between two looks at a server that heals."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,10 @@ def read(
 
     Without --url an embedded server runs for the time. Exit code: 0 all pictures were read, 1 some failed, 2 no server.
     """
-    sources = list(find_pictures(paths))
+    sources = list(find_pictures(paths, without=save_annotated))
     if not sources:
-        raise InputError(f"no picture in {', '.join(map(str, paths))}; looked for {', '.join(sorted(SUFFIXES))}")
+        raise InputError(f"no picture in {', '.join(map(shown, paths))}; looked for {', '.join(sorted(SUFFIXES))}")
+    keep_inputs(sources, csv, save_annotated)
     failed = 0
     with ExitStack() as stack:
         outputs: list[Output] = [stack.enter_context(JsonOutput() if json else LineOutput())]
@@ -58,9 +64,9 @@ def read(
             outputs.append(stack.enter_context(CsvOutput(csv)))
         if save_annotated:
             outputs.append(stack.enter_context(PictureOutput(save_annotated)))
-        client = stack.enter_context(_client(stack, url, protocol, timeout, model_repository, log))
+        client, recover = _client(stack, url, protocol, timeout, model_repository, log)
         for source in _progress(sources):
-            picture = read_picture(client, source)
+            picture = read_picture(client, source, recover)
             failed += picture.error is not None
             for output in outputs:
                 output.write(picture)
@@ -69,29 +75,72 @@ def read(
         raise typer.Exit(SOME_FAILED)
 
 
-def find_pictures(paths: Iterable[Path]) -> Iterator[Source]:
-    """Files as they are, folders with everything below them that looks like a picture, sorted."""
+def find_pictures(paths: Iterable[Path], without: Path | None = None) -> Iterator[Source]:
+    """Files as they are, folders with everything below them that looks like a picture, sorted.
+
+    Links to folders are followed, each folder once. What lies below the folder ``without`` is left out: it holds what
+    an earlier run wrote. A folder that does not open is a source that fails.
+    """
+    left_out = None if without is None else os.path.realpath(without)
     for path in paths:
-        if not path.is_dir():
+        if not os.path.isdir(path):  # noqa: PTH112  Path.is_dir raises where a folder above may not be entered
             yield Source(path, Path(path.name))
             continue
-        for found in sorted(path.rglob("*")):
-            if found.suffix.lower() in SUFFIXES and found.is_file():
-                yield Source(found, found.relative_to(path))
+        for found in sorted(_files_below(path, left_out)):
+            yield Source(found, found.relative_to(path))
 
 
-def read_picture(client: PlateClient, source: Source) -> Picture:
-    """One picture through the server; a fault of this picture alone is part of the result.
+def _files_below(path: Path, left_out: str | None) -> list[Path]:
+    found: list[Path] = []
+    seen: set[str] = set()
+
+    def closed(error: OSError) -> None:
+        found.append(Path(error.filename))
+
+    for folder, folders, files in os.walk(path, followlinks=True, onerror=closed):
+        real = os.path.realpath(folder)
+        if real in seen or (real == left_out and Path(folder) != path):
+            folders.clear()
+            continue
+        seen.add(real)
+        found += (Path(folder, name) for name in files if Path(name).suffix.lower() in SUFFIXES)
+    return found
+
+
+def keep_inputs(sources: Iterable[Source], csv: Path | None, save_annotated: Path | None) -> None:
+    """Raises InputError where what is written would lie on a picture, or among the pictures, that are read."""
+    folder = None if save_annotated is None else os.path.realpath(save_annotated)
+    table = None if csv is None else os.path.realpath(csv)
+    for source in sources:
+        real = os.path.realpath(source.path)
+        if real == table:
+            raise InputError(f"--csv {shown(source.path)}: is one of the pictures; expected another file")
+        if folder is not None and os.path.dirname(real) == folder:  # noqa: PTH120
+            raise InputError(
+                f"--save-annotated {shown(save_annotated or source.path)}: holds {shown(source.path)}, which is read; "
+                "expected another folder"
+            )
+
+
+def read_picture(reader: Reader, source: Source, recover: Callable[[], None]) -> Picture:
+    """One picture through a reader; a fault of this picture alone is part of the result.
+
+    Where a process of the server died at it, it is not sent again, and ``recover`` is called for the next one.
 
     Raises:
         ServerUnavailable: nothing answers, so no other picture can be read either.
     """
     started = time.perf_counter()
     try:
+        if source.path.exists() and not source.path.is_file():
+            return Picture(source.path, source.name, error="is not a file")
         encoded = source.path.read_bytes()
-        plates = client.read(encoded)
+        plates = reader.read(encoded)
     except ServerUnavailable:
         raise
+    except ModelDied as error:
+        recover()
+        return Picture(source.path, source.name, error=str(error))
     except OSError as error:
         return Picture(source.path, source.name, error=f"does not open: {error.strerror}")
     except PlateError as error:
@@ -101,14 +150,34 @@ def read_picture(client: PlateClient, source: Source) -> Picture:
 
 def _client(
     stack: ExitStack, url: str | None, protocol: Protocol, timeout: float, repository: Path | None, log: Path | None
-) -> PlateClient:
+) -> tuple[PlateClient, Callable[[], None]]:
+    """A client, and what brings its server back after a process of it died: a new start, or waiting for its healing."""
     if url is None:
         # Its only client is this one, so nothing is in flight when it ends.
         server = EmbeddedTriton(repository, log=log, exit_timeout=0)
         with Console(stderr=True).status("Starting Triton and loading the models"):
             stack.enter_context(server)
         url = server.http_url if protocol == "http" else server.grpc_url
-    return PlateClient(url, protocol, timeout)
+        return stack.enter_context(PlateClient(url, protocol, timeout)), server.restart
+    client = stack.enter_context(PlateClient(url, protocol, timeout))
+    return client, partial(wait_until_healthy, client, timeout)
+
+
+def wait_until_healthy(client: PlateClient, timeout: float) -> None:
+    """Ask for the known picture until it is read.
+
+    Raises:
+        ServerUnavailable: it was not within ``timeout`` seconds.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            client.health()
+            return
+        except PlateError as error:
+            if time.monotonic() > deadline:
+                raise ServerUnavailable(f"not healed within {timeout:g} s: {error}") from error
+            time.sleep(_HEALING)
 
 
 def _progress(sources: list[Source]) -> Iterator[Source]:

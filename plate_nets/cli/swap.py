@@ -44,7 +44,8 @@ def swap(
     """
     if (weights is not None) + back + list_ != 1:
         raise InputError("expected exactly one of FILE, --back and --list")
-    from plate_nets.swap import swap as swapping  # torch and the converters, which no other command needs
+    from plate_nets.conversion.reference import REFERENCE
+    from plate_nets.swap import swap as swapping  # the converters, which no other command needs
     from plate_nets.swap.controller import Controller
     from plate_nets.swap.versions import versions
 
@@ -69,6 +70,8 @@ def swap(
             raise typer.Exit(REFUSED) from error
     for comparison in done.comparisons:
         typer.echo(f"{model}: {' + '.join(comparison.files)}, largest difference {comparison.difference:.1e}")
+    if weights and not done.comparisons:
+        typer.echo(f"{model}: not compared with its network: no torch here, no {REFERENCE} beside {weights}")
     typer.echo(f"{model}: version {done.version} answers, {done.former} before")
     for version in done.removed:
         typer.echo(f"{model}: version {version} removed")
@@ -84,3 +87,5 @@ def read_key(path: Path) -> str:
         return path.read_text(encoding="utf-8").strip()
     except OSError as error:
         raise InputError(f"--control-key-file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"--control-key-file {path}: expected text") from error

@@ -17,10 +17,11 @@ from plate_nets.client.shared_memory import SharedMemoryTransport
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, Tensors, infer, is_ready
 from plate_nets.client.url import WireProtocol, parse_url
-from plate_nets.contract import PLATE_RECOGNITION
+from plate_nets.contract import CHARACTERS, EVIDENCE, LOGITS, PLATE_RECOGNITION, PLATES
 from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import InputError
-from plate_nets.types import Box, Frame, Plate
+from plate_nets.plates.formats import SCHEME, format_names
+from plate_nets.recognition.reader import check_frame
+from plate_nets.types import Box, Frame, Plate, Reading
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
 
@@ -73,12 +74,14 @@ class PlateClient:
         """Close the connections."""
         self._transport.close()
 
-    def read(self, image: Frame | bytes) -> list[Plate]:
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
 
         Args:
             image: a BGR frame (H, W, 3) uint8 as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or
                 BMP file.
+            evidence: the plates have their ``logits`` and the ``characters`` of their readings: 1.7 kB more a plate,
+                which are not sent otherwise.
 
         Raises:
             InputError: the picture is not accepted (InputTooLarge: by its size); the message says what was expected.
@@ -91,11 +94,12 @@ class PlateClient:
         if isinstance(image, (bytes, bytearray, memoryview)):
             spec, array = _ENCODED, np.frombuffer(image, np.uint8)
         else:
-            spec, array = _RAW, _frame(image)
+            spec, array = _RAW, check_frame(image)
         picture = Input(spec, array)
+        outputs = (*PLATES, *EVIDENCE) if evidence else PLATES
 
         def recognise(seconds: float) -> Tensors:
-            return self._transport.send(infer(PLATE_RECOGNITION, picture, timeout=seconds), seconds)
+            return self._transport.send(infer(PLATE_RECOGNITION, picture, outputs=outputs, timeout=seconds), seconds)
 
         return plates(ask(recognise, self.timeout, self.retries))
 
@@ -118,23 +122,24 @@ class PlateClient:
 
 
 def plates(outputs: Mapping[str, NDArray[Any]]) -> list[Plate]:
-    """The outputs of `plate_recognition` -> plates, row by row."""
+    """The outputs of `plate_recognition`, with `EVIDENCE` or without -> plates, row by row."""
+    count = len(outputs["scores"])
     rows = zip(
         outputs["coordinates"],
         outputs["scores"],
         outputs["texts"].reshape(-1),
         outputs["readings"].reshape(-1),
         outputs["confidences"],
+        outputs.get(CHARACTERS.name, np.empty((count, 0), np.float32)),
+        outputs.get(LOGITS.name, [None] * count),
         strict=True,
     )
     return [
-        Plate(Box(*map(float, box)), float(score), text.decode(), reading.decode(), float(confidence))
-        for box, score, text, reading, confidence in rows
+        Plate(Box(*map(float, box)), float(score), _reading(text.decode(), best.decode(), confidence, characters), own)
+        for box, score, text, best, confidence, characters, own in rows
     ]
 
 
-def _frame(image: Frame) -> Frame:
-    if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
-        got = f"{image.dtype} {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
-        raise InputError(f"image: expected bytes, or a BGR frame of uint8 (height, width, 3), got {got}")
-    return np.ascontiguousarray(image)
+def _reading(text: str, best: str, confidence: np.float32, characters: NDArray[np.float32]) -> Reading:
+    probabilities = tuple(characters[: len(best)].tolist())
+    return Reading(text, best, float(confidence), probabilities, format_names(text), SCHEME)

@@ -97,15 +97,18 @@ def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str
     """A CSV file, one of whose columns is ``file`` -> where each row stands, and the row.
 
     Raises:
-        DatasetError: a column is missing.
+        DatasetError: a column is missing, or it is no CSV file in UTF-8.
     """
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets begin it with a byte order mark
         reader = csv.DictReader(file)
-        missing = [name for name in columns if name not in (reader.fieldnames or ())]
-        if missing:
-            raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(columns)}")
-        for row in reader:
-            yield f"{path}:{reader.line_num} ({row['file']})", row
+        try:
+            missing = [name for name in columns if name not in (reader.fieldnames or ())]
+            if missing:
+                raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(columns)}")
+            for row in reader:
+                yield f"{path}:{reader.line_num} ({row['file']})", row
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise DatasetError(f"{path}: expected CSV in UTF-8 after line {reader.line_num}: {error}") from error
 
 
 def read_photo(path: Path) -> Frame:

@@ -1,34 +1,57 @@
 """The caller's picture -> a frame, with every fault named."""
 
-import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
-from PIL import Image, UnidentifiedImageError
 
 from plate_nets.contract import FRAME, IMAGE
 from plate_nets.errors import InputError, InputTooLarge
-from plate_nets.serving.settings import FrameLimits
+from plate_nets.recognition.encoded import DamagedPicture, EncodedPicture, inspect
+from plate_nets.recognition.reader import check_frame
 from plate_nets.types import Frame
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
-"""Of encoded pictures, by their names in Pillow."""
+"""Of encoded pictures."""
 
 _EXPECTED = f"{IMAGE.name}: expected a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} picture"
 
+_UPRIGHT: Mapping[int, Callable[[cv2.typing.MatLike], cv2.typing.MatLike]] = {
+    1: lambda frame: frame,
+    2: lambda frame: cv2.flip(frame, 1),
+    3: lambda frame: cv2.rotate(frame, cv2.ROTATE_180),
+    4: lambda frame: cv2.flip(frame, 0),
+    5: cv2.transpose,
+    6: lambda frame: cv2.rotate(frame, cv2.ROTATE_90_CLOCKWISE),
+    7: lambda frame: cv2.rotate(cv2.transpose(frame), cv2.ROTATE_180),
+    8: lambda frame: cv2.rotate(frame, cv2.ROTATE_90_COUNTERCLOCKWISE),
+}
+"""EXIF's orientation -> what turns the stored picture upright."""
 
-def check_frame(frame: NDArray[np.uint8], limits: FrameLimits) -> Frame:
-    """A raw frame (H, W, 3) BGR uint8, if its size is accepted.
+
+@dataclass(frozen=True)
+class FrameLimits:
+    """Which frames are accepted; anything else is refused before it is decoded."""
+
+    max_bytes: int = 64 << 20
+    """Of an encoded picture. 64 MiB hold a JPEG of any size that `max_pixels` lets through."""
+    max_pixels: int = 50_000_000
+    """Height times width. 50 megapixels: 150 MB once decoded; a setting against memory, not accuracy."""
+    min_side: int = 8
+    """Pixels of the shorter side; less cannot hold a plate."""
+
+
+def load_picture(image: Frame | bytes, limits: FrameLimits) -> Frame:
+    """A caller's picture, BGR frame (H, W, 3) uint8 or encoded -> frame, contiguous in memory.
 
     Raises:
-        InputTooLarge: more pixels than are accepted.
-        InputError: another shape or dtype, or too small.
+        InputTooLarge: more bytes or pixels than are accepted.
+        InputError: neither of the two, damaged, or too small.
     """
-    if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
-        raise InputError(
-            f"{FRAME.name}: expected uint8 of shape (height, width, 3) in BGR order, got {frame.dtype} {frame.shape}"
-        )
+    if isinstance(image, (bytes, bytearray, memoryview)):
+        return decode_image(bytes(image), limits)
+    frame = check_frame(image)
     check_size(FRAME.name, frame.shape[0], frame.shape[1], limits)
     return frame
 
@@ -41,40 +64,38 @@ def check_size(where: str, h: int, w: int, limits: FrameLimits) -> None:
         raise InputTooLarge(f"{where}: expected at most {limits.max_pixels} pixels, got {h * w} ({w}x{h})")
 
 
-def check_image(encoded: bytes, limits: FrameLimits) -> None:
-    """Whether an encoded picture is accepted, by its bytes and its header: nothing is decoded.
+def check_image(encoded: bytes, limits: FrameLimits) -> EncodedPicture:
+    """Whether an encoded picture is accepted, by its bytes and its structure: nothing is decoded.
 
     Raises:
         InputTooLarge: more bytes or pixels than are accepted.
-        InputError: not a picture of the accepted formats, or too small.
+        InputError: not a picture of the accepted formats, damaged, animated, or too small.
     """
     where = IMAGE.name
     if len(encoded) > limits.max_bytes:
         raise InputTooLarge(f"{where}: expected at most {limits.max_bytes} bytes, got {len(encoded)}")
     try:
-        with Image.open(io.BytesIO(encoded), formats=FORMATS) as image:
-            w, h = image.size
-    except UnidentifiedImageError as error:
-        raise InputError(f"{_EXPECTED}, got {len(encoded)} bytes of something else") from error
-    except Image.DecompressionBombError as error:
-        raise InputTooLarge(f"{where}: expected at most {limits.max_pixels} pixels, got far more") from error
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        picture = inspect(encoded)
+    except DamagedPicture as error:
         raise InputError(f"{_EXPECTED}, got a damaged one of {len(encoded)} bytes: {error}") from error
-    check_size(where, h, w, limits)
+    if picture is None:
+        raise InputError(f"{_EXPECTED}, got {len(encoded)} bytes of something else")
+    check_size(where, picture.h, picture.w, limits)
+    return picture
 
 
 def decode_image(encoded: bytes, limits: FrameLimits) -> Frame:
-    """An encoded picture -> frame as ``cv2.imread`` gives it: BGR, upright by its EXIF orientation, alpha dropped.
+    """An encoded picture -> frame: BGR, alpha dropped, upright as its EXIF orientation says, whatever its format.
 
     It is checked first, so a picture over a limit is never decoded.
 
     Raises:
         InputTooLarge: more bytes or pixels than are accepted.
-        InputError: not a picture of the accepted formats, damaged, or too small.
+        InputError: not a picture of the accepted formats, damaged, animated, or too small.
     """
-    check_image(encoded, limits)
+    picture = check_image(encoded, limits)
     # From memory OpenCV refuses a truncated picture; from a file it would fill up what is missing.
-    frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
+    frame = cv2.imdecode(np.frombuffer(picture.data, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
     if frame is None:
         raise InputError(f"{_EXPECTED}, got a damaged or truncated one of {len(encoded)} bytes")
-    return np.asarray(frame, dtype=np.uint8)
+    return np.asarray(_UPRIGHT[picture.orientation](frame), np.uint8)

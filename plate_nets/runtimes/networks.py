@@ -1,8 +1,9 @@
-"""The converted networks as arrays in host memory see them: OpenVINO on the CPU, TorchScript on a GPU.
+"""The three networks as calls on arrays in host memory: OpenVINO on the CPU, TorchScript on a GPU.
 
 OpenVINO needs 30 ms a 640 px frame where torch needs 50 (2 threads), and spares a process torch's 200 MB.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,17 +12,21 @@ from pathlib import Path
 from plate_nets.contract import LPRNET, STN, YOLO
 from plate_nets.runtimes.openvino import Network, load_ir
 
-IR, TORCHSCRIPT = "model.xml", "model.pt"
-"""What the converters write into a version folder, for the CPU and for all devices."""
+RELEASED = 1
+"""The version that the converters write; a swap adds higher ones."""
 
+IR, IR_WEIGHTS, TORCHSCRIPT = "model.xml", "model.bin", "model.pt"
+"""The files in a version folder: OpenVINO's two, for the CPU, and TorchScript, for all devices."""
+
+REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
 
 NETWORKS = (YOLO, STN, LPRNET)
 """The models whose networks are converted."""
 
 
 @dataclass(frozen=True)
-class ConvertedNetworks:
-    """The three networks; shapes as in `contract.py`, of `yolo` as `load_network` says."""
+class Networks:
+    """The three networks, each for one caller at a time; shapes as in `contract.py`, of `yolo` as in `nets.yolov5`."""
 
     yolo: Network
     stn: Network
@@ -29,9 +34,7 @@ class ConvertedNetworks:
 
 
 def load_network(folder: Path, gpu: int | None, threads: int) -> Network:
-    """A version folder -> its network on a GPU (by number) or the CPU, for one caller at a time.
-
-    `yolo` turns (1, 3, h, w) RGB 0..1 into (1, A, 6), see `nets.yolov5`.
+    """A version folder -> its network on a GPU (by number) or the CPU (0 threads: all cores of this process).
 
     Raises:
         WeightsError: the converted file is missing or does not load.
@@ -44,15 +47,26 @@ def load_network(folder: Path, gpu: int | None, threads: int) -> Network:
     return partial(forward, load_torchscript(folder / TORCHSCRIPT, device), device=device)
 
 
-def load_converted(folders: Mapping[str, Path], gpu: int | None, threads: int) -> ConvertedNetworks:
-    """Version folders by model name -> their networks on a GPU (by number) or the CPU.
+def load_converted(folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0) -> Networks:
+    """Version folders by model name -> their networks, each as by `load_network`.
 
     Raises:
         WeightsError: a converted file is missing or does not load.
     """
-    return ConvertedNetworks(*(load_network(folders[spec.name], gpu, threads) for spec in NETWORKS))
+    return Networks(*(load_network(folders[spec.name], gpu, threads) for spec in NETWORKS))
+
+
+def default_repository() -> Path:
+    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one beside the package."""
+    named = os.environ.get(REPOSITORY_VARIABLE)
+    return Path(named) if named else Path(__file__).resolve().parents[2] / "model_repository"
+
+
+def released(repository: Path, name: str) -> Path:
+    """A model repository -> the version folder that the converters write for a network."""
+    return repository / name / str(RELEASED)
 
 
 def first_versions(repository: Path) -> dict[str, Path]:
     """A model repository -> the version folders that the converters write, by model name."""
-    return {spec.name: repository / spec.name / "1" for spec in NETWORKS}
+    return {spec.name: released(repository, spec.name) for spec in NETWORKS}

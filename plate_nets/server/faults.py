@@ -1,6 +1,7 @@
 """The reasons for a failed start, from the server's log."""
 
 import re
+import signal
 from collections.abc import Iterator
 
 _HARMLESS = "CudaDriverHelper has not been initialized."
@@ -12,6 +13,14 @@ _CONSEQUENCES = ("ERROR: Failed to create instance: ", "error: creating server: 
 
 _LONGEST = 500
 """Characters of a log without any error line that are shown."""
+
+
+def ending(code: int) -> str:
+    """The exit code of a server, 128 and the number of the signal where one ended it -> how it ended, in words."""
+    try:
+        return f"was ended by {signal.Signals(code - 128).name}"
+    except ValueError:
+        return f"ended with code {code}"
 
 
 def reason(log: str, limit: int = 3) -> str:

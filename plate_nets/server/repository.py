@@ -1,19 +1,10 @@
-"""The model repository: where it is, and whether all in it was converted."""
+"""Whether all in a model repository was converted."""
 
-import os
 from pathlib import Path
 
 from plate_nets.contract import MODELS
 from plate_nets.errors import ServerStartError
-from plate_nets.runtimes.networks import IR, NETWORKS
-
-REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
-
-
-def default_repository() -> Path:
-    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one beside the package."""
-    named = os.environ.get(REPOSITORY_VARIABLE)
-    return Path(named) if named else Path(__file__).resolve().parents[2] / "model_repository"
+from plate_nets.runtimes.networks import IR, NETWORKS, REPOSITORY_VARIABLE, released
 
 
 def check_converted(repository: Path) -> None:
@@ -37,6 +28,6 @@ def _check_files(repository: Path) -> None:
             continue
         versions = list(folder.glob(f"[0-9]*/{IR}"))
         if not versions:
-            raise ServerStartError(f"{folder}/1/{IR}: not converted yet; run `python -m converters`")
+            raise ServerStartError(f"{released(repository, name) / IR}: not converted yet; run `python -m converters`")
         for version in versions:
             version.open("rb").close()

@@ -8,6 +8,9 @@ import psutil
 
 LOOKS = 6
 """So many in a row make a judgement, so that what one large picture takes for a moment is none."""
+_AT_START = 3
+"""So many times what it may grow by a process may take while it is new: what was done to it in its first half minute
+does not become its usual size."""
 
 
 class GrowthWatch:
@@ -36,7 +39,7 @@ class GrowthWatch:
             except psutil.Error:
                 continue
             found[pid] = self._processes.get(pid, _Memory())
-            by = found[pid].add(own)
+            by = found[pid].add(own, _AT_START * self._allowed)
             if by > self._allowed:
                 found[pid] = _Memory()
                 grown[owner] = max(by, grown.get(owner, 0))
@@ -51,10 +54,13 @@ class _Memory:
     first: list[int] = field(default_factory=list)
     last: deque[int] = field(default_factory=lambda: deque(maxlen=LOOKS))
 
-    def add(self, own: int) -> int:
-        """Bytes that it has for itself now -> how many it grew by; 0 while it is new."""
+    def add(self, own: int, at_start: int) -> int:
+        """Bytes that it has for itself now -> how many it grew by; 0 while it is new.
+
+        ``at_start``: bytes that it may take within its first looks; more is growth too.
+        """
         if len(self.first) < LOOKS:
             self.first.append(own)
             return 0
         self.last.append(own)
-        return min(self.last) - max(self.first) if len(self.last) == LOOKS else 0
+        return min(self.last) - min(max(self.first), min(self.first) + at_start) if len(self.last) == LOOKS else 0

@@ -4,6 +4,7 @@ import json
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
@@ -14,6 +15,8 @@ from plate_nets.supervision.metrics import StatusCollector
 HEALTH, METRICS = "/health", "/metrics"
 _SLOWEST = 5.0
 """Seconds that an asker has to send its question."""
+_AT_ONCE = 64
+"""Connections that are answered at once."""
 
 
 class HealthEndpoint:
@@ -54,10 +57,9 @@ class HealthEndpoint:
                 return "plates"
 
         try:
-            self._server = ThreadingHTTPServer((address, port), Handler)
+            self._server = _BoundedServer((address, port), Handler)
         except OSError as error:
             raise ServerStartError(f"health port {port} on {address}: {error.strerror}; choose another") from error
-        self._server.daemon_threads = True
         host, port = self._server.server_address[:2]
         self.url = f"http://{host!s}:{port}{HEALTH}"
         self._thread = threading.Thread(target=self._server.serve_forever, name="health", daemon=True)
@@ -68,3 +70,26 @@ class HealthEndpoint:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+class _BoundedServer(ThreadingHTTPServer):
+    """Answers a bounded number of connections at once; a further one is closed."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._free = threading.BoundedSemaphore(_AT_ONCE)
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()

@@ -3,6 +3,7 @@
 import queue
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,7 +14,18 @@ from plate_nets.client import parse_url, plates
 from plate_nets.client.transports import ServerAccess
 from plate_nets.client.transports.calls import Call, Input, Tensors, infer, is_live, is_model_ready
 from plate_nets.client.transports.http import HttpTransport
-from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PROBE, STN, YOLO, ModelSpec, TensorSpec
+from plate_nets.contract import (
+    EVIDENCE,
+    LPRNET,
+    MODELS,
+    PLATE_RECOGNITION,
+    PLATES,
+    PROBE,
+    STN,
+    YOLO,
+    ModelSpec,
+    TensorSpec,
+)
 from plate_nets.errors import PlateError, ServerOverloaded, ServerUnavailable
 from plate_nets.recognition.health import check_health
 from plate_nets.supervision.progress import Progress
@@ -53,10 +65,11 @@ class Asker:
         self._access = ServerAccess(parse_url(url))
         self._deadline = deadline
 
-    def read(self, image: Frame | bytes) -> list[Plate]:
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
         """An encoded picture -> its plates, by the whole pipeline; the users' metrics do not count it."""
         spec = PLATE_RECOGNITION.inputs[1]
-        return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8)))
+        outputs = (*PLATES, *EVIDENCE) if evidence else PLATES
+        return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8), outputs))
 
     def check(self) -> None:
         """Raises PlateError where the known picture is not recognised, or a model is not ready by its own account."""
@@ -74,7 +87,7 @@ class Asker:
         failed = []
         for spec, array in asked:
             try:
-                self._infer(spec, spec.inputs[0], array)
+                self._infer(spec, spec.inputs[0], array, spec.outputs)
                 self._check_ready(spec.name)
             except ServerOverloaded:
                 continue
@@ -95,8 +108,8 @@ class Asker:
         except PlateError:
             return False
 
-    def _infer(self, model: ModelSpec, spec: TensorSpec, array: NDArray[Any]) -> Tensors:
-        return self._ask(infer(model, Input(spec, array), parameters={PROBE: True}))
+    def _infer(self, model: ModelSpec, spec: TensorSpec, array: NDArray[Any], outputs: Sequence[TensorSpec]) -> Tensors:
+        return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: True}))
 
     def _ask(self, call: Call[T]) -> T:
         # A connection a question: one that is kept would outlive the server that it leads to

@@ -18,19 +18,25 @@ class StubWatch:
     def __init__(self) -> None:
         self._models: dict[int, str] = {}
         self._dead: set[int] = set()
+        self._frozen: set[int] = set()
         self._reported: set[int] = set()
 
     def look(self, root: int) -> Counter[str]:
         """The process above the server -> models, each with how many of its stubs died since the last look.
 
         A stub that the server unloads is waited for by the server and vanishes. One that died by itself stays a
-        zombie, for the server does not know; it counts when two looks in a row find it so.
+        zombie, for the server does not know; it counts when two looks in a row find it so. One that was stopped
+        (SIGSTOP) would keep its requests for ever: it is ended when two looks in a row find it so, and counts.
         """
         zombies = set()
+        frozen = set()
         alive = {}
         for process in _descendants(root):
             try:
-                if process.status() == psutil.STATUS_ZOMBIE:
+                state = process.status()
+                if state == psutil.STATUS_STOPPED:
+                    frozen.add(process.pid)
+                if state == psutil.STATUS_ZOMBIE:
                     zombies.add(process.pid)
                 elif process.pid in self._models:
                     alive[process.pid] = self._models[process.pid]
@@ -44,7 +50,10 @@ class StubWatch:
         self._models = alive | {pid: self._models[pid] for pid in known}
         self._dead = known
         self._reported = (self._reported | died) & self._models.keys()
-        return models
+        stuck = frozen & self._frozen & alive.keys()
+        self._frozen = frozen
+        self.kill(stuck)
+        return models + Counter(self._models[pid] for pid in stuck)
 
     @property
     def living(self) -> dict[int, str]:

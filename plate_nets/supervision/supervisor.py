@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from plate_nets.contract import MODELS
 from plate_nets.errors import ServerError, ServerStartError
 from plate_nets.server import EmbeddedTriton
-from plate_nets.server.faults import reason
+from plate_nets.server.faults import ending
 from plate_nets.server.installation import PROGRAM
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.growth import GrowthWatch
@@ -100,7 +100,7 @@ class Supervisor:
     def _look(self) -> None:
         code = self._server.wait(0)
         if code is not None:
-            self._restart(f"the server ended with code {code}: {reason(self._server.log_text())}")
+            self._restart(f"the server {ending(code)}")
             return
         assert self._server.guard_pid is not None
         died = self._stubs.look(self._server.guard_pid)

@@ -4,6 +4,7 @@ import gzip
 import http.client
 import json
 import os
+import queue
 import shutil
 import socket
 import ssl
@@ -14,6 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tritonclient.grpc
 from tritonclient.utils import InferenceServerException
@@ -65,7 +67,7 @@ class Proxy:
 
 def program(name: str) -> str:
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
-    assert found, f"no {name} here; on Debian or Ubuntu: sudo apt-get install nginx-light openssl (or tools/nginx.sh)"
+    assert found, f"no {name} here; tools/nginx.sh installs it on Debian and Ubuntu"
     return found
 
 
@@ -111,7 +113,8 @@ def proxy(server: EmbeddedTriton, tmp_path_factory: pytest.TempPathFactory) -> I
         check=True,
         capture_output=True,
     )
-    (folder / "tokens.map").write_text(f'"Bearer {TOKEN}" barrier-3;\n', encoding="utf-8")
+    (folder / "tokens.map").write_text(f'"~^Bearer {TOKEN}$" barrier-3;\n', encoding="utf-8")
+    shutil.copy(SITE.with_name("plates.js"), folder)
     https, grpcs = free_ports(2)
     site = SITE.read_text(encoding="utf-8")
     site = replaced(site, "listen 8443 ", f"listen 127.0.0.1:{https} ")
@@ -126,10 +129,12 @@ def proxy(server: EmbeddedTriton, tmp_path_factory: pytest.TempPathFactory) -> I
     )
     user = "user root;\n" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(
-        f"{user}daemon off;\npid {folder}/pid;\nerror_log {folder}/error.log;\nevents {{}}\n"
+        f"{user}load_module modules/ngx_http_js_module.so;\ndaemon off;\npid {folder}/pid;\n"
+        f"error_log {folder}/error.log;\nevents {{}}\n"
         f"http {{\n{temporary}    include {folder}/plates.conf;\n}}\n",
         encoding="utf-8",
     )
+    (folder / "modules").symlink_to("/usr/lib/nginx/modules")
     command = [program("nginx"), "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
     checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
@@ -163,7 +168,7 @@ def test_a_client_with_a_token_reads_plates(proxy: Proxy, scheme: str) -> None:
         client.health()
 
 
-@pytest.mark.parametrize("token", ["", "x" * 43, TOKEN[:-1], TOKEN + "t", '" barrier-3'])
+@pytest.mark.parametrize("token", ["", "x" * 43, TOKEN[:-1], TOKEN + "t", TOKEN.upper(), '" barrier-3'])
 @pytest.mark.parametrize("scheme", ["https", "grpcs"])
 def test_no_token_or_a_wrong_one_is_refused(proxy: Proxy, scheme: str, token: str) -> None:
     with proxy.client(scheme, token) as client, pytest.raises(AccessDenied):
@@ -234,6 +239,11 @@ def test_other_paths_are_blocked_even_with_the_control_key(proxy: Proxy, server:
         assert (status, json.loads(body)) == (404, {"error": "not served here"}), body
 
 
+def test_what_is_no_request_is_told_so_in_json(proxy: Proxy) -> None:
+    status, body = proxy.ask("GET", "/v2/models/plate_recognition%00/infer")
+    assert (status, "error" in json.loads(body)) == (400, True), body
+
+
 def test_other_grpc_methods_are_blocked_even_with_the_control_key(proxy: Proxy, server: EmbeddedTriton) -> None:
     sent = {"authorization": f"Bearer {TOKEN}"} | key_metadata(server.control_key)
     with tritonclient.grpc.InferenceServerClient(
@@ -253,6 +263,83 @@ def test_what_ends_an_old_triton_ends_at_the_proxy(proxy: Proxy) -> None:
     assert proxy.ask("POST", INFER, deep, Inference_Header_Content_Length=str(len(deep)))[0] == 400
     bomb = gzip.compress(b"\0" * (64 << 20))
     assert proxy.ask("POST", INFER, bomb, Content_Encoding="gzip", Inference_Header_Content_Length="5")[0] == 415
+
+
+def tensors(outputs: list[dict[str, object]], **parameters: object) -> tuple[bytes, bytes]:
+    """A request for recognition -> its JSON, and the picture's bytes."""
+    picture = {
+        "name": "image",
+        "shape": [len(PICTURE)],
+        "datatype": "UINT8",
+        "parameters": {"binary_data_size": len(PICTURE)},
+    }
+    return json.dumps({"inputs": [picture], "outputs": outputs, "parameters": parameters}).encode(), PICTURE
+
+
+@pytest.mark.parametrize(
+    ("outputs", "parameters"),
+    [
+        ([{"name": "texts", "parameters": {"classification": 1}}], {}),
+        ([{"name": "scores", "parameters": {"binary_data": True, "classification": 2**31}}], {}),
+        ([{"name": "texts"}], {"plates_probe": True}),
+        ([{"name": "texts"}], {f"p{number}": 1 for number in range(300)}),
+        ([{"name": "texts", "parameters": {"shared_memory_region": "x"}}], {}),
+    ],
+    ids=["classification of texts", "of scores", "probe", "hundreds", "shared memory"],
+)
+def test_parameters_that_end_triton_end_at_the_proxy(
+    proxy: Proxy, outputs: list[dict[str, object]], parameters: dict[str, object]
+) -> None:
+    head, body = tensors(outputs, **parameters)
+    status, answer = proxy.ask("POST", INFER, head + body, Inference_Header_Content_Length=str(len(head)))
+    assert (status, b"not served here" in answer) == (400, True), answer
+
+
+def test_parameters_that_recognition_needs_pass(proxy: Proxy) -> None:
+    head, body = tensors([{"name": "texts", "parameters": {"binary_data": False}}], timeout=10_000_000)
+    status, answer = proxy.ask("POST", INFER, head + body, Inference_Header_Content_Length=str(len(head)))
+    assert status == 200, answer
+    assert known_picture().texts[0].encode() in answer
+
+
+@pytest.mark.parametrize("length", ["99999999999", "9999", "-1", "0x10", "1e3", " "])
+def test_an_absurd_length_of_the_json_is_refused(proxy: Proxy, length: str) -> None:
+    assert proxy.ask("POST", INFER, b"{}", Inference_Header_Content_Length=length)[0] == 400
+
+
+def grpc_request(proxy: Proxy, classes: int = 0, compression: str | None = None) -> tritonclient.grpc.InferResult:
+    sent = {"authorization": f"Bearer {TOKEN}"}
+    picture = tritonclient.grpc.InferInput("image", [len(PICTURE)], "UINT8")
+    picture.set_data_from_numpy(np.frombuffer(PICTURE, np.uint8))
+    wanted = [tritonclient.grpc.InferRequestedOutput("texts", class_count=classes)]
+    with tritonclient.grpc.InferenceServerClient(
+        f"localhost:{proxy.grpcs}", ssl=True, root_certificates=str(proxy.ca)
+    ) as client:
+        return client.infer(
+            "plate_recognition", [picture], outputs=wanted, headers=sent, compression_algorithm=compression
+        )
+
+
+def test_over_grpc_too(proxy: Proxy) -> None:
+    assert grpc_request(proxy).as_numpy("texts")[0, 0].decode() in known_picture().texts
+    for refused in ({"classes": 1}, {"compression": "gzip"}, {"compression": "deflate"}):
+        with pytest.raises(InferenceServerException) as caught:
+            grpc_request(proxy, **refused)  # type: ignore[arg-type]
+        assert caught.value.status() == "StatusCode.INVALID_ARGUMENT", caught.value
+
+
+def test_streams_are_refused(proxy: Proxy) -> None:
+    with (
+        tritonclient.grpc.InferenceServerClient(
+            f"localhost:{proxy.grpcs}", ssl=True, root_certificates=str(proxy.ca)
+        ) as client,
+    ):
+        answers: queue.Queue[object] = queue.Queue()
+        client.start_stream(lambda result, error: answers.put(error), headers={"authorization": f"Bearer {TOKEN}"})
+        picture = tritonclient.grpc.InferInput("image", [len(PICTURE)], "UINT8")
+        picture.set_data_from_numpy(np.frombuffer(PICTURE, np.uint8))
+        client.async_stream_infer("plate_recognition", [picture])
+        assert "UNIMPLEMENTED" in str(answers.get(timeout=60))
 
 
 def test_chunks_are_put_together_before_the_server_sees_them(proxy: Proxy) -> None:

@@ -18,12 +18,13 @@ import tritonclient.http
 from numpy.typing import NDArray
 from tritonclient.utils import InferenceServerException
 
-from plate_nets.answers import BAD_INPUT, INTERNAL, TIMED_OUT, TOO_LARGE, UNAVAILABLE, find_answer
+from plate_nets.answers import BAD_INPUT, INTERNAL, MODEL_DIED, TIMED_OUT, TOO_LARGE, UNAVAILABLE, find_answer
 from plate_nets.client import PlateClient, WireProtocol
 from plate_nets.control_key import headers
 from plate_nets.errors import (
     AccessDenied,
     DeadlineExceeded,
+    ModelDied,
     PlateError,
     ServerError,
     ServerOverloaded,
@@ -139,7 +140,7 @@ def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) ->
     assert sum(answers) == 32 - len(refused)
     assert any("Exceeds maximum queue size" in str(error) for error, _ in refused)
     with PlateClient(url, protocol, timeout=100) as client:
-        assert [plate.text for plate in client.read(CAR)] == ["A123BC77"]
+        assert [plate.reading.text for plate in client.read(CAR)] == ["A123BC77"]
 
 
 def test_asking_again_gets_an_answer_of_a_busy_server(served: Served) -> None:
@@ -196,7 +197,7 @@ def test_outages_on_both_protocols(broken: EmbeddedTriton) -> None:
     for process in psutil.Process().children(recursive=True):
         if "/yolo/1/" in (command := " ".join(process.cmdline())) and broken.region_prefix in command:
             process.kill()
-    expect("PLATES_UNAVAILABLE: yolo: Stub process", (UNAVAILABLE.http, UNAVAILABLE.grpc), ServerUnavailable)
+    expect("PLATES_MODEL_DIED: yolo: Stub process", (MODEL_DIED.http, MODEL_DIED.grpc), ModelDied)
 
     control.unload_model("yolo", headers=headers(broken.control_key))
     expect("PLATES_UNAVAILABLE: yolo: ", (UNAVAILABLE.http, UNAVAILABLE.grpc), ServerUnavailable)

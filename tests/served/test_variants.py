@@ -69,9 +69,11 @@ def read(transport: Transport, model: ModelSpec, image: Frame | bytes) -> list[P
 
 
 def check(found: list[Plate], expected: list[Plate]) -> None:
-    assert [(plate.text, plate.reading) for plate in found] == [(plate.text, plate.reading) for plate in expected]
+    assert [(plate.reading.text, plate.reading.best) for plate in found] == [
+        (plate.reading.text, plate.reading.best) for plate in expected
+    ]
     for one, other in zip(found, expected, strict=True):
-        assert (one.score, one.confidence) == pytest.approx((other.score, other.confidence), abs=1e-3)
+        assert (one.score, one.reading.confidence) == pytest.approx((other.score, other.reading.confidence), abs=1e-3)
         assert [one.box.xmin, one.box.ymin, one.box.xmax, one.box.ymax] == pytest.approx(
             [other.box.xmin, other.box.ymin, other.box.xmax, other.box.ymax], abs=0.1
         )
@@ -91,7 +93,7 @@ def test_every_variant_answers_as_production(transport: Transport, triton: Serve
 def test_the_frames_hold_what_they_should(transport: Transport) -> None:
     """Otherwise the comparison above would prove little."""
     for frame, count in zip(FRAMES, (0, 1, 4, 18), strict=True):
-        found = {plate.text for plate in read(transport, PLATE_RECOGNITION, frame)}
+        found = {plate.reading.text for plate in read(transport, PLATE_RECOGNITION, frame)}
         assert len(found & {placed.text for placed in PLACED[:count]}) >= 0.8 * count
 
 

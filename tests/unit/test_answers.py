@@ -6,7 +6,7 @@ import pytest
 
 from plate_nets import errors
 from plate_nets.answers import OURS, PROXIES, TRITONS, ErrorAnswer, answer_for, find_answer
-from plate_nets.errors import InputError, PlateError
+from plate_nets.errors import InputError, PlateError, ServerOverloaded
 
 DOCS = Path(__file__).parents[2] / "docs" / "errors.md"
 TABLES = {"OURS": OURS, "TRITONS": TRITONS, "PROXIES": PROXIES}
@@ -64,3 +64,11 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
     assert {"PlateError", *drawn} == names
     for name, depth in drawn.items():
         assert len(getattr(errors, name).__mro__) - len(PlateError.__mro__) == depth, name
+
+
+def test_no_name_of_shared_memory_comes_to_a_caller() -> None:
+    said = "Failed to increase the shared memory pool size for key 'plates_71_0a1b2c3d_yolo_0_1' to 8 bytes"
+    kind, fault = find_answer(f"PLATES_OVERLOADED: yolo: {said}")
+    assert (kind.says, "plates_71" in fault) == ("PLATES_OVERLOADED", False)
+    assert find_answer(said, "500")[0].error is ServerOverloaded
+    assert "plates_" not in find_answer(said, "500")[1]

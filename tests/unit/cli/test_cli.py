@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cv2
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -19,12 +20,12 @@ import plate_nets.cli
 from plate_nets.cli import app
 from plate_nets.cli.output import CsvOutput
 from plate_nets.cli.read import Source, find_pictures
-from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerUnavailable
-from plate_nets.types import Box, Plate
+from plate_nets.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
+from plate_nets.types import Box, Plate, Reading
 from tests.frames import compose, encode
 
-READ = Plate(Box(10.04, 20, 60, 31), 0.91234, "A123BC77", "A123BC77", 0.98765)
-UNREAD = Plate(Box(1, 2, 3, 4), 0.5, "", "A12", 0.25)
+READ = Plate(Box(10.04, 20, 60, 31), 0.91234, Reading("A123BC77", "A123BC77", 0.98765, format="private"))
+UNREAD = Plate(Box(1, 2, 3, 4), 0.5, Reading("", "A12", 0.25))
 PICTURE = encode(compose(60, 80), ".jpg")
 
 
@@ -48,6 +49,8 @@ class FakeClient:
 
 
 Run = Callable[..., Result]
+recovered: list[int] = []
+"""How often the server was brought back in the last run."""
 
 
 @pytest.fixture
@@ -56,8 +59,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
     def invoke(*arguments: object, answers: dict[bytes, list[Plate] | Exception] | None = None) -> Result:
         known = answers if answers is not None else {PICTURE: [READ, UNREAD]}
+        recovered.clear()
         module = importlib.import_module("plate_nets.cli.read")  # the name in the package is the command
-        monkeypatch.setattr(module, "_client", lambda *_: FakeClient(known))
+        monkeypatch.setattr(module, "_client", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
         return CliRunner().invoke(app, ["read", *map(str, arguments)])
 
     return invoke
@@ -109,6 +113,17 @@ def test_a_server_that_is_gone_ends_the_run(run: Run, car: Path) -> None:
     assert result.stderr == "plates: host:1: Connection refused\n"
 
 
+def test_a_picture_that_a_process_died_of_fails_and_the_run_goes_on(run: Run, car: Path, tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.png"
+    bomb.write_bytes(b"bomb")
+    result = run(
+        bomb, car, answers={PICTURE: [READ], b"bomb": ModelDied("host:1: PLATES_MODEL_DIED: yolo: not healthy")}
+    )
+    assert (result.exit_code, len(recovered)) == (1, 1)
+    assert "A123BC77" in result.stdout
+    assert result.stderr.startswith(f"{bomb}: host:1: PLATES_MODEL_DIED")
+
+
 def test_an_error_of_the_server_is_one_of_the_picture(run: Run, car: Path) -> None:
     result = run(car, answers={PICTURE: ServerError("host:1: PLATES_INTERNAL: stn: out of memory (500)")})
     assert result.exit_code == 1
@@ -139,8 +154,9 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
             "confidence": 0.9877,
             "score": 0.9123,
             "box": [10.0, 20.0, 60.0, 31.0],
+            "format": "private",
         },
-        {"text": "", "reading": "A12", "confidence": 0.25, "score": 0.5, "box": [1.0, 2.0, 3.0, 4.0]},
+        {"text": "", "reading": "A12", "confidence": 0.25, "score": 0.5, "box": [1.0, 2.0, 3.0, 4.0], "format": ""},
     ]
     assert bad == {
         "file": str(tmp_path / "missing.jpg"),
@@ -184,10 +200,79 @@ def test_annotated_pictures_keep_their_folders(run: Run, tmp_path: Path) -> None
     assert all(cv2.imread(str(out / name)).shape == (60, 80, 3) for name in written)
 
 
-def test_annotating_beside_the_pictures_overwrites_none(run: Run, car: Path) -> None:
-    assert run(car, "--save-annotated", car.parent).exit_code == 0
+def test_annotated_pictures_never_lie_among_those_that_are_read(run: Run, car: Path) -> None:
+    beside = car.with_name("car_plates.jpg")
+    beside.write_bytes(PICTURE)
+    for paths in ([car], [car.parent], [car, beside]):
+        result = run(*paths, "--save-annotated", car.parent)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "expected another folder" in result.stderr
+    assert beside.read_bytes() == PICTURE
+
+
+def test_a_run_does_not_read_what_the_one_before_wrote(run: Run, car: Path) -> None:
+    for _ in range(2):
+        result = run(car.parent, "--save-annotated", car.parent / "out")
+        assert (result.exit_code, len(result.stdout.splitlines())) == (0, 2)
+    assert [path.name for path in (car.parent / "out").iterdir()] == ["car_plates.jpg"]
+
+
+def test_a_table_never_replaces_a_picture(run: Run, car: Path) -> None:
+    link = car.with_name("table.csv")
+    link.symlink_to(car)
+    for table in (car, link):
+        result = run(car, "--csv", table)
+        assert (result.exit_code, "is one of the pictures" in result.stderr) == (2, True)
     assert car.read_bytes() == PICTURE
-    assert (car.parent / "car_plates.jpg").is_file()
+
+
+def test_a_name_that_is_no_text_is_escaped(run: Run, tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jpg"))
+    path.write_bytes(PICTURE)
+    table = tmp_path / "table.csv"
+    result = run(path, "--csv", table, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)[0]["file"].endswith("\\xff.jpg")
+    assert "\\xff.jpg" in table.read_text(encoding="utf-8")
+
+
+def test_a_full_disk_is_one_line(run: Run, car: Path) -> None:
+    result = run(car, "--csv", "/dev/full")
+    assert result.exit_code == 2
+    assert result.stderr == "plates: --csv /dev/full: No space left on device\n"
+
+
+def test_a_picture_too_wide_for_its_format_is_annotated_as_png(run: Run, tmp_path: Path) -> None:
+    wide = encode(np.zeros((8, 16_400, 3), np.uint8), ".png")
+    path = tmp_path / "wide.webp"
+    path.write_bytes(wide)
+    assert run(path, "--save-annotated", tmp_path / "out", answers={wide: [READ]}).exit_code == 0
+    assert (tmp_path / "out" / "wide_plates.png").is_file()
+
+
+def test_what_is_no_file_fails_at_once(run: Run, car: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jpg")
+    result = run(tmp_path / "pipe.jpg", car)
+    assert (result.exit_code, len(result.stdout.splitlines())) == (1, 2)
+    assert "pipe.jpg: is not a file" in result.stderr
+
+
+def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "car.jpg").touch()
+    (tmp_path / "a" / "again").symlink_to(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "bus.jpg").touch()
+    (tmp_path / "a" / "linked").symlink_to(tmp_path / "elsewhere")
+    assert [str(source.name) for source in find_pictures([tmp_path / "a"])] == [
+        "again/elsewhere/bus.jpg",
+        "car.jpg",
+    ]
+
+
+@pytest.mark.parametrize("timeout", ["inf", "1e12", "-1"])
+def test_a_time_that_no_answer_takes_is_wrong_usage(run: Run, car: Path, timeout: str) -> None:
+    assert run(car, "--timeout", timeout).exit_code == 2
 
 
 @pytest.mark.parametrize("option", ["--csv", "--save-annotated"])

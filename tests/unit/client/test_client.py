@@ -7,13 +7,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from plate_nets.client import PlateClient, WireProtocol, plates
 from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerUnavailable
-from plate_nets.types import Box, Plate
+from plate_nets.types import Box, Plate, Reading
 
 FRAME = np.zeros((20, 30, 3), np.uint8)
 PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
@@ -194,10 +195,17 @@ def test_rows_become_plates() -> None:
         "readings": np.array([[b"A123BC77"], [b"A12"]], np.object_),
         "confidences": np.array([0.75, 0.125], np.float32),
     }
-    assert plates(outputs) == [
-        Plate(Box(1, 2, 3, 4), 0.5, "A123BC77", "A123BC77", 0.75),
-        Plate(Box(5, 6, 7, 8), 0.25, "", "A12", 0.125),
-    ]
+    read = Plate(Box(1, 2, 3, 4), 0.5, Reading("A123BC77", "A123BC77", 0.75, (), "private", "russia"))
+    unread = Plate(Box(5, 6, 7, 8), 0.25, Reading("", "A12", 0.125, (), "", "russia"))
+    assert plates(outputs) == [read, unread]
+    assert all(plate.logits is None for plate in plates(outputs))
+    outputs["characters"] = np.array([[0.75] * 8, [0.5, 0.25, 0.125, 0, 0, 0, 0, 0]], np.float32)
+    outputs["logits"] = np.stack([np.full((23, 18), row, np.float32) for row in (1, 2)])
+    found = plates(outputs)
+    assert [plate.reading.characters for plate in found] == [(0.75,) * 8, (0.5, 0.25, 0.125)]
+    assert [plate.logits.shape for plate in found if plate.logits is not None] == [(23, 18)] * 2
+    assert found[1].logits[0, 0] == 2
+    assert [replace(plate.reading, characters=()) for plate in found] == [read.reading, unread.reading]
 
 
 LIBRARIES = ("tritonclient", "gevent", "geventhttpclient", "grpc", "google.protobuf", "torch", "cv2")

@@ -12,6 +12,7 @@ from plate_nets.errors import (
     DeadlineExceeded,
     InputError,
     InputTooLarge,
+    ModelDied,
     PlateError,
     ServerError,
     ServerOverloaded,
@@ -61,7 +62,7 @@ def test_an_outage_is_asked_again(clock: Clock, error: type[PlateError], times: 
     assert given == sorted(given, reverse=True)
 
 
-@pytest.mark.parametrize("error", [InputError, InputTooLarge, ServerError, DeadlineExceeded, AccessDenied])
+@pytest.mark.parametrize("error", [InputError, InputTooLarge, ServerError, DeadlineExceeded, AccessDenied, ModelDied])
 def test_anything_else_is_not(clock: Clock, error: type[PlateError]) -> None:
     question, given = failing(1, error)
     with pytest.raises(error):

@@ -15,7 +15,7 @@ import pytest
 from plate_nets.errors import InputError, ServerStartError
 from plate_nets.server import EmbeddedTriton, installation, plan
 from plate_nets.server import embedded as server_module
-from plate_nets.server.faults import reason
+from plate_nets.server.faults import ending, reason
 from plate_nets.server.installation import stub_environment, triton_folder, wheel
 from plate_nets.server.ports import choose_ports, is_free
 from plate_nets.server.repository import check_converted
@@ -234,3 +234,16 @@ def test_a_full_folder_is_named(tmp_path: Path) -> None:
     assert plan.free_space(tmp_path, 0, "nothing") > 0
     with pytest.raises(ServerStartError, match=r" MB free, expected 1000000000000.0 or more for much"):
         plan.free_space(tmp_path, 10**12 << 20, "much")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (139, "was ended by SIGSEGV"),
+        (137, "was ended by SIGKILL"),
+        (1, "ended with code 1"),
+        (255, "ended with code 255"),
+    ],
+)
+def test_how_a_server_ended_is_said_in_words(code: int, words: str) -> None:
+    assert ending(code) == words

@@ -92,3 +92,10 @@ def test_one_that_ended_is_no_fault(taker: Taker) -> None:
     taker.process.wait()
     assert not psutil.pid_exists(taker.process.pid)
     assert looks(watch, taker, 1) == [{}]
+
+
+def test_what_is_far_too_much_at_the_start_is_growth(taker: Taker) -> None:
+    watch = GrowthWatch(20 * MEGABYTE)
+    assert looks(watch, taker, 1) == [{}]
+    taker.take(120)
+    assert any(looks(watch, taker, 2 * LOOKS))

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -160,3 +161,25 @@ def test_a_port_that_is_taken_is_named(status: Status) -> None:
         port = listener.getsockname()[1]
         with pytest.raises(ServerStartError, match=rf"^health port {port} on 127.0.0.1: .*in use; choose another"):
             HealthEndpoint(status, "127.0.0.1", port)
+
+
+def test_hundreds_of_silent_connections_keep_nobody_out_for_long(endpoint: HealthEndpoint) -> None:
+    """Beyond a bound they are closed at once; those below it after the time for a question."""
+    host, _, port = endpoint.url.removeprefix("http://").removesuffix("/health").rpartition(":")
+    silent = [socket.create_connection((host, int(port)), timeout=30) for _ in range(200)]
+    try:
+        closed = 0
+        for connection in silent:
+            connection.settimeout(0.01)
+            try:
+                closed += connection.recv(1) == b""
+            except TimeoutError:
+                continue
+        assert closed >= 100
+        assert threading.active_count() < 100
+    finally:
+        for connection in silent:
+            connection.close()
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(endpoint.url, timeout=30)
+    assert caught.value.code == 503

@@ -1,0 +1,70 @@
+// Looks into a request for recognition before Triton does. Some parameters end Triton 24.10 and newer, whoever sends
+// them (docs/security.md, "Triton's published faults"), so only those that recognition needs pass.
+
+const PARAMETERS = {
+    request: ['timeout', 'binary_data_output', 'triton_enable_empty_final_response'],
+    inputs: ['binary_data_size'],
+    outputs: ['binary_data'],
+};
+const REFUSED = ['classification', 'shared_memory', 'plates_probe', 'sequence_', 'triton_grpc_error'];
+
+// The JSON that begins the body -> what is wrong with it, or nothing.
+function fault(json) {
+    let asked;
+    try {
+        asked = JSON.parse(json);
+    } catch (e) {
+        return 'expected JSON of the length that Inference-Header-Content-Length says';
+    }
+    const holders = { request: [asked], inputs: asked.inputs || [], outputs: asked.outputs || [] };
+    for (const part in holders) {
+        if (!Array.isArray(holders[part])) {
+            return part + ': expected a list';
+        }
+        const known = PARAMETERS[part];
+        const unknown = holders[part].some((holder) =>
+            Object.keys((holder && holder.parameters) || {}).some((name) => !known.includes(name)));
+        if (unknown) {
+            return part + ': a parameter that is not served here';
+        }
+    }
+    return '';
+}
+
+function http(r) {
+    const length = r.headersIn['Inference-Header-Content-Length'] || '';
+    const body = r.requestBuffer || Buffer.alloc(0);
+    let wrong = 'expected a header Inference-Header-Content-Length of at most 4 digits, within the body';
+    // Without it all of the body is JSON, which a picture never is
+    if (/^[1-9][0-9]{0,3}$/.test(length) && Number(length) <= body.length) {
+        wrong = fault(body.slice(0, Number(length)).toString());
+    }
+    if (wrong) {
+        r.headersOut['Content-Type'] = 'application/json';
+        r.return(400, JSON.stringify({ error: wrong }));
+        return;
+    }
+    r.internalRedirect('@triton');
+}
+
+// gRPC's own framing: a byte that says whether the message is compressed, four of its length, the message.
+function grpc(r) {
+    const body = r.requestBuffer || Buffer.alloc(0);
+    const encoding = r.headersIn['grpc-encoding'] || 'identity';
+    let wrong = '';
+    if (encoding !== 'identity' || body[0]) {
+        wrong = 'compressed messages are not accepted';
+    } else if (r.uri.endsWith('/ModelInfer') && REFUSED.some((name) => body.includes(name))) {
+        wrong = 'a parameter that is not served here';
+    }
+    if (wrong) {
+        r.headersOut['Content-Type'] = 'application/grpc';
+        r.headersOut['grpc-status'] = '3'; // INVALID_ARGUMENT
+        r.headersOut['grpc-message'] = wrong;
+        r.return(200);
+        return;
+    }
+    r.internalRedirect('@triton');
+}
+
+export default { http, grpc };

@@ -1,0 +1,205 @@
+"""What an encoded picture says of itself, read without decoding it: bytes of strangers are looked at here first.
+
+Decoders believe what they read: OpenCV's PNG reader allocates the length that a chunk declares, its release 4.11 dies
+in animated pictures, and a JPEG of a megabyte may ask for thousands of passes over its pixels. So each structure is
+walked here, in plain Python: every length lies within the body, nothing is animated, the passes are bounded, and the
+decoder gets the pictures that are left. Layouts: PNG (ISO/IEC 15948), JPEG (ITU-T T.81), WebP container (RFC 9649),
+BMP (the headers of Windows 3 and later).
+"""
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_SCANS = 100
+"""Passes of one JPEG. Encoders make 1 to 12 of them."""
+MAX_SCANNED_PIXELS = 1_000_000_000
+"""Pixels times passes of one JPEG: libjpeg needs some 5 s for so many. 50 megapixels in 12 passes are 600 million."""
+
+_PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8"
+_DECODED = frozenset((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"))
+"""PNG chunks that pixels depend on; texts, profiles and times are left out, however far they would unpack."""
+_ANIMATED = frozenset((b"acTL", b"fcTL", b"fdAT"))
+_MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])", re.DOTALL)
+"""A JPEG marker within entropy-coded data: not a stuffed FF and not a restart."""
+_SOI, _EOI, _SOS, _APP1 = 0xD8, 0xD9, 0xDA, 0xE1
+_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_PROGRESSIVE = frozenset((0xC2, 0xC6, 0xCA, 0xCE))
+_EXIF = b"Exif\0\0"
+_ORIENTATION, _SHORT = 0x0112, 3
+
+
+class DamagedPicture(ValueError):
+    """The structure is not one that a decoder may see; the message says where."""
+
+
+@dataclass(frozen=True)
+class EncodedPicture:
+    """A picture whose structure is sound: ``h`` and ``w`` as stored, and how it is turned to be upright."""
+
+    h: int
+    w: int
+    orientation: int
+    """EXIF 2.32, tag 0x0112: 1 to 8; 1 where the picture does not say."""
+    data: bytes
+    """What a decoder needs of it."""
+    scans: int = 1
+    """Passes over the pixels."""
+
+
+def inspect(encoded: bytes) -> EncodedPicture | None:
+    """The bytes of a picture -> what it says of itself; None where it is not PNG, JPEG, WebP or BMP.
+
+    Raises:
+        DamagedPicture: a length leads out of the body, a part is missing, or it is animated.
+    """
+    try:
+        if encoded.startswith(_PNG):
+            return _png(encoded)
+        if encoded.startswith(_JPEG):
+            return _jpeg(encoded)
+        if encoded[:4] == b"RIFF" and encoded[8:12] == b"WEBP":
+            return _webp(encoded)
+        if encoded.startswith(b"BM"):
+            return _bmp(encoded)
+    except (struct.error, IndexError) as error:
+        raise DamagedPicture("it ends within a header") from error
+    return None
+
+
+def _png(encoded: bytes) -> EncodedPicture:
+    kept = [_PNG]
+    seen: set[bytes] = set()
+    h = w = 0
+    orientation = 1
+    at = len(_PNG)
+    while b"IEND" not in seen:
+        length, kind = struct.unpack_from(">I4s", encoded, at)
+        end = at + 12 + length
+        if end > len(encoded):
+            raise DamagedPicture(f"a chunk of {length} bytes at {at} leads out of it")
+        if (kind == b"IHDR") == bool(seen):
+            raise DamagedPicture("expected one IHDR chunk, at its start")
+        if kind in _ANIMATED:
+            raise DamagedPicture("animated pictures are not accepted")
+        if kind == b"IHDR":
+            w, h = struct.unpack_from(">II", encoded, at + 8)
+        elif kind == b"eXIf":
+            orientation = _orientation(encoded[at + 8 : end - 4])
+        if kind in _DECODED:
+            kept.append(encoded[at:end])
+        seen.add(kind)
+        at = end
+    if b"IDAT" not in seen:
+        raise DamagedPicture("no IDAT chunk")
+    return EncodedPicture(h, w, orientation, b"".join(kept))
+
+
+def _jpeg(encoded: bytes) -> EncodedPicture:
+    size: tuple[int, int] | None = None
+    orientation, scans, components, several = 1, 0, 0, False
+    for marker, start, end in _segments(encoded):
+        if marker in _FRAMES:
+            if size is not None:
+                raise DamagedPicture("more than one frame header")
+            h, w, components = struct.unpack_from(">HHB", encoded, start + 1)
+            size = (h, w)
+            several = marker in _PROGRESSIVE
+        elif marker == _APP1 and encoded[start : start + len(_EXIF)] == _EXIF and orientation == 1:
+            orientation = _orientation(encoded[start + len(_EXIF) : end])
+        elif marker == _SOS:
+            if size is None:
+                raise DamagedPicture("no frame header before the pixels")
+            scans += 1
+            several = several or encoded[start] < components
+            if not several:  # a decoder reads this scan alone
+                break
+            if scans > MAX_SCANS or scans * size[0] * size[1] > MAX_SCANNED_PIXELS:
+                raise DamagedPicture(f"more passes over its {size[1]}x{size[0]} pixels than are accepted")
+    if size is None or not scans:
+        raise DamagedPicture("no pixels")
+    return EncodedPicture(*size, orientation, encoded, scans)
+
+
+def _segments(encoded: bytes) -> Iterator[tuple[int, int, int]]:
+    """Marker segments of a JPEG: marker, where its parameters begin and end; until the picture or the body ends."""
+    at = len(_JPEG)
+    while found := _MARKER.search(encoded, at):
+        marker, at = found[1][0], found.end()
+        if marker == _EOI:
+            return
+        if marker in (_SOI, 0x01):  # without parameters
+            continue
+        if at + 2 > len(encoded):
+            return
+        (length,) = struct.unpack_from(">H", encoded, at)
+        if length < 2 or at + length > len(encoded):
+            raise DamagedPicture(f"a segment of {length} bytes at {at} leads out of it")
+        yield marker, at + 2, at + length
+        at += length
+
+
+def _webp(encoded: bytes) -> EncodedPicture:
+    (size,) = struct.unpack_from("<I", encoded, 4)
+    whole = 8 + size
+    if whole > len(encoded):
+        raise DamagedPicture(f"{whole} bytes by its header, {len(encoded)} are there")
+    canvas: tuple[int, int] | None = None
+    image: tuple[int, int] | None = None
+    orientation = 1
+    at = 12
+    while at + 8 <= whole:
+        kind, length = struct.unpack_from("<4sI", encoded, at)
+        start = at + 8
+        at = start + length + length % 2
+        if start + length > whole:
+            raise DamagedPicture(f"a chunk of {length} bytes at {start - 8} leads out of it")
+        if kind in (b"ANIM", b"ANMF"):
+            raise DamagedPicture("animated pictures are not accepted")
+        if kind == b"VP8X":
+            w, h = (int.from_bytes(encoded[start + 4 + 3 * side : start + 7 + 3 * side], "little") for side in (0, 1))
+            canvas = (h + 1, w + 1)
+        elif kind == b"VP8 ":
+            w, h = struct.unpack_from("<HH", encoded, start + 6)
+            image = (h & 0x3FFF, w & 0x3FFF)
+        elif kind == b"VP8L":
+            (bits,) = struct.unpack_from("<I", encoded, start + 1)
+            image = ((bits >> 14 & 0x3FFF) + 1, (bits & 0x3FFF) + 1)
+        elif kind == b"EXIF":
+            orientation = _orientation(encoded[start : start + length].removeprefix(_EXIF))
+    if image is None:
+        raise DamagedPicture("no pixels")
+    if canvas not in (None, image):
+        raise DamagedPicture("its picture does not fill its canvas")
+    return EncodedPicture(*image, orientation, encoded)
+
+
+def _bmp(encoded: bytes) -> EncodedPicture:
+    offset, header = struct.unpack_from("<II", encoded, 10)
+    if header < 12 or 14 + header > len(encoded) or offset > len(encoded):
+        raise DamagedPicture("its headers lead out of it")
+    if header < 40:
+        w, h = struct.unpack_from("<HH", encoded, 18)
+    else:
+        w, h = struct.unpack_from("<ii", encoded, 18)
+    if w <= 0 or h == 0:
+        raise DamagedPicture(f"a size of {w}x{h}")
+    return EncodedPicture(abs(h), w, 1, encoded)
+
+
+def _orientation(exif: bytes) -> int:
+    """A TIFF structure as EXIF embeds it -> its orientation; 1 where it holds none or is damaged."""
+    order = {b"II": "<", b"MM": ">"}.get(exif[:2])
+    if order is None:
+        return 1
+    try:
+        (directory,) = struct.unpack_from(f"{order}I", exif, 4)
+        (entries,) = struct.unpack_from(f"{order}H", exif, directory)
+        for entry in range(entries):
+            tag, kind, count, value = struct.unpack_from(f"{order}HHIH", exif, directory + 2 + 12 * entry)
+            if tag == _ORIENTATION:
+                return value if kind == _SHORT and count == 1 and 1 <= value <= 8 else 1
+    except struct.error:
+        pass
+    return 1

@@ -1,0 +1,174 @@
+"""What the bytes of strangers may make a decoder do: nothing but decode one picture of bounded size."""
+
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageOps
+
+from plate_nets.errors import InputError, InputTooLarge
+from plate_nets.recognition.encoded import MAX_SCANNED_PIXELS, DamagedPicture, inspect
+from plate_nets.recognition.images import FORMATS, decode_image
+from plate_nets.serving.settings import FrameLimits
+from tests.frames import Placed, compose, encode
+
+LIMITS = FrameLimits()
+CAR = compose(96, 128, [Placed("A123BC77", 20, 40, 80)])
+PICTURES = tuple(encode(CAR, suffix) for suffix in (".jpg", ".png", ".webp", ".bmp"))
+
+
+def chunk(kind: bytes, body: bytes = b"", length: int | None = None) -> bytes:
+    """A PNG chunk, also of a false length."""
+    size = len(body) if length is None else length
+    return struct.pack(">I", size) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def png(*chunks: bytes) -> bytes:
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+IHDR = chunk(b"IHDR", struct.pack(">IIBBBBB", 16, 16, 8, 0, 0, 0, 0))
+IDAT = chunk(b"IDAT", zlib.compress(bytes(17 * 16)))
+IEND = chunk(b"IEND")
+
+
+def saved(kind: str, **options: object) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(CAR[..., ::-1]).save(file, kind, **options)
+    return file.getvalue()
+
+
+def test_the_smallest_picture_is_accepted() -> None:
+    assert decode_image(png(IHDR, IDAT, IEND), LIMITS).shape == (16, 16, 3)
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        png(IHDR, chunk(b"acTL", struct.pack(">II", 1, 0)), IDAT, IHDR, IEND),
+        png(IHDR, IDAT, IHDR, IEND),
+        png(IHDR, chunk(b"fcTL", bytes(26)), IDAT, IEND),
+        saved("PNG", save_all=True, append_images=[Image.new("RGB", (128, 96))]),
+        saved("WEBP", save_all=True, append_images=[Image.new("RGB", (128, 96))]),
+    ],
+    ids=["acTL", "two IHDR", "fcTL", "animated PNG", "animated WebP"],
+)
+def test_an_animated_picture_reaches_no_decoder(encoded: bytes) -> None:
+    """OpenCV 4.11 and 4.12 die in the first of them."""
+    with pytest.raises(InputError, match="damaged one"):
+        decode_image(encoded, LIMITS)
+
+
+@pytest.mark.parametrize("kind", [b"IDAT", b"tEXt", b"abCD", b"IEND"])
+@pytest.mark.parametrize("length", [2**31 - 1, 2**31, 2**32 - 1])
+def test_a_chunk_that_leads_out_of_the_picture_is_refused(kind: bytes, length: int) -> None:
+    """OpenCV allocates what is declared: 4 GB for a picture of 49 bytes."""
+    with pytest.raises(InputError, match="leads out of it"):
+        decode_image(png(IHDR, chunk(kind, b"", length)), LIMITS)
+
+
+def test_a_decoder_is_not_given_what_pixels_do_not_need() -> None:
+    bomb = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(1 << 20)))
+    found = inspect(png(IHDR, *[bomb] * 50, IDAT, IEND))
+    assert found is not None
+    assert found.data == png(IHDR, IDAT, IEND)
+
+
+@pytest.mark.parametrize("order", [(IDAT, IHDR, IEND), (IHDR, IEND), (IHDR, IDAT)])
+def test_a_png_without_its_parts_is_refused(order: tuple[bytes, ...]) -> None:
+    with pytest.raises(InputError):
+        decode_image(png(*order), LIMITS)
+
+
+def test_the_scans_of_a_jpeg_are_bounded() -> None:
+    """12,000 scans of 49 megapixels kept a detector busy for minutes."""
+    whole = saved("JPEG", progressive=True)
+    first = whole.index(b"\xff\xda")
+    last = whole.rindex(b"\xff\xda")
+    scan = whole[last:-2]
+    few, many = (whole[:-2] + scan * count + whole[-2:] for count in (2, 300))
+    assert first < last
+    assert decode_image(few, LIMITS).shape == CAR.shape
+    with pytest.raises(InputError, match="more passes over its 128x96 pixels"):
+        decode_image(many, LIMITS)
+
+
+def test_a_large_jpeg_has_fewer_scans() -> None:
+    whole = bytearray(saved("JPEG", progressive=True))
+    at = whole.index(b"\xff\xc2")
+    whole[at + 5 : at + 9] = struct.pack(">HH", 7000, 7000)
+    found = inspect(bytes(whole))
+    assert found is not None
+    more = MAX_SCANNED_PIXELS // 7000**2
+    scan = bytes(whole[whole.rindex(b"\xff\xda") : -2])
+    with pytest.raises(DamagedPicture, match="more passes"):
+        inspect(bytes(whole[:-2]) + scan * more + b"\xff\xd9")
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_every_format_is_turned_upright(kind: str, orientation: int) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    options = {"JPEG": {"quality": 100, "subsampling": 0}, "WEBP": {"lossless": True}}.get(kind, {})
+    encoded = saved(kind, exif=exif, **options)
+    with Image.open(io.BytesIO(encoded)) as image:
+        expected = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))[..., ::-1]
+    found = decode_image(encoded, LIMITS)
+    assert found.shape == expected.shape
+    assert np.abs(found.astype(int) - expected).max() <= (3 if kind == "JPEG" else 0)
+
+
+@pytest.mark.parametrize("encoded", PICTURES, ids=FORMATS)
+def test_the_size_is_that_of_the_decoder(encoded: bytes) -> None:
+    found = inspect(encoded)
+    assert found is not None
+    assert (found.h, found.w, found.orientation, found.scans) == (96, 128, 1, 1)
+
+
+@pytest.mark.parametrize(("kind", "at"), [("WEBP", 24), ("BMP", 18)])
+def test_a_gigantic_canvas_is_refused(kind: str, at: int) -> None:
+    encoded = bytearray(saved(kind, **({"exif": b"Exif\0\0II*\0"} if kind == "WEBP" else {})))
+    encoded[at : at + 2] = b"\xff\x7f"
+    with pytest.raises(InputError):
+        decode_image(bytes(encoded), FrameLimits(max_pixels=1_000_000))
+
+
+def mutate(data: bytes, changes: list[tuple[int, int, int]]) -> bytes:
+    """Bytes with some set, some cut, some doubled."""
+    for place, value, kind in changes:
+        at = place % max(1, len(data))
+        if kind == 0:
+            data = data[:at] + bytes([value]) + data[at + 1 :]
+        elif kind == 1:
+            data = data[:at] + data[at + value :]
+        else:
+            data = data[: at + value] + data[at:]
+    return data
+
+
+CHANGES = st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255), st.integers(0, 2)), max_size=6)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True, database=None)
+@given(st.sampled_from(PICTURES), CHANGES)
+def test_any_bytes_are_a_frame_or_a_clear_refusal(encoded: bytes, changes: list[tuple[int, int, int]]) -> None:
+    try:
+        frame = decode_image(mutate(encoded, changes), FrameLimits(max_pixels=1_000_000))
+    except (InputError, InputTooLarge) as error:
+        assert str(error).startswith("image: expected")
+    else:
+        assert frame.ndim == 3
+
+
+@settings(max_examples=400, deadline=None, derandomize=True, database=None)
+@given(st.sampled_from((b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"RIFF\xff\0\0\0WEBP", b"BM")), st.binary(max_size=300))
+def test_any_structure_ends(head: bytes, rest: bytes) -> None:
+    try:
+        inspect(head + rest)
+    except DamagedPicture as error:
+        assert str(error)
