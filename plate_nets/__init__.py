@@ -1,3 +1,9 @@
 """Licence-plate recognition: networks, pipeline, Triton serving and client."""
 
-__version__ = "0.1.0"
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("plate-nets")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,12 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import cv2
-import numpy as np
 import typer
 
 from plate_nets.errors import InputError
-from plate_nets.recognition.annotation import annotate
+from plate_nets.extras import needs
 from plate_nets.types import Plate
 
 
@@ -130,6 +128,9 @@ class PictureOutput(Output):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._taken: set[Path] = set()
+        with needs("local", "--save-annotated"):
+            from plate_nets.recognition.annotation import annotate_encoded
+        self._annotate = annotate_encoded
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -139,14 +140,11 @@ class PictureOutput(Output):
         """Write the picture's copy."""
         if picture.error is not None:
             return
-        frame = cv2.imdecode(np.frombuffer(picture.encoded, np.uint8), cv2.IMREAD_COLOR)
         path = self._path(picture.name)
-        drawn = annotate(np.asarray(frame, np.uint8), picture.plates)
-        found, encoded = cv2.imencode(path.suffix, drawn)
-        assert found, path.suffix
+        drawn = self._annotate(picture.encoded, picture.plates, path.suffix)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(encoded.tobytes())
+            path.write_bytes(drawn)
         except OSError as error:
             raise InputError(f"--save-annotated {path}: {error.strerror}") from error
         typer.echo(f"saved {path}", err=True)

@@ -32,6 +32,14 @@ def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
     return drawn
 
 
+def annotate_encoded(encoded: bytes, plates: Iterable[Plate], suffix: str) -> bytes:
+    """A picture that was read and its plates -> a copy with their boxes and texts, encoded as ``suffix`` says."""
+    frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
+    found, drawn = cv2.imencode(suffix, annotate(np.asarray(frame, np.uint8), plates))
+    assert found, suffix
+    return drawn.tobytes()
+
+
 def _label(frame: Frame, text: str, corner: tuple[int, int], below: int, colour: tuple[int, int, int]) -> None:
     """Write on a filled ground above the box, or below it where there is no room, always inside the frame."""
     h, w = frame.shape[:2]

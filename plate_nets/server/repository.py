@@ -6,14 +6,20 @@ from pathlib import Path
 from plate_nets.contract import MODELS
 from plate_nets.errors import ServerStartError
 from plate_nets.runtimes.networks import IR, NETWORKS
+from plate_nets.server.installation import PACKAGE
 
 REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
 
 
+INSTALLED = PACKAGE / "model_repository"
+"""Where a wheel has it; a checkout has it beside the package."""
+
+
 def default_repository() -> Path:
-    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one beside the package."""
-    named = os.environ.get(REPOSITORY_VARIABLE)
-    return Path(named) if named else Path(__file__).resolve().parents[2] / "model_repository"
+    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one that came with the package."""
+    if named := os.environ.get(REPOSITORY_VARIABLE):
+        return Path(named)
+    return INSTALLED if INSTALLED.is_dir() else PACKAGE.parent / INSTALLED.name
 
 
 def check_converted(repository: Path) -> None:
