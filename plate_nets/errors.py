@@ -4,6 +4,7 @@
     +-- InputError          the caller's picture or argument is not what is accepted
     |   +-- InputTooLarge       it is over a bound of bytes or pixels
     +-- WeightsError        a weights file is missing, damaged, or of another network
+    +-- ConversionError     a converted model cannot be built, read, or does not give the network's numbers
     +-- ContractError       a model's configuration or tensors differ from `contract.py`
     +-- DatasetError        a labelled folder cannot be used
     +-- MissingExtra        a package that an extra of this one brings is not installed
@@ -34,6 +35,10 @@ class InputTooLarge(InputError):
 
 class WeightsError(PlateError):
     """A weights file is missing, damaged, or of another network."""
+
+
+class ConversionError(PlateError):
+    """A converted model cannot be built, read, or does not give the network's numbers."""
 
 
 class ContractError(PlateError):

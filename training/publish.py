@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 from safetensors import safe_open
 
+from plate_nets.conversion.conversion import record
+from plate_nets.conversion.table import CONVERSIONS
 from plate_nets.errors import PlateError
 from plate_nets.nets.checkpoint import load_weights, save_weights, weights_path
 from plate_nets.nets.lprnet import LPRNet
@@ -18,7 +20,7 @@ NETWORKS = {"stn": STN, "lprnet": LPRNet, "yolo": YOLOv5n}
 def main(
     files: Annotated[list[Path], typer.Argument(help="stn.safetensors, lprnet.safetensors, yolo.safetensors")],
 ) -> None:
-    """Checks each file against its network and puts it, listed in SHA256SUMS, into plate_nets/weights."""
+    """Checks each file against its network and puts it, with its hash and its numbers, into plate_nets/weights."""
     for path in files:
         try:
             if path.stem not in NETWORKS:
@@ -31,6 +33,7 @@ def main(
         with safe_open(path, framework="pt") as stored:
             metadata = stored.metadata() or {}
         save_weights(network, weights_path(path.stem), metadata)
+        record(CONVERSIONS[path.stem])
         typer.echo(f"{path} -> {weights_path(path.stem)}")
 
 

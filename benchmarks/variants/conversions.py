@@ -1,6 +1,6 @@
 """The TorchScript modules of `benchmarks/model_repository/`."""
 
-import torch
+import numpy as np
 
 from benchmarks.variants.contract import PLATE_POST, PLATE_PRE
 from benchmarks.variants.plate_text import GreedyText, NormalizedCrops
@@ -18,7 +18,7 @@ CONVERSIONS = {
             0.0,
             256.0,
             1e-6,
-            dtype=torch.uint8,
+            dtype=np.uint8,
             mode=Mode.TRACE,
         ),
         Conversion(

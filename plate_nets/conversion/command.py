@@ -9,10 +9,14 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from plate_nets.contract import ModelSpec
 from plate_nets.conversion.config_check import check_configs
-from plate_nets.conversion.conversion import Comparison, Conversion, Mode, check, convert, is_current
+from plate_nets.conversion.conversion import Comparison, Conversion, Mode, check, convert, is_current, torch_installed
 from plate_nets.errors import PlateError
 
 console = Console(highlight=False, soft_wrap=True)
+NO_TORCH = (
+    "torch is not installed: TorchScript is left out, and the IR compared with numbers recorded beside the weights; "
+    "`pip install plate-nets[convert]` brings torch"
+)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -34,6 +38,8 @@ def run(
         raise typer.BadParameter(f"{', '.join(unknown)}: no such network; expected {', '.join(conversions)}")
     if not repository.is_dir():
         raise typer.BadParameter(f"{repository}: no such folder", param_hint="--model-repository")
+    if not torch_installed():
+        console.print(NO_TORCH, markup=False)
     faults = []
     for name in dict.fromkeys(names or conversions):
         try:
@@ -67,8 +73,8 @@ def _one(conversion: Conversion, mode: Mode, only_check: bool, repository: Path)
         elif is_current(conversion, mode, repository):
             console.print(f"{conversion.name}: up to date")
         else:
-            progress.add_task(f"{conversion.name}: converting ({mode})", total=None)
-            _report(conversion, convert(conversion, mode, repository), f"converted ({mode})")
+            progress.add_task(f"{conversion.name}: converting", total=None)
+            _report(conversion, convert(conversion, mode, repository), "converted")
 
 
 def _report(conversion: Conversion, comparisons: tuple[Comparison, ...], what: str) -> None:
@@ -77,3 +83,5 @@ def _report(conversion: Conversion, comparisons: tuple[Comparison, ...], what: s
             f"{conversion.name}: {what}, {' + '.join(comparison.files)}, "
             f"largest difference {comparison.difference:.1e} (tolerance {conversion.tolerance:.0e})"
         )
+    if not comparisons:
+        console.print(f"{conversion.name}: {what}, not compared: no numbers lie beside {conversion.weights}")

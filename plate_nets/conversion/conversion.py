@@ -1,22 +1,34 @@
-"""One network -> the files of its model folder: saved aside, reloaded, compared, and only then moved into place."""
+"""One network -> the files of its model folder: made beside it, reloaded, compared, and only then moved into place.
 
+OpenVINO's IR is made from the weights alone. TorchScript, and the comparison with the network itself, need torch (the
+`convert` extra); without it the IR is compared with the numbers that `reference` keeps beside the weights.
+"""
+
+import importlib.util
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-import torch
-from torch import Tensor, nn
+import numpy as np
+from numpy.typing import NDArray
 
 from plate_nets.conversion import openvino_ir
-from plate_nets.conversion import torchscript_file as torchscript
-from plate_nets.conversion.errors import ConversionError
-from plate_nets.conversion.provenance import origin_of
-from plate_nets.nets.checkpoint import load_weights
+from plate_nets.conversion.provenance import Origin
+from plate_nets.conversion.reference import read_reference, sample, write_reference
+from plate_nets.errors import ConversionError
+from plate_nets.nets.checkpoint import load_weights, read_weights
+from plate_nets.runtimes.networks import TORCHSCRIPT, released
 
-VERSION = "1"
+if TYPE_CHECKING:
+    from torch import nn
+
+Array = NDArray[Any]
+Answers = Sequence[tuple[Array, ...]]
+"""A network's outputs for each input."""
 
 
 class Mode(StrEnum):
@@ -30,7 +42,8 @@ class Mode(StrEnum):
 class Conversion:
     """How one network becomes the files of its model folder.
 
-    ``weights`` is None where there is nothing to learn.
+    ``network`` makes the torch module; it is called only where torch is installed.
+    ``weights`` is None where there is nothing to learn, ``graph`` where there is to be no OpenVINO IR.
     ``shapes`` are the inputs (N, ...) on which the saved files are compared with the network; the first one is
     also what tracing sees. Values are drawn evenly from ``low`` to ``high`` and cast to ``dtype``.
     ``tolerance`` is the largest |found - expected| / (1 + |expected|) of any output value.
@@ -38,49 +51,52 @@ class Conversion:
     """
 
     name: str
-    network: Callable[[], nn.Module]
+    network: "Callable[[], nn.Module]"
     weights: Path | None
     shapes: tuple[tuple[int, ...], ...]
     low: float
     high: float
     tolerance: float
     channels_last: bool = False
-    openvino: bool = False
-    dtype: torch.dtype = torch.float32
+    graph: openvino_ir.Graph | None = None
+    dtype: type[np.generic] = np.float32
     mode: Mode | None = None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far a saved file is from its network: the largest |found - expected| / (1 + |expected|) of any output."""
+    """How far saved files are from their network: the largest |found - expected| / (1 + |expected|) of any output."""
 
     files: tuple[str, ...]
     difference: float
 
 
+def torch_installed() -> bool:
+    """Whether TorchScript can be made, and files be compared with their torch network."""
+    return importlib.util.find_spec("torch") is not None
+
+
 def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Comparison, ...]:
     """Convert a network into ``repository/<name>/1/``; a failure leaves what was there untouched.
+
+    Without torch a TorchScript file that lies there is removed: it may be of former weights. No comparison is returned
+    where there is neither torch nor a reference.
 
     Raises:
         WeightsError: the weights are missing, damaged, or of another network.
         ConversionError: a file cannot be made or does not give the network's numbers.
     """
-    network = _network(conversion)
-    mode = conversion.mode or mode
-    origin = origin_of(conversion.weights, mode)
-    example = _inputs(conversion)[0]
-    folder = repository / conversion.name / VERSION
+    folder = released(repository, conversion.name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".converting-", dir=folder) as name:
-            aside = Path(name)
-            if conversion.openvino:
-                openvino_ir.save(network, example, _dims(conversion), origin, aside)
-            module = torchscript.ChannelsLast(_network(conversion)).eval() if conversion.channels_last else network
-            torchscript.save(module, example, mode, origin, aside)
-            comparisons = _compare(conversion, network, aside)
-            for file in (file for comparison in comparisons for file in comparison.files):
-                (aside / file).replace(folder / file)
+            made = Path(name)
+            _save(conversion, conversion.mode or mode, made)
+            comparisons = _compare(conversion, made)
+            for file in (file for kind in _formats(conversion) for file in kind.FILES):
+                (made / file).replace(folder / file)
+        if not torch_installed():
+            (folder / TORCHSCRIPT).unlink(missing_ok=True)
     except OSError as error:
         raise ConversionError(f"{folder}: cannot be written: {error}") from error
     return comparisons
@@ -90,87 +106,142 @@ def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
     """Compare the files that lie in ``repository/<name>/1/`` with the network.
 
     Raises:
-        WeightsError: the weights are missing, damaged, or of another network.
+        WeightsError: the weights are missing, damaged, or of another network; a file is damaged.
         ConversionError: a file is missing, stale, damaged, or does not give the network's numbers.
     """
-    network = _network(conversion)
-    folder = repository / conversion.name / VERSION
-    for found in _origins(conversion, folder):
-        mode = found.get("mode", Mode.TRACE)
-        for key, expected in origin_of(conversion.weights, mode).values.items():
-            if found.get(key) != expected:
+    if conversion.weights is not None:
+        read_weights(conversion.weights)
+    folder = released(repository, conversion.name)
+    for kind in _formats(conversion):
+        found = kind.saved_origin(folder)
+        for key, value in kind.current_origin(conversion.weights, found.get("mode", Mode.TRACE)).items():
+            if found.get(key) != value:
                 raise ConversionError(
-                    f"{folder}: stale, converted from {key} {found.get(key)}, expected {expected}; "
+                    f"{folder}: stale, converted from {key} {found.get(key)}, expected {value}; "
                     f"run `python -m converters {conversion.name}`"
                 )
-    return _compare(conversion, network, folder)
+    return _compare(conversion, folder)
 
 
 def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
     """Whether the files in ``repository/<name>/1/`` were made from today's weights and code in this mode."""
+    folder, mode = released(repository, conversion.name), conversion.mode or mode
     try:
-        origins = _origins(conversion, repository / conversion.name / VERSION)
+        return all(
+            kind.saved_origin(folder) == kind.current_origin(conversion.weights, mode) for kind in _formats(conversion)
+        )
     except ConversionError:
         return False
-    expected = origin_of(conversion.weights, conversion.mode or mode).values
-    return all(found == expected for found in origins)
 
 
-def _network(conversion: Conversion) -> nn.Module:
+def record(conversion: Conversion) -> None:
+    """Keep numbers of a network beside its weights, for conversions without torch. Needs torch itself.
+
+    Raises:
+        WeightsError: the weights are missing, damaged, or of another network.
+    """
+    from plate_nets.conversion.torchscript_file import answers
+
+    assert conversion.weights is not None
+    ((output,),) = answers(_network(conversion), _inputs(conversion)[:1])
+    write_reference(conversion.weights, output)
+
+
+class Format(Protocol):
+    """A kind of converted file: the modules `openvino_ir` and `torchscript_file`."""
+
+    @property
+    def FILES(self) -> tuple[str, ...]: ...
+    def run(self, folder: Path, inputs: Sequence[Array]) -> Answers: ...
+    def current_origin(self, weights: Path | None, mode: str) -> Origin: ...
+    def saved_origin(self, folder: Path) -> Origin: ...
+
+
+def _formats(conversion: Conversion) -> list[Format]:
+    """What can be made here, in the order in which it is moved into place."""
+    formats: list[Format] = []
+    if torch_installed():
+        from plate_nets.conversion import torchscript_file
+
+        formats.append(torchscript_file)
+    if conversion.graph is not None:
+        formats.append(openvino_ir)
+    if not formats:
+        raise ConversionError(f"{conversion.name}: needs torch; `pip install plate-nets[convert]` brings it")
+    return formats
+
+
+def _save(conversion: Conversion, mode: Mode, folder: Path) -> None:
+    if torch_installed():
+        from plate_nets.conversion import torchscript_file
+
+        network = _network(conversion)
+        module = torchscript_file.ChannelsLast(network).eval() if conversion.channels_last else network
+        origin = torchscript_file.current_origin(conversion.weights, mode)
+        torchscript_file.save(module, _inputs(conversion)[0], mode, origin, folder)
+    if conversion.graph is not None:
+        assert conversion.weights is not None
+        origin = openvino_ir.current_origin(conversion.weights, mode)
+        openvino_ir.save(openvino_ir.build(conversion.graph, conversion.weights), origin, folder)
+
+
+def _network(conversion: Conversion) -> "nn.Module":
     network = conversion.network()
     if conversion.weights is not None:
         load_weights(network, conversion.weights)
     return network.eval()
 
 
-def _inputs(conversion: Conversion) -> list[Tensor]:
-    generator = torch.Generator().manual_seed(0)
+def _inputs(conversion: Conversion) -> list[Array]:
+    random = np.random.RandomState(0)  # the generator whose numbers NumPy keeps the same in all versions
     return [
-        torch.empty(shape).uniform_(conversion.low, conversion.high, generator=generator).to(conversion.dtype)
-        for shape in conversion.shapes
+        random.uniform(conversion.low, conversion.high, shape).astype(conversion.dtype) for shape in conversion.shapes
     ]
 
 
-def _dims(conversion: Conversion) -> tuple[int, ...]:
-    """Of the inputs (N, *dims); -1 where they differ."""
-    sides = zip(*(shape[1:] for shape in conversion.shapes), strict=True)
-    return tuple(sizes[0] if len(set(sizes)) == 1 else -1 for sizes in sides)
-
-
-def _origins(conversion: Conversion, folder: Path) -> list[dict[str, str]]:
-    formats = (torchscript, openvino_ir) if conversion.openvino else (torchscript,)
-    return [kind.origin(folder) for kind in formats]
-
-
-def _compare(conversion: Conversion, network: nn.Module, folder: Path) -> tuple[Comparison, ...]:
+def _compare(conversion: Conversion, folder: Path) -> tuple[Comparison, ...]:
     inputs = _inputs(conversion)
-    with torch.inference_mode():
-        expected = [network(tensor) for tensor in inputs]
-    formats = (torchscript, openvino_ir) if conversion.openvino else (torchscript,)
-    comparisons = []
-    for kind in formats:
-        differences = []
-        for tensor, wanted, found in zip(inputs, expected, kind.run(folder, inputs), strict=True):
-            where = f"{folder / kind.FILES[-1]}: input {tuple(tensor.shape)}"
-            difference = _difference(where, _columns(wanted), _columns(found))
-            if math.isnan(difference) or difference > conversion.tolerance:
-                raise ConversionError(
-                    f"{where}: differs from the network by {difference:.1e}, tolerance {conversion.tolerance:.0e}"
-                )
-            differences.append(difference)
-        comparisons.append(Comparison(kind.FILES, max(differences)))
-    return tuple(comparisons)
+    if torch_installed():
+        from plate_nets.conversion.torchscript_file import answers
+
+        expected = answers(_network(conversion), inputs)
+        return tuple(
+            _comparison(conversion, kind.FILES, folder, inputs, kind.run(folder, inputs), expected)
+            for kind in _formats(conversion)
+        )
+    assert conversion.weights is not None
+    ((found,),) = openvino_ir.run(folder, inputs[:1])
+    reference = read_reference(conversion.weights)
+    if reference is None:
+        return ()
+    return (_comparison(conversion, openvino_ir.FILES, folder, inputs[:1], [(sample(found),)], [(reference,)]),)
 
 
-def _columns(answer: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    return answer if isinstance(answer, tuple) else (answer,)
+def _comparison(
+    conversion: Conversion,
+    files: tuple[str, ...],
+    folder: Path,
+    inputs: Sequence[Array],
+    found: Answers,
+    expected: Answers,
+) -> Comparison:
+    differences = []
+    for array, wanted, given in zip(inputs, expected, found, strict=True):
+        where = f"{folder / files[-1]}: input {array.shape}"
+        difference = _difference(where, wanted, given)
+        if math.isnan(difference) or difference > conversion.tolerance:
+            raise ConversionError(
+                f"{where}: differs from the network by {difference:.1e}, tolerance {conversion.tolerance:.0e}"
+            )
+        differences.append(difference)
+    return Comparison(files, max(differences))
 
 
-def _difference(where: str, wanted: tuple[Tensor, ...], found: tuple[Tensor, ...]) -> float:
-    shapes = [[tuple(each.shape) for each in side] for side in (found, wanted)]
+def _difference(where: str, wanted: tuple[Array, ...], found: tuple[Array, ...]) -> float:
+    shapes = [[each.shape for each in side] for side in (found, wanted)]
     if shapes[0] != shapes[1]:
         raise ConversionError(f"{where}: gives {shapes[0]}, the network {shapes[1]}")
-    differences = torch.stack(
-        [((a.double() - b.double()).abs() / (1 + b.double().abs())).max() for a, b in zip(found, wanted, strict=True)]
+    return max(
+        float(np.max(np.abs(a - b) / (1 + np.abs(b))))
+        for a, b in ((a.astype(np.float64), b.astype(np.float64)) for a, b in zip(found, wanted, strict=True))
     )
-    return float(differences.max())

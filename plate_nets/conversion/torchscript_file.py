@@ -1,20 +1,25 @@
-"""Network -> TorchScript file, for Triton's `pytorch` backend."""
+"""Network -> TorchScript file, for Triton's `pytorch` backend. Needs torch."""
 
 import json
 import warnings
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.jit._trace import TracerWarning
 
-from plate_nets.conversion.errors import ConversionError
-from plate_nets.conversion.provenance import Origin
+import plate_nets.nets
+from plate_nets.conversion.provenance import Origin, origin_of
+from plate_nets.errors import ConversionError
+from plate_nets.runtimes.networks import TORCHSCRIPT
+from plate_nets.runtimes.torchscript import load_torchscript
 
-FILES = ("model.pt",)
+FILES = (TORCHSCRIPT,)
 ORIGIN = "origin.json"
 
 
@@ -33,7 +38,7 @@ class ChannelsLast(nn.Module):
         return outputs.contiguous()
 
 
-def save(network: nn.Module, example: Tensor, mode: str, origin: Origin, folder: Path) -> None:
+def save(network: nn.Module, example: NDArray[Any], mode: str, origin: Origin, folder: Path) -> None:
     """A network in eval mode -> `model.pt` in ``folder``: traced or scripted on the CPU, frozen, with its origin.
 
     Frozen modules hold their weights as constants, which move only while loading
@@ -45,53 +50,59 @@ def save(network: nn.Module, example: Tensor, mode: str, origin: Origin, folder:
     try:
         with _quiet(), torch.inference_mode():
             if mode == "trace":
-                module = torch.jit.trace(network, (example,), check_trace=False)  # type: ignore[no-untyped-call]
+                module = torch.jit.trace(network, (torch.from_numpy(example),), check_trace=False)  # type: ignore[no-untyped-call]
             else:
                 module = torch.jit.script(network)
             module = torch.jit.freeze(module)
-            torch.jit.save(module, str(folder / FILES[0]), _extra_files={ORIGIN: json.dumps(origin.values)})
+            torch.jit.save(module, str(folder / TORCHSCRIPT), _extra_files={ORIGIN: json.dumps(origin)})
     except (RuntimeError, TypeError, torch.jit.frontend.FrontendError) as error:
         raise ConversionError(f"cannot {mode} {type(network).__name__}: {error}") from error
 
 
-def run(folder: Path, inputs: list[Tensor]) -> list[Tensor]:
+def run(folder: Path, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], ...]]:
     """What the saved `model.pt` answers to each of the inputs, on the CPU.
 
     Raises:
-        ConversionError: the file is missing, damaged, or refuses an input.
+        WeightsError: the file is missing or damaged.
+        ConversionError: it refuses an input.
     """
-    path = folder / FILES[0]
-    with _quiet(), torch.inference_mode():
-        module = _load(path, {})
-        outputs = []
-        for tensor in inputs:
-            try:
-                outputs.append(module(tensor))
-            except RuntimeError as error:
-                raise ConversionError(f"{path}: refuses an input of {tuple(tensor.shape)}: {error}") from error
-    return outputs
+    with _quiet():
+        network = load_torchscript(folder / TORCHSCRIPT)
+        try:
+            return answers(network, inputs)
+        except RuntimeError as error:
+            raise ConversionError(f"{folder / TORCHSCRIPT}: {error}") from error
 
 
-def origin(folder: Path) -> dict[str, str]:
+def answers(network: nn.Module, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], ...]]:
+    """What a network in eval mode, eager or TorchScript, answers to each of the inputs."""
+    with torch.inference_mode():
+        found = [network(torch.from_numpy(array)) for array in inputs]
+    return [tuple(each.numpy() for each in (answer if isinstance(answer, tuple) else (answer,))) for answer in found]
+
+
+def current_origin(weights: Path | None, mode: str) -> Origin:
+    """What a TorchScript file made now would say it was made from."""
+    sources = (Path(plate_nets.nets.__path__[0]), Path(__file__))
+    return origin_of(weights, sources, mode=mode, torch=str(torch.__version__))
+
+
+def saved_origin(folder: Path) -> Origin:
     """What the saved `model.pt` says it was made from.
 
     Raises:
         ConversionError: the file is missing or damaged.
     """
-    extra = {ORIGIN: ""}
-    with _quiet():
-        _load(folder / FILES[0], extra)
-    values: dict[str, str] = json.loads(extra[ORIGIN] or "{}")
-    return values
-
-
-def _load(path: Path, extra: dict[str, str]) -> torch.jit.ScriptModule:
+    path = folder / TORCHSCRIPT
     if not path.is_file():
         raise ConversionError(f"{path}: no such file")
     try:
-        return cast(torch.jit.ScriptModule, torch.jit.load(str(path), map_location="cpu", _extra_files=extra))  # type: ignore[no-untyped-call]
-    except (RuntimeError, ValueError) as error:
+        with zipfile.ZipFile(path) as archive:
+            found = [name for name in archive.namelist() if name.endswith(f"/extra/{ORIGIN}")]
+            origin: Origin = json.loads(archive.read(found[0])) if found else {}
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise ConversionError(f"{path}: not a readable TorchScript file: {error}") from error
+    return origin
 
 
 @contextmanager

@@ -1,16 +1,20 @@
 """Weights on disk: safetensors, listed with their SHA-256 in `plate_nets/weights/SHA256SUMS`.
 
-Loading is strict, offline, and never unpickles.
+Loading is strict, offline, and never unpickles. Reading needs no torch.
 """
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import nn
+from safetensors.numpy import load_file, save_file
 
 from plate_nets.errors import WeightsError
+
+if TYPE_CHECKING:
+    from torch import nn
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
 SUMS = "SHA256SUMS"
@@ -21,13 +25,13 @@ def weights_path(name: str) -> Path:
     return WEIGHTS / f"{name}.safetensors"
 
 
-def load_weights(network: nn.Module, path: Path) -> None:
-    """A safetensors file -> the parameters and buffers of ``network``, in place.
+def read_weights(path: Path) -> dict[str, NDArray[Any]]:
+    """A safetensors file -> its arrays by name.
 
     Where a `SHA256SUMS` beside the file lists it, its hash must be the listed one.
 
     Raises:
-        WeightsError: the file is missing, damaged, not the listed one, or of another network.
+        WeightsError: the file is missing, damaged, or not the listed one.
     """
     if not path.is_file():
         raise WeightsError(f"{path}: no such weights file")
@@ -37,9 +41,20 @@ def load_weights(network: nn.Module, path: Path) -> None:
             f"{path}: SHA-256 is {found}, expected {expected} of {SUMS}; the file is damaged or replaced"
         )
     try:
-        state = load_file(path, device="cpu")
-    except (SafetensorError, OSError, ValueError) as error:
+        return load_file(path)
+    except (SafetensorError, OSError, ValueError, TypeError) as error:  # numpy has no bfloat16: a TypeError
         raise WeightsError(f"{path}: not a readable safetensors file: {error}") from error
+
+
+def load_weights(network: "nn.Module", path: Path) -> None:
+    """A safetensors file -> the parameters and buffers of ``network``, in place; read as by `read_weights`.
+
+    Raises:
+        WeightsError: the file is missing, damaged, not the listed one, or of another network.
+    """
+    import torch
+
+    state = {name: torch.from_numpy(array) for name, array in read_weights(path).items()}
     own = network.state_dict()
     name = type(network).__name__
     if missing := sorted(own.keys() - state.keys()):
@@ -53,13 +68,13 @@ def load_weights(network: nn.Module, path: Path) -> None:
     network.load_state_dict(state)
 
 
-def save_weights(network: nn.Module, path: Path, metadata: dict[str, str]) -> None:
+def save_weights(network: "nn.Module", path: Path, metadata: dict[str, str]) -> None:
     """The parameters and buffers of ``network`` -> a safetensors file, listed in the `SHA256SUMS` beside it.
 
     The file replaces an older one only when it is complete on disk.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    state = {key: tensor.detach().cpu().contiguous() for key, tensor in network.state_dict().items()}
+    state = {key: tensor.detach().cpu().contiguous().numpy() for key, tensor in network.state_dict().items()}
     partial = path.with_suffix(".partial")
     try:
         save_file(state, partial, metadata=metadata)

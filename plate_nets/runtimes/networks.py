@@ -11,9 +11,11 @@ from pathlib import Path
 from plate_nets.contract import LPRNET, STN, YOLO
 from plate_nets.runtimes.openvino import Network, load_ir
 
-IR, TORCHSCRIPT = "model.xml", "model.pt"
-"""What the converters write into a version folder, for the CPU and for all devices."""
+RELEASED = 1
+"""The version that the converters write; a swap adds higher ones."""
 
+IR, IR_WEIGHTS, TORCHSCRIPT = "model.xml", "model.bin", "model.pt"
+"""The files in a version folder: OpenVINO's two, for the CPU, and TorchScript, for all devices."""
 
 NETWORKS = (YOLO, STN, LPRNET)
 """The models whose networks are converted."""
@@ -53,6 +55,11 @@ def load_converted(folders: Mapping[str, Path], gpu: int | None, threads: int) -
     return ConvertedNetworks(*(load_network(folders[spec.name], gpu, threads) for spec in NETWORKS))
 
 
+def released(repository: Path, name: str) -> Path:
+    """A model repository -> the version folder that the converters write for a network."""
+    return repository / name / str(RELEASED)
+
+
 def first_versions(repository: Path) -> dict[str, Path]:
     """A model repository -> the version folders that the converters write, by model name."""
-    return {spec.name: repository / spec.name / "1" for spec in NETWORKS}
+    return {spec.name: released(repository, spec.name) for spec in NETWORKS}

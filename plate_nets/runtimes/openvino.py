@@ -20,7 +20,7 @@ Network = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 def load_ir(path: Path, threads: int) -> Network:
     """A converted `model.xml`, its `model.bin` beside it -> a call in float32, for one caller at a time.
 
-    What it answers is written over by the next call.
+    ``threads`` 0 is one a core. What it answers is written over by the next call.
 
     Raises:
         WeightsError: no such file, or a damaged one.

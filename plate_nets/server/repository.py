@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plate_nets.contract import MODELS
 from plate_nets.errors import ServerStartError
-from plate_nets.runtimes.networks import IR, NETWORKS
+from plate_nets.runtimes.networks import IR, NETWORKS, released
 from plate_nets.server.installation import PACKAGE
 
 REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
@@ -43,6 +43,6 @@ def _check_files(repository: Path) -> None:
             continue
         versions = list(folder.glob(f"[0-9]*/{IR}"))
         if not versions:
-            raise ServerStartError(f"{folder}/1/{IR}: not converted yet; run `python -m converters`")
+            raise ServerStartError(f"{released(repository, name) / IR}: not converted yet; run `python -m converters`")
         for version in versions:
             version.open("rb").close()

@@ -6,10 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import torch
-
 from plate_nets.conversion.config_check import check_configs
-from plate_nets.conversion.conversion import VERSION, Comparison, Mode, convert
+from plate_nets.conversion.conversion import Comparison, Mode, convert
 from plate_nets.conversion.table import CONVERSIONS
 from plate_nets.errors import ContractError, PlateError, SwapError
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
@@ -45,15 +43,19 @@ def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
         ContractError: the repository is not as the contract says.
         WeightsError: the file is no safetensors file of this architecture.
         ConversionError: the files do not give the network's numbers.
-        SwapError: the repository is read-only, or the network does not read the known picture.
+        SwapError: the repository is read-only, TorchScript is needed and torch not installed, or the network does not
+            read the known picture.
     """
     if faults := check_configs(repository):
         raise ContractError("\n".join(faults))
     folder = repository / model
+    served = folder / str(latest(folder))
+    if (served / TORCHSCRIPT).is_file() and not torch_installed():
+        raise SwapError(f"{served} holds {TORCHSCRIPT}, which needs torch; `pip install plate-nets[convert]` brings it")
     with aside(folder) as temporary:
         comparisons = convert(replace(CONVERSIONS[model], weights=weights), Mode.TRACE, temporary)
-        made = temporary / model / VERSION
-        code = folder / str(latest(folder)) / "model.py"
+        made = released(temporary, model)
+        code = served / "model.py"
         if code.is_file():  # a model of the python backend has its code in each version
             shutil.copy(code, made)
         folders = {name: repository / name / str(latest(repository / name)) for name in NETWORKS}
@@ -68,7 +70,7 @@ class FileReader:
     """The pipeline over version folders of `yolo`, `stn` and `lprnet`, in this process and on the CPU."""
 
     def __init__(self, folders: Mapping[str, Path]) -> None:
-        networks = load_converted(folders, None, torch.get_num_threads())
+        networks = load_converted(folders, None, threads=0)
         detector = PlateDetector(networks.yolo)
         self._reader: PlateReader[Frame, Crops] = PlateReader(
             detector.detect, networks.stn, networks.lprnet, PlateDecoder(DecodingSettings()), split_rows

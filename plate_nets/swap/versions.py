@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from plate_nets.errors import SwapError
-
-RELEASED = 1
+from plate_nets.runtimes.networks import RELEASED
 
 
 def versions(folder: Path) -> list[int]:

@@ -1,0 +1,105 @@
+"""The layers that the graphs share. A layer takes its weights under the names that the torch module gives them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from openvino import Node
+from openvino import opset13 as opset
+
+Array = NDArray[Any]
+Sides = tuple[int, int]
+"""Height and width, or steps along them."""
+
+
+class Weights:
+    """The arrays of a network, or of the part of it whose names begin with ``prefix``."""
+
+    def __init__(self, arrays: Mapping[str, Array], prefix: str = "", used: set[str] | None = None) -> None:
+        self._arrays, self._prefix = arrays, prefix
+        self._used = set() if used is None else used
+
+    def __getitem__(self, name: str) -> Array:
+        """An array by its name inside this part.
+
+        Raises:
+            KeyError: there is none.
+        """
+        name = self._prefix + name
+        if name not in self._arrays:
+            raise KeyError(f"tensor {name} is missing")
+        self._used.add(name)
+        return self._arrays[name]
+
+    def __contains__(self, name: str) -> bool:
+        return self._prefix + name in self._arrays
+
+    def part(self, name: str | int) -> "Weights":
+        """The weights of a part: of ``part("cv1")`` the name "weight" is "cv1.weight" here."""
+        return Weights(self._arrays, f"{self._prefix}{name}.", self._used)
+
+    def parts(self) -> "list[Weights]":
+        """The parts that are numbered from 0, in order."""
+        inner = (name.removeprefix(self._prefix) for name in self._arrays if name.startswith(self._prefix))
+        return [self.part(number) for number in range(len({name.partition(".")[0] for name in inner}))]
+
+    def unused(self) -> list[str]:
+        """Names of the arrays that no layer has asked for, but the step counters of batch norms."""
+        return sorted(name for name in self._arrays.keys() - self._used if not name.endswith(".num_batches_tracked"))
+
+
+def parameter(name: str, *dims: int) -> Node:
+    """The input of a graph: FP32 (N, *dims) of any N; -1 is any size."""
+    node = opset.parameter([-1, *dims], np.float32, name)
+    node.output(0).set_names({name})
+    return node
+
+
+def constant(value: Any) -> Node:
+    """Numbers -> an FP32 constant."""
+    return opset.constant(np.asarray(value, np.float32))
+
+
+def convolution(
+    x: Node,
+    weights: Weights,
+    norm: Weights | None = None,
+    stride: Sides = (1, 1),
+    padding: Sides | None = None,
+    epsilon: float = 1e-5,
+) -> Node:
+    """A convolution and, where ``norm`` has one, the batch norm after it: (N, C, H, W) -> (N, C', H', W').
+
+    The norm becomes part of the kernel and the bias. ``padding`` is half the kernel where it is not given.
+    """
+    kernel = weights["weight"].astype(np.float64)
+    bias = weights["bias"].astype(np.float64) if "bias" in weights else np.zeros(len(kernel))
+    if norm is not None:
+        scale = norm["weight"] / np.sqrt(norm["running_var"].astype(np.float64) + epsilon)
+        kernel *= scale[:, None, None, None]
+        bias = (bias - norm["running_mean"]) * scale + norm["bias"]
+    pads = list(padding or (kernel.shape[2] // 2, kernel.shape[3] // 2))
+    x = opset.convolution(x, constant(kernel), list(stride), pads, pads, [1, 1])
+    return opset.add(x, constant(bias[None, :, None, None]))
+
+
+def linear(x: Node, weights: Weights) -> Node:
+    """A fully connected layer over the last axis: (..., C) -> (..., C')."""
+    return opset.add(opset.matmul(x, constant(weights["weight"]), False, True), constant(weights["bias"]))
+
+
+def layer_norm(x: Node, weights: Weights) -> Node:
+    """Layer norm over the last axis, of the same shape."""
+    x = opset.mvn(x, [-1], True, 1e-5, "inside_sqrt")
+    return opset.add(opset.multiply(x, constant(weights["weight"])), constant(weights["bias"]))
+
+
+def reshape(x: Node, shape: tuple[int, ...]) -> Node:
+    """Another shape for the same numbers; 0 is the input's own size, -1 what is left."""
+    return opset.reshape(x, list(shape), True)
+
+
+def transpose(x: Node, order: tuple[int, ...]) -> Node:
+    """The axes in another order."""
+    return opset.transpose(x, list(order))

@@ -1,0 +1,93 @@
+"""YOLOv5n as an OpenVINO graph; see `nets.yolov5`."""
+
+from openvino import Model, Node
+from openvino import opset13 as opset
+
+from plate_nets.conversion.graphs.layers import Array, Weights, constant, convolution, parameter, reshape, transpose
+
+STRIDES = (8, 16, 32)
+
+
+def yolov5(weights: Weights) -> Model:
+    """RGB pictures (N, 3, H, W), 0..1, H and W multiples of 32 -> rows (N, A, 5 + classes)."""
+    frames = parameter("x", 3, -1, -1)
+    return Model([detect(features(frames, weights), weights.part("detect"))], [frames], "yolo")
+
+
+def features(x: Node, weights: Weights) -> tuple[Node, Node, Node]:
+    """Pictures (N, 3, H, W) -> maps at strides 8, 16, 32: (N, 64, H/8, W/8), (N, 128, H/16, ..), (N, 256, H/32, ..)."""
+    x = conv(x, weights.part("down1"), 2, padding=2)
+    x = c3(conv(x, weights.part("down2"), 2), weights.part("stage2"))
+    p3 = c3(conv(x, weights.part("down3"), 2), weights.part("stage3"))
+    p4 = c3(conv(p3, weights.part("down4"), 2), weights.part("stage4"))
+    p5 = c3(conv(p4, weights.part("down5"), 2), weights.part("stage5"))
+
+    top = conv(sppf(p5, weights.part("pyramid")), weights.part("reduce5"))
+    x = c3(opset.concat([enlarge(top), p4], 1), weights.part("merge4"), shortcut=False)
+    middle = conv(x, weights.part("reduce4"))
+    out3 = c3(opset.concat([enlarge(middle), p3], 1), weights.part("merge3"), shortcut=False)
+    x = opset.concat([conv(out3, weights.part("up4"), 2), middle], 1)
+    out4 = c3(x, weights.part("out4"), shortcut=False)
+    x = opset.concat([conv(out4, weights.part("up5"), 2), top], 1)
+    out5 = c3(x, weights.part("out5"), shortcut=False)
+    return out3, out4, out5
+
+
+def conv(x: Node, weights: Weights, stride: int = 1, padding: int | None = None) -> Node:
+    """Convolution with "same" padding, batch normalisation, SiLU."""
+    pads = None if padding is None else (padding, padding)
+    return opset.swish(convolution(x, weights.part("conv"), weights.part("bn"), (stride, stride), pads, epsilon=1e-3))
+
+
+def c3(x: Node, weights: Weights, shortcut: bool = True) -> Node:
+    """Cross-stage-partial block with three convolutions around a chain of bottlenecks."""
+    y = conv(x, weights.part("cv1"))
+    for bottleneck in weights.part("m").parts():
+        z = conv(conv(y, bottleneck.part("cv1")), bottleneck.part("cv2"))
+        y = opset.add(y, z) if shortcut else z
+    return conv(opset.concat([y, conv(x, weights.part("cv2"))], 1), weights.part("cv3"))
+
+
+def sppf(x: Node, weights: Weights) -> Node:
+    """Spatial pyramid pooling: the same 5x5 maximum applied one, two and three times, beside the input."""
+    maps = [conv(x, weights.part("cv1"))]
+    for _ in range(3):
+        maps.append(opset.max_pool(maps[-1], [1, 1], [1, 1], [2, 2], [2, 2], [5, 5]).output(0))
+    return conv(opset.concat(maps, 1), weights.part("cv2"))
+
+
+def enlarge(x: Node) -> Node:
+    """(N, C, H, W) -> (N, C, 2H, 2W), each value four times."""
+    scales, axes = constant([2, 2]), [2, 3]
+    return opset.interpolate(
+        x, scales, "nearest", "scales", coordinate_transformation_mode="asymmetric", nearest_mode="floor", axes=axes
+    )
+
+
+def detect(features: tuple[Node, Node, Node], weights: Weights) -> Node:
+    """Feature maps at strides 8, 16, 32 -> (N, A, 5 + classes), A = 3 * cells of all maps."""
+    heads = zip(features, weights.part("m").parts(), weights["anchors"], STRIDES, strict=True)
+    return opset.concat([rows(convolution(x, head), anchors, stride) for x, head, anchors, stride in heads], 1)
+
+
+def rows(head: Node, anchors: Array, stride: int) -> Node:
+    """What a head gives, (N, 3 * values, h, w), and its anchors (3, 2) in cells -> (N, 3 * h * w, values)."""
+    values = head.get_output_partial_shape(0)[1].get_length() // len(anchors)
+    x = opset.sigmoid(reshape(head, (0, len(anchors), values, -1)))  # (N, 3, values, h * w)
+    xy, wh, scores = opset.variadic_split(x, 2, [2, 2, values - 4]).outputs()
+    # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
+    xy = opset.add(opset.multiply(xy, constant(2 * stride)), opset.multiply(corners(head), constant(stride)))
+    wh = opset.multiply(opset.multiply(wh, wh), constant(4 * stride * anchors[:, :, None]))
+    x = transpose(opset.concat([xy, wh, scores], 2), (0, 1, 3, 2))  # (N, 3, h * w, values)
+    return reshape(x, (0, -1, values))
+
+
+def corners(head: Node) -> Node:
+    """A map (N, C, h, w) -> x and y of each cell's centre, less a cell's width and height: (2, h * w)."""
+    size = opset.gather(opset.shape_of(head), [2, 3], 0)
+    h, w = (opset.squeeze(side, [0]) for side in opset.split(size, 0, 2).outputs())
+    start, step = 0, 1
+    across = opset.broadcast(opset.range(start, w, step, "f32"), size)
+    down = opset.broadcast(opset.unsqueeze(opset.range(start, h, step, "f32"), 1), size)
+    grid = opset.concat([reshape(side, (1, -1)) for side in (across, down)], 0)
+    return opset.subtract(grid, constant(0.5))

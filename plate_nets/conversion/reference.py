@@ -1,0 +1,38 @@
+"""Numbers that a network once gave, kept beside its weights: what a graph is compared with where torch is not there.
+
+`REFERENCE.json` lists them by weights file, as `SHA256SUMS` lists hashes. `training.publish` writes both.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+REFERENCE = "REFERENCE.json"
+COUNT = 128
+
+
+def sample(output: NDArray[Any]) -> NDArray[np.float64]:
+    """An output -> some of its numbers: (128,), evenly spread from the first to the last."""
+    return output.reshape(-1)[np.linspace(0, output.size - 1, COUNT).astype(int)].astype(np.float64)
+
+
+def read_reference(weights: Path) -> NDArray[np.float64] | None:
+    """A weights file -> the sample of its network's output, if one lies beside it."""
+    found = _read(weights.parent).get(weights.name)
+    return None if found is None else np.array(found)
+
+
+def write_reference(weights: Path, output: NDArray[Any]) -> None:
+    """Keep the sample of an output beside the weights that gave it."""
+    samples = _read(weights.parent) | {weights.name: [float(f"{value:.7g}") for value in sample(output)]}
+    lines = (f'"{name}": {json.dumps(samples[name])}' for name in sorted(samples))
+    (weights.parent / REFERENCE).write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
+
+
+def _read(folder: Path) -> dict[str, list[float]]:
+    path = folder / REFERENCE
+    samples: dict[str, list[float]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return samples
