@@ -14,6 +14,7 @@ TORCHSCRIPT := $(IR:.xml=.pt)
 MODELS := $(IR) $(TORCHSCRIPT)
 CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/*/*.py plate_nets/nets/*.py)
 WEIGHTS := $(addprefix plate_nets/weights/,stn.safetensors lprnet.safetensors yolo.safetensors)
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 PHOTO ?=
 
 .PHONY: help
@@ -69,6 +70,14 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
 	@$(BIN)/hadolint Dockerfile
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml
+
+.PHONY: image
+image: ## build the container image, with a container engine
+	docker build --build-arg VERSION=$(VERSION) --tag plate-nets:$(VERSION) --tag plate-nets .
+
+.PHONY: wheel
+wheel: ## build the wheel: dist/*.whl, with the model repository and the networks for the CPU
+	@$(or $(PYTHON),python3) -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 .PHONY: clean
 clean: ## remove all that was made: environments, converted models, out/, caches

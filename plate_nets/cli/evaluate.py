@@ -48,7 +48,7 @@ def evaluate(
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
     """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector."""
-    with needs("evaluate", "plates evaluate"):
+    with needs("evaluate", "an evaluation"):
         from plate_nets.evaluation.dataset import load_dataset, read_photo
         from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, pictures_below
         from plate_nets.evaluation.reading_metrics import threshold_trade, withdraw_unsure

@@ -46,7 +46,7 @@ def swap(
     """
     if (weights is not None) + back + list_ != 1:
         raise InputError("expected exactly one of FILE, --back and --list")
-    with needs("embedded,convert", "plates swap"):
+    with needs("local", "a swap"):
         from plate_nets.swap import swap as swapping
     from plate_nets.swap.controller import Controller
     from plate_nets.swap.versions import versions
