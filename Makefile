@@ -12,7 +12,7 @@ NETWORKS := stn lprnet yolo
 IR := $(NETWORKS:%=$(REPOSITORY)/%/1/model.xml)
 TORCHSCRIPT := $(IR:.xml=.pt)
 MODELS := $(IR) $(TORCHSCRIPT)
-CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/*/*.py plate_nets/nets/*.py)
+CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/nets/*.py)
 WEIGHTS := $(addprefix plate_nets/weights/,stn.safetensors lprnet.safetensors yolo.safetensors)
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 PHOTO ?=

@@ -8,6 +8,7 @@ from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
 from plate_nets.contract import MODELS, ModelSpec, TensorSpec
+from plate_nets.runtimes.networks import RELEASED
 
 CONFIG = "config.pbtxt"
 
@@ -52,8 +53,8 @@ def _check_model(folder: Path, spec: ModelSpec) -> list[str]:
     ]
     faults += _check_tensors("input", spec.inputs, tuple(map(_tensor, config.input)))
     faults += _check_tensors("output", spec.outputs, tuple(map(_tensor, config.output)))
-    if spec.backend == "python" and not (folder / "1" / "model.py").is_file():
-        faults.append("no 1/model.py beside it")
+    if spec.backend == "python" and not (folder / str(RELEASED) / "model.py").is_file():
+        faults.append(f"no {RELEASED}/model.py beside it")
     return faults
 
 

@@ -16,7 +16,9 @@ COUNT = 128
 
 def sample(output: NDArray[Any]) -> NDArray[np.float64]:
     """An output -> some of its numbers: (128,), evenly spread from the first to the last."""
-    return output.reshape(-1)[np.linspace(0, output.size - 1, COUNT).astype(int)].astype(np.float64)
+    places = np.linspace(0, output.size - 1, COUNT).astype(int)
+    values: NDArray[np.float64] = output.reshape(-1)[places].astype(np.float64)
+    return values
 
 
 def read_reference(weights: Path) -> NDArray[np.float64] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from plate_nets.conversion.config_check import check_configs
-from plate_nets.conversion.conversion import Comparison, Mode, convert
+from plate_nets.conversion.conversion import Comparison, Mode, convert, torch_installed
 from plate_nets.conversion.table import CONVERSIONS
 from plate_nets.errors import ContractError, MissingExtra, PlateError, SwapError
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
@@ -15,7 +15,7 @@ from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.pipeline import PlateReader, split_rows
-from plate_nets.runtimes.networks import load_converted
+from plate_nets.runtimes.networks import TORCHSCRIPT, load_converted, released
 from plate_nets.serving.settings import FrameLimits
 from plate_nets.swap.versions import aside, latest
 from plate_nets.types import Crops, Frame, Plate

@@ -23,7 +23,7 @@ from benchmarks.report import Report
 from plate_nets.errors import PlateError
 from plate_nets.nets.checkpoint import weights_path
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
-from plate_nets.runtimes.networks import load_network
+from plate_nets.runtimes.networks import load_network, released
 from training.detector.trainer import environment
 
 REPOSITORY = Path("model_repository")
@@ -43,7 +43,7 @@ def main(
     settings = DetectionSettings()
     frame = drawn_picture(plates).frame
     try:
-        network = load_network(repository / "yolo" / "1", None, threads)
+        network = load_network(released(repository, "yolo"), None, threads)
     except PlateError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error

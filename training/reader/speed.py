@@ -13,6 +13,7 @@ from rich.table import Table
 from torch import Tensor
 
 from plate_nets.errors import PlateError
+from plate_nets.runtimes.networks import TORCHSCRIPT, released
 from plate_nets.runtimes.torchscript import load_torchscript
 
 OWN = Path("model_repository")
@@ -29,7 +30,7 @@ def main(
     torch.set_num_threads(threads)
     try:
         readers = {
-            "ours": _chain([own / name / "1" / "model.pt" for name in ("stn", "lprnet")]),
+            "ours": _chain([released(own, name) / TORCHSCRIPT for name in ("stn", "lprnet")]),
             "other": _chain([against / f"{name}.pt" for name in ("stn", "lprnet")]),
         }
     except PlateError as error:

@@ -1,10 +1,11 @@
 """STN as an OpenVINO graph; see `nets.stn`."""
 
 import numpy as np
+from numpy.typing import NDArray
 from openvino import Model
 from openvino import opset13 as opset
 
-from plate_nets.conversion.graphs.layers import Array, Weights, constant, convolution, linear, parameter, reshape
+from plate_nets.conversion.graphs.layers import Weights, constant, convolution, linear, parameter, reshape
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH
 
 
@@ -25,9 +26,10 @@ def stn(weights: Weights) -> Model:
     return Model([straight], [crops], "stn")
 
 
-def _centres() -> Array:
-    """(x, y, 1) of every pixel's centre, -1..1 from edge to edge: (1, 24 * 94, 3)."""
+def _centres() -> NDArray[np.float64]:
+    """(x, y, 1) of every pixel's centre, -1..1 from edge to edge: (24 * 94, 3)."""
     across = (np.arange(CROP_WIDTH) * 2 + 1) / CROP_WIDTH - 1
     down = (np.arange(CROP_HEIGHT) * 2 + 1) / CROP_HEIGHT - 1
     y, x = np.meshgrid(down, across, indexing="ij")
-    return np.stack((x.ravel(), y.ravel(), np.ones(x.size)), 1)[None]
+    centres: NDArray[np.float64] = np.stack((x.ravel(), y.ravel(), np.ones(x.size)), 1)
+    return centres

@@ -9,12 +9,12 @@ import pytest
 from benchmarks.frames import FULL_HD, HD, MOST_PLATES, drawn_picture, folder_pictures
 from plate_nets.errors import InputError
 from plate_nets.recognition.detection import PlateDetector
-from plate_nets.runtimes.networks import load_network
+from plate_nets.runtimes.networks import load_network, released
 
 
 @pytest.fixture(scope="module")
 def detector(model_repository: Path) -> PlateDetector:
-    return PlateDetector(load_network(model_repository / "yolo" / "1", None, threads=1))
+    return PlateDetector(load_network(released(model_repository, "yolo"), None, threads=1))
 
 
 @pytest.mark.parametrize("hw", [HD, FULL_HD])

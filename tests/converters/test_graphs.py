@@ -1,0 +1,187 @@
+"""The graphs that are built without torch, against the torch networks."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import openvino
+import pytest
+import torch
+from torch import nn
+
+from plate_nets.conversion import openvino_ir
+from plate_nets.conversion.conversion import Mode
+from plate_nets.conversion.graphs.lprnet import lprnet
+from plate_nets.conversion.graphs.stn import stn
+from plate_nets.conversion.graphs.yolov5 import yolov5
+from plate_nets.conversion.reference import REFERENCE, read_reference, sample
+from plate_nets.conversion.table import CONVERSIONS
+from plate_nets.conversion.torchscript_file import answers
+from plate_nets.errors import WeightsError
+from plate_nets.nets.checkpoint import load_weights, save_weights
+from plate_nets.nets.lprnet import LPRNet
+from plate_nets.nets.stn import STN
+from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.runtimes.networks import released
+from tests.converters.conftest import randomize
+
+ROOT = Path(__file__).parents[2]
+
+WITHOUT_TORCH = "import sys; sys.modules['torch'] = None; from converters.__main__ import app; app()"
+"""A Python in which torch cannot be imported, as where it is not installed."""
+
+
+def convert_without_torch(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH, *map(str, arguments)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def made_without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model repository of the committed networks, converted where torch cannot be imported."""
+    repository = tmp_path_factory.mktemp("model_repository")
+    stale = released(repository, "stn") / "model.pt"
+    stale.parent.mkdir(parents=True)
+    stale.write_bytes(b"of former weights")
+    result = convert_without_torch("--model-repository", repository)
+    assert result.returncode == 0, result.stderr
+    assert "torch is not installed: TorchScript is left out" in result.stdout
+    assert "pip install plate-nets[convert]" in result.stdout
+    for name in CONVERSIONS:
+        assert f"{name}: converted, model.bin + model.xml, largest difference" in result.stdout
+    return repository
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_what_is_made_without_torch_gives_the_networks_numbers(name: str, made_without_torch: Path) -> None:
+    conversion = CONVERSIONS[name]
+    network = conversion.network().eval()
+    load_weights(network, conversion.weights)
+    folder = released(made_without_torch, name)
+    assert sorted(path.name for path in folder.iterdir()) == ["model.bin", "model.xml"]
+    rng = np.random.default_rng(1)
+    inputs = [rng.uniform(conversion.low, conversion.high, shape).astype(np.float32) for shape in conversion.shapes]
+    for (found,), (wanted,) in zip(openvino_ir.run(folder, inputs), answers(network, inputs), strict=True):
+        assert np.max(np.abs(found - wanted) / (1 + np.abs(wanted))) <= conversion.tolerance
+
+
+def test_an_ir_has_the_same_origin_with_torch_and_without(made_without_torch: Path) -> None:
+    for conversion in CONVERSIONS.values():
+        origin = openvino_ir.current_origin(conversion.weights, Mode.TRACE)
+        assert openvino_ir.saved_origin(released(made_without_torch, conversion.name)) == origin
+    again = convert_without_torch("--model-repository", made_without_torch)
+    assert again.stdout.splitlines()[1:] == [f"{name}: up to date" for name in CONVERSIONS]
+
+
+def test_inputs_have_the_names_of_the_networks_arguments(made_without_torch: Path) -> None:
+    for name, expected in (("yolo", "x"), ("stn", "crops"), ("lprnet", "crops")):
+        model = openvino.Core().read_model(released(made_without_torch, name) / "model.xml")
+        assert [each.get_any_name() for each in model.inputs] == [expected]
+
+
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_the_numbers_beside_the_weights_are_the_networks(name: str) -> None:
+    conversion = CONVERSIONS[name]
+    network = conversion.network().eval()
+    load_weights(network, conversion.weights)
+    array = np.random.RandomState(0).uniform(conversion.low, conversion.high, conversion.shapes[0])
+    ((output,),) = answers(network, [array.astype(np.float32)])
+    np.testing.assert_allclose(read_reference(conversion.weights), sample(output), conversion.tolerance / 10)
+
+
+def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
+    """Weights that are not those whose numbers were recorded."""
+    script = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from dataclasses import replace\n"
+        "from pathlib import Path\n"
+        "from plate_nets.conversion.conversion import convert\n"
+        "from plate_nets.conversion.table import CONVERSIONS\n"
+        "from plate_nets.errors import ConversionError\n"
+        "try:\n"
+        "    print(convert(replace(CONVERSIONS['stn'], weights=Path(sys.argv[1])), 'trace', Path(sys.argv[2])))\n"
+        "except ConversionError as error:\n"
+        "    print(error)\n"
+    )
+    network = STN()
+    randomize(network)
+    weights = tmp_path / "weights" / "stn.safetensors"
+    save_weights(network, weights, {})
+
+    def converted() -> str:
+        command = [sys.executable, "-c", script, str(weights), str(tmp_path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, timeout=60).stdout
+
+    assert converted() == "()\n", "no numbers, no comparison"
+    recorded = json.loads((CONVERSIONS["stn"].weights.parent / REFERENCE).read_text(encoding="utf-8"))
+    (weights.parent / REFERENCE).write_text(json.dumps({"stn.safetensors": recorded["stn.safetensors"]}))
+    assert "model.xml: input (2, 3, 24, 94): differs from the network by" in converted()
+
+
+def reader_of(classes: int) -> LPRNet:
+    network = LPRNet()
+    network.classes = nn.Linear(network.classes.in_features, classes)
+    return network
+
+
+@pytest.mark.parametrize(
+    ("network", "graph", "shape", "out"),
+    [
+        (STN, stn, (3, 3, 24, 94), (3, 3, 24, 94)),
+        (LPRNet, lprnet, (3, 3, 24, 94), (3, 23, 18)),
+        (partial(reader_of, 37), lprnet, (1, 3, 24, 94), (1, 37, 18)),
+        (YOLOv5n, yolov5, (2, 3, 64, 96), (2, 378, 6)),
+        (partial(YOLOv5n, classes=4), yolov5, (1, 3, 96, 64), (1, 378, 9)),
+    ],
+    ids=["stn", "lprnet", "lprnet of another alphabet", "yolo", "yolo of four classes"],
+)
+def test_a_graph_gives_its_networks_numbers_for_any_weights(
+    network: Callable[[], nn.Module],
+    graph: openvino_ir.Graph,
+    shape: tuple[int, ...],
+    out: tuple[int, ...],
+    tmp_path: Path,
+) -> None:
+    defined = network()
+    randomize(defined)
+    save_weights(defined, tmp_path / "weights.safetensors", {})
+    openvino_ir.save(openvino_ir.build(graph, tmp_path / "weights.safetensors"), {}, tmp_path)
+    array = np.random.default_rng(0).uniform(0, 1, shape).astype(np.float32)
+    ((found,),) = openvino_ir.run(tmp_path, [array])
+    ((wanted,),) = answers(defined.eval(), [array])
+    assert found.shape == wanted.shape == out
+    np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda state: state.pop("affine.2.bias"), "tensor affine.2.bias is missing"),
+        (lambda state: state.update(more=torch.zeros(2)), "1 tensors are unknown, first more"),
+        (lambda state: state.update({"localization.3.weight": torch.zeros(32, 20, 3, 3)}), "not weights of stn: "),
+    ],
+)
+def test_weights_of_another_network_are_refused(
+    change: Callable[[dict[str, torch.Tensor]], object], fault: str, tmp_path: Path
+) -> None:
+    state = dict(STN().state_dict())
+    change(state)
+    holder = nn.Module()
+    holder.state_dict = lambda: state  # type: ignore[method-assign]
+    path = tmp_path / "stn.safetensors"
+    save_weights(holder, path, {})
+    with pytest.raises(WeightsError) as error:
+        openvino_ir.build(stn, path)
+    assert str(error.value).startswith(f"{path}: not weights of stn: ")
+    assert fault in str(error.value)
