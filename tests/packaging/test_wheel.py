@@ -189,4 +189,4 @@ def test_it_is_built_from_files_that_git_does_not_watch(tracked: list[str], tmp_
     result = shell(command, cwd=tmp_path, environment={"PIP_NO_INDEX": "1", "PYTHONPATH": ""})
     assert result.returncode == 0, result.stderr
     with zipfile.ZipFile(*tmp_path.glob("*.whl")) as archive:
-        assert not [name for name in archive.namelist() if name.endswith(".pt")], "made where torch is at hand"
+        assert not [name for name in archive.namelist() if name.endswith(".pt")], "TorchScript, which needs torch"
