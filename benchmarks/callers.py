@@ -13,7 +13,7 @@ from benchmarks.connection import Connection
 from benchmarks.frames import Picture, known_crops
 from benchmarks.variants.contract import PLATE_TEXT
 from plate_nets.client import PlateClient
-from plate_nets.contract import PLATE_RECOGNITION, YOLO, ModelSpec, TensorSpec
+from plate_nets.contract import PLATE_RECOGNITION, PLATES, YOLO, ModelSpec, TensorSpec
 from plate_nets.errors import InputError
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
@@ -60,7 +60,7 @@ def subject(url: str, wiring: str, kind: InputKind, control_key: str = "", timeo
         return lambda: _Chain(url, kind, timeout)
     if wiring == PLATE_TEXT.name:
         return lambda: _Model(url, PLATE_TEXT, _crops, timeout)
-    model = YOLO if wiring == YOLO.name else replace(PLATE_RECOGNITION, name=wiring)
+    model = YOLO if wiring == YOLO.name else replace(PLATE_RECOGNITION, name=wiring, outputs=PLATES)
     return lambda: _Model(url, model, _raw if kind is InputKind.raw else _encoded, timeout)
 
 

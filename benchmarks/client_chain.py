@@ -8,6 +8,7 @@ from benchmarks.connection import Connection
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, YOLO, ModelSpec
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.stages import Stages
 from plate_nets.types import Boxes, Crops, Frame, Logits, Plate, Scores
 
 
@@ -45,7 +46,7 @@ class ClientChain:
         """
         return self._reader.read(image)
 
-    def _detect(self, image: Frame | bytes) -> tuple[Crops, Boxes, Scores]:
+    def _detect(self, image: Frame | bytes, stages: Stages) -> tuple[Crops, Boxes, Scores]:
         given = (IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else (FRAME, image)
         crops, boxes, scores = self._connection.infer(YOLO.name, [given], YOLO.outputs)
         return crops, boxes, scores

@@ -15,18 +15,25 @@ from numpy.typing import NDArray
 from benchmarks.callers import Subject
 from benchmarks.frames import Picture
 from benchmarks.networks import eager_network
-from plate_nets.recognition.decoding import PlateDecoder
-from plate_nets.recognition.detection import DetectionSettings, PlateDetector, select
-from plate_nets.recognition.geometry import Letterbox, clip, crop_plates
-from plate_nets.recognition.images import decode_image
-from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.recognition.geometry import Letterbox
+from plate_nets.recognition.local import LocalReader
 from plate_nets.runtimes.networks import first_versions, load_converted
 from plate_nets.runtimes.torchscript import forward
-from plate_nets.serving.settings import FrameLimits
-from plate_nets.types import Crops, Frame
+from plate_nets.types import Crops
 
 Array = NDArray[np.float32]
-STAGES = ("decode", "letterbox", "detector", "NMS", "crop", "stn", "lprnet", "CTC")
+STAGES = {
+    "decode": "decode",
+    "letterbox": "letterbox",
+    "network": "detector",
+    "select": "NMS",
+    "crop": "crop",
+    "rectify": "stn",
+    "read": "lprnet",
+    "decode_text": "CTC",
+}
+"""The pipeline's stages in order -> their names in the tables. Its stage "detect" is the four after "decode"."""
 _TRIALS = 25
 """Calls by which the fastest runtime of a network is chosen."""
 
@@ -44,49 +51,34 @@ class InProcess:
         self.threads = threads
         torch.set_num_threads(threads)
         cv2.setNumThreads(threads)
-        networks = load_converted(first_versions(repository), None, threads)
+        networks = load_converted(first_versions(repository), threads=threads)
         self.detector, self.stn, self.lprnet = networks.yolo, networks.stn, networks.lprnet
-        self._settings = DetectionSettings()
-        self._decoder = PlateDecoder()
-        self._limits = FrameLimits()
-        self._reader: PlateReader[Frame, Crops] = PlateReader(
-            PlateDetector(self.detector, self._settings).detect, self.stn, self.lprnet, self._decoder, split_rows
-        )
+        self._reader = LocalReader(networks=lambda: networks)
 
     def __call__(self, picture: Picture) -> int:
         """An encoded picture -> how many plates it has."""
-        return len(self._reader.read(decode_image(picture.encoded, self._limits)))
+        return len(self._reader.read(picture.encoded))
 
     def close(self) -> None:
         """Nothing to end."""
 
     def inputs(self, picture: Picture) -> tuple[Array, Crops]:
         """A picture -> what the detector's network and the reader get for it."""
-        letterbox = Letterbox((picture.frame.shape[0], picture.frame.shape[1]), self._settings.long_side)
-        return letterbox.place(picture.frame), PlateDetector(self.detector, self._settings).detect(picture.frame)[0]
+        letterbox = Letterbox((picture.frame.shape[0], picture.frame.shape[1]), DetectionSettings().long_side)
+        return letterbox.place(picture.frame), PlateDetector(self.detector).detect(picture.frame)[0]
 
     def stages(self, picture: Picture) -> dict[str, float]:
-        """The same as a call, step by step -> seconds of each of `STAGES`."""
-        spent = dict.fromkeys(STAGES, 0.0)
-        with _timed(spent, "decode"):
-            frame = decode_image(picture.encoded, self._limits)
-        hw = (frame.shape[0], frame.shape[1])
-        with _timed(spent, "letterbox"):
-            letterbox = Letterbox(hw, self._settings.long_side)
-            pixels = letterbox.place(frame)
-        with _timed(spent, "detector"):
-            rows = self.detector(pixels)
-        with _timed(spent, "NMS"):
-            boxes = clip(letterbox.to_frame(select(rows[0], self._settings)[0]), hw)
-        with _timed(spent, "crop"):
-            crops = crop_plates(frame, boxes, self._settings.crop_margin)
-        if len(crops):
-            with _timed(spent, "stn"):
-                straight = self.stn(crops)
-            with _timed(spent, "lprnet"):
-                logits = self.lprnet(straight)
-            with _timed(spent, "CTC"):
-                self._decoder.decode(logits)
+        """The same as a call -> seconds of each of `STAGES`, by its name in the tables."""
+        spent = dict.fromkeys(STAGES.values(), 0.0)
+
+        @contextmanager
+        def timed(stage: str) -> Iterator[None]:
+            started = time.perf_counter()
+            yield
+            if stage in STAGES:
+                spent[STAGES[stage]] += time.perf_counter() - started
+
+        self._reader.read(picture.encoded, stages=timed)
         return spent
 
 
@@ -136,10 +128,3 @@ def _seconds(run: Callable[[Array], Array], given: Array) -> float:
         run(given)
         times.append(time.perf_counter() - started)
     return statistics.median(times)
-
-
-@contextmanager
-def _timed(spent: dict[str, float], stage: str) -> Iterator[None]:
-    started = time.perf_counter()
-    yield
-    spent[stage] = time.perf_counter() - started

@@ -37,7 +37,7 @@ def measure_stages(target: Target, repository: Path, seconds: float, progress: P
     """
     picture = drawn_picture(1)
     local = InProcess(repository, thread_count(NetworkSettings(), instances=1))
-    spent: dict[str, list[float]] = {stage: [] for stage in STAGES}
+    spent: dict[str, list[float]] = {stage: [] for stage in STAGES.values()}
     seen: list[float] = []
     caller = subject(target.url, PLATE_RECOGNITION.name, InputKind.encoded)()
     try:

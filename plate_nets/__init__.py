@@ -1,9 +1,69 @@
 """Licence-plate recognition: networks, pipeline, Triton serving and client."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-def __getattr__(name: str) -> str:
+from plate_nets.errors import (
+    AccessDenied,
+    ContractError,
+    DatasetError,
+    DeadlineExceeded,
+    InputError,
+    InputTooLarge,
+    MissingExtra,
+    PlateError,
+    ServerError,
+    ServerOverloaded,
+    ServerStartError,
+    ServerUnavailable,
+    SwapError,
+    WeightsError,
+)
+from plate_nets.extras import needs
+from plate_nets.types import Box, Plate, Reading
+
+if TYPE_CHECKING:
+    from plate_nets.client import PlateClient
+    from plate_nets.recognition.local import LocalReader
+    from plate_nets.recognition.reader import Reader
+
+__all__ = [
+    "AccessDenied",
+    "Box",
+    "ContractError",
+    "DatasetError",
+    "DeadlineExceeded",
+    "InputError",
+    "InputTooLarge",
+    "LocalReader",
+    "MissingExtra",
+    "Plate",
+    "PlateClient",
+    "PlateError",
+    "Reader",
+    "Reading",
+    "ServerError",
+    "ServerOverloaded",
+    "ServerStartError",
+    "ServerUnavailable",
+    "SwapError",
+    "WeightsError",
+]
+
+_LATE = {
+    "LocalReader": "plate_nets.recognition.local",
+    "PlateClient": "plate_nets.client",
+    "Reader": "plate_nets.recognition.reader",
+}
+"""Imported when first asked for: a client has no OpenCV, and whoever reads in process needs no transport."""
+
+
+def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from importlib.metadata import version  # late: a client seldom asks
 
         return version("plate-nets")
+    if name in _LATE:
+        with needs("local", "reading in process"):
+            return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -73,20 +73,32 @@ LPRNET = ModelSpec(
 )
 """Straightened crops -> CTC logits."""
 
+PLATES = (
+    TensorSpec("coordinates", "FP32", (-1, 4)),
+    TensorSpec("texts", "STRING", (-1, 1)),
+    TensorSpec("scores", "FP32", (-1,)),
+    TensorSpec("confidences", "FP32", (-1,)),
+    TensorSpec("readings", "STRING", (-1, 1)),
+)
+"""Plates, a row each, highest detector score first."""
+
+LOGITS = TensorSpec("logits", "FP32", (-1, *LPRNET.outputs[0].dims))
+"""What `lprnet` answered for each plate."""
+
+CHARACTERS = TensorSpec("characters", "FP32", (-1, -1))
+"""The probability of each character of `readings`, 0..1, padded with 0."""
+
+EVIDENCE = (LOGITS, CHARACTERS)
+"""What the readings rest on; sent to callers who ask for it by name. Who names no output gets all, as Triton has it."""
+
 PLATE_RECOGNITION = ModelSpec(
     name="plate_recognition",
     backend="python",
     max_batch_size=0,
     inputs=PICTURE,
-    outputs=(
-        TensorSpec("coordinates", "FP32", (-1, 4)),
-        TensorSpec("texts", "STRING", (-1, 1)),
-        TensorSpec("scores", "FP32", (-1,)),
-        TensorSpec("confidences", "FP32", (-1,)),
-        TensorSpec("readings", "STRING", (-1, 1)),
-    ),
+    outputs=(*PLATES, *EVIDENCE),
 )
-"""Picture -> plates, highest detector score first."""
+"""Picture -> plates."""
 
 MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, PLATE_RECOGNITION)}
 

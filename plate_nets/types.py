@@ -3,7 +3,7 @@
 Signatures that use these names need no further comment.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,23 +48,29 @@ class Box:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a plate says.
-
-    ``text`` is empty where the plate could not be read surely; ``best`` is the best reading, sure or not;
-    ``confidence`` is the lowest probability of a character of ``best``, 0..1.
-    """
+    """What a plate says."""
 
     text: str
+    """Empty where the plate could not be read surely."""
     best: str
+    """The best reading, sure or not."""
     confidence: float
+    """The lowest probability of a character of ``best``, 0..1; 0 where ``best`` is empty."""
+    characters: tuple[float, ...] = ()
+    """The probability of each character of ``best``, 0..1; empty where a server was not asked for evidence."""
+    format: str = ""
+    """Name of the plate format of ``text``, empty where there is no text; "taxi or trailer" where it fits both."""
+    scheme: str = ""
+    """Name of the scheme, alphabet and formats, that ``text`` was read by."""
 
 
 @dataclass(frozen=True)
 class Plate:
-    """One plate of a frame: where it is (``box``, ``score`` of the detector, 0..1) and what it says."""
+    """One plate of a frame: where it is and what it says."""
 
     box: Box
     score: float
-    text: str
-    reading: str
-    confidence: float
+    """Of the detector, 0..1."""
+    reading: Reading
+    logits: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+    """What LPRNet answered, (23, 18) unnormalised, where evidence was asked for: frames of a video are fused by it."""

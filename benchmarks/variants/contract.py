@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from plate_nets.contract import CROP_DIMS, LPRNET, PLATE_RECOGNITION, YOLO, ModelSpec, TensorSpec
+from plate_nets.contract import CROP_DIMS, LPRNET, PLATE_RECOGNITION, PLATES, YOLO, ModelSpec, TensorSpec
 from plate_nets.plates.alphabet import CLASSES
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
@@ -54,14 +54,16 @@ ENSEMBLE_PLATES = ModelSpec(
         replace(YOLO.outputs[1], name="boxes"),
         replace(YOLO.outputs[2], name="found_scores"),
     ),
-    outputs=PLATE_RECOGNITION.outputs,
+    outputs=PLATES,
 )
-"""Logits, boxes and scores -> the outputs of `plate_recognition`; logits beyond the boxes are of the grey crop."""
+"""Logits, boxes and scores -> plates; logits beyond the boxes are of the grey crop."""
 
-PLATE_RECOGNITION_ENSEMBLE = replace(PLATE_RECOGNITION, name="plate_recognition_ensemble", backend="ensemble")
+PLATE_RECOGNITION_ENSEMBLE = replace(
+    PLATE_RECOGNITION, name="plate_recognition_ensemble", backend="ensemble", outputs=PLATES
+)
 """`yolo` -> `ensemble_crops` -> `stn` -> `lprnet` -> `ensemble_plates`."""
 
-PLATE_RECOGNITION_PYTHON = replace(PLATE_RECOGNITION, name="plate_recognition_python")
+PLATE_RECOGNITION_PYTHON = replace(PLATE_RECOGNITION, name="plate_recognition_python", outputs=PLATES)
 """The whole pipeline in one Python model."""
 
 WIRINGS = {

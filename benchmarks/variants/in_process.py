@@ -1,19 +1,35 @@
 """The pipeline of `plate_recognition_python`: the production models' networks in one process, without BLS."""
 
+from dataclasses import dataclass
+
 import cv2
 
+from plate_nets.contract import FRAME
 from plate_nets.recognition.decoding import PlateDecoder
-from plate_nets.recognition.detection import DetectionSettings, PlateDetector
-from plate_nets.recognition.pipeline import PlateReader, split_rows
-from plate_nets.runtimes.networks import first_versions, load_converted
-from plate_nets.server import default_repository
-from plate_nets.serving.request_picture import frame_of
-from plate_nets.serving.settings import FrameLimits, ModelArgs, NetworkSettings, read_settings, thread_count
+from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.images import FrameLimits
+from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.stages import Stages
+from plate_nets.runtimes.networks import default_repository, first_versions, load_converted
+from plate_nets.serving.settings import ModelArgs, NetworkSettings, read_settings, thread_count
 from plate_nets.serving.triton import Tensor
-from plate_nets.types import Boxes, Crops, Scores
+from plate_nets.types import Plate
 
 
-def in_process_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Tensor, Crops]:
+@dataclass(frozen=True)
+class InProcessReader:
+    """A `LocalReader` that takes the caller's picture as Triton gives it; a `serving.recognition.TensorReader`."""
+
+    reader: LocalReader
+
+    def read(self, picture: Tensor, *, evidence: bool, stages: Stages) -> list[Plate]:
+        """The caller's picture as it came -> its plates."""
+        array = picture.as_numpy()
+        image = array if picture.name() == FRAME.name else array.tobytes()
+        return self.reader.read(image, evidence=evidence, stages=stages)
+
+
+def in_process_reader(model: ModelArgs, decoder: PlateDecoder) -> InProcessReader:
     """What Triton tells of the model -> a reader over the converted networks of `default_repository()`.
 
     Raises:
@@ -22,10 +38,11 @@ def in_process_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Te
     threads = thread_count(read_settings(NetworkSettings, model.name, model.parameters), model.instances)
     cv2.setNumThreads(threads)
     networks = load_converted(first_versions(default_repository()), model.gpu, threads)
-    detector = PlateDetector(networks.yolo, read_settings(DetectionSettings, model.name, model.parameters))
-    limits = read_settings(FrameLimits, model.name, model.parameters)
-
-    def detect(picture: Tensor) -> tuple[Crops, Boxes, Scores]:
-        return detector.detect(frame_of(picture, limits))
-
-    return PlateReader(detect, networks.stn, networks.lprnet, decoder, split_rows)
+    return InProcessReader(
+        LocalReader(
+            detection=read_settings(DetectionSettings, model.name, model.parameters),
+            decoding=decoder.settings,
+            limits=read_settings(FrameLimits, model.name, model.parameters),
+            networks=lambda: networks,
+        )
+    )

@@ -13,6 +13,7 @@ from rich.progress import track
 
 from plate_nets.extras import needs
 from plate_nets.recognition.decoding import DecodingSettings
+from plate_nets.runtimes.networks import Networks, Runtime
 
 
 class BoxSource(StrEnum):
@@ -36,7 +37,7 @@ def evaluate(
         Path | None, typer.Option(help="Folder of pictures without plates (with --boxes detected).")
     ] = None,
     networks: Annotated[
-        Path | None, typer.Option(help="Folder with another reader: stn.pt and lprnet.pt, TorchScript.")
+        Path | None, typer.Option(help="Folder with another reader: stn.pt and lprnet.pt, TorchScript, run in torch.")
     ] = None,
     margin: Annotated[
         float | None, typer.Option(help="What a crop holds around a box, as a share of its height; else the reader's.")
@@ -45,6 +46,9 @@ def evaluate(
         int | None, typer.Option(help="Long side of the detector's input, px; else the reader's.")
     ] = None,
     sure: Annotated[float, typer.Option(help="Least confidence of a text.")] = DecodingSettings().sure,
+    runtime: Annotated[
+        Runtime, typer.Option(help="The converted networks in OpenVINO, or the committed weights in torch.")
+    ] = "openvino",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
     """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector."""
@@ -55,7 +59,7 @@ def evaluate(
         from plate_nets.evaluation.report import TRADE_THRESHOLDS, PlateFree, figures, print_figures, save_curves
         from plate_nets.evaluation.sheet import save_sheet
         from plate_nets.recognition.detection import DetectionSettings
-        from plate_nets.recognition.local import local_reader
+        from plate_nets.recognition.local import LocalReader
     if curves is not None:
         with needs("evaluate", "--curves"):
             import matplotlib  # noqa: F401  before the work, not after it
@@ -69,10 +73,11 @@ def evaluate(
     margin = settings.crop_margin if margin is None else margin
     long_side = settings.long_side if long_side is None else long_side
     # Every box and text that the curves need is asked for once; what is given by default is chosen from them.
-    reader = local_reader(
-        DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM),
-        DecodingSettings(sure=0.0),
-        networks,
+    reader = LocalReader(
+        runtime=runtime,
+        detection=DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM),
+        decoding=DecodingSettings(sure=0.0),
+        networks=partial(_with_reader_of, networks) if networks else None,
     )
     free: PlateFree | None = None
     if boxes is BoxSource.given:
@@ -84,7 +89,7 @@ def evaluate(
                 [plate for plate in reader.read(read_photo(path)) if plate.score >= least_score]
                 for path in progress(pictures_below(plate_free), "plate-free")
             ]
-            with_text = sum(any(p.text and p.confidence >= sure for p in answer) for answer in answers)
+            with_text = sum(any(p.reading.text and p.reading.confidence >= sure for p in answer) for answer in answers)
             free = PlateFree(len(answers), sum(map(bool, answers)), with_text)
     trade = threshold_trade(outcome.plates, TRADE_THRESHOLDS)
     outcome.plates = withdraw_unsure(outcome.plates, sure)
@@ -105,3 +110,10 @@ def evaluate(
     if curves is not None:
         save_curves(curves, outcome.pictures, trade, least_score)
         console.print(f"curves: {curves}")
+
+
+def _with_reader_of(folder: Path) -> Networks:
+    with needs("convert", "--networks"):
+        from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
+
+    return load_eager(folder)

@@ -58,11 +58,11 @@ class LineOutput(Output):
             return
         time = f"{picture.milliseconds:.0f} ms"
         for plate in picture.plates:
-            text = plate.text or f"unread ({plate.reading}?)"
+            reading = plate.reading
+            text = reading.text or f"unread ({reading.best}?)"
             box = ",".join(f"{side:.0f}" for side in _sides(plate))
-            typer.echo(
-                f"{picture.path}: {text}  confidence {plate.confidence:.3f}  score {plate.score:.3f}  box {box}  {time}"
-            )
+            sureness = f"confidence {reading.confidence:.3f}  score {plate.score:.3f}"
+            typer.echo(f"{picture.path}: {text}  {sureness}  box {box}  {time}")
         if not picture.plates:
             typer.echo(f"{picture.path}: no plate  {time}")
 
@@ -88,6 +88,7 @@ class CsvOutput(Output):
 
     COLUMNS = (
         "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
+        "format",
     )  # fmt: skip
 
     def __init__(self, path: Path) -> None:
@@ -107,8 +108,8 @@ class CsvOutput(Output):
             xmin, ymin, xmax, ymax = (f"{side:.1f}" for side in _sides(plate))
             self._rows.writerow(
                 shared
-                | {"text": plate.text, "reading": plate.reading}
-                | {"confidence": f"{plate.confidence:.4f}", "score": f"{plate.score:.4f}"}
+                | {"text": plate.reading.text, "reading": plate.reading.best, "format": plate.reading.format}
+                | {"confidence": f"{plate.reading.confidence:.4f}", "score": f"{plate.score:.4f}"}
                 | {"xmin": xmin, "ymin": ymin, "xmax": xmax, "ymax": ymax}
             )
         if not picture.plates:
@@ -172,11 +173,12 @@ def _record(picture: Picture) -> dict[str, Any]:
         "milliseconds": round(picture.milliseconds, 1),
         "plates": [
             {
-                "text": plate.text,
-                "reading": plate.reading,
-                "confidence": round(plate.confidence, 4),
+                "text": plate.reading.text,
+                "reading": plate.reading.best,
+                "confidence": round(plate.reading.confidence, 4),
                 "score": round(plate.score, 4),
                 "box": [round(side, 1) for side in _sides(plate)],
+                "format": plate.reading.format,
             }
             for plate in picture.plates
         ],

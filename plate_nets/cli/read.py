@@ -16,6 +16,7 @@ from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
 from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, PlateError, ServerUnavailable
+from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
@@ -80,8 +81,8 @@ def find_pictures(paths: Iterable[Path]) -> Iterator[Source]:
                 yield Source(found, found.relative_to(path))
 
 
-def read_picture(client: PlateClient, source: Source) -> Picture:
-    """One picture through the server; a fault of this picture alone is part of the result.
+def read_picture(reader: Reader, source: Source) -> Picture:
+    """One picture through a reader; a fault of this picture alone is part of the result.
 
     Raises:
         ServerUnavailable: nothing answers, so no other picture can be read either.
@@ -89,7 +90,7 @@ def read_picture(client: PlateClient, source: Source) -> Picture:
     started = time.perf_counter()
     try:
         encoded = source.path.read_bytes()
-        plates = client.read(encoded)
+        plates = reader.read(encoded)
     except ServerUnavailable:
         raise
     except OSError as error:

@@ -11,8 +11,8 @@ from plate_nets.client import PlateClient
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import InputError, PlateError, ServerUnavailable, SwapError
 from plate_nets.extras import needs
+from plate_nets.runtimes.networks import INSTALLED
 from plate_nets.server import default_repository
-from plate_nets.server.repository import INSTALLED
 
 REFUSED = 1
 

@@ -10,7 +10,7 @@ import secrets
 import threading
 import time
 import weakref
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Protocol
 
@@ -29,9 +29,14 @@ class SharingTransport(Protocol):
     """How questions reach a server, by HTTP or gRPC, with what shared memory needs; each ends within ``seconds``."""
 
     def infer(
-        self, spec: TensorSpec, array: NDArray[np.uint8], seconds: float, region: str | None = None
+        self,
+        spec: TensorSpec,
+        array: NDArray[np.uint8],
+        outputs: Sequence[TensorSpec],
+        seconds: float,
+        region: str | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """A picture -> the model's outputs; with ``region`` the picture's bytes lie there already."""
+        """A picture -> these outputs of the model; with ``region`` the picture's bytes lie there already."""
         ...
 
     def is_ready(self, seconds: float) -> bool:
@@ -71,8 +76,10 @@ class SharedMemoryTransport:
         self._free: list[SharedMemory] = []
         self._release = weakref.finalize(self, _release_all, transport, self._regions)
 
-    def infer(self, spec: TensorSpec, array: NDArray[np.uint8], seconds: float) -> dict[str, NDArray[Any]]:
-        """A picture -> the model's outputs, within ``seconds``.
+    def infer(
+        self, spec: TensorSpec, array: NDArray[np.uint8], outputs: Sequence[TensorSpec], seconds: float
+    ) -> dict[str, NDArray[Any]]:
+        """A picture -> these outputs of the model, within ``seconds``.
 
         Raises:
             ServerError: the server does not map the region; the message says what it needs.
@@ -82,7 +89,7 @@ class SharedMemoryTransport:
         try:
             np.ndarray(array.shape, array.dtype, memory.buf)[...] = array
             try:
-                return self._transport.infer(spec, array, _left(deadline), memory.name)
+                return self._transport.infer(spec, array, outputs, _left(deadline), memory.name)
             except (ServerUnavailable, DeadlineExceeded):
                 raise
             except PlateError:
@@ -90,7 +97,7 @@ class SharedMemoryTransport:
                 if memory.name in self._transport.registered(_left(deadline)):
                     raise
                 self._register(memory, deadline)
-                return self._transport.infer(spec, array, _left(deadline), memory.name)
+                return self._transport.infer(spec, array, outputs, _left(deadline), memory.name)
         finally:
             with self._lock:
                 self._free.append(memory)

@@ -16,7 +16,7 @@ from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
 
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
-CropReader = Callable[[Crops], list[Reading]]
+CropReader = Callable[[Crops], Sequence[Reading]]
 """Crops (N, 3, 24, 94) -> N readings."""
 FrameReader = Callable[[Frame], list[Plate]]
 """A frame -> its plates, highest detector score first."""
@@ -82,7 +82,7 @@ def evaluate_detected(
         for index, label in enumerate(labels):
             if label in readable:
                 plate = found.get(index)
-                reading = Reading(plate.text, plate.reading, plate.confidence) if plate else None
+                reading = plate.reading if plate else None
                 outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
                 outcome.crops.append(crop_plates(photo, boxes_of([plate or label]), margin))
     return outcome

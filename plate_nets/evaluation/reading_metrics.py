@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from plate_nets.plates.formats import formats_of
+from plate_nets.plates.formats import format_names
 from plate_nets.types import Reading
 
 HEIGHT_EDGES = (0.0, 20.0, 30.0, 50.0)
@@ -117,7 +117,7 @@ def by_format(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
     """Plates -> a summary for each type of plate that the label's text fits."""
     return _grouped(
         sorted(plates, key=lambda plate: plate.label),
-        lambda plate: " or ".join(f.name for f in formats_of(plate.label)) or "other",
+        lambda plate: format_names(plate.label) or "other",
     )
 
 
@@ -137,7 +137,7 @@ def threshold_trade(plates: Sequence[ReadPlate], thresholds: Sequence[float]) ->
 def withdraw_unsure(plates: Sequence[ReadPlate], sure: float) -> list[ReadPlate]:
     """Plates with every text they have -> the same with the texts below a confidence withdrawn, as the decoder does."""
     return [
-        replace(plate, reading=replace(plate.reading, text=""))
+        replace(plate, reading=replace(plate.reading, text="", format=""))
         if plate.reading and plate.reading.confidence < sure
         else plate
         for plate in plates

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from plate_nets.plates.alphabet import DIGITS, LETTERS
 
+SCHEME = "russia"
+"""The name of this alphabet with these formats."""
+
 
 @dataclass(frozen=True)
 class PlateFormat:
@@ -55,6 +58,11 @@ def formats_of(text: str) -> tuple[PlateFormat, ...]:
         for known, digits in zip(plate_format.patterns, plate_format.regions, strict=True)
         if known == pattern and _issued(text, digits)
     )
+
+
+def format_names(text: str) -> str:
+    """The names of the formats that a text fits: "private", "taxi or trailer", or empty."""
+    return " or ".join(plate_format.name for plate_format in formats_of(text))
 
 
 def is_plate(text: str) -> bool:

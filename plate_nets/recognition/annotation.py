@@ -24,11 +24,12 @@ def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
     h, w = frame.shape[:2]
     line = max(1, round(max(h, w) / 500))
     for plate in plates:
-        colour = READ if plate.text else UNREAD
+        text = plate.reading.text
+        colour = READ if text else UNREAD
         box = plate.box
         corner = (round(box.xmin), round(box.ymin))
         cv2.rectangle(drawn, corner, (round(box.xmax), round(box.ymax)), colour, line)
-        _label(drawn, plate.text or f"{plate.reading}?", corner, round(box.ymax), colour)
+        _label(drawn, text or f"{plate.reading.best}?", corner, round(box.ymax), colour)
     return drawn
 
 

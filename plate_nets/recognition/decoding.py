@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.plates.alphabet import BLANK, DIGITS, INDEX, LETTERS, SYMBOLS
-from plate_nets.plates.formats import PATTERNS, is_plate, pattern_of
+from plate_nets.plates.formats import PATTERNS, SCHEME, format_names, is_plate, pattern_of
 from plate_nets.types import Logits, Reading
 
 _CLASSES = {"A": sorted(INDEX[s] for s in LETTERS), "0": sorted(INDEX[s] for s in DIGITS)}
@@ -76,14 +76,19 @@ class PlateDecoder:
     def _decode_one(self, logp: NDArray[np.float32]) -> Reading:
         best = best_path(logp)
         if not best.text:
-            return Reading(text="", best="", confidence=0.0)
+            return reading_of(best, sure=False)
         chosen: Candidate | None = best
         if best.probability < self.settings.certain or not is_plate(best.text):
             chosen = format_beam(logp, self.settings.beam_width)
         if chosen is None or chosen.probability < self.settings.floor:
-            return Reading(text="", best=best.text, confidence=best.confidence)
-        sure = chosen.confidence >= self.settings.sure
-        return Reading(text=chosen.text if sure else "", best=chosen.text, confidence=chosen.confidence)
+            return reading_of(best, sure=False)
+        return reading_of(chosen, sure=chosen.confidence >= self.settings.sure)
+
+
+def reading_of(best: Candidate, sure: bool) -> Reading:
+    """The best candidate of a plate -> its reading; the text is given where it is sure."""
+    text = best.text if sure else ""
+    return Reading(text, best.text, best.confidence, best.characters, format_names(text), SCHEME)
 
 
 def log_softmax(logits: Logits) -> NDArray[np.float32]:

@@ -1,6 +1,7 @@
 """Frames -> plates: letterbox, network, selection of its rows, boxes in the frame's pixels, crops."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import cv2
@@ -8,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
-from plate_nets.recognition.geometry import STRIDE, Letterbox, check_frame, clip, crop_plates
+from plate_nets.recognition.geometry import STRIDE, Letterbox, clip, crop_plates
+from plate_nets.recognition.stages import Stages
 from plate_nets.types import Boxes, Crops, Frame, Scores
 
 DetectorNetwork = Callable[[NDArray[np.float32]], NDArray[np.float32]]
@@ -54,24 +56,28 @@ class PlateDetector:
         self.network = network
         self.settings = settings or DetectionSettings()
 
-    def detect(self, frame: Frame) -> tuple[Crops, Boxes, Scores]:
-        """A frame -> crops, boxes and scores of its plates, highest score first.
+    def detect(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Crops, Boxes, Scores]:
+        """A frame that `images.load_picture` accepts -> crops, boxes and scores of its plates, highest score first.
+
+        Its stages are ``letterbox``, ``network``, ``select`` and ``crop``.
 
         Returns:
             (N, 3, 24, 94) crops for the STN, (N, 4) boxes xyxy in pixels of the frame, (N,) scores 0..1.
-
-        Raises:
-            InputError: not a frame (H, W, 3) uint8.
         """
-        check_frame(frame)
         hw = (frame.shape[0], frame.shape[1])
         letterbox = Letterbox(hw, self.settings.long_side)
-        rows = self.network(letterbox.place(frame))
-        found, scores = select(rows[0], self.settings)
-        boxes = clip(letterbox.to_frame(found), hw)
-        visible = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
-        boxes, scores = boxes[visible], scores[visible]
-        return crop_plates(frame, boxes, self.settings.crop_margin), boxes, scores
+        with stages("letterbox"):
+            pixels = letterbox.place(frame)
+        with stages("network"):
+            rows = self.network(pixels)
+        with stages("select"):
+            found, scores = select(rows[0], self.settings)
+            boxes = clip(letterbox.to_frame(found), hw)
+            visible = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
+            boxes, scores = boxes[visible], scores[visible]
+        with stages("crop"):
+            crops = crop_plates(frame, boxes, self.settings.crop_margin)
+        return crops, boxes, scores
 
 
 def select(rows: NDArray[np.float32], settings: DetectionSettings) -> tuple[Boxes, Scores]:

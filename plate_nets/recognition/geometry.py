@@ -11,7 +11,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame
 
 STRIDE = 32
@@ -66,22 +65,6 @@ class Letterbox:
         down = self.inner_hw[0] / self.frame_hw[0]
         across = self.inner_hw[1] / self.frame_hw[1]
         return np.array([across, down, across, down])
-
-
-def check_frame(frame: object) -> None:
-    """Refuses what is not a frame.
-
-    Raises:
-        InputError: not an array (H, W, 3), uint8, with at least one pixel.
-    """
-    if not isinstance(frame, np.ndarray):
-        raise InputError(f"frame: expected an array (H, W, 3) uint8, got {type(frame).__name__}")
-    if frame.dtype != np.uint8:
-        raise InputError(f"frame: expected dtype uint8, got {frame.dtype}")
-    if frame.ndim != 3 or frame.shape[2] != 3:
-        raise InputError(f"frame: expected shape (H, W, 3), BGR, got {frame.shape}")
-    if frame.shape[0] == 0 or frame.shape[1] == 0:
-        raise InputError(f"frame: expected at least one pixel, got {frame.shape}")
 
 
 def resize(frame: Frame, hw: tuple[int, int], enlarge: int = cv2.INTER_LINEAR) -> Frame:

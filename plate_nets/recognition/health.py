@@ -8,21 +8,12 @@ import secrets
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from plate_nets.errors import ServerError
-from plate_nets.types import Frame, Plate
+from plate_nets.recognition.reader import Reader
 
 _NONCE = 8
 KNOWN = Path(__file__).parent / "known_picture"
-
-
-class Reader(Protocol):
-    """Whatever reads plates."""
-
-    def read(self, image: Frame | bytes) -> list[Plate]:
-        """A picture -> its plates."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +36,8 @@ def check_health(reader: Reader) -> None:
     known = known_picture()
     # What follows the picture's end is not read, and no cache of answers knows it
     image = known.image + secrets.token_bytes(_NONCE)
-    found = sorted(plate.text or f"unread, perhaps {plate.reading}" for plate in reader.read(image))
+    readings = [plate.reading for plate in reader.read(image)]
+    found = sorted(reading.text or f"unread, perhaps {reading.best}" for reading in readings)
     if found != sorted(known.texts):
         raise ServerError(
             f"the known picture is not recognised: expected {', '.join(sorted(known.texts))}, "

@@ -1,15 +1,15 @@
 """The caller's picture -> a frame, with every fault named."""
 
 import io
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from plate_nets.contract import FRAME, IMAGE
 from plate_nets.errors import InputError, InputTooLarge
-from plate_nets.serving.settings import FrameLimits
+from plate_nets.recognition.reader import check_frame
 from plate_nets.types import Frame
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
@@ -18,17 +18,28 @@ FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
 _EXPECTED = f"{IMAGE.name}: expected a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} picture"
 
 
-def check_frame(frame: NDArray[np.uint8], limits: FrameLimits) -> Frame:
-    """A raw frame (H, W, 3) BGR uint8, if its size is accepted.
+@dataclass(frozen=True)
+class FrameLimits:
+    """Which frames are accepted; anything else is refused before it is decoded."""
+
+    max_bytes: int = 64 << 20
+    """Of an encoded picture. 64 MiB hold a JPEG of any size that `max_pixels` lets through."""
+    max_pixels: int = 50_000_000
+    """Height times width. 50 megapixels: 150 MB once decoded; a setting against memory, not accuracy."""
+    min_side: int = 8
+    """Pixels of the shorter side; less cannot hold a plate."""
+
+
+def load_picture(image: Frame | bytes, limits: FrameLimits) -> Frame:
+    """A caller's picture, BGR frame (H, W, 3) uint8 or encoded -> frame, contiguous in memory.
 
     Raises:
-        InputTooLarge: more pixels than are accepted.
-        InputError: another shape or dtype, or too small.
+        InputTooLarge: more bytes or pixels than are accepted.
+        InputError: neither of the two, damaged, or too small.
     """
-    if frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
-        raise InputError(
-            f"{FRAME.name}: expected uint8 of shape (height, width, 3) in BGR order, got {frame.dtype} {frame.shape}"
-        )
+    if isinstance(image, (bytes, bytearray, memoryview)):
+        return decode_image(bytes(image), limits)
+    frame = check_frame(image)
     check_size(FRAME.name, frame.shape[0], frame.shape[1], limits)
     return frame
 

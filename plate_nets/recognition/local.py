@@ -1,49 +1,87 @@
-"""The pipeline in one process, without a server: torch eager from the committed weights."""
+"""The whole pipeline in this process, without a server: `LocalReader().read(picture)` -> plates."""
 
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from threading import Lock
+from typing import Any, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-from torch import nn
-
-from plate_nets.nets.checkpoint import load_weights, weights_path
-from plate_nets.nets.lprnet import LPRNet
-from plate_nets.nets.stn import STN
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.errors import InputError
+from plate_nets.extras import needs
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.recognition.images import FrameLimits, load_picture
 from plate_nets.recognition.pipeline import PlateReader, split_rows
-from plate_nets.runtimes.torchscript import forward, load_torchscript
-from plate_nets.types import Crops, Frame
+from plate_nets.recognition.stages import Stages
+from plate_nets.runtimes.networks import Networks, Runtime, default_repository, first_versions, load_converted
+from plate_nets.types import Crops, Frame, Plate, Reading
 
 
-def local_reader(
-    detection: DetectionSettings | None = None,
-    decoding: DecodingSettings | None = None,
-    torchscript: Path | None = None,
-) -> PlateReader[Frame, Crops]:
-    """The committed weights -> a reader on the CPU.
+@dataclass(frozen=True)
+class LocalReader:
+    """Reads plates in this process, with the texts, boxes, limits and errors of the server.
 
-    ``torchscript``: a folder with another `stn.pt` and `lprnet.pt`, used in place of the committed ones, one crop at a
-    time: a network that normalises over its batch would read a plate differently beside others.
-
-    Raises:
-        WeightsError: weights are missing, damaged, or of another network.
+    The networks are loaded by the first read. Only the settings are pickled, so the copy loads its own networks.
+    Threads may share a reader; they take turns.
     """
-    yolo, stn, lprnet = YOLOv5n(), STN(), LPRNet()
-    load_weights(yolo.eval(), weights_path("yolo"))
-    rectify: Callable[[Crops], Crops]
-    if torchscript is None:
-        load_weights(stn.eval(), weights_path("stn"))
-        load_weights(lprnet.eval(), weights_path("lprnet"))
-        rectify, read = partial(forward, stn), partial(forward, lprnet)
-    else:
-        rectify, read = (partial(_one_by_one, load_torchscript(torchscript / f"{n}.pt")) for n in ("stn", "lprnet"))
-    detector = PlateDetector(partial(forward, yolo), detection)
-    return PlateReader(detector.detect, rectify, read, PlateDecoder(decoding or DecodingSettings()), split_rows)
 
+    runtime: Runtime = "openvino"
+    """"openvino": the converted networks of the model repository; "torch": the committed weights, eager. On the CPU."""
+    detection: DetectionSettings = field(default_factory=DetectionSettings)
+    decoding: DecodingSettings = field(default_factory=DecodingSettings)
+    limits: FrameLimits = field(default_factory=FrameLimits)
+    threads: int = 0
+    """Of OpenVINO; 0: all cores of this process."""
+    networks: Callable[[], Networks] | None = None
+    """Loads networks in place of the runtime's."""
+    _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
-def _one_by_one(network: nn.Module, array: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.concatenate([forward(network, row[None]) for row in array])
+    def __post_init__(self) -> None:
+        if self.runtime not in get_args(Runtime):
+            raise InputError(f"runtime: expected {' or '.join(get_args(Runtime))}, got {self.runtime!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False, stages: Stages = nullcontext) -> list[Plate]:
+        """A picture -> its plates, highest detector score first.
+
+        Args:
+            image: a BGR frame (H, W, 3) uint8 as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or
+                BMP file.
+            evidence: the plates have their ``logits``; the ``characters`` of their readings they have anyway.
+            stages: what is entered around each stage, see `recognition.stages`: "decode", and the stages of
+                `PlateReader` and `PlateDetector`.
+
+        Raises:
+            InputError: the picture is not accepted (InputTooLarge: by its size); the message says what was expected.
+            WeightsError: a network is missing, damaged, or not converted yet.
+        """
+        with stages("decode"):
+            frame = load_picture(image, self.limits)
+        with self._turn:
+            return self._pipeline.read(frame, evidence=evidence, stages=stages)
+
+    def read_crops(self, crops: Crops) -> Sequence[Reading]:
+        """Crops (N, 3, 24, 94), N above 0 -> their readings, in order.
+
+        Raises:
+            WeightsError: a network is missing, damaged, or not converted yet.
+        """
+        with self._turn:
+            return self._pipeline.read_crops(crops)
+
+    @cached_property
+    def _pipeline(self) -> PlateReader[Frame, Crops]:
+        networks = self.networks() if self.networks else self._load()
+        detector = PlateDetector(networks.yolo, self.detection)
+        return PlateReader(detector.detect, networks.stn, networks.lprnet, PlateDecoder(self.decoding), split_rows)
+
+    def _load(self) -> Networks:
+        if self.runtime == "torch":
+            with needs("convert", "reading in torch"):
+                from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
+
+            return load_eager()
+        return load_converted(first_versions(default_repository()), threads=self.threads)

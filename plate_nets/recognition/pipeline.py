@@ -5,11 +5,14 @@ tensors, handed on without a copy to the host).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Generic, ParamSpec, Protocol, TypeVar
+from contextlib import nullcontext
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
 
 from plate_nets.contract import LPRNET, STN
 from plate_nets.errors import ContractError
+from plate_nets.recognition.stages import Stages
 from plate_nets.types import Box, Boxes, Crops, Logits, Plate, Reading, Scores
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
@@ -17,8 +20,6 @@ CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 
 F = TypeVar("F")
 T = TypeVar("T")
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class Decoder(Protocol):
@@ -29,27 +30,14 @@ class Decoder(Protocol):
         ...
 
 
-class Stage(Protocol):
-    """Puts a step of the pipeline through something, under the step's name: `serving.course.Course.stage` times it."""
-
-    def __call__(self, name: str, function: Callable[P, R], /) -> Callable[P, R]:
-        """A step -> one that takes and gives the same."""
-        ...
-
-
-@dataclass(frozen=True)
-class _StagedDecoder:
-    decode: Callable[[Logits], Sequence[Reading]]
-
-
 class PlateReader(Generic[F, T]):
     """Frame -> plates: detect, stop where there is none, rectify and read in chunks, decode.
 
     ``F`` is what holds the frame, for ``detect`` alone; ``T`` the kind of array that holds crops: (N, 3, 24, 94), see
-    `types.Crops`.
+    `types.Crops`. Its stages are ``detect``, which may have stages of its own, ``rectify``, ``read``, ``decode_text``.
 
     Args:
-        detect: frame -> crops, boxes (N, 4) and scores (N,).
+        detect: frame and stages -> crops, boxes (N, 4) and scores (N,).
         rectify: at most `CHUNK` crops -> straightened crops.
         read: straightened crops -> logits (N, 23, 18).
         decoder: logits -> readings.
@@ -60,7 +48,7 @@ class PlateReader(Generic[F, T]):
 
     def __init__(
         self,
-        detect: Callable[[F], tuple[T, Boxes, Scores]],
+        detect: Callable[[F, Stages], tuple[T, Boxes, Scores]],
         rectify: Callable[[T], T],
         read: Callable[[T], Logits],
         decoder: Decoder,
@@ -74,38 +62,42 @@ class PlateReader(Generic[F, T]):
         self._split = split
         self._each = each
 
-    def staged(self, stage: Stage) -> "PlateReader[F, T]":
-        """The same pipeline with its steps put through ``stage``."""
-        return PlateReader(
-            stage("detect", self._detect),
-            stage("rectify", self._rectify),
-            stage("read", self._read),
-            _StagedDecoder(stage("decode_text", self._decoder.decode)),
-            self._split,
-            self._each,
-        )
-
-    def read(self, frame: F) -> list[Plate]:
+    def read(self, frame: F, *, evidence: bool = False, stages: Stages = nullcontext) -> list[Plate]:
         """A frame, as ``detect`` takes it -> its plates, highest detector score first; none: an empty list.
+
+        Args:
+            frame: what ``detect`` takes.
+            evidence: the plates have their logits.
+            stages: what is entered around each stage, see `recognition.stages`.
 
         Raises:
             ContractError: the networks did not answer one reading a box.
         """
-        crops, boxes, scores = self._detect(frame)
+        with stages("detect"):
+            crops, boxes, scores = self._detect(frame, stages)
         if len(boxes) == 0:
             return []
-        return join(boxes, scores, self.read_crops(crops))
+        logits = self._logits(crops, stages)
+        with stages("decode_text"):
+            readings = self._decoder.decode(logits)
+        return join(boxes, scores, readings, logits if evidence else None)
 
-    def read_crops(self, crops: T) -> list[Reading]:
+    def read_crops(self, crops: T) -> Sequence[Reading]:
         """Crops (N, 3, 24, 94), N above 0 -> their readings, in order."""
-        readings: list[Reading] = []
-        for logits in self._each(lambda chunk: self._read(self._rectify(chunk)), self._split(crops, CHUNK)):
-            readings.extend(self._decoder.decode(logits))
-        return readings
+        return self._decoder.decode(self._logits(crops, nullcontext))
+
+    def _logits(self, crops: T, stages: Stages) -> Logits:
+        def ask(chunk: T) -> Logits:
+            with stages("rectify"):
+                straight = self._rectify(chunk)
+            with stages("read"):
+                return self._read(straight)
+
+        return np.concatenate(list(self._each(ask, self._split(crops, CHUNK))))
 
 
-def join(boxes: Boxes, scores: Scores, readings: Sequence[Reading]) -> list[Plate]:
-    """Boxes (N, 4), scores (N,) and N readings -> plates, highest detector score first.
+def join(boxes: Boxes, scores: Scores, readings: Sequence[Reading], logits: Logits | None = None) -> list[Plate]:
+    """Boxes (N, 4), scores (N,), N readings and, for plates that keep them, logits -> plates, highest score first.
 
     Raises:
         ContractError: not as many of each.
@@ -115,9 +107,10 @@ def join(boxes: Boxes, scores: Scores, readings: Sequence[Reading]) -> list[Plat
             "expected as many scores and readings as boxes, "
             f"got {len(boxes)} boxes, {len(scores)} scores and {len(readings)} readings"
         )
+    evidence = [None] * len(boxes) if logits is None else logits
     plates = [
-        Plate(Box(*map(float, box)), float(score), reading.text, reading.best, reading.confidence)
-        for box, score, reading in zip(boxes, scores, readings, strict=True)
+        Plate(Box(*map(float, box)), float(score), reading, own)
+        for box, score, reading, own in zip(boxes, scores, readings, evidence, strict=True)
     ]
     return sorted(plates, key=lambda plate: plate.score, reverse=True)
 

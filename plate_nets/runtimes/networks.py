@@ -1,12 +1,14 @@
-"""The converted networks as arrays in host memory see them: OpenVINO on the CPU, TorchScript on a GPU.
+"""The three networks as calls on arrays in host memory: OpenVINO on the CPU, TorchScript on a GPU.
 
 OpenVINO needs 30 ms a 640 px frame where torch needs 50 (2 threads), and spares a process torch's 200 MB.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from plate_nets.contract import LPRNET, STN, YOLO
 from plate_nets.runtimes.openvino import Network, load_ir
@@ -17,13 +19,21 @@ RELEASED = 1
 IR, IR_WEIGHTS, TORCHSCRIPT = "model.xml", "model.bin", "model.pt"
 """The files in a version folder: OpenVINO's two, for the CPU, and TorchScript, for all devices."""
 
+Runtime = Literal["openvino", "torch"]
+"""What runs the networks in this process: OpenVINO the converted ones, torch the committed weights."""
+
+REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
+
+INSTALLED = Path(__file__).resolve().parents[1] / "model_repository"
+"""Where a wheel has the models; a checkout has them beside the package."""
+
 NETWORKS = (YOLO, STN, LPRNET)
 """The models whose networks are converted."""
 
 
 @dataclass(frozen=True)
-class ConvertedNetworks:
-    """The three networks; shapes as in `contract.py`, of `yolo` as `load_network` says."""
+class Networks:
+    """The three networks, each for one caller at a time; shapes as in `contract.py`, of `yolo` as in `nets.yolov5`."""
 
     yolo: Network
     stn: Network
@@ -31,9 +41,7 @@ class ConvertedNetworks:
 
 
 def load_network(folder: Path, gpu: int | None, threads: int) -> Network:
-    """A version folder -> its network on a GPU (by number) or the CPU, for one caller at a time.
-
-    `yolo` turns (1, 3, h, w) RGB 0..1 into (1, A, 6), see `nets.yolov5`.
+    """A version folder -> its network on a GPU (by number) or the CPU (0 threads: all cores of this process).
 
     Raises:
         WeightsError: the converted file is missing or does not load.
@@ -46,13 +54,20 @@ def load_network(folder: Path, gpu: int | None, threads: int) -> Network:
     return partial(forward, load_torchscript(folder / TORCHSCRIPT, device), device=device)
 
 
-def load_converted(folders: Mapping[str, Path], gpu: int | None, threads: int) -> ConvertedNetworks:
-    """Version folders by model name -> their networks on a GPU (by number) or the CPU.
+def load_converted(folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0) -> Networks:
+    """Version folders by model name -> their networks, each as by `load_network`.
 
     Raises:
         WeightsError: a converted file is missing or does not load.
     """
-    return ConvertedNetworks(*(load_network(folders[spec.name], gpu, threads) for spec in NETWORKS))
+    return Networks(*(load_network(folders[spec.name], gpu, threads) for spec in NETWORKS))
+
+
+def default_repository() -> Path:
+    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one that came with the package."""
+    if named := os.environ.get(REPOSITORY_VARIABLE):
+        return Path(named)
+    return INSTALLED if INSTALLED.is_dir() else INSTALLED.parents[1] / INSTALLED.name
 
 
 def released(repository: Path, name: str) -> Path:

@@ -20,7 +20,7 @@ Network = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 def load_ir(path: Path, threads: int) -> Network:
     """A converted `model.xml`, its `model.bin` beside it -> a call in float32, for one caller at a time.
 
-    ``threads`` 0 is one a core. What it answers is written over by the next call.
+    ``threads`` 0 is one a core.
 
     Raises:
         WeightsError: no such file, or a damaged one.
@@ -69,6 +69,6 @@ def _compile(model: "openvino.Model | str", threads: int) -> Network:
 
     def run(array: NDArray[np.float32]) -> NDArray[np.float32]:
         answer: NDArray[np.float32] = request.infer([array], share_inputs=True)[0]
-        return answer
+        return answer.copy()  # the next call writes over it
 
     return run

@@ -18,12 +18,13 @@ import psutil
 
 from plate_nets.control_key import check_key, new_key, restrictions
 from plate_nets.errors import ServerStartError
+from plate_nets.runtimes.networks import default_repository
 from plate_nets.server.faults import reason
 from plate_nets.server.guard import clean
 from plate_nets.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
 from plate_nets.server.plan import Plan, plan_server
 from plate_nets.server.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
-from plate_nets.server.repository import check_converted, default_repository
+from plate_nets.server.repository import check_converted
 
 ModelControl = Literal["none", "explicit"]
 

@@ -1,25 +1,10 @@
-"""The model repository: where it is, and whether all in it was converted."""
+"""Whether all in a model repository was converted."""
 
-import os
 from pathlib import Path
 
 from plate_nets.contract import MODELS
 from plate_nets.errors import ServerStartError
-from plate_nets.runtimes.networks import IR, NETWORKS, released
-from plate_nets.server.installation import PACKAGE
-
-REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
-
-
-INSTALLED = PACKAGE / "model_repository"
-"""Where a wheel has it; a checkout has it beside the package."""
-
-
-def default_repository() -> Path:
-    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one that came with the package."""
-    if named := os.environ.get(REPOSITORY_VARIABLE):
-        return Path(named)
-    return INSTALLED if INSTALLED.is_dir() else PACKAGE.parent / INSTALLED.name
+from plate_nets.runtimes.networks import IR, NETWORKS, REPOSITORY_VARIABLE, released
 
 
 def check_converted(repository: Path) -> None:

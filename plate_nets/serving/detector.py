@@ -9,10 +9,11 @@ import numpy as np
 from plate_nets.contract import YOLO
 from plate_nets.errors import PlateError
 from plate_nets.recognition.detection import DetectionSettings, DetectorNetwork, PlateDetector
+from plate_nets.recognition.images import FrameLimits
 from plate_nets.runtimes.networks import load_network
 from plate_nets.serving.cores import Cores
 from plate_nets.serving.request_picture import frame_of, picture_of
-from plate_nets.serving.settings import FrameLimits, ModelArgs, NetworkSettings, read_settings, refuse_unknown
+from plate_nets.serving.settings import ModelArgs, NetworkSettings, read_settings, refuse_unknown
 from plate_nets.serving.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
 from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
 

@@ -49,7 +49,7 @@ class RecognitionMetrics:
             self._early_stops.increment(1)
             return
         self._plates.increment(len(plates))
-        unread = sum(not plate.text for plate in plates)
+        unread = sum(not plate.reading.text for plate in plates)
         if unread:
             self._unread.increment(unread)
 
@@ -58,7 +58,8 @@ class RecognitionMetrics:
         self._errors[kind].increment(1)
 
     def took(self, seconds: float, stages: Mapping[str, float]) -> None:
-        """Observe the seconds of a request, and of each of its stages."""
+        """Observe the seconds of a request, and of each of its `STAGES`."""
         self._request.observe(seconds)
-        for stage, each in stages.items():
-            self._stages[stage].observe(each)
+        for stage, metric in self._stages.items():
+            if stage in stages:
+                metric.observe(stages[stage])

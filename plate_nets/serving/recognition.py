@@ -1,19 +1,21 @@
 """The `plate_recognition` model: `PlateReader` over the other models of the repository (BLS)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from plate_nets.contract import LPRNET, PLATE_RECOGNITION, PROBE, STN, YOLO
+from plate_nets.contract import CHARACTERS, LOGITS, LPRNET, PLATES, PROBE, STN, YOLO
 from plate_nets.errors import PlateError
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.stages import Stages
 from plate_nets.serving.metrics import RecognitionMetrics
-from plate_nets.serving.request_picture import check_picture, picture_of
-from plate_nets.serving.settings import FrameLimits, ModelArgs, read_settings, refuse_unknown
-from plate_nets.serving.stages import Course
+from plate_nets.serving.request_picture import picture_of
+from plate_nets.serving.settings import ModelArgs, read_settings, refuse_unknown
+from plate_nets.serving.stages import RequestStages
 from plate_nets.serving.triton import (
     Request,
     Response,
@@ -32,27 +34,35 @@ from plate_nets.types import Boxes, Logits, Plate, Scores
 _CROPS = STN.inputs[0]
 
 
+class TensorReader(Protocol):
+    """The pipeline as Triton feeds it: a `PlateReader`, or what looks like one."""
+
+    def read(self, picture: Tensor, /, *, evidence: bool, stages: Stages) -> list[Plate]:
+        """The caller's picture as it came -> its plates."""
+        ...
+
+
 def bls_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Tensor, Tensor]:
     """The pipeline over the models `yolo`, `stn` and `lprnet`."""
     return PlateReader(detect, rectify, read, decoder, split, gather)
 
 
 class Recognition:
-    """Picture, raw or encoded -> coordinates, texts, scores, confidences and readings.
+    """Picture, raw or encoded -> plates, and what their readings rest on where it is asked for.
 
-    ``make_reader``: what Triton tells of the model, and the decoder -> the pipeline, which takes the caller's picture
-    as it came, checked.
+    The picture goes to `yolo` as it came: `yolo`, which can be asked alone too, is where it is checked.
+
+    ``make_reader``: what Triton tells of the model, and the decoder -> the pipeline.
     """
 
     def __init__(
         self,
         args: Mapping[str, str],
-        make_reader: Callable[[ModelArgs, PlateDecoder], PlateReader[Tensor, Any]] = bls_reader,
+        make_reader: Callable[[ModelArgs, PlateDecoder], TensorReader] = bls_reader,
     ) -> None:
         model = model_args(args)
         try:
-            refuse_unknown(model.name, model.parameters, FrameLimits, DecodingSettings, WatchdogSettings)
-            self._limits = read_settings(FrameLimits, model.name, model.parameters)
+            refuse_unknown(model.name, model.parameters, DecodingSettings, WatchdogSettings)
             self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
             decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
             self._reader = make_reader(model, decoder)
@@ -66,27 +76,27 @@ class Recognition:
             return self._answer(request)
 
     def _answer(self, request: Request) -> Response:
+        stages = RequestStages(request)
         if parameters(request).get(PROBE) is True:
-            return answer(request, lambda _: pack(self._read(request, Course(request))))
-        course = Course(request)
+            return answer(request, lambda _: self._respond(request, stages)[1])
         try:
-            return answer(request, lambda _: self._counted(self._read(request, course)), self._metrics.failed)
+            return answer(request, lambda _: self._counted(request, stages), self._metrics.failed)
         finally:
-            self._metrics.took(course.seconds, course.stages)
+            self._metrics.took(stages.seconds, stages.spent)
 
-    def _counted(self, plates: list[Plate]) -> list[Tensor]:
-        outputs = pack(plates)
+    def _counted(self, request: Request, stages: Stages) -> list[Tensor]:
+        plates, outputs = self._respond(request, stages)
         self._metrics.answered(plates)
         return outputs
 
-    def _read(self, request: Request, course: Course) -> list[Plate]:
-        picture = picture_of(request)
-        check_picture(picture, self._limits)
-        return self._reader.staged(course.stage).read(picture)
+    def _respond(self, request: Request, stages: Stages) -> tuple[list[Plate], list[Tensor]]:
+        wanted = request.requested_output_names()
+        plates = self._reader.read(picture_of(request), evidence=LOGITS.name in wanted, stages=stages)
+        return plates, pack(plates, wanted)
 
 
-def detect(picture: Tensor) -> tuple[Tensor, Boxes, Scores]:
-    """Picture -> crops where `yolo` left them, boxes and scores.
+def detect(picture: Tensor, stages: Stages) -> tuple[Tensor, Boxes, Scores]:
+    """Picture -> crops where `yolo` left them, boxes and scores; the detector's own stages are not seen from here.
 
     The caller's own tensor is handed on: its memory is shared already, and an encoded one is decoded there, once.
     """
@@ -133,13 +143,28 @@ def gather(ask: Callable[[Tensor], Logits], chunks: Iterable[Tensor]) -> Iterabl
         return list(threads.map(ask, waiting))
 
 
-def pack(plates: list[Plate]) -> list[Tensor]:
-    """Plates -> the model's outputs; (0, 4), (0, 1) and (0,) where there is none."""
+def pack(plates: Sequence[Plate], wanted: Collection[str] = ()) -> list[Tensor]:
+    """Plates -> `PLATES`, and of `EVIDENCE` what is wanted; (0, 4), (0, 1), (0,) and so on where there is none."""
+    readings = [plate.reading for plate in plates]
     columns = (
         np.array([(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in plates], np.float32).reshape(-1, 4),
-        np.array([p.text for p in plates], np.object_).reshape(-1, 1),
-        np.array([p.score for p in plates], np.float32),
-        np.array([p.confidence for p in plates], np.float32),
-        np.array([p.reading for p in plates], np.object_).reshape(-1, 1),
+        np.array([reading.text for reading in readings], np.object_).reshape(-1, 1),
+        np.array([plate.score for plate in plates], np.float32),
+        np.array([reading.confidence for reading in readings], np.float32),
+        np.array([reading.best for reading in readings], np.object_).reshape(-1, 1),
     )
-    return [tensor(spec, column) for spec, column in zip(PLATE_RECOGNITION.outputs, columns, strict=True)]
+    outputs = [tensor(spec, column) for spec, column in zip(PLATES, columns, strict=True)]
+    if LOGITS.name in wanted:
+        logits = np.array([plate.logits for plate in plates], np.float32).reshape(LOGITS.dims)
+        outputs.append(tensor(LOGITS, logits))
+    if CHARACTERS.name in wanted:
+        outputs.append(tensor(CHARACTERS, pad([reading.characters for reading in readings])))
+    return outputs
+
+
+def pad(rows: Sequence[Sequence[float]]) -> NDArray[np.float32]:
+    """N rows -> (N, length of the longest), the others filled up with 0."""
+    padded = np.zeros((len(rows), max(map(len, rows), default=0)), np.float32)
+    for into, row in zip(padded, rows, strict=True):
+        into[: len(row)] = row
+    return padded

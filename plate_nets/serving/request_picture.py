@@ -1,9 +1,8 @@
-"""The picture of a request, raw or encoded: checked where it arrives, a frame where the detector needs it."""
+"""The picture of a request, raw or encoded, and the frame that it is."""
 
 from plate_nets.contract import FRAME, IMAGE
 from plate_nets.errors import InputError
-from plate_nets.recognition.images import check_frame, check_image, decode_image
-from plate_nets.serving.settings import FrameLimits
+from plate_nets.recognition.images import FrameLimits, load_picture
 from plate_nets.serving.triton import Request, Tensor, find
 from plate_nets.types import Frame
 
@@ -22,20 +21,11 @@ def picture_of(request: Request) -> Tensor:
     return picture
 
 
-def check_picture(picture: Tensor, limits: FrameLimits) -> None:
-    """Raises InputError, or its InputTooLarge, where a picture is not accepted; an encoded one is not decoded."""
-    if picture.name() == FRAME.name:
-        check_frame(picture.as_numpy(), limits)
-    else:
-        check_image(picture.as_numpy().tobytes(), limits)
-
-
 def frame_of(picture: Tensor, limits: FrameLimits) -> Frame:
     """A picture -> frame.
 
     Raises:
-        InputError: not one that is accepted.
+        InputError: not one that is accepted (InputTooLarge: by its size).
     """
-    if picture.name() == FRAME.name:
-        return check_frame(picture.as_numpy(), limits)
-    return decode_image(picture.as_numpy().tobytes(), limits)
+    array = picture.as_numpy()
+    return load_picture(array if picture.name() == FRAME.name else array.tobytes(), limits)

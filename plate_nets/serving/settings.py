@@ -15,18 +15,6 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True)
-class FrameLimits:
-    """Which frames are accepted; anything else is refused before it is decoded."""
-
-    max_bytes: int = 64 << 20
-    """Of an encoded picture. 64 MiB hold a JPEG of any size that `max_pixels` lets through."""
-    max_pixels: int = 50_000_000
-    """Height times width. 50 megapixels: 150 MB once decoded; a setting against memory, not accuracy."""
-    min_side: int = 8
-    """Pixels of the shorter side; less cannot hold a plate."""
-
-
-@dataclass(frozen=True)
 class NetworkSettings:
     """How a network runs on the CPU."""
 

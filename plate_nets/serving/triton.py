@@ -5,7 +5,7 @@ That API exists only inside Triton's stubs; tests put `tests/fakes` in its place
 
 import json
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -56,6 +56,10 @@ class Request(Protocol):
 
     def is_cancelled(self) -> bool:
         """Whether the caller has hung up."""
+        ...
+
+    def requested_output_names(self) -> Collection[str]:
+        """The outputs that the caller asked for by name; all of the model where by none."""
         ...
 
 

@@ -3,19 +3,30 @@
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from geventhttpclient.response import HTTPParseError
 from numpy.typing import NDArray
-from tritonclient.http import InferenceServerClient, InferInput
+from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.answers import find_answer
 from plate_nets.client import plates
-from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PROBE, STN, YOLO, ModelSpec, TensorSpec
+from plate_nets.contract import (
+    EVIDENCE,
+    LPRNET,
+    MODELS,
+    PLATE_RECOGNITION,
+    PLATES,
+    PROBE,
+    STN,
+    YOLO,
+    ModelSpec,
+    TensorSpec,
+)
 from plate_nets.errors import DeadlineExceeded, PlateError, ServerOverloaded, ServerUnavailable
 from plate_nets.recognition.health import check_health
 from plate_nets.supervision.progress import Progress
@@ -53,10 +64,11 @@ class Asker:
         self._url = url
         self._deadline = deadline
 
-    def read(self, image: Frame | bytes) -> list[Plate]:
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
         """An encoded picture -> its plates, by the whole pipeline; the users' metrics do not count it."""
         spec = PLATE_RECOGNITION.inputs[1]
-        return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8)))
+        outputs = (*PLATES, *EVIDENCE) if evidence else PLATES
+        return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8), outputs))
 
     def check(self) -> None:
         """Raises PlateError where the known picture is not recognised, or a model is not ready by its own account."""
@@ -74,7 +86,7 @@ class Asker:
         failed = []
         for spec, array in asked:
             try:
-                self._infer(spec, spec.inputs[0], array)
+                self._infer(spec, spec.inputs[0], array, spec.outputs)
                 self._check_ready(spec.name)
             except ServerOverloaded:
                 continue
@@ -95,11 +107,14 @@ class Asker:
         except PlateError:
             return False
 
-    def _infer(self, model: ModelSpec, spec: TensorSpec, array: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    def _infer(
+        self, model: ModelSpec, spec: TensorSpec, array: NDArray[Any], outputs: Sequence[TensorSpec]
+    ) -> dict[str, NDArray[Any]]:
         tensor = InferInput(spec.name, array.shape, spec.dtype)
         tensor.set_data_from_numpy(array)
-        answer = self._ask(lambda client: client.infer(model.name, [tensor], parameters={PROBE: True}))
-        return {output.name: answer.as_numpy(output.name) for output in model.outputs}
+        wanted = [InferRequestedOutput(output.name) for output in outputs]
+        answer = self._ask(lambda client: client.infer(model.name, [tensor], outputs=wanted, parameters={PROBE: True}))
+        return {output.name: answer.as_numpy(output.name) for output in outputs}
 
     def _ask(self, question: Callable[[Any], Any]) -> Any:
         # A connection a question: one that is kept would outlive the server that it leads to

@@ -1,24 +1,20 @@
 """New weights -> a version folder that is proven before any server sees it."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from plate_nets.conversion.config_check import check_configs
 from plate_nets.conversion.conversion import Comparison, Mode, convert, torch_installed
 from plate_nets.conversion.table import CONVERSIONS
 from plate_nets.errors import ContractError, MissingExtra, PlateError, SwapError
-from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
-from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.health import check_health
-from plate_nets.recognition.images import decode_image
-from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.local import LocalReader
 from plate_nets.runtimes.networks import TORCHSCRIPT, load_converted, released
-from plate_nets.serving.settings import FrameLimits
 from plate_nets.swap.versions import aside, latest
-from plate_nets.types import Crops, Frame, Plate
 
 NETWORKS = tuple(CONVERSIONS)
 
@@ -60,22 +56,7 @@ def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
             shutil.copy(code, made)
         folders = {name: repository / name / str(latest(repository / name)) for name in NETWORKS}
         try:
-            check_health(FileReader(folders | {model: made}))
+            check_health(LocalReader(networks=partial(load_converted, folders | {model: made})))
         except PlateError as error:
             raise SwapError(f"{model}: {weights} is refused, nothing was changed: {error}") from error
         yield Prepared(made, comparisons)
-
-
-class FileReader:
-    """The pipeline over version folders of `yolo`, `stn` and `lprnet`, in this process and on the CPU."""
-
-    def __init__(self, folders: Mapping[str, Path]) -> None:
-        networks = load_converted(folders, None, threads=0)
-        detector = PlateDetector(networks.yolo)
-        self._reader: PlateReader[Frame, Crops] = PlateReader(
-            detector.detect, networks.stn, networks.lprnet, PlateDecoder(DecodingSettings()), split_rows
-        )
-
-    def read(self, image: Frame | bytes) -> list[Plate]:
-        """A frame or an encoded picture -> its plates."""
-        return self._reader.read(decode_image(image, FrameLimits()) if isinstance(image, bytes) else image)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from google.protobuf import json_format
 
-from plate_nets.contract import MODELS, ModelSpec, TensorSpec
+from plate_nets.contract import MODELS, PLATE_RECOGNITION, ModelSpec, TensorSpec
 from plate_nets.conversion.config_check import parse_config
 
 NAME = "triton_python_backend_utils"
@@ -123,12 +123,16 @@ class InferenceRequest:
         timeout: int = 0,
     ) -> None:
         self.model_name = model_name
-        self.requested_output_names = list(requested_output_names)
+        self._requested = list(requested_output_names)
         self.preferred_memory = preferred_memory
         self._inputs = list(inputs)
         self._parameters = json.dumps(parameters or {})
         self._timeout = timeout
         self.cancelled = False
+
+    def requested_output_names(self) -> list[str]:
+        spec = MODELS[self.model_name or PLATE_RECOGNITION.name]
+        return self._requested or [output.name for output in spec.outputs]
 
     def parameters(self) -> str:
         return self._parameters
@@ -212,17 +216,19 @@ class Server:
         fault = _fault(spec, spec.inputs, request.inputs())
         if fault:
             return _refused(fault, TritonError.INVALID_ARG)
-        unknown = set(request.requested_output_names) - {output.name for output in spec.outputs}
+        wanted = request.requested_output_names()
+        unknown = set(wanted) - {output.name for output in spec.outputs}
         if unknown:
             return _refused(f"unexpected inference output {unknown}", TritonError.INVALID_ARG)
         (response,) = model.execute([request])
         if response.has_error():
             # An error's code is lost on its way through BLS (server#7804).
             return _refused(response.error().message(), TritonError.INTERNAL)
-        fault = _fault(spec, spec.outputs, response.output_tensors())
+        # Others than those asked for are dropped
+        given = [each for each in response.output_tensors() if each.name() in wanted]
+        fault = _fault(spec, [output for output in spec.outputs if output.name in wanted], given)
         assert fault is None, f"{spec.name} answers wrongly: {fault}"
-        wanted = request.requested_output_names or [output.name for output in spec.outputs]
-        return InferenceResponse([each for each in response.output_tensors() if each.name() in wanted])
+        return InferenceResponse(given)
 
     def counts(self) -> dict[str, int]:
         """How often each model was asked."""

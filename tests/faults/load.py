@@ -76,7 +76,7 @@ class Load:
                 turn += 1
                 began, fault = time.monotonic(), ""
                 try:
-                    texts = sorted(plate.text for plate in client.read(image))
+                    texts = sorted(plate.reading.text for plate in client.read(image))
                     if texts != expected:
                         self.wrong.append(f"expected {expected}, got {texts}")
                 except ServerError as error:

@@ -57,7 +57,7 @@ def endure(server: EmbeddedTriton, numbers: range) -> None:
                 assert not LEAK.search(answer.body), where
                 statuses[f"{kind} {answer.status}"] += 1
             assert server.wait(0) is None, f"the server ended at {batch}\n{server.log_text()[-3000:]}"
-            assert [plate.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
+            assert [plate.reading.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
             memory.append(sum(each.memory_info().rss for each in family))
     sys.stdout.write("\n".join(f"{count:6} {what}" for what, count in sorted(statuses.items())))
     sys.stdout.write(f"\nmemory, MB: {[each >> 20 for each in memory]}\n")

@@ -88,7 +88,7 @@ def load(url: str) -> Iterator[Load]:
                 except PlateError as error:
                     found.faults.append(error)
                 else:
-                    found.answers.append(tuple(plate.text for plate in plates))
+                    found.answers.append(tuple(plate.reading.text for plate in plates))
 
     threads = [threading.Thread(target=ask) for _ in range(CONCURRENCY)]
     for thread in threads:
@@ -147,7 +147,7 @@ def kept(server: EmbeddedTriton, client: PlateClient, model: str, before: list[i
     folder = server.model_repository / model
     assert versions(folder) == before
     assert [path for path in folder.iterdir() if path.name.startswith(".")] == []
-    assert [plate.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
+    assert [plate.reading.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
 
 
 def test_a_network_that_does_not_read_is_refused_before_the_server_sees_it(

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 
 from plate_nets.client import PlateClient, WireProtocol, parse_url
 from plate_nets.control_key import KEY_VARIABLE, headers
-from plate_nets.recognition.local import local_reader
-from plate_nets.recognition.pipeline import PlateReader
+from plate_nets.recognition.local import LocalReader
 from plate_nets.server import EmbeddedTriton
-from plate_nets.types import Crops, Frame
 
 _running: list[EmbeddedTriton] = []
 
@@ -72,10 +70,10 @@ def client(served: Served, request: pytest.FixtureRequest) -> Iterator[PlateClie
         yield client
 
 
-@pytest.fixture(scope="session")
-def local() -> PlateReader[Frame, Crops]:
-    """The same pipeline in this process."""
-    return local_reader()
+@pytest.fixture(scope="session", params=["openvino", "torch"])
+def local(request: pytest.FixtureRequest) -> LocalReader:
+    """The same pipeline in this process, with each runtime in turn."""
+    return LocalReader(runtime=request.param)
 
 
 @pytest.hookimpl(wrapper=True)

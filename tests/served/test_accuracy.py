@@ -24,7 +24,7 @@ def test_real_plates_are_read(served: Served) -> None:
     with PlateClient(served.http, timeout=120) as client, ThreadPoolExecutor(2) as threads:
         answers = list(threads.map(lambda photo: client.read(photo[0].read_bytes()), photos))
     read = [
-        any(plate.text == label.text and overlap(plate.box, label.box) > 0.3 for plate in answer)
+        any(plate.reading.text == label.text and overlap(plate.box, label.box) > 0.3 for plate in answer)
         for (_, labels), answer in zip(photos, answers, strict=True)
         for label in labels
         if label.text

@@ -10,6 +10,7 @@ from tritonclient.utils import InferenceServerException
 
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError
+from plate_nets.recognition.local import LocalReader
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served, http_infer
 
@@ -22,7 +23,7 @@ JPEG = encode(CAR, ".jpg")
 def next_request_is_right(served: Served) -> Iterator[None]:
     yield
     with PlateClient(served.http) as client:
-        assert "A123BC77" in [plate.text for plate in client.read(CAR)]
+        assert "A123BC77" in [plate.reading.text for plate in client.read(CAR)]
 
 
 def encoded(data: bytes) -> NDArray[np.uint8]:
@@ -80,6 +81,19 @@ def test_the_client_raises_what_the_server_says(client: PlateClient, name: str) 
         client.read(array if tensor == "input__0" else array.tobytes())
 
 
+@pytest.mark.parametrize(
+    "name", ["not an image", "truncated JPEG", "1x1", "0x0", "60 megapixels", "60 megapixels encoded"]
+)
+def test_a_local_reader_says_what_the_server_says(client: PlateClient, local: LocalReader, name: str) -> None:
+    ((tensor, array),) = BAD[name][0].items()
+    said = []
+    for reader in (client, local):
+        with pytest.raises(InputError) as caught:
+            reader.read(array if tensor == "input__0" else array.tobytes())
+        said.append((type(caught.value), str(caught.value)))
+    assert said[0] == said[1]
+
+
 @pytest.mark.parametrize("shape", [(8, 20000, 3), (20000, 8, 3), (8, 8, 3)])
 def test_extreme_frames_are_answered(client: PlateClient, shape: tuple[int, ...]) -> None:
     assert client.read(np.full(shape, 90, np.uint8)) == []
@@ -90,7 +104,7 @@ def test_encoded_pictures_of_other_channels_are_read(client: PlateClient, mode: 
     import cv2
 
     code = {"grey": cv2.COLOR_BGR2GRAY, "alpha": cv2.COLOR_BGR2BGRA}[mode]
-    assert "A123BC77" in [plate.text for plate in client.read(encode(cv2.cvtColor(CAR, code)))]
+    assert "A123BC77" in [plate.reading.text for plate in client.read(encode(cv2.cvtColor(CAR, code)))]
 
 
 @pytest.mark.parametrize("model", ["stn", "lprnet"])

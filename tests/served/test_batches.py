@@ -95,5 +95,5 @@ def test_two_detectors_by_a_setting(served: Served) -> None:
         assert [group["count"] for group in config["instance_group"]] == [2]
         with ThreadPoolExecutor(4) as threads:
             answers = list(threads.map(lambda _: client.read(frame), range(8)))
-        expected = [plate.text for plate in usual.read(frame)]
-    assert [[plate.text for plate in answer] for answer in answers] == [expected] * 8
+        expected = [plate.reading.text for plate in usual.read(frame)]
+    assert [[plate.reading.text for plate in answer] for answer in answers] == [expected] * 8

@@ -139,7 +139,7 @@ def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) ->
     assert sum(answers) == 32 - len(refused)
     assert any("Exceeds maximum queue size" in str(error) for error, _ in refused)
     with PlateClient(url, protocol, timeout=100) as client:
-        assert [plate.text for plate in client.read(CAR)] == ["A123BC77"]
+        assert [plate.reading.text for plate in client.read(CAR)] == ["A123BC77"]
 
 
 def test_asking_again_gets_an_answer_of_a_busy_server(served: Served) -> None:

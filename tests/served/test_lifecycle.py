@@ -148,7 +148,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PLATES_YOLO_SCORE_THRESHOLD", "0")
     monkeypatch.setenv("PLATES_YOLO_MAX_DETECTIONS", "200")
     monkeypatch.setenv("PLATES_YOLO_THREADS", "1")
-    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_MAX_PIXELS", "400000")
+    monkeypatch.setenv("PLATES_YOLO_MAX_PIXELS", "400000")
     with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:
         served = Served(server.http_url, server.grpc_url, server.control_key)
         before = served.executions("stn", "lprnet")
@@ -156,6 +156,6 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         chunks = -(-len(plates) // CHUNK)
         assert CHUNK < len(plates) <= 200
         assert [b - a for a, b in zip(before, served.executions("stn", "lprnet"), strict=True)] == [chunks, chunks]
-        assert "A123BC77" in [plate.reading for plate in plates]
+        assert "A123BC77" in [plate.reading.best for plate in plates]
         with pytest.raises(InputError, match="at most 400000 pixels, got 480000"):
             client.read(compose(600, 800))

@@ -51,7 +51,7 @@ def test_metrics_are_those_of_the_traffic(server: EmbeddedTriton) -> None:
     assert now["plates_frames_total"] == 16
     assert now["plates_early_stops_total"] == 2
     assert now["plates_plates_total"] == len(plates)
-    assert now["plates_unread_plates_total"] == sum(not plate.text for plate in plates)
+    assert now["plates_unread_plates_total"] == sum(not plate.reading.text for plate in plates)
     assert {name: value for name, value in now.items() if name.startswith("plates_errors_total") and value} == {
         'plates_errors_total{code="PLATES_BAD_INPUT"}': 2
     }

@@ -1,7 +1,9 @@
 """What the served pipeline says of frames whose plates are known."""
 
 import itertools
+import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -12,23 +14,26 @@ import tritonclient.http as httpclient
 from plate_nets.client import PlateClient
 from plate_nets.contract import MODELS
 from plate_nets.control_key import headers
+from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.health import known_picture
-from plate_nets.recognition.pipeline import PlateReader
-from plate_nets.types import Crops, Frame, Plate
+from plate_nets.recognition.local import LocalReader
+from plate_nets.types import Plate
 from tests.frames import ASPECT, Placed, compose, encode, overlap
 from tests.served.conftest import Served
 
+PHOTOS = Path(os.environ.get("PLATES_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "ru_dev"
 TEXTS = ("A123BC77", "M456OP199", "K777AA97", "H555TX36", "E001KX77", "C482MT36", "T312BE97", "B060EP35")
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300), Placed("M456OP199", 380, 120)])
 
 
 def texts(plates: list[Plate]) -> set[str]:
-    return {plate.text for plate in plates} - {""}
+    return {plate.reading.text for plate in plates} - {""}
 
 
 def check(plates: list[Plate], placed: Placed) -> None:
     """One plate is read, and its box is where the plate was put."""
-    found = next((plate for plate in plates if plate.text == placed.text), None)
+    found = next((plate for plate in plates if plate.reading.text == placed.text), None)
     assert found is not None, f"{placed.text} not among {plates}"
     assert overlap(found.box, placed.box) > 0.5, (found.box, placed.box)
 
@@ -42,7 +47,7 @@ def test_two_plates_highest_score_first(client: PlateClient) -> None:
     plates = client.read(CAR)
     assert {"A123BC77", "M456OP199"} <= texts(plates)
     assert [plate.score for plate in plates] == sorted((plate.score for plate in plates), reverse=True)
-    assert all(0 < plate.score <= 1 and 0 <= plate.confidence <= 1 for plate in plates)
+    assert all(0 < plate.score <= 1 and 0 <= plate.reading.confidence <= 1 for plate in plates)
 
 
 @pytest.mark.parametrize("size", [(900, 600), (1000, 400), (300, 1200), (721, 1283), (1500, 2000)])
@@ -115,19 +120,47 @@ FRAMES = [
 ]
 
 
+def agree(ones: list[Plate], others: list[Plate]) -> None:
+    """The same texts, and boxes within half a pixel."""
+    assert [(one.reading.text, one.reading.best) for one in ones] == [
+        (other.reading.text, other.reading.best) for other in others
+    ]
+    for one, other in zip(ones, others, strict=True):
+        sides = [(each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax) for each in (one, other)]
+        assert sides[0] == pytest.approx(sides[1], abs=0.5)
+        sureness = [(each.score, each.reading.confidence, *each.reading.characters) for each in (one, other)]
+        assert sureness[0] == pytest.approx(sureness[1], abs=0.01)
+
+
 @pytest.mark.parametrize("frame", FRAMES, ids=["two", "tall", "eight", "none"])
-def test_http_grpc_and_one_process_agree(served: Served, local: PlateReader[Frame, Crops], frame: np.ndarray) -> None:
+def test_http_grpc_and_one_process_agree(served: Served, local: LocalReader, frame: np.ndarray) -> None:
     with PlateClient(served.http) as http, PlateClient(served.grpc, "grpc") as grpc:
-        over_http, over_grpc = http.read(frame), grpc.read(frame)
-    here = local.read(frame)
-    assert over_http == over_grpc
-    assert len(over_http) == len(here)
-    for there, plate in zip(over_http, here, strict=True):
-        assert (there.text, there.reading) == (plate.text, plate.reading)
-        assert (there.score, there.confidence) == pytest.approx((plate.score, plate.confidence), abs=0.01)
-        ours, theirs = plate.box, there.box
-        assert (theirs.xmin, theirs.ymin) == pytest.approx((ours.xmin, ours.ymin), abs=0.5)
-        assert (theirs.xmax, theirs.ymax) == pytest.approx((ours.xmax, ours.ymax), abs=0.5)
+        over_http = http.read(frame, evidence=True)
+        assert over_http == grpc.read(frame, evidence=True)
+    agree(over_http, local.read(frame))
+
+
+@pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; set PLATES_SHARED")
+def test_server_and_one_process_agree_on_photos(client: PlateClient, local: LocalReader) -> None:
+    photos = [path.read_bytes() for path, _ in list(load_dataset(PHOTOS).photos())[::20]]
+    answers = [client.read(photo, evidence=True) for photo in photos]
+    for photo, answer in zip(photos, answers, strict=True):
+        agree(answer, local.read(photo))
+    assert sum(bool(plate.reading.text) for answer in answers for plate in answer) >= 5
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=["two", "tall", "eight", "none"])
+def test_evidence_comes_where_it_is_asked_for(client: PlateClient, frame: np.ndarray) -> None:
+    usual, plates = client.read(frame), client.read(frame, evidence=True)
+    assert [(plate.logits, plate.reading.characters) for plate in usual] == [(None, ())] * len(plates)
+    assert [replace(plate, reading=replace(plate.reading, characters=())) for plate in plates] == usual
+    for plate in plates:
+        assert plate.logits is not None
+        (reading,) = PlateDecoder().decode(plate.logits[None])
+        assert plate.reading == replace(
+            reading, characters=plate.reading.characters, confidence=plate.reading.confidence
+        )
+        assert plate.reading.characters == pytest.approx(reading.characters, abs=1e-6)
 
 
 def test_strangers_do_not_change_an_answer(served: Served) -> None:
@@ -141,11 +174,11 @@ def test_strangers_do_not_change_an_answer(served: Served) -> None:
         with ThreadPoolExecutor(8) as threads:
             answers = list(threads.map(ask, range(24)))
     for number, plates in answers:
-        assert [(plate.text, plate.reading, plate.box) for plate in plates] == [
-            (plate.text, plate.reading, plate.box) for plate in alone[number]
+        assert [(plate.reading.text, plate.reading.best, plate.box) for plate in plates] == [
+            (plate.reading.text, plate.reading.best, plate.box) for plate in alone[number]
         ]
         for plate, expected in zip(plates, alone[number], strict=True):
-            assert plate.confidence == pytest.approx(expected.confidence, abs=1e-3)
+            assert plate.reading.confidence == pytest.approx(expected.reading.confidence, abs=1e-3)
 
 
 def test_published_client_code_works_unchanged(served: Served, tmp_path: Path) -> None:
@@ -171,7 +204,7 @@ def test_published_client_code_works_unchanged(served: Served, tmp_path: Path) -
     assert plate_texts.shape == (len(plate_texts), 1)
     with PlateClient(url) as client:
         plates = client.read(image)
-    assert plate_texts[:, 0].tolist() == [plate.text for plate in plates]
+    assert plate_texts[:, 0].tolist() == [plate.reading.text for plate in plates]
     expected = [[p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax] for p in plates]
     np.testing.assert_allclose(coordinates, expected, atol=1e-3)
 

@@ -107,4 +107,4 @@ def test_grpc_answers_with_the_key(served: Served, call: str) -> None:
 
 def test_users_need_no_key(client: PlateClient) -> None:
     assert client.is_ready()
-    assert sorted(plate.text for plate in client.read(known_picture().image)) == sorted(known_picture().texts)
+    assert sorted(plate.reading.text for plate in client.read(known_picture().image)) == sorted(known_picture().texts)

@@ -11,10 +11,10 @@ import pytest
 from benchmarks.client_chain import ClientChain
 from benchmarks.connection import Connection
 from benchmarks.variants.contract import PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON, PLATE_TEXT, WIRINGS
+from benchmarks.variants.conversions import CONVERSIONS as MODULES
 from plate_nets.client import plates
 from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, STN, ModelSpec
 from plate_nets.conversion.conversion import Mode, convert, is_current
-from benchmarks.variants.conversions import CONVERSIONS as WIRINGS as MODULES
 from plate_nets.errors import PlateError
 from plate_nets.recognition.decoding import best_path, log_softmax
 from plate_nets.recognition.geometry import crop_plates, normalize_crop
@@ -60,9 +60,11 @@ def read(connection: Connection, model: ModelSpec, image: Frame | bytes) -> list
 
 
 def check(found: list[Plate], expected: list[Plate]) -> None:
-    assert [(plate.text, plate.reading) for plate in found] == [(plate.text, plate.reading) for plate in expected]
+    assert [(plate.reading.text, plate.reading.best) for plate in found] == [
+        (plate.reading.text, plate.reading.best) for plate in expected
+    ]
     for one, other in zip(found, expected, strict=True):
-        assert (one.score, one.confidence) == pytest.approx((other.score, other.confidence), abs=1e-3)
+        assert (one.score, one.reading.confidence) == pytest.approx((other.score, other.reading.confidence), abs=1e-3)
         assert [one.box.xmin, one.box.ymin, one.box.xmax, one.box.ymax] == pytest.approx(
             [other.box.xmin, other.box.ymin, other.box.xmax, other.box.ymax], abs=0.1
         )
@@ -82,7 +84,7 @@ def test_every_wiring_answers_as_production(connection: Connection, wired: Serve
 def test_the_frames_hold_what_they_should(connection: Connection) -> None:
     """Otherwise the comparison above would prove little."""
     for frame, count in zip(FRAMES, (0, 1, 4, 18), strict=True):
-        found = {plate.text for plate in read(connection, PLATE_RECOGNITION, frame)}
+        found = {plate.reading.text for plate in read(connection, PLATE_RECOGNITION, frame)}
         assert len(found & {placed.text for placed in PLACED[:count]}) >= 0.8 * count
 
 

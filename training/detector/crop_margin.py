@@ -17,7 +17,7 @@ from plate_nets.plates.alphabet import SYMBOLS
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.geometry import crop_plates
-from plate_nets.recognition.local import local_reader
+from plate_nets.recognition.local import LocalReader
 
 MARGINS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Shares of the box's height."""
@@ -28,7 +28,7 @@ def main(
     plot: Annotated[Path, typer.Option(help="PNG with the curve.")],
 ) -> None:
     """Reads the detected plates of a labelled folder with margins of 0 to 0.3 of the box's height."""
-    reader = local_reader(decoding=DecodingSettings(sure=0.0))
+    reader = LocalReader(runtime="torch", decoding=DecodingSettings(sure=0.0))
     read: dict[float, list[ReadPlate]] = {margin: [] for margin in MARGINS}
     try:
         photos = list(load_dataset(dataset, symbols=SYMBOLS).photos())

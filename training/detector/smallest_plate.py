@@ -22,7 +22,7 @@ from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates.alphabet import SYMBOLS
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
-from plate_nets.recognition.local import local_reader
+from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Box, Boxes, Frame
 
 HEIGHTS = (12, 15, 18, 22, 28, 36)
@@ -41,7 +41,11 @@ def main(
     photos: Annotated[int, typer.Option(min=1, help="How many photos are taken, evenly over the folder.")] = 100,
 ) -> None:
     """Finds and reads labelled plates in frames of full HD, over the height of the plate."""
-    readers = {side: local_reader(DetectionSettings(long_side=side), DecodingSettings(sure=0.0)) for side in long_side}
+    decoding = DecodingSettings(sure=0.0)
+    readers = {
+        side: LocalReader(runtime="torch", detection=DetectionSettings(long_side=side), decoding=decoding)
+        for side in long_side
+    }
     try:
         labelled = [(path, labels[0]) for path, labels in load_dataset(dataset, symbols=SYMBOLS).photos()]
     except PlateError as error:
@@ -60,7 +64,7 @@ def main(
                 plates = reader.read(frame)
                 hits = [p for p, hit in zip(plates, match(boxes_of(plates), box[None]), strict=True) if hit == 0]
                 count, found, read = shares[side, height]
-                exact = any(plate.reading == label.text for plate in hits)
+                exact = any(plate.reading.best == label.text for plate in hits)
                 shares[side, height] = (count + 1, found + bool(hits), read + exact)
     Console().print(_table(shares, dataset.name))
     _save(plot, shares)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from plate_nets.recognition.annotation import READ, UNREAD, annotate
-from plate_nets.types import Box, Plate
+from plate_nets.types import Box, Plate, Reading
 
 
 def plate(text: str, *box: float) -> Plate:
-    return Plate(Box(*box), 0.9, text, text or "A12", 0.9)
+    return Plate(Box(*box), 0.9, Reading(text, text or "A12", 0.9))
 
 
 def has(frame: np.ndarray, colour: tuple[int, int, int]) -> bool:

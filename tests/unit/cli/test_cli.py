@@ -20,11 +20,11 @@ from plate_nets.cli import app
 from plate_nets.cli.output import CsvOutput
 from plate_nets.cli.read import Source, find_pictures
 from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerUnavailable
-from plate_nets.types import Box, Plate
+from plate_nets.types import Box, Plate, Reading
 from tests.frames import compose, encode
 
-READ = Plate(Box(10.04, 20, 60, 31), 0.91234, "A123BC77", "A123BC77", 0.98765)
-UNREAD = Plate(Box(1, 2, 3, 4), 0.5, "", "A12", 0.25)
+READ = Plate(Box(10.04, 20, 60, 31), 0.91234, Reading("A123BC77", "A123BC77", 0.98765, format="private"))
+UNREAD = Plate(Box(1, 2, 3, 4), 0.5, Reading("", "A12", 0.25))
 PICTURE = encode(compose(60, 80), ".jpg")
 
 
@@ -139,8 +139,9 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
             "confidence": 0.9877,
             "score": 0.9123,
             "box": [10.0, 20.0, 60.0, 31.0],
+            "format": "private",
         },
-        {"text": "", "reading": "A12", "confidence": 0.25, "score": 0.5, "box": [1.0, 2.0, 3.0, 4.0]},
+        {"text": "", "reading": "A12", "confidence": 0.25, "score": 0.5, "box": [1.0, 2.0, 3.0, 4.0], "format": ""},
     ]
     assert bad == {
         "file": str(tmp_path / "missing.jpg"),

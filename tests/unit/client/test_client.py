@@ -7,11 +7,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from plate_nets.client.client import PlateClient, WireProtocol, _error, _outputs, parse_url, plates
+from plate_nets.contract import PLATES
 from plate_nets.errors import (
     AccessDenied,
     DeadlineExceeded,
@@ -22,7 +24,7 @@ from plate_nets.errors import (
     ServerOverloaded,
     ServerUnavailable,
 )
-from plate_nets.types import Box, Plate
+from plate_nets.types import Box, Plate, Reading
 
 FRAME = np.zeros((20, 30, 3), np.uint8)
 PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
@@ -254,7 +256,7 @@ def test_an_answer_without_outputs_is_an_error_of_the_server() -> None:
             return None
 
     with pytest.raises(ServerError, match="localhost: an answer without coordinates, texts"):
-        _outputs("localhost", Empty())
+        _outputs("localhost", Empty(), PLATES)
 
 
 def test_rows_become_plates() -> None:
@@ -265,10 +267,17 @@ def test_rows_become_plates() -> None:
         "readings": np.array([[b"A123BC77"], [b"A12"]], np.object_),
         "confidences": np.array([0.75, 0.125], np.float32),
     }
-    assert plates(outputs) == [
-        Plate(Box(1, 2, 3, 4), 0.5, "A123BC77", "A123BC77", 0.75),
-        Plate(Box(5, 6, 7, 8), 0.25, "", "A12", 0.125),
-    ]
+    read = Plate(Box(1, 2, 3, 4), 0.5, Reading("A123BC77", "A123BC77", 0.75, (), "private", "russia"))
+    unread = Plate(Box(5, 6, 7, 8), 0.25, Reading("", "A12", 0.125, (), "", "russia"))
+    assert plates(outputs) == [read, unread]
+    assert all(plate.logits is None for plate in plates(outputs))
+    outputs["characters"] = np.array([[0.75] * 8, [0.5, 0.25, 0.125, 0, 0, 0, 0, 0]], np.float32)
+    outputs["logits"] = np.stack([np.full((23, 18), row, np.float32) for row in (1, 2)])
+    found = plates(outputs)
+    assert [plate.reading.characters for plate in found] == [(0.75,) * 8, (0.5, 0.25, 0.125)]
+    assert [plate.logits.shape for plate in found if plate.logits is not None] == [(23, 18)] * 2
+    assert found[1].logits[0, 0] == 2
+    assert [replace(plate.reading, characters=()) for plate in found] == [read.reading, unread.reading]
 
 
 HEAVY = ("torch", "openvino", "pytriton", "safetensors", "training", "plate_nets.nets")

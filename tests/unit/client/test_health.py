@@ -6,7 +6,7 @@ import pytest
 
 from plate_nets.errors import ServerError
 from plate_nets.recognition.health import check_health, known_picture
-from plate_nets.types import Box, Frame, Plate
+from plate_nets.types import Box, Frame, Plate, Reading
 
 
 class Reader:
@@ -14,11 +14,11 @@ class Reader:
         self.texts = texts
         self.asked: list[Frame | bytes] = []
 
-    def read(self, image: Frame | bytes) -> list[Plate]:
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
         assert image.startswith(known_picture().image)
         assert image not in self.asked, "a cache of answers would know it"
         self.asked.append(image)
-        return [Plate(Box(0, 0, 1, 1), 0.9, text, text or "B1", 0.9) for text in self.texts]
+        return [Plate(Box(0, 0, 1, 1), 0.9, Reading(text, text or "B1", 0.9)) for text in self.texts]
 
 
 def test_the_known_picture_is_a_small_picture_with_a_plate() -> None:

@@ -116,8 +116,8 @@ def test_given_boxes(folder: Path) -> None:
 def test_detected_boxes(folder: Path) -> None:
     def read(_: Frame) -> list[Plate]:
         return [
-            Plate(Box(21, 20, 81, 36), 0.9, "A128BC77", "A128BC77", 0.99),
-            Plate(Box(120, 60, 170, 70), 0.2, "", "", 0.0),
+            Plate(Box(21, 20, 81, 36), 0.9, Reading("A128BC77", "A128BC77", 0.99)),
+            Plate(Box(120, 60, 170, 70), 0.2, Reading("", "", 0.0)),
         ]
 
     outcome = evaluate_detected(load_dataset(folder).photos(), read, margin=0.1, score_threshold=0.5)

@@ -33,7 +33,17 @@ def test_no_plates_give_no_readings() -> None:
 def test_reads_each_format(text: str) -> None:
     (reading,) = PlateDecoder().decode(spell(text))
     assert reading.text == reading.best == text
-    assert reading.confidence > 0.9
+    assert reading.confidence == min(reading.characters) > 0.9
+    assert len(reading.characters) == len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("B911TO150", "private"), ("AA12377", "taxi"), ("AA123477", "taxi or trailer"), ("1234AA77", "military")],
+)
+def test_a_text_has_its_format_and_scheme(text: str, name: str) -> None:
+    (reading,) = PlateDecoder().decode(spell(text))
+    assert (reading.format, reading.scheme) == (name, "russia")
 
 
 @pytest.mark.parametrize(
@@ -52,8 +62,9 @@ def test_position_decides_between_letter_and_digit(said: str, doubt: tuple[int, 
 @pytest.mark.parametrize("said", ["ABCABC", "1", "77777777", "A000BC77", "A123BC00", "A123BC012"])
 def test_never_invents(said: str) -> None:
     (reading,) = PlateDecoder().decode(spell(said))
-    assert reading.text == ""
+    assert (reading.text, reading.format) == ("", "")
     assert reading.best == said
+    assert len(reading.characters) == len(said)
 
 
 def test_two_equal_claims_are_not_sure() -> None:
@@ -71,7 +82,7 @@ def test_repeats_need_a_blank() -> None:
 
 def test_empty_crop_reads_as_nothing() -> None:
     (reading,) = PlateDecoder().decode(spell(""))
-    assert (reading.text, reading.best, reading.confidence) == ("", "", 0.0)
+    assert (reading.text, reading.best, reading.confidence, reading.characters) == ("", "", 0.0, ())
 
 
 def test_beam_sums_over_paths_as_ctc_does() -> None:

@@ -80,11 +80,6 @@ def test_tiny_frames(hw: tuple[int, int]) -> None:
     assert (len(crops), len(boxes), len(scores)) == (0, 0, 0)
 
 
-def test_what_is_no_frame_is_refused() -> None:
-    with pytest.raises(InputError, match="uint8"):
-        PlateDetector(network_of()).detect(np.zeros((4, 4, 3), np.float32))  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -13,7 +13,8 @@ from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.recognition.detection import PlateDetector
-from plate_nets.recognition.local import forward, local_reader
+from plate_nets.recognition.local import LocalReader
+from plate_nets.runtimes.torchscript import forward
 from plate_nets.types import Frame
 from training.synthesis.scene import render_scene
 
@@ -57,10 +58,10 @@ def plate_free() -> list[Frame]:
 
 
 def test_no_sign_of_a_street_without_plates_gets_a_text() -> None:
-    reader = local_reader()
+    reader = LocalReader(runtime="torch")
     for seed in range(4):
         street = render_scene(np.random.default_rng(seed), (640, 400), plates=0).frame
-        assert [plate.text for plate in reader.read(street) if plate.text] == []
+        assert [plate.reading.text for plate in reader.read(street) if plate.reading.text] == []
 
 
 def test_nothing_is_found_where_nothing_is(detector: PlateDetector) -> None:

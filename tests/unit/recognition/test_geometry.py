@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plate_nets.errors import InputError
-from plate_nets.recognition.geometry import GREY, STRIDE, Letterbox, check_frame, clip, crop_plates, expand
+from plate_nets.recognition.geometry import GREY, STRIDE, Letterbox, clip, crop_plates, expand
 from plate_nets.types import Boxes
 
 NO_BOXES = np.empty((0, 4), np.float32)
@@ -70,25 +69,6 @@ def test_a_mark_lies_where_the_mapping_says(frame_hw: tuple[int, int]) -> None:
     ys, xs = np.nonzero(mark > 0.5)
     seen = np.array([xs.min(), ys.min(), xs.max() + 1, ys.max() + 1])
     np.testing.assert_allclose(letterbox.to_input(box)[0], seen, atol=0.51)
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        None,
-        [[1]],
-        np.zeros((10, 10), np.uint8),
-        np.zeros((10, 10, 1), np.uint8),
-        np.zeros((10, 10, 4), np.uint8),
-        np.zeros((10, 10, 3), np.float32),
-        np.zeros((0, 10, 3), np.uint8),
-        np.zeros((0, 0, 3), np.uint8),
-        np.zeros((1, 10, 10, 3), np.uint8),
-    ],
-)
-def test_what_is_no_frame_is_refused(frame: object) -> None:
-    with pytest.raises(InputError, match=r"frame: expected .*, got "):
-        check_frame(frame)
 
 
 def test_expand_and_clip() -> None:

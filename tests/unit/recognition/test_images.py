@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 
 from plate_nets.errors import InputError, InputTooLarge
-from plate_nets.recognition.images import check_frame, check_image, decode_image
-from plate_nets.serving.settings import FrameLimits
+from plate_nets.recognition.images import FrameLimits, check_image, decode_image, load_picture
 from tests.frames import Placed, compose, encode
 
 LIMITS = FrameLimits()
@@ -82,17 +81,38 @@ def test_a_header_of_a_gigapixel_is_refused() -> None:
 @pytest.mark.parametrize("shape", [(0, 0, 3), (0, 100, 3), (100, 0, 3), (1, 1, 3), (7, 3000, 3)])
 def test_a_frame_too_small_for_a_plate_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=rf"at least 8 pixels a side, got {shape[1]}x{shape[0]} "):
-        check_frame(np.zeros(shape, np.uint8), LIMITS)
+        load_picture(np.zeros(shape, np.uint8), LIMITS)
 
 
-@pytest.mark.parametrize(("shape", "dtype"), [((9, 9), "u1"), ((9, 9, 1), "u1"), ((9, 9, 4), "u1"), ((9, 9, 3), "f4")])
-def test_a_frame_of_another_kind_is_refused(shape: tuple[int, ...], dtype: str) -> None:
-    with pytest.raises(InputError, match=r"expected uint8 of shape \(height, width, 3\) in BGR order, got"):
-        check_frame(np.zeros(shape, dtype), LIMITS)
+@pytest.mark.parametrize(
+    ("image", "got"),
+    [
+        (None, "NoneType"),
+        ("car.jpg", "str"),
+        ([[1]], "list"),
+        (np.zeros((9, 9), np.uint8), r"uint8 \(9, 9\)"),
+        (np.zeros((9, 9, 1), np.uint8), r"uint8 \(9, 9, 1\)"),
+        (np.zeros((9, 9, 4), np.uint8), r"uint8 \(9, 9, 4\)"),
+        (np.zeros((1, 9, 9, 3), np.uint8), r"uint8 \(1, 9, 9, 3\)"),
+        (np.zeros((9, 9, 3), np.float32), r"float32 \(9, 9, 3\)"),
+    ],
+)
+def test_what_is_no_picture_is_refused(image: object, got: str) -> None:
+    with pytest.raises(
+        InputError, match=rf"^image: expected bytes, or a BGR frame of uint8 \(height, width, 3\), got {got}$"
+    ):
+        load_picture(image, LIMITS)  # type: ignore[arg-type]
 
 
 def test_a_frame_of_exactly_the_limit_is_accepted() -> None:
     limits = FrameLimits(max_pixels=80 * 100, min_side=80)
-    assert check_frame(np.zeros((80, 100, 3), np.uint8), limits).shape == (80, 100, 3)
-    with pytest.raises(InputError, match="at most 8000 pixels"):
-        check_frame(np.zeros((80, 101, 3), np.uint8), limits)
+    assert load_picture(np.zeros((80, 100, 3), np.uint8), limits).shape == (80, 100, 3)
+    with pytest.raises(InputTooLarge, match="input__0: expected at most 8000 pixels"):
+        load_picture(np.zeros((80, 101, 3), np.uint8), limits)
+
+
+def test_a_picture_comes_as_bytes_or_as_a_frame_of_any_layout() -> None:
+    encoded = encode(FRAME)
+    for image in (FRAME, np.asfortranarray(FRAME), encoded, bytearray(encoded), memoryview(encoded)):
+        np.testing.assert_array_equal(load_picture(image, LIMITS), FRAME)
+    assert load_picture(FRAME, LIMITS) is FRAME

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from plate_nets.contract import CROP_DIMS
 from plate_nets.errors import ContractError
 from plate_nets.recognition.pipeline import CHUNK, PlateReader, split_rows
+from plate_nets.recognition.stages import Stages
 from plate_nets.types import Box, Crops, Frame, Logits, Reading
 
 FRAME = np.zeros((4, 4, 3), np.uint8)
@@ -32,7 +33,7 @@ class Chain:
     def reader(self) -> PlateReader[Frame, Crops]:
         return PlateReader(self.detect, self.rectify, self.recognise, NumberDecoder(), split_rows)
 
-    def detect(self, frame: Frame) -> tuple[Crops, np.ndarray, np.ndarray]:
+    def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray]:
         numbers = np.arange(self.count, dtype=np.float32)
         crops = np.broadcast_to(numbers[:, None, None, None], (self.count, *CROP_DIMS))
         scores = self.scores if self.scores is not None else np.linspace(1, 0.5, self.count)
@@ -61,14 +62,19 @@ def test_many_plates_go_in_chunks(count: int, sizes: list[int]) -> None:
     chain = Chain(count)
     plates = chain.reader().read(FRAME)
     assert chain.rectified == chain.read == sizes
-    assert [plate.text for plate in plates] == [str(number + 1) for number in range(count)]
+    assert [plate.reading.text for plate in plates] == [str(number + 1) for number in range(count)]
     assert plates[0].box == Box(0, 0, 0, 0)
 
 
 def test_rows_come_highest_score_first() -> None:
     plates = Chain(3, [0.2, 0.9, 0.5]).reader().read(FRAME)
-    assert [plate.text for plate in plates] == ["2", "3", "1"]
+    assert [plate.reading.text for plate in plates] == ["2", "3", "1"]
     assert [plate.score for plate in plates] == pytest.approx([0.9, 0.5, 0.2])
+
+
+def test_logits_stay_with_their_plates() -> None:
+    plates = Chain(CHUNK + 3, [score / 100 for score in range(CHUNK + 3)]).reader().read(FRAME, evidence=True)
+    assert [int(plate.logits[0, 0]) for plate in plates if plate.logits is not None] == list(range(CHUNK + 3, 0, -1))
 
 
 def test_readings_that_are_not_as_many_as_boxes_are_refused() -> None:

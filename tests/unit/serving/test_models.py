@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plate_nets.contract import CROP_DIMS, LPRNET, MODELS, PLATE_RECOGNITION, STN, YOLO, ModelSpec
+from plate_nets.contract import CROP_DIMS, LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, YOLO, ModelSpec
 from tests.fakes import triton
 from tests.frames import Placed, compose, encode
 
@@ -104,6 +104,8 @@ def test_any_number_of_plates(chain: triton.Server, count: int) -> None:
         "scores": (count,),
         "confidences": (count,),
         "readings": (count, 1),
+        "logits": (count, 23, 18),
+        "characters": (count, 1 if count else 0),
     }
     symbols = "0123456789ABEKMHOPCTYX"
     assert found["readings"][:, 0].tolist() == [symbols[number % 22] for number in range(count)]
@@ -150,9 +152,6 @@ def test_only_the_logits_are_wanted_on_the_host(chain: triton.Server) -> None:
     [
         ({}, "expected exactly one of input__0 and image, got neither"),
         ({"input__0": FRAME, "image": np.zeros(9, np.uint8)}, "got both"),
-        ({"image": np.zeros(9, np.uint8)}, "expected a JPEG, PNG, WEBP or BMP picture"),
-        ({"input__0": np.zeros((0, 0, 3), np.uint8)}, "expected at least 8 pixels a side, got 0x0"),
-        ({"input__0": np.zeros((1, 1, 3), np.uint8)}, "expected at least 8 pixels a side, got 1x1"),
     ],
 )
 def test_a_caller_s_fault_is_named(chain: triton.Server, inputs: dict[str, np.ndarray], fault: str) -> None:
@@ -303,17 +302,17 @@ def test_a_fault_of_ours_hides_its_traceback(chain: triton.Server, monkeypatch: 
     assert "secret" in triton.Logger.lines[0]
 
 
-def test_nothing_over_a_limit_is_sent_to_yolo(
+def test_a_limit_is_set_for_yolo_alone(
     fake_server: triton.Server, model_repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_MAX_PIXELS", "10000")
-    folder = model_repository / PLATE_RECOGNITION.name
-    model = triton.load_model(folder / "1" / "model.py", folder / "config.pbtxt")
-    fake_server.models = {PLATE_RECOGNITION.name: model}
+    monkeypatch.setenv("PLATES_YOLO_MAX_PIXELS", "10000")
+    for name in (YOLO.name, PLATE_RECOGNITION.name):
+        folder = model_repository / name
+        fake_server.models[name] = triton.load_model(folder / "1" / "model.py", folder / "config.pbtxt")
     for name, array in (("input__0", FRAME), ("image", np.frombuffer(encode(FRAME), np.uint8))):
         message = ask(**{name: array}).error().message()
         assert message == f"PLATES_TOO_LARGE: {name}: expected at most 10000 pixels, got 24000 (200x120)"
-    assert fake_server.counts() == {"plate_recognition": 2}
+    assert fake_server.counts() == {"plate_recognition": 2, "yolo": 2}
 
 
 @pytest.fixture
@@ -348,3 +347,46 @@ def test_a_picture_that_yolo_finds_truncated_is_the_caller_s_fault(real: triton.
         f"got a damaged or truncated one of {len(picture)} bytes"
     )
     assert real.counts() == {"yolo": 1}
+
+
+@pytest.mark.parametrize("model", [PLATE_RECOGNITION.name, YOLO.name])
+def test_a_picture_that_is_refused_is_named_whoever_was_asked(real: triton.Server, model: str) -> None:
+    for name, array, fault in (
+        ("image", np.zeros(9, np.uint8), "image: expected a JPEG, PNG, WEBP or BMP picture, got 9 bytes of"),
+        ("input__0", np.zeros((0, 0, 3), np.uint8), "input__0: expected at least 8 pixels a side, got 0x0"),
+        ("input__0", np.zeros((1, 1, 3), np.uint8), "input__0: expected at least 8 pixels a side, got 1x1"),
+    ):
+        (response,) = real.models[model].execute([triton.InferenceRequest(model, inputs=[triton.Tensor(name, array)])])
+        assert response.error().code() == triton.TritonError.INVALID_ARG
+        assert response.error().message().startswith(f"PLATES_BAD_INPUT: {fault}")
+
+
+@pytest.mark.parametrize("count", [0, 1, 40])
+def test_evidence_is_for_who_asks(chain: triton.Server, count: int) -> None:
+    chain.models[YOLO.name] = FakeModel(YOLO, plates(count))
+
+    def names(*wanted: str) -> dict[str, np.ndarray]:
+        tensors = [triton.Tensor("input__0", FRAME)]
+        return outputs(triton.InferenceRequest(PLATE_RECOGNITION.name, list(wanted), tensors).exec())
+
+    usual = [spec.name for spec in PLATES]
+    assert list(names(*usual)) == usual
+    assert list(names("texts", "characters")) == ["texts", "characters"]
+    found = names()
+    assert list(found) == [spec.name for spec in PLATE_RECOGNITION.outputs]
+    given = [rows for (rows,) in chain.models[LPRNET.name].gave]
+    assert found["logits"].shape == (count, *LPRNET.outputs[0].dims)
+    if count:
+        np.testing.assert_array_equal(np.sort(found["logits"], axis=0), np.sort(np.concatenate(given[-2:]), axis=0))
+    lengths = [len(best) for best in found["readings"][:, 0]]
+    assert found["characters"].shape == (count, max(lengths, default=0))
+    for row, length, least in zip(found["characters"], lengths, found["confidences"], strict=True):
+        assert row[:length].min() == least and not row[length:].any()
+
+
+def test_nothing_is_computed_that_nobody_asked_for(chain: triton.Server) -> None:
+    model = chain.models[PLATE_RECOGNITION.name]
+    wanted = [spec.name for spec in PLATES]
+    tensors = [triton.Tensor("input__0", FRAME)]
+    (response,) = model.execute([triton.InferenceRequest(PLATE_RECOGNITION.name, wanted, tensors)])
+    assert [each.name() for each in response.output_tensors()] == wanted

@@ -6,7 +6,8 @@ import pytest
 
 from plate_nets.errors import ContractError, PlateError
 from plate_nets.recognition.detection import DetectionSettings
-from plate_nets.serving.settings import FrameLimits, NetworkSettings, read_settings, refuse_unknown, thread_count
+from plate_nets.recognition.images import FrameLimits
+from plate_nets.serving.settings import NetworkSettings, read_settings, refuse_unknown, thread_count
 
 
 def test_defaults_stand_where_nothing_is_said() -> None:

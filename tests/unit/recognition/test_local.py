@@ -1,0 +1,169 @@
+"""`LocalReader`: both runtimes read the same, it travels as its settings, and its stages can be timed."""
+
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import plate_nets
+from plate_nets.client import PlateClient
+from plate_nets.errors import InputError, InputTooLarge, WeightsError
+from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.recognition.decoding import PlateDecoder
+from plate_nets.recognition.health import check_health, known_picture
+from plate_nets.recognition.images import FrameLimits
+from plate_nets.recognition.local import LocalReader, Runtime
+from plate_nets.recognition.reader import Reader
+from plate_nets.runtimes.networks import Networks, load_converted
+from plate_nets.types import Frame, Plate
+from tests.frames import Placed, compose, encode
+
+PHOTOS = Path(os.environ.get("PLATES_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "ru_dev"
+PLACED = [Placed("A123BC77", 40, 60), Placed("M456OP199", 380, 120), Placed("K777AA97", 200, 320)]
+CAR = compose(480, 640, PLACED)
+SCENES = [CAR, compose(900, 600, PLACED[:1]), compose(480, 640)]
+
+
+@pytest.fixture(scope="module")
+def openvino() -> LocalReader:
+    return LocalReader()
+
+
+@pytest.fixture(scope="module")
+def torch() -> LocalReader:
+    return LocalReader(runtime="torch")
+
+
+def agree(ones: list[Plate], others: list[Plate]) -> None:
+    """The same texts, and boxes within half a pixel."""
+    assert [(one.reading.text, one.reading.best) for one in ones] == [
+        (other.reading.text, other.reading.best) for other in others
+    ]
+    for one, other in zip(ones, others, strict=True):
+        sides = [(each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax) for each in (one, other)]
+        assert sides[0] == pytest.approx(sides[1], abs=0.5)
+        assert one.score == pytest.approx(other.score, abs=0.01)
+        assert one.reading.characters == pytest.approx(other.reading.characters, abs=0.01)
+
+
+@pytest.mark.parametrize("frame", SCENES, ids=["three", "one", "none"])
+def test_the_runtimes_agree_on_rendered_plates(openvino: LocalReader, torch: LocalReader, frame: Frame) -> None:
+    agree(openvino.read(frame), torch.read(frame))
+    agree(openvino.read(encode(frame)), openvino.read(frame))
+
+
+@pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; set PLATES_SHARED")
+def test_the_runtimes_agree_on_photos(openvino: LocalReader, torch: LocalReader) -> None:
+    read = 0
+    for path, _ in itertools.islice(load_dataset(PHOTOS).photos(), 0, None, 20):
+        plates = openvino.read(path.read_bytes())
+        agree(plates, torch.read(path.read_bytes()))
+        read += sum(bool(plate.reading.text) for plate in plates)
+    assert read >= 5
+
+
+def test_three_lines_to_a_plate() -> None:
+    known = known_picture()
+    plates = plate_nets.LocalReader().read(known.image)
+    assert [plate.reading.text for plate in plates] == list(known.texts)
+
+
+def test_a_reading_says_what_it_is(openvino: LocalReader) -> None:
+    plates = openvino.read(CAR, evidence=True)
+    assert {plate.reading.text for plate in plates} == {placed.text for placed in PLACED}
+    for plate in plates:
+        reading = plate.reading
+        assert (reading.format, reading.scheme) == ("private", "russia")
+        assert len(reading.characters) == len(reading.best)
+        assert min(reading.characters) == reading.confidence
+        assert plate.logits is not None and plate.logits.shape == (23, 18)
+        assert PlateDecoder().decode(plate.logits[None]) == [reading]
+    assert [plate.logits for plate in openvino.read(CAR)] == [None] * len(plates)
+    assert openvino.read(CAR) == plates, "evidence is no part of what a plate is compared by"
+
+
+def test_a_client_and_a_local_reader_are_readers(openvino: LocalReader) -> None:
+    readers: list[Reader] = [openvino, PlateClient("127.0.0.1:1")]
+    check_health(readers[0])
+
+
+@pytest.mark.parametrize("runtime", ["openvino", "torch"])
+def test_it_is_pickled_as_its_settings(runtime: Runtime) -> None:
+    reader = LocalReader(runtime=runtime, limits=FrameLimits(min_side=100), threads=1)
+    before = pickle.dumps(reader)
+    plates = reader.read(CAR)
+    assert pickle.dumps(reader) == before
+    other = pickle.loads(before)
+    assert other == reader
+    assert other.read(CAR) == plates
+    with pytest.raises(InputError, match="at least 100 pixels"):
+        other.read(CAR[:99])
+
+
+def test_threads_take_turns(openvino: LocalReader) -> None:
+    alone = [openvino.read(scene) for scene in SCENES]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(openvino.read, SCENES * 4)) == alone * 4
+
+
+def test_what_is_not_accepted_is_refused_before_any_network_is_loaded() -> None:
+    def load() -> Networks:
+        raise AssertionError("loaded")
+
+    reader = LocalReader(networks=load)
+    with pytest.raises(InputTooLarge, match="input__0: expected at most 50000000 pixels"):
+        reader.read(np.zeros((6000, 10000, 3), np.uint8))
+    with pytest.raises(InputError, match="image: expected a JPEG, PNG, WEBP or BMP picture"):
+        reader.read(b"%PDF-1.7")
+    with pytest.raises(InputError, match="image: expected bytes, or a BGR frame"):
+        reader.read("car.jpg")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="runtime: expected openvino or torch, got 'onnx'"):
+        LocalReader(runtime="onnx")  # type: ignore[arg-type]
+
+
+def test_networks_that_are_not_converted_are_named(tmp_path: Path) -> None:
+    folders = {name: tmp_path / name for name in ("yolo", "stn", "lprnet")}
+    with pytest.raises(WeightsError, match="not converted yet"):
+        LocalReader(networks=partial(load_converted, folders)).read(CAR)
+
+
+def test_its_stages_can_be_timed(openvino: LocalReader) -> None:
+    entered: list[str] = []
+    inside: list[str] = []
+
+    @contextmanager
+    def stages(name: str) -> Iterator[None]:
+        entered.append("/".join([*inside, name]))
+        inside.append(name)
+        yield
+        inside.pop()
+
+    detector = ["decode", "detect", *(f"detect/{name}" for name in ("letterbox", "network", "select", "crop"))]
+    openvino.read(CAR, stages=stages)
+    assert entered == [*detector, "rectify", "read", "decode_text"]
+    entered.clear()
+    openvino.read(compose(480, 640), stages=stages)
+    assert entered == detector
+
+
+def test_the_package_imports_nothing_heavy() -> None:
+    heavy = {"cv2", "openvino", "torch", "tritonclient", "matplotlib"}
+    code = f"import sys, plate_nets; print(*set(sys.modules) & {heavy!r})"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
+
+
+def test_the_package_has_what_it_names() -> None:
+    assert all(getattr(plate_nets, name) is not None for name in plate_nets.__all__)
+    assert (Path(plate_nets.__file__).parent / "py.typed").is_file()
+    with pytest.raises(AttributeError, match="has no attribute 'Server'"):
+        plate_nets.Server  # noqa: B018
