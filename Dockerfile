@@ -6,33 +6,28 @@ FROM triton AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 
-# Poetry in an environment of its own; the image's Python has pip, but perhaps no ensurepip
-COPY tools/requirements.txt tools/
-RUN python3 -m venv --without-pip /opt/tools \
-    && python3 -m pip --python /opt/tools/bin/python install --require-hashes -r tools/requirements.txt
+# The extras `local` and `convert` as poetry.lock has them; the image's Python has pip, but perhaps no ensurepip
+COPY requirements/image.txt requirements/
+RUN python3 -m venv --without-pip /opt/plates \
+    && python3 -m pip --python /opt/plates/bin/python install --require-hashes -r requirements/image.txt
 
-# The lock's main and `serve` groups, not `embedded`: the image has its own tritonserver
-COPY pyproject.toml poetry.lock ./
-RUN /opt/tools/bin/poetry export --no-interaction --with serve -f requirements.txt -o requirements.txt \
-    && python3 -m venv --without-pip /opt/plates \
-    && python3 -m pip --python /opt/plates/bin/python install --require-hashes -r requirements.txt
-
-COPY README.md LICENSE ./
-COPY plate_nets plate_nets
-COPY converters converters
-RUN /opt/tools/bin/poetry build --no-interaction --format wheel \
-    && python3 -m pip --python /opt/plates/bin/python install --no-deps dist/*.whl
-
-# Built by the installed wheel, and compared with the networks before they are put there
-WORKDIR /opt/plates
+COPY pyproject.toml README.md LICENSE ./
+COPY tools/hatch_build.py tools/
 COPY model_repository model_repository
-RUN bin/python -m converters --model-repository model_repository
+COPY plate_nets plate_nets
+RUN python3 -m pip --python /opt/plates/bin/python install --no-deps --no-build-isolation .
+
+# For libtorch too, compared with the networks before they are put there
+COPY converters converters
+RUN cp -r model_repository /opt/plates/ \
+    && /opt/plates/bin/python -m converters --model-repository /opt/plates/model_repository
 
 FROM triton
+ARG VERSION=unknown
 LABEL org.opencontainers.image.title="plate-nets" \
       org.opencontainers.image.description="Licence-plate recognition served by NVIDIA Triton" \
       org.opencontainers.image.licenses="AGPL-3.0-or-later" \
-      org.opencontainers.image.version="0.1.0"
+      org.opencontainers.image.version="${VERSION}"
 COPY --from=build /opt/plates /opt/plates
 
 # The Python backend's stubs embed Python, and find the packages by these

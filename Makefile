@@ -8,9 +8,13 @@ SHELL := /bin/bash
 export PYTHON
 BIN := .venv/bin
 REPOSITORY := model_repository
-MODELS := $(foreach name,stn lprnet yolo,$(addprefix $(REPOSITORY)/$(name)/1/,model.pt model.xml))
+NETWORKS := stn lprnet yolo
+IR := $(NETWORKS:%=$(REPOSITORY)/%/1/model.xml)
+TORCHSCRIPT := $(IR:.xml=.pt)
+MODELS := $(IR) $(TORCHSCRIPT)
+CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/nets/*.py)
 WEIGHTS := $(addprefix plate_nets/weights/,stn.safetensors lprnet.safetensors yolo.safetensors)
-LOCK := poetry.lock pyproject.toml tools/environment.sh tools/requirements.txt
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 PHOTO ?=
 
 .PHONY: help
@@ -18,9 +22,12 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: .venv/serve.stamp $(MODELS) $(if $(PHOTO),,out/scene.jpg) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
+demo: .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
 	@echo "==> reading $(or $(PHOTO),out/scene.jpg) with the embedded Triton server"
 	@$(BIN)/plates read "$(or $(PHOTO),out/scene.jpg)" --save-annotated out
+
+.PHONY: convert
+convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
 
 .PHONY: test
 test: .venv/all.stamp $(MODELS) ## set up with the tools of developers, then run every test
@@ -55,33 +62,50 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
 	@$(BIN)/ruff format --check .
 	@echo "==> mypy"
 	@$(BIN)/mypy
-	@echo "==> poetry.lock"
-	@.tools/bin/poetry check --lock
+	@echo "==> poetry.lock, requirements"
+	@tools/lock.sh --check
 	@echo "==> hadolint, yamllint, kubernetes-validate"
 	@$(BIN)/hadolint Dockerfile
 	@$(BIN)/yamllint --strict .
 	@$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml
 
+.PHONY: image
+image: ## build the container image, with a container engine
+	docker build --build-arg VERSION=$(VERSION) --tag plate-nets:$(VERSION) --tag plate-nets .
+
+.PHONY: wheel
+wheel: ## build the wheel: dist/*.whl, with the model repository and the networks for the CPU
+	@$(or $(PYTHON),python3) -m pip wheel --quiet --no-deps --wheel-dir dist .
+
 .PHONY: clean
 clean: ## remove all that was made: environments, converted models, out/, caches
 	rm -rf .venv .tools out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
-	rm -f $(MODELS) $(REPOSITORY)/*/1/model.bin benchmarks/model_repository/*/1/model.pt
+	rm -f $(MODELS) $(IR:.xml=.bin) benchmarks/model_repository/*/1/model.pt
 	find plate_nets converters training benchmarks tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/serve.stamp: $(LOCK)
-	@tools/environment.sh serve embedded
+.PHONY: lock
+lock: ## write requirements/ anew from poetry.lock, which `.tools/bin/poetry lock` makes from pyproject.toml
+	@tools/lock.sh
+
+.venv/embedded.stamp: requirements/embedded.txt pyproject.toml tools/environment.sh
+	@tools/environment.sh embedded
 	@touch $@
 
-.venv/all.stamp: $(LOCK)
-	@tools/environment.sh serve embedded train dev
-	@touch $@ .venv/serve.stamp
+.venv/all.stamp: requirements/all.txt pyproject.toml tools/environment.sh
+	@tools/environment.sh all
+	@touch $@ .venv/embedded.stamp
 
-$(MODELS) &: $(WEIGHTS) $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/nets/*.py) | .venv/serve.stamp
+$(IR) &: $(WEIGHTS) $(CONVERSION) | .venv/embedded.stamp
 	@echo "==> converting the networks"
 	@$(BIN)/python -m converters
-	@touch $(MODELS)
+	@touch $(IR)
 
-out/scene.jpg: $(wildcard training/synthesis/*.py) | .venv/serve.stamp
+$(TORCHSCRIPT) &: $(WEIGHTS) $(CONVERSION) | .venv/all.stamp $(IR)
+	@echo "==> tracing the networks"
+	@$(BIN)/python -m converters
+	@touch $(TORCHSCRIPT)
+
+out/scene.jpg: $(wildcard training/synthesis/*.py) | .venv/embedded.stamp
 	@echo "==> drawing a street scene: $@"
 	@mkdir -p out
 	@$(BIN)/python -m training.synthesis --scene $@ --plates 2 --seed 24

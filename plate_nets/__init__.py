@@ -10,6 +10,7 @@ from plate_nets.errors import (
     DeadlineExceeded,
     InputError,
     InputTooLarge,
+    MissingExtra,
     PlateError,
     ServerError,
     ServerOverloaded,
@@ -18,14 +19,13 @@ from plate_nets.errors import (
     SwapError,
     WeightsError,
 )
+from plate_nets.extras import needs
 from plate_nets.types import Box, Plate, Reading
 
 if TYPE_CHECKING:
     from plate_nets.client import PlateClient
     from plate_nets.recognition.local import LocalReader
     from plate_nets.recognition.reader import Reader
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AccessDenied",
@@ -36,6 +36,7 @@ __all__ = [
     "InputError",
     "InputTooLarge",
     "LocalReader",
+    "MissingExtra",
     "Plate",
     "PlateClient",
     "PlateError",
@@ -58,6 +59,11 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # late: a client seldom asks
+
+        return version("plate-nets")
     if name in _LATE:
-        return getattr(import_module(_LATE[name]), name)
+        with needs("local", "reading in process"):
+            return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

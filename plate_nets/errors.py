@@ -7,6 +7,7 @@
     +-- ConversionError     a converted model cannot be built, read, or does not give the network's numbers
     +-- ContractError       a model's configuration or tensors differ from `contract.py`
     +-- DatasetError        a labelled folder cannot be used
+    +-- MissingExtra        a package that an extra of this one brings is not installed
     +-- ServerError         a Triton server could not be started or reached, failed, or did not answer
         +-- ServerStartError    the embedded server did not become ready
         +-- ServerUnavailable   nothing answers, or a model is not there for the moment: ask again later
@@ -47,6 +48,13 @@ class ContractError(PlateError):
 
 class DatasetError(PlateError):
     """A labelled folder cannot be used."""
+
+
+class MissingExtra(PlateError):
+    """A package that an extra of this one brings is not installed."""
+
+    def __init__(self, extra: str, purpose: str, package: str) -> None:
+        super().__init__(f'{purpose} needs {package}: pip install "plate-nets[{extra}]"')
 
 
 class ServerError(PlateError):

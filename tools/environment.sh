@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Set up .venv from poetry.lock: `tools/environment.sh GROUP...` (groups of pyproject.toml beside the main one).
-# Poetry lives in .tools and only exports the lock; pip installs it, so pip's own index settings hold.
-# Overridable: PYTHON, the interpreter to build the environments with.
+# Set up .venv: `tools/environment.sh SET` installs requirements/SET.txt, which is poetry.lock's (tools/lock.sh), and this
+# project, editable. It is pip that installs, so pip's own index settings hold.
+# Overridable: PYTHON, the interpreter to build the environment with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -58,28 +58,22 @@ need_space() {
 [[ $(uname -s) == Linux && $(uname -m) == x86_64 ]] ||
     fail "this is $(uname -s) $(uname -m); the embedded Triton server runs on Linux x86_64 only"
 command -v git >/dev/null || fail "git is not installed"
-(($# > 0)) || fail "usage: tools/environment.sh GROUP..."
-groups=$(IFS=, && echo "$*")
-[[ ,$groups, == *,train,* ]] && gigabytes=9 || gigabytes=7
+requirements=requirements/${1:-}.txt
+[[ -f $requirements ]] || fail "usage: tools/environment.sh embedded|all"
+[[ $1 == all ]] && gigabytes=9 || gigabytes=2
 need_space $gigabytes
 
-make_environment .tools
-step ".tools: Poetry"
-.tools/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tools/requirements.txt ||
-    fail "Poetry cannot be installed; see pip's message above"
-
 make_environment .venv
-step ".venv: main, $groups as poetry.lock has them (downloads up to 3.5 GB the first time)"
-requirements=.tools/requirements-${groups//,/-}.txt
-.tools/bin/poetry export --no-interaction --with "$groups" -f requirements.txt -o "$requirements" >/dev/null ||
-    fail "poetry.lock cannot be exported; does \`.tools/bin/poetry check --lock\` pass?"
+step ".venv: $requirements (needs $gigabytes GB with all downloads the first time)"
 [[ -t 1 ]] && quiet=() || quiet=(--quiet) # pip's own progress is for a terminal
-.venv/bin/python -m pip install "${quiet[@]}" --disable-pip-version-check --require-hashes -r "$requirements" ||
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# Not compiled: Python does that with what it imports, far less than is installed
+.venv/bin/python -m pip install "${quiet[@]}" --no-compile --require-hashes -r "$requirements" ||
     fail "the packages cannot be installed; see pip's message above"
 
 # yolov5 brings opencv-python, which writes the same files as the headless wheel and needs the system's libGL:
 # where the library is not the one that the headless wheel lists, that wheel is put over it
-if ! .venv/bin/python - <<'EOF'; then
+if [[ $1 == all ]] && ! .venv/bin/python - <<'EOF'; then
 import base64, hashlib, importlib.metadata
 
 library, = (file for file in importlib.metadata.files("opencv-python-headless") if file.match("cv2/*.so"))
@@ -87,11 +81,13 @@ digest = hashlib.sha256(library.read_binary()).digest()
 raise SystemExit(base64.urlsafe_b64encode(digest).decode().rstrip("=") != library.hash.value)
 EOF
     step ".venv: opencv-python-headless over opencv-python"
-    awk '/^[^ ]/ { wanted = /^opencv-python-headless==/ } wanted' "$requirements" >.tools/requirements-headless.txt
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --force-reinstall \
-        -r .tools/requirements-headless.txt || fail "opencv-python-headless cannot be installed again"
+    headless=$(mktemp)
+    trap 'rm -f "$headless"' EXIT
+    awk '/^[^ ]/ { wanted = /^opencv-python-headless==/ } wanted' "$requirements" >"$headless"
+    .venv/bin/python -m pip install --quiet --require-hashes --no-deps --force-reinstall -r "$headless" ||
+        fail "opencv-python-headless cannot be installed again"
 fi
 
 step ".venv: this project, editable"
-VIRTUAL_ENV=$PWD/.venv .tools/bin/poetry install --no-interaction --quiet --only-root ||
+.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable . ||
     fail "the project cannot be installed into .venv"

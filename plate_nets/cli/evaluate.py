@@ -11,11 +11,9 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.extras import needs
 from plate_nets.recognition.decoding import DecodingSettings
-from plate_nets.recognition.detection import DetectionSettings
-from plate_nets.recognition.local import LocalReader, Runtime
-from plate_nets.runtimes.networks import Networks
+from plate_nets.runtimes.networks import Networks, Runtime
 
 
 class BoxSource(StrEnum):
@@ -42,28 +40,38 @@ def evaluate(
         Path | None, typer.Option(help="Folder with another reader: stn.pt and lprnet.pt, TorchScript, run in torch.")
     ] = None,
     margin: Annotated[
-        float, typer.Option(help="What a crop holds around a box, as a share of its height.")
-    ] = DetectionSettings().crop_margin,
+        float | None, typer.Option(help="What a crop holds around a box, as a share of its height; else the reader's.")
+    ] = None,
     long_side: Annotated[
-        int, typer.Option(help="Long side of the detector's input, px.")
-    ] = DetectionSettings().long_side,
+        int | None, typer.Option(help="Long side of the detector's input, px; else the reader's.")
+    ] = None,
     sure: Annotated[float, typer.Option(help="Least confidence of a text.")] = DecodingSettings().sure,
     runtime: Annotated[
-        Runtime, typer.Option(help="The committed weights in torch, or the converted networks in OpenVINO.")
-    ] = "torch",
+        Runtime, typer.Option(help="The converted networks in OpenVINO, or the committed weights in torch.")
+    ] = "openvino",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
     """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector."""
-    from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, pictures_below
-    from plate_nets.evaluation.reading_metrics import threshold_trade, withdraw_unsure
-    from plate_nets.evaluation.report import TRADE_THRESHOLDS, PlateFree, figures, print_figures, save_curves
-    from plate_nets.evaluation.sheet import save_sheet
+    with needs("evaluate", "an evaluation"):
+        from plate_nets.evaluation.dataset import load_dataset, read_photo
+        from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, pictures_below
+        from plate_nets.evaluation.reading_metrics import threshold_trade, withdraw_unsure
+        from plate_nets.evaluation.report import TRADE_THRESHOLDS, PlateFree, figures, print_figures, save_curves
+        from plate_nets.evaluation.sheet import save_sheet
+        from plate_nets.recognition.detection import DetectionSettings
+        from plate_nets.recognition.local import LocalReader
+    if curves is not None:
+        with needs("evaluate", "--curves"):
+            import matplotlib  # noqa: F401  before the work, not after it
 
     console = Console(stderr=json_file is not None and str(json_file) == "-")
     progress = partial(track, console=Console(stderr=True), transient=True)
     labelled = load_dataset(dataset, strict=strict)
     photos = list(labelled.photos())
-    least_score = DetectionSettings().score_threshold
+    settings = DetectionSettings()
+    least_score = settings.score_threshold
+    margin = settings.crop_margin if margin is None else margin
+    long_side = settings.long_side if long_side is None else long_side
     # Every box and text that the curves need is asked for once; what is given by default is chosen from them.
     reader = LocalReader(
         runtime=runtime,
@@ -105,6 +113,7 @@ def evaluate(
 
 
 def _with_reader_of(folder: Path) -> Networks:
-    from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
+    with needs("convert", "--networks"):
+        from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
 
     return load_eager(folder)

@@ -10,13 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import cv2
-import numpy as np
 import typer
 
 from plate_nets.errors import InputError
-from plate_nets.recognition.annotation import annotate
-from plate_nets.types import Frame, Plate
+from plate_nets.extras import needs
+from plate_nets.types import Plate
 
 
 @dataclass(frozen=True)
@@ -145,6 +143,9 @@ class PictureOutput(Output):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._taken: set[Path] = set()
+        with needs("local", "--save-annotated"):
+            from plate_nets.recognition.annotation import annotate_encoded
+        self._annotate = annotate_encoded
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -154,17 +155,15 @@ class PictureOutput(Output):
         """Write the picture's copy."""
         if picture.error is not None:
             return
-        frame = cv2.imdecode(np.frombuffer(picture.encoded, np.uint8), cv2.IMREAD_COLOR)
         path = self._path(picture.name)
-        drawn = annotate(np.asarray(frame, np.uint8), picture.plates)
-        encoded = _encode(drawn, path.suffix)
-        if encoded is None:  # JPEG and WebP end at 65,535 and 16,383 pixels a side
+        drawn = self._annotate(picture.encoded, picture.plates, path.suffix)
+        if drawn is None:
             path = path.with_suffix(".png")
-            encoded = _encode(drawn, path.suffix)
-        assert encoded is not None, path
+            drawn = self._annotate(picture.encoded, picture.plates, path.suffix)
+        assert drawn is not None, "PNG holds any size"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(encoded)
+            path.write_bytes(drawn)
         except OSError as error:
             raise InputError(f"--save-annotated {shown(path)}: {error.strerror}") from error
         typer.echo(f"saved {shown(path)}", err=True)
@@ -178,15 +177,6 @@ class PictureOutput(Output):
             number += 1
         self._taken.add(path)
         return path
-
-
-def _encode(frame: Frame, suffix: str) -> bytes | None:
-    """A frame -> a picture file's bytes; None where the format cannot hold it."""
-    try:
-        done, encoded = cv2.imencode(suffix, frame)
-    except cv2.error:
-        return None
-    return encoded.tobytes() if done else None
 
 
 def _sides(plate: Plate) -> tuple[float, float, float, float]:

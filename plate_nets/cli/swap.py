@@ -9,7 +9,9 @@ from plate_nets.cli.health import DEFAULT_URL
 from plate_nets.cli.options import Timeout, Url
 from plate_nets.client import PlateClient
 from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import InputError, PlateError, ServerUnavailable
+from plate_nets.errors import InputError, PlateError, ServerUnavailable, SwapError
+from plate_nets.extras import needs
+from plate_nets.runtimes.networks import INSTALLED
 from plate_nets.server import default_repository
 
 REFUSED = 1
@@ -44,12 +46,15 @@ def swap(
     """
     if (weights is not None) + back + list_ != 1:
         raise InputError("expected exactly one of FILE, --back and --list")
-    from plate_nets.conversion.reference import REFERENCE
-    from plate_nets.swap import swap as swapping  # the converters, which no other command needs
+    with needs("local", "a swap"):
+        from plate_nets.conversion.reference import REFERENCE
+        from plate_nets.swap import swap as swapping
     from plate_nets.swap.controller import Controller
     from plate_nets.swap.versions import versions
 
     repository = (model_repository or default_repository()).resolve()
+    if repository == INSTALLED and not list_:
+        raise SwapError(f"{repository} belongs to the installed package; copy it, and name the copy to server and swap")
     address = url or DEFAULT_URL["http"]
     key = read_key(control_key_file) if control_key_file else control_key
     with Controller(address, key, timeout) as control, PlateClient(address, timeout=timeout) as client:

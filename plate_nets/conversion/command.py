@@ -16,7 +16,7 @@ from plate_nets.errors import PlateError
 console = Console(highlight=False, soft_wrap=True)
 NO_TORCH = (
     "torch is not installed: TorchScript is left out, and the IR compared with numbers recorded beside the weights; "
-    "`pip install plate-nets[convert]` brings torch"
+    'pip install "plate-nets[convert]" brings it'
 )
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 

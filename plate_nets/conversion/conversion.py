@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from plate_nets.conversion import openvino_ir
 from plate_nets.conversion.provenance import Origin
 from plate_nets.conversion.reference import read_reference, sample, write_reference
-from plate_nets.errors import ConversionError
+from plate_nets.errors import ConversionError, MissingExtra
 from plate_nets.nets.checkpoint import load_weights, read_weights
 from plate_nets.runtimes.networks import TORCHSCRIPT, released
 
@@ -167,7 +167,7 @@ def _formats(conversion: Conversion) -> list[Format]:
     if conversion.graph is not None:
         formats.append(openvino_ir)
     if not formats:
-        raise ConversionError(f"{conversion.name}: needs torch; `pip install plate-nets[convert]` brings it")
+        raise MissingExtra("convert", f"the conversion of {conversion.name}", "torch")
     return formats
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import cv2
 import numpy as np
 
+from plate_nets.recognition.images import FrameLimits, decode_image
 from plate_nets.types import Frame, Plate
 
 READ = (60, 160, 20)
@@ -31,6 +32,19 @@ def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
         cv2.rectangle(drawn, corner, (round(box.xmax), round(box.ymax)), colour, line)
         _label(drawn, text or f"{plate.reading.best}?", corner, round(box.ymax), colour)
     return drawn
+
+
+def annotate_encoded(encoded: bytes, plates: Iterable[Plate], suffix: str) -> bytes | None:
+    """A picture that was read and its plates -> an upright copy with their boxes and texts, encoded as ``suffix`` says.
+
+    None where that format cannot hold it: JPEG and WebP end at 65,535 and 16,383 pixels a side.
+    """
+    drawn = annotate(decode_image(encoded, FrameLimits()), plates)
+    try:
+        done, copy = cv2.imencode(suffix, drawn)
+    except cv2.error:
+        return None
+    return copy.tobytes() if done else None
 
 
 def _label(frame: Frame, text: str, corner: tuple[int, int], below: int, colour: tuple[int, int, int]) -> None:

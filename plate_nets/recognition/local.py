@@ -5,18 +5,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from threading import Lock
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from plate_nets.errors import InputError
+from plate_nets.extras import needs
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.images import FrameLimits, load_picture
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.stages import Stages
-from plate_nets.runtimes.networks import Networks, default_repository, first_versions, load_converted
+from plate_nets.runtimes.networks import Networks, Runtime, default_repository, first_versions, load_converted
 from plate_nets.types import Crops, Frame, Plate, Reading
-
-Runtime = Literal["openvino", "torch"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,8 @@ class LocalReader:
 
     def _load(self) -> Networks:
         if self.runtime == "torch":
-            from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
+            with needs("convert", "reading in torch"):
+                from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
 
             return load_eager()
         return load_converted(first_versions(default_repository()), threads=self.threads)

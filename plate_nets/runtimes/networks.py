@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from plate_nets.contract import LPRNET, STN, YOLO
 from plate_nets.runtimes.openvino import Network, load_ir
@@ -18,7 +19,13 @@ RELEASED = 1
 IR, IR_WEIGHTS, TORCHSCRIPT = "model.xml", "model.bin", "model.pt"
 """The files in a version folder: OpenVINO's two, for the CPU, and TorchScript, for all devices."""
 
+Runtime = Literal["openvino", "torch"]
+"""What runs the networks in this process: OpenVINO the converted ones, torch the committed weights."""
+
 REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
+
+INSTALLED = Path(__file__).resolve().parents[1] / "model_repository"
+"""Where a wheel has the models; a checkout has them beside the package."""
 
 NETWORKS = (YOLO, STN, LPRNET)
 """The models whose networks are converted."""
@@ -57,9 +64,10 @@ def load_converted(folders: Mapping[str, Path], gpu: int | None = None, threads:
 
 
 def default_repository() -> Path:
-    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one beside the package."""
-    named = os.environ.get(REPOSITORY_VARIABLE)
-    return Path(named) if named else Path(__file__).resolve().parents[2] / "model_repository"
+    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one that came with the package."""
+    if named := os.environ.get(REPOSITORY_VARIABLE):
+        return Path(named)
+    return INSTALLED if INSTALLED.is_dir() else INSTALLED.parents[1] / INSTALLED.name
 
 
 def released(repository: Path, name: str) -> Path:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import WeightsError
+from plate_nets.extras import needs
 
 if TYPE_CHECKING:
     import openvino
@@ -53,7 +54,8 @@ def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> 
 
 
 def _compile(model: "openvino.Model | str", threads: int) -> Network:
-    import openvino  # late: takes a second to import
+    with needs("local", "reading in process"):
+        import openvino  # late: takes a second to import
 
     # The defaults of some CPUs are bf16, whose 8 bits of mantissa round a box at 640 px to 4 px.
     options = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from plate_nets.errors import ServerStartError
+from plate_nets.errors import MissingExtra, ServerStartError
 
 LOADER_FAILED = 127
 PROGRAM = "tritonserver"
@@ -40,7 +40,7 @@ def find_installation(kind: ServerKind) -> Installation:
     """Which server is wanted -> it.
 
     Raises:
-        ServerStartError: it is not there, or cannot run here.
+        MissingExtra, ServerStartError: it is not there, or cannot run here.
     """
     return wheel() if kind == "embedded" else system()
 
@@ -104,14 +104,14 @@ def triton_folder() -> Path:
     """The folder of the wheel's server.
 
     Raises:
-        ServerStartError: the wheel is not installed.
+        MissingExtra: the wheel is not installed.
     """
     found = importlib.util.find_spec("pytriton")
     for location in (found.submodule_search_locations or ()) if found else ():
         folder = Path(location) / "tritonserver"
         if (folder / "bin" / "tritonserver").is_file():
             return folder
-    raise ServerStartError("nvidia-pytriton, which holds the embedded server, is not installed in this Python")
+    raise MissingExtra("embedded", "the embedded server", "nvidia-pytriton")
 
 
 def python_environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from plate_nets.conversion.config_check import check_configs
 from plate_nets.conversion.conversion import Comparison, Mode, convert, torch_installed
 from plate_nets.conversion.table import CONVERSIONS
-from plate_nets.errors import ContractError, PlateError, SwapError
+from plate_nets.errors import ContractError, MissingExtra, PlateError, SwapError
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.local import LocalReader
 from plate_nets.runtimes.networks import TORCHSCRIPT, load_converted, released
@@ -39,15 +39,15 @@ def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
         ContractError: the repository is not as the contract says.
         WeightsError: the file is no safetensors file of this architecture.
         ConversionError: the files do not give the network's numbers.
-        SwapError: the repository is read-only, TorchScript is needed and torch not installed, or the network does not
-            read the known picture.
+        MissingExtra: TorchScript is needed and torch not installed.
+        SwapError: the repository is read-only, or the network does not read the known picture.
     """
     if faults := check_configs(repository):
         raise ContractError("\n".join(faults))
     folder = repository / model
     served = folder / str(latest(folder))
     if (served / TORCHSCRIPT).is_file() and not torch_installed():
-        raise SwapError(f"{served} holds {TORCHSCRIPT}, which needs torch; `pip install plate-nets[convert]` brings it")
+        raise MissingExtra("convert", f"a new {served / TORCHSCRIPT}", "torch")
     with aside(folder) as temporary:
         comparisons = convert(replace(CONVERSIONS[model], weights=weights), Mode.TRACE, temporary)
         made = released(temporary, model)

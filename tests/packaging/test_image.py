@@ -1,8 +1,8 @@
 """The Dockerfile, without a container engine: its first stage is carried out here step by step.
 
 COPY takes the files that git knows and .dockerignore lets through; RUN runs the command as it stands, with the image's
-folders moved below a temporary one. The environments there see the packages of this checkout's `.tools` and `.venv`,
-so pip finds its requirements satisfied and nothing is downloaded.
+folders moved below a temporary one. The environment there sees the packages of the one that runs this test: pip finds
+its requirements satisfied, and downloads nothing.
 """
 
 import fnmatch
@@ -15,7 +15,6 @@ import subprocess
 import sys
 import sysconfig
 import time
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +22,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from plate_nets.runtimes.networks import IR, IR_WEIGHTS, TORCHSCRIPT
 from tests.packaging.conftest import ROOT, shell
 from tests.serve import Serve, system_server
 
 pytestmark = pytest.mark.timeout(900)
 
-FOLDERS = ("/opt/tools", "/opt/plates", "/src")
+FOLDERS = ("/opt/plates", "/src")
 
 
 @dataclass(frozen=True)
@@ -97,15 +97,11 @@ class Built:
 @pytest.fixture(scope="module")
 def built(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Built:
     """The first stage, carried out."""
-    assert (ROOT / ".tools" / "bin" / "poetry").is_file(), "no .tools here; `make test` makes it"
     built = Built(tmp_path_factory.mktemp("image"))
     purelib = Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
-    for name, source in (("tools", ROOT / ".tools"), ("plates", Path(sys.prefix))):
-        packages = built.root / "opt" / name / purelib
-        packages.mkdir(parents=True)
-        (packages / "satisfied.pth").write_text(f"{source / purelib}\n", encoding="utf-8")
-    (built.root / "opt" / "tools" / "bin").mkdir()
-    (built.root / "opt" / "tools" / "bin" / "poetry").symlink_to(ROOT / ".tools" / "bin" / "poetry")
+    packages = built.root / "opt" / "plates" / purelib
+    packages.mkdir(parents=True)
+    (packages / "satisfied.pth").write_text(f"{Path(sys.prefix) / purelib}\n", encoding="utf-8")
 
     files = context(tracked)
     cwd = built.root
@@ -138,18 +134,11 @@ def test_first_stage_gives_an_environment_with_the_installed_project(built: Buil
     assert (plates / "bin" / "plates").is_file()
     (packages,) = plates.glob("lib/python*/site-packages")
     assert (packages / "plate_nets" / "contract.py").is_file()
-    assert (packages / "converters" / "__main__.py").is_file()
+    assert {path.name for path in plates.glob("model_repository/*/1/*")} == {"model.py", IR, IR_WEIGHTS, TORCHSCRIPT}
 
 
-def test_wheel_holds_all_that_git_knows_of_the_packages(built: Built, tracked: list[str]) -> None:
-    (wheel,) = (built.root / "src" / "dist").glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        held = {name for name in archive.namelist() if ".dist-info/" not in name}
-    assert held == {name for name in tracked if name.startswith(("plate_nets/", "converters/"))}
-
-
-def test_requirements_leave_the_embedded_server_out(built: Built) -> None:
-    requirements = (built.root / "src" / "requirements.txt").read_text(encoding="utf-8")
+def test_requirements_leave_the_embedded_server_out() -> None:
+    requirements = (ROOT / "requirements" / "image.txt").read_text(encoding="utf-8")
     assert "\ntorch==" in requirements
     assert "nvidia-pytriton" not in requirements
     assert "yolov5" not in requirements
@@ -251,6 +240,7 @@ def test_hadolint_is_content() -> None:
 
 def test_version_and_licence_are_those_of_the_package() -> None:
     project = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]
-    labels = dict(re.findall(r'image\.(\w+)="([^"]*)"', value(FINAL, "LABEL")))
-    assert labels["version"] == project
-    assert f"plate-nets:{project}" in (ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8")
+    command = shell("make --dry-run image").stdout
+    assert f"--build-arg VERSION={project}" in command
+    assert 'image.version="${VERSION}"' in value(FINAL, "LABEL")
+    assert f"image: plate-nets:{project}\n" in (ROOT / "deploy" / "kubernetes.yaml").read_text(encoding="utf-8")

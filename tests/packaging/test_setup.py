@@ -10,8 +10,9 @@ from tests.packaging.conftest import ROOT, shell
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The set-up script alone: every fault must show before anything is installed."""
-    shutil.copytree(ROOT / "tools", tmp_path / "checkout" / "tools")
+    """The set-up script and its lists alone: every fault must show before anything is installed."""
+    for name in ("tools", "requirements"):
+        shutil.copytree(ROOT / name, tmp_path / "checkout" / name)
     return tmp_path / "checkout"
 
 
@@ -32,14 +33,14 @@ def answer(path: Path, script: str) -> None:
     ("program", "script", "fault"),
     [
         ("uname", "[ $1 = -s ] && echo Linux || echo aarch64", "error: this is Linux aarch64; "),
-        ("df", "echo Avail; echo 900M", " has 0 GB free, the environment needs 7 GB"),
+        ("df", "echo Avail; echo 900M", " has 0 GB free, the environment needs 2 GB"),
     ],
 )
 def test_wrong_machine_is_named_in_one_line(
     program: str, script: str, fault: str, checkout: Path, programs: Path
 ) -> None:
     answer(programs / program, script)
-    result = shell(f'PATH="{programs}:$PATH" tools/environment.sh serve embedded', cwd=checkout)
+    result = shell(f'PATH="{programs}:$PATH" tools/environment.sh embedded', cwd=checkout)
     assert result.returncode == 1
     assert fault in result.stderr
     assert result.stderr.count("\n") == 1
@@ -48,7 +49,7 @@ def test_wrong_machine_is_named_in_one_line(
 
 @pytest.mark.parametrize("python", ["/bin/false", "/nowhere/python"])
 def test_unusable_python_is_named_in_one_line(python: str, checkout: Path) -> None:
-    result = shell("tools/environment.sh serve", cwd=checkout, environment={"PYTHON": python})
+    result = shell("tools/environment.sh embedded", cwd=checkout, environment={"PYTHON": python})
     assert result.returncode == 1
     assert result.stderr == f"error: PYTHON={python} is not a Python 3.11 or 3.12 that runs\n"
 
@@ -56,7 +57,7 @@ def test_unusable_python_is_named_in_one_line(python: str, checkout: Path) -> No
 def test_missing_python_is_named_in_one_line(checkout: Path, programs: Path) -> None:
     for name in ("python3.12", "python3.11", "python3"):
         answer(programs / name, "exit 1")
-    result = shell(f'unset PYTHON; PATH="{programs}:$PATH" tools/environment.sh serve', cwd=checkout)
+    result = shell(f'unset PYTHON; PATH="{programs}:$PATH" tools/environment.sh embedded', cwd=checkout)
     assert result.returncode == 1
     assert result.stderr.startswith("error: no Python 3.11 or 3.12 found")
     assert result.stderr.count("\n") == 1
@@ -65,14 +66,14 @@ def test_missing_python_is_named_in_one_line(checkout: Path, programs: Path) -> 
 def test_missing_git_is_named_in_one_line(checkout: Path, programs: Path) -> None:
     for name in ("bash", "dirname", "uname", "env"):
         (programs / name).symlink_to(shutil.which(name))
-    result = shell(f'PATH="{programs}"; tools/environment.sh serve', cwd=checkout)
+    result = shell(f'PATH="{programs}"; tools/environment.sh embedded', cwd=checkout)
     assert result.returncode == 1
     assert result.stderr == "error: git is not installed\n"
 
 
 def test_a_second_run_installs_and_converts_nothing(demo: str) -> None:
     assert demo
-    result = shell("make --question .venv/serve.stamp model_repository/stn/1/model.pt out/scene.jpg || echo to do")
+    result = shell("make --question .venv/embedded.stamp model_repository/stn/1/model.xml out/scene.jpg || echo to do")
     assert result.stdout == ""
 
 
@@ -81,9 +82,13 @@ def test_help_is_the_default_and_names_every_target() -> None:
     assert [line.split()[1] for line in result.stdout.splitlines()] == [
         "help",
         "demo",
+        "convert",
         "test",
         "soak",
         "bench",
         "check",
+        "image",
+        "wheel",
         "clean",
+        "lock",
     ]

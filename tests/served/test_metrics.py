@@ -11,7 +11,7 @@ import pytest
 from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer, load, repository_index, unload
-from plate_nets.contract import FRAME, PLATE_RECOGNITION, PROBE
+from plate_nets.contract import FRAME, PLATE_RECOGNITION, PLATES, PROBE
 from plate_nets.errors import InputError
 from plate_nets.server import EmbeddedTriton
 from plate_nets.serving.metrics import BUCKETS, STAGES
@@ -70,7 +70,9 @@ def test_a_probe_is_not_counted(server: EmbeddedTriton, protocol: str) -> None:
     before = scrape(server)
     url = server.http_url if protocol == "http" else server.grpc_url
     with open_transport(ServerAccess(parse_url(url, protocol))) as transport:
-        answer = transport.send(infer(PLATE_RECOGNITION, Input(FRAME, CAR), parameters={PROBE: True}), 60)
+        answer = transport.send(
+            infer(PLATE_RECOGNITION, Input(FRAME, CAR), outputs=PLATES, parameters={PROBE: True}), 60
+        )
     assert len(answer["texts"]) == 2
     assert scrape(server) == before
 

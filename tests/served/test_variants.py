@@ -20,7 +20,7 @@ from benchmarks.variants.conversions import CONVERSIONS
 from plate_nets.client import parse_url, plates
 from plate_nets.client.transports import ServerAccess, Transport, open_transport
 from plate_nets.client.transports.calls import Input, infer
-from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, STN, ModelSpec
+from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, ModelSpec
 from plate_nets.conversion.conversion import Mode, convert, is_current
 from plate_nets.errors import PlateError
 from plate_nets.recognition.decoding import best_path, log_softmax
@@ -65,7 +65,7 @@ def transport(triton: Served) -> Iterator[Transport]:
 def read(transport: Transport, model: ModelSpec, image: Frame | bytes) -> list[Plate]:
     """A picture through a model that takes and gives what `plate_recognition` does."""
     sent = Input(ENCODED, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(RAW, image)
-    return plates(transport.send(infer(model, sent), TIMEOUT))
+    return plates(transport.send(infer(model, sent, outputs=PLATES), TIMEOUT))
 
 
 def check(found: list[Plate], expected: list[Plate]) -> None:

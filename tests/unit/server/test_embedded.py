@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from plate_nets.errors import InputError, ServerStartError
+from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.server import EmbeddedTriton, installation, plan
 from plate_nets.server import embedded as server_module
 from plate_nets.server.faults import ending, reason
@@ -87,7 +87,9 @@ def test_another_architecture_is_one_clear_line(monkeypatch: pytest.MonkeyPatch,
 
 def test_a_missing_wheel_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ServerStartError, match="nvidia-pytriton, which holds the embedded server, is not installed"):
+    with pytest.raises(
+        MissingExtra, match=r"the embedded server needs nvidia-pytriton: pip install \"plate-nets\[embed"
+    ):
         EmbeddedTriton().start()
 
 

@@ -1,0 +1,192 @@
+"""The wheel as a stranger gets it: built from the checkout, installed into fresh environments, run in another folder.
+
+pip asks its index, or finds what it needs in its cache.
+"""
+
+import re
+import shutil
+import sys
+import time
+import tomllib
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plate_nets.recognition.health import known_picture
+from plate_nets.runtimes.networks import IR, IR_WEIGHTS, NETWORKS, RELEASED
+from tests.packaging.conftest import ROOT, shell
+from tests.serve import ANY_PORTS
+
+pytestmark = pytest.mark.timeout(1200)
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOCAL = '"plate-nets[local]"'
+EMBEDDED = '"plate-nets[embedded]"'
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `pip wheel` makes of the checkout, in an environment of its own."""
+    folder = tmp_path_factory.mktemp("wheel")
+    result = shell(f"{sys.executable} -m pip wheel --quiet --no-deps --wheel-dir {folder} {ROOT}", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    (made,) = folder.iterdir()
+    return made
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A fresh environment with the wheel, and an empty folder beside it to run in."""
+
+    environment: Path
+    folder: Path
+    seconds: float
+    """That pip took."""
+
+    @property
+    def megabytes(self) -> float:
+        """What the environment takes on disk."""
+        return sum(path.lstat().st_blocks * 512 for path in self.environment.rglob("*")) / 1e6
+
+    def package(self) -> dict[Path, int]:
+        """The files of the installed package, and when each was changed."""
+        (package,) = self.environment.glob("lib/python*/site-packages/plate_nets")
+        return {
+            path: path.stat().st_mtime_ns
+            for path in package.rglob("*")
+            if "__pycache__" not in path.parts and path.is_file()
+        }
+
+    def run(self, command: str) -> Any:
+        """Run a command of the environment, with nothing of the checkout in sight."""
+        return shell(
+            f"{self.environment}/bin/{command}",
+            cwd=self.folder,
+            environment={"PYTHONPATH": "", "VIRTUAL_ENV": "", "PLATES_MODEL_REPOSITORY": ""},
+            timeout=120,
+        )
+
+
+def install(wheel: Path, extra: str, folder: Path) -> Installation:
+    """The wheel with an extra in an environment of its own, beside a picture."""
+    environment, run_in = folder / "environment", folder / "elsewhere"
+    run_in.mkdir()
+    (run_in / "car.jpg").write_bytes(known_picture().image)
+    created = shell(f"{sys.executable} -m venv {environment}")
+    assert created.returncode == 0, created.stderr
+    started = time.monotonic()
+    result = shell(f"{environment}/bin/pip install --quiet '{wheel}{extra}'", cwd=run_in)
+    assert result.returncode == 0, result.stderr
+    return Installation(environment, run_in, time.monotonic() - started)
+
+
+@pytest.fixture(scope="module")
+def embedded(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    return install(wheel, "[embedded]", tmp_path_factory.mktemp("embedded"))
+
+
+@pytest.fixture(scope="module")
+def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    return install(wheel, "", tmp_path_factory.mktemp("base"))
+
+
+def test_it_holds_what_git_knows_and_the_converted_networks(wheel: Path, tracked: list[str]) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    models = {f"plate_nets/{name}" for name in tracked if name.startswith("model_repository/")}
+    made = {
+        f"plate_nets/model_repository/{each.name}/{RELEASED}/{file}" for each in NETWORKS for file in (IR, IR_WEIGHTS)
+    }
+    assert held == {name for name in tracked if name.startswith("plate_nets/")} | models | made
+
+
+def test_it_is_for_any_platform_and_has_the_version_of_pyproject(wheel: Path) -> None:
+    assert wheel.name == f"plate_nets-{PROJECT['version']}-py3-none-any.whl"
+
+
+@pytest.mark.parametrize("extra", ["embedded", "evaluate"])
+def test_an_extra_that_reads_in_process_holds_all_of_local(extra: str) -> None:
+    extras = PROJECT["optional-dependencies"]
+    assert set(extras["local"]) < set(extras[extra])
+
+
+def test_embedded_is_small_and_quick_to_install(embedded: Installation, capsys: pytest.CaptureFixture[str]) -> None:
+    with capsys.disabled():
+        print(f"\n[embedded]: {embedded.megabytes:.0f} MB, installed in {embedded.seconds:.0f} s")  # noqa: T201
+    assert embedded.megabytes <= 1200
+    assert embedded.run("python -c 'import torch'").returncode == 1
+
+
+def test_embedded_reads_a_picture_and_writes_nothing_into_the_package(embedded: Installation) -> None:
+    before = embedded.package()
+    result = embedded.run("plates read car.jpg --save-annotated out")
+    assert result.returncode == 0, result.stderr
+    assert re.findall(r"car\.jpg: (\S+)  confidence", result.stdout) == list(known_picture().texts)
+    assert (embedded.folder / "out" / "car_plates.jpg").is_file()
+    assert embedded.package() == before
+
+
+def test_three_lines_read_a_picture_in_process(embedded: Installation) -> None:
+    code = 'from plate_nets import LocalReader; print(LocalReader().read(open("car.jpg","rb").read()))'
+    result = embedded.run(f"python -c '{code}'")
+    assert result.returncode == 0, result.stderr
+    assert all(text in result.stdout for text in known_picture().texts)
+
+
+def test_a_swap_wants_a_repository_of_ones_own(embedded: Installation) -> None:
+    result = embedded.run("plates swap stn new.safetensors")
+    assert result.returncode == 2
+    assert "belongs to the installed package; copy it" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_base_asks_a_running_server(base: Installation, embedded: Installation) -> None:
+    script = f"""
+        coproc {embedded.environment}/bin/plates serve {" ".join(ANY_PORTS)}
+        trap 'kill $COPROC_PID; wait $COPROC_PID || true' EXIT
+        read -r _ url <&"${{COPROC[0]}}"
+        while read -r line <&"${{COPROC[0]}}" && [[ $line != Ready* ]]; do :; done
+        {base.environment}/bin/plates read car.jpg --url "$url"
+    """
+    result = shell(script, cwd=base.folder, environment={"PYTHONPATH": "", "PLATES_MODEL_REPOSITORY": ""})
+    assert result.returncode == 0, result.stderr
+    assert re.findall(r"car\.jpg: (\S+)  confidence", result.stdout) == list(known_picture().texts)
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        ("read car.jpg", EMBEDDED),
+        ("serve", EMBEDDED),
+        ("read car.jpg --url 127.0.0.1:9 --save-annotated out", LOCAL),
+        ("swap stn new.safetensors", LOCAL),
+        ("evaluate .", '"plate-nets[evaluate]"'),
+    ],
+)
+def test_a_missing_extra_is_named_in_one_line(command: str, extra: str, base: Installation) -> None:
+    result = base.run(f"plates {command}")
+    assert result.returncode == 2
+    assert result.stderr.startswith("plates: ")
+    assert result.stderr.endswith(f": pip install {extra}\n")
+    assert result.stderr.count("\n") == 1
+
+
+def test_reading_in_process_without_its_extra_is_named_in_one_line(base: Installation) -> None:
+    result = base.run("python -c 'from plate_nets import LocalReader; LocalReader()'")
+    assert f"plate_nets.errors.MissingExtra: reading in process needs cv2: pip install {LOCAL}" in result.stderr
+
+
+def test_it_is_built_from_files_that_git_does_not_watch(tracked: list[str], tmp_path: Path) -> None:
+    """As from an unpacked archive, and with what this environment has: pip makes none of its own."""
+    for name in tracked:
+        if name.startswith(("plate_nets/", "model_repository/", "tools/")) or "/" not in name:
+            (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, tmp_path / "copy" / name)
+    command = f"{sys.executable} -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir {tmp_path} ./copy"
+    result = shell(command, cwd=tmp_path, environment={"PIP_NO_INDEX": "1", "PYTHONPATH": ""})
+    assert result.returncode == 0, result.stderr
+    with zipfile.ZipFile(*tmp_path.glob("*.whl")) as archive:
+        assert not [name for name in archive.namelist() if name.endswith(".pt")], "TorchScript, which needs torch"

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# poetry.lock -> requirements/*.txt, which pip installs without Poetry. `tools/lock.sh --check` changes nothing: it fails
+# where the lock is not that of pyproject.toml, or a file not that of the lock. Poetry lives in .tools.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+declare -A options=(
+    [embedded]="--extras embedded --with build"
+    [image]="--extras local --extras convert --with build" # it has its own tritonserver
+    [all]="--all-extras --with build,train,dev"
+)
+
+if [[ ! .tools/bin/poetry -nt requirements/poetry.txt ]]; then
+    "${PYTHON:-python3}" -m venv --clear .tools
+    .tools/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/poetry.txt
+    touch .tools/bin/poetry
+fi
+.tools/bin/poetry check --lock --quiet
+for name in "${!options[@]}"; do
+    file=requirements/$name.txt
+    # shellcheck disable=SC2086  # several words
+    exported=$(.tools/bin/poetry export --no-interaction ${options[$name]} -f requirements.txt)
+    if [[ ${1:-} != --check ]]; then
+        echo "$exported" >"$file"
+    elif [[ $exported != "$(<"$file")" ]]; then
+        echo "error: $file is not what poetry.lock says; run \`make lock\`" >&2
+        exit 1
+    fi
+done
