@@ -83,7 +83,7 @@ $(MODELS) &: $(WEIGHTS) $(wildcard plate_nets/conversion/*.py plate_nets/nets/*.
 	@$(BIN)/python -m converters
 	@touch $(MODELS)
 
-out/scene.jpg: $(wildcard training/synthesis/*.py) | .venv/serve.stamp
+out/scene.jpg: $(wildcard training/synthesis/*.py training/synthesis/layouts/*.py plate_nets/plates/*) | .venv/serve.stamp
 	@echo "==> drawing a street scene: $@"
 	@mkdir -p out
 	@$(BIN)/python -m training.synthesis --scene $@ --plates 2 --seed 24

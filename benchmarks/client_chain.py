@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmarks.connection import Connection
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, YOLO, ModelSpec
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.types import Boxes, Crops, Frame, Logits, Plate, Scores
@@ -21,7 +22,7 @@ class ClientChain:
     def __init__(self, url: str, timeout: float = 30.0, decoding: DecodingSettings = DecodingSettings()) -> None:
         self._connection = Connection(url, timeout)
         self._reader: PlateReader[Frame | bytes, Crops] = PlateReader(
-            self._detect, self._rectify, self._read, PlateDecoder(decoding), split_rows
+            self._detect, self._rectify, self._read, PlateDecoder(default_scheme(), decoding), split_rows
         )
 
     def __enter__(self) -> "ClientChain":

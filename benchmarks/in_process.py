@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.callers import Subject
 from benchmarks.frames import Picture
 from benchmarks.networks import eager_network
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector, select
 from plate_nets.recognition.geometry import Letterbox, clip, crop_plates
@@ -47,7 +48,7 @@ class InProcess:
         networks = load_converted(first_versions(repository), None, threads)
         self.detector, self.stn, self.lprnet = networks.yolo, networks.stn, networks.lprnet
         self._settings = DetectionSettings()
-        self._decoder = PlateDecoder()
+        self._decoder = PlateDecoder(default_scheme())
         self._limits = FrameLimits()
         self._reader: PlateReader[Frame, Crops] = PlateReader(
             PlateDetector(self.detector, self._settings).detect, self.stn, self.lprnet, self._decoder, split_rows

@@ -15,19 +15,14 @@ from torch import Tensor, nn
 from torch.jit._trace import TracerWarning
 
 from plate_nets.contract import CROP_DIMS
-from plate_nets.nets.checkpoint import load_weights, weights_path
-from plate_nets.nets.lprnet import LPRNet
-from plate_nets.nets.stn import STN
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import default_scheme
 from plate_nets.runtimes.openvino import compile_torch
 from plate_nets.serving.settings import NetworkSettings, thread_count
 
-NETWORKS: dict[str, Callable[[], nn.Module]] = {"yolo": YOLOv5n, "stn": STN, "lprnet": LPRNet}
-SHAPES = {
-    "yolo": ((1, 3, 384, 640),),
-    "stn": ((1, *CROP_DIMS), (16, *CROP_DIMS)),
-    "lprnet": ((1, *CROP_DIMS), (16, *CROP_DIMS)),
-}
+_FRAMES = ((1, 3, 384, 640),)
+_CROPS = ((1, *CROP_DIMS), (16, *CROP_DIMS))
+SHAPES = {name: _CROPS if network.dims == CROP_DIMS else _FRAMES for name, network in NETWORKS.items()}
 """A 16:9 frame at the default size; the crops of one plate and of sixteen."""
 
 Array = NDArray[np.float32]
@@ -36,9 +31,7 @@ Run = Callable[[Tensor], Tensor]
 
 def eager_network(name: str) -> nn.Module:
     """The network with the committed weights, in eval mode."""
-    network = NETWORKS[name]()
-    load_weights(network, weights_path(name))
-    return network.eval()
+    return NETWORKS[name].load(default_scheme())
 
 
 def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]:

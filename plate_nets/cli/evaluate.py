@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import track
 
 from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 
@@ -46,6 +47,9 @@ def evaluate(
         int, typer.Option(help="Long side of the detector's input, px.")
     ] = DetectionSettings().long_side,
     sure: Annotated[float, typer.Option(help="Least confidence of a text.")] = DecodingSettings().sure,
+    scheme: Annotated[
+        str, typer.Option(help="Whose plates are read: a country that the package has, or a TOML file.")
+    ] = DEFAULT_SCHEME,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
     """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector."""
@@ -57,20 +61,22 @@ def evaluate(
 
     console = Console(stderr=json_file is not None and str(json_file) == "-")
     progress = partial(track, console=Console(stderr=True), transient=True)
+    plates = load_scheme(scheme)
     labelled = load_dataset(dataset, strict=strict)
     photos = list(labelled.photos())
     least_score = DetectionSettings().score_threshold
     # Every box and text that the curves need is asked for once; what is given by default is chosen from them.
     reader = local_reader(
+        plates,
         DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM),
         DecodingSettings(sure=0.0),
         networks,
     )
     free: PlateFree | None = None
     if boxes is BoxSource.given:
-        outcome = evaluate_given(progress(photos, "reading"), reader.read_crops, margin)
+        outcome = evaluate_given(progress(photos, "reading"), reader.read_crops, plates, margin)
     else:
-        outcome = evaluate_detected(progress(photos, "finding and reading"), reader.read, margin, least_score)
+        outcome = evaluate_detected(progress(photos, "finding and reading"), reader.read, plates, margin, least_score)
         if plate_free is not None:
             answers = [
                 [plate for plate in reader.read(read_photo(path)) if plate.score >= least_score]

@@ -14,7 +14,8 @@ from plate_nets.conversion import openvino_ir
 from plate_nets.conversion import torchscript_file as torchscript
 from plate_nets.conversion.errors import ConversionError
 from plate_nets.conversion.provenance import origin_of
-from plate_nets.nets.checkpoint import load_weights
+from plate_nets.nets.checkpoint import check_scheme, load_weights
+from plate_nets.plates import PlateScheme
 
 VERSION = "1"
 
@@ -30,7 +31,7 @@ class Mode(StrEnum):
 class Conversion:
     """How one network becomes the files of its model folder.
 
-    ``weights`` is None where there is nothing to learn.
+    ``weights`` is None where there is nothing to learn; ``scheme`` is what they must be trained for, if anything.
     ``shapes`` are the inputs (N, ...) on which the saved files are compared with the network; the first one is
     also what tracing sees. Values are drawn evenly from ``low`` to ``high`` and cast to ``dtype``.
     ``tolerance`` is the largest |found - expected| / (1 + |expected|) of any output value.
@@ -48,6 +49,7 @@ class Conversion:
     openvino: bool = False
     dtype: torch.dtype = torch.float32
     mode: Mode | None = None
+    scheme: PlateScheme | None = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,13 @@ def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
 
 
 def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
-    """Whether the files in ``repository/<name>/1/`` were made from today's weights and code in this mode."""
+    """Whether the files in ``repository/<name>/1/`` were made from today's weights and code in this mode.
+
+    Raises:
+        WeightsError: the weights are of another scheme.
+    """
+    if conversion.weights is not None and conversion.scheme is not None:
+        check_scheme(conversion.weights, conversion.scheme)
     try:
         origins = _origins(conversion, repository / conversion.name / VERSION)
     except ConversionError:
@@ -119,7 +127,7 @@ def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
 def _network(conversion: Conversion) -> nn.Module:
     network = conversion.network()
     if conversion.weights is not None:
-        load_weights(network, conversion.weights)
+        load_weights(network, conversion.weights, conversion.scheme)
     return network.eval()
 
 

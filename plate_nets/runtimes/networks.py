@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from plate_nets.contract import LPRNET, STN, YOLO
+from plate_nets.nets.registry import NETWORKS
 from plate_nets.runtimes.openvino import Network, load_ir
 
 IR, TORCHSCRIPT = "model.xml", "model.pt"
 """What the converters write into a version folder, for the CPU and for all devices."""
-
-
-NETWORKS = (YOLO, STN, LPRNET)
-"""The models whose networks are converted."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +46,9 @@ def load_converted(folders: Mapping[str, Path], gpu: int | None, threads: int) -
     Raises:
         WeightsError: a converted file is missing or does not load.
     """
-    return ConvertedNetworks(*(load_network(folders[spec.name], gpu, threads) for spec in NETWORKS))
+    return ConvertedNetworks(**{name: load_network(folders[name], gpu, threads) for name in NETWORKS})
 
 
 def first_versions(repository: Path) -> dict[str, Path]:
     """A model repository -> the version folders that the converters write, by model name."""
-    return {spec.name: repository / spec.name / "1" for spec in NETWORKS}
+    return {name: repository / name / "1" for name in NETWORKS}

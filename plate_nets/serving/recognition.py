@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from plate_nets.contract import LPRNET, PLATE_RECOGNITION, PROBE, STN, YOLO
 from plate_nets.errors import PlateError
+from plate_nets.plates import load_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.serving.metrics import RecognitionMetrics
 from plate_nets.serving.request_picture import check_picture, picture_of
-from plate_nets.serving.settings import FrameLimits, ModelArgs, read_settings, refuse_unknown
+from plate_nets.serving.settings import FrameLimits, ModelArgs, SchemeSettings, read_settings, refuse_unknown
 from plate_nets.serving.stages import Course
 from plate_nets.serving.triton import (
     Request,
@@ -51,10 +53,14 @@ class Recognition:
     ) -> None:
         model = model_args(args)
         try:
-            refuse_unknown(model.name, model.parameters, FrameLimits, DecodingSettings, WatchdogSettings)
+            refuse_unknown(
+                model.name, model.parameters, FrameLimits, SchemeSettings, DecodingSettings, WatchdogSettings
+            )
             self._limits = read_settings(FrameLimits, model.name, model.parameters)
             self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
-            decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
+            named = read_settings(SchemeSettings, model.name, model.parameters)
+            scheme = load_scheme(named.scheme, Path(model.folder).parent)
+            decoder = PlateDecoder(scheme, read_settings(DecodingSettings, model.name, model.parameters))
             self._reader = make_reader(model, decoder)
         except PlateError as error:
             raise start_fault(error) from error

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from plate_nets.errors import ContractError
+from plate_nets.plates import DEFAULT_SCHEME
 
 S = TypeVar("S")
 
@@ -24,6 +25,14 @@ class FrameLimits:
     """Height times width. 50 megapixels: 150 MB once decoded; a setting against memory, not accuracy."""
     min_side: int = 8
     """Pixels of the shorter side; less cannot hold a plate."""
+
+
+@dataclass(frozen=True)
+class SchemeSettings:
+    """Which country's plates are read."""
+
+    scheme: str = DEFAULT_SCHEME
+    """A scheme of the package by name, or a TOML file, from the model's folder on. The reader's weights must fit it."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import torch
 
-from plate_nets.conversion.config_check import check_configs
+from plate_nets.conversion.config_check import check_configs, scheme_of
 from plate_nets.conversion.conversion import VERSION, Comparison, Mode, convert
-from plate_nets.conversion.table import CONVERSIONS
+from plate_nets.conversion.table import conversions
 from plate_nets.errors import ContractError, PlateError, SwapError
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import PlateScheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.health import check_health
@@ -21,8 +23,6 @@ from plate_nets.runtimes.networks import load_converted
 from plate_nets.serving.settings import FrameLimits
 from plate_nets.swap.versions import aside, latest
 from plate_nets.types import Crops, Frame, Plate
-
-NETWORKS = tuple(CONVERSIONS)
 
 
 @dataclass(frozen=True)
@@ -43,22 +43,23 @@ def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
 
     Raises:
         ContractError: the repository is not as the contract says.
-        WeightsError: the file is no safetensors file of this architecture.
+        WeightsError: the file is no safetensors file of this architecture, or of another scheme than the repository's.
         ConversionError: the files do not give the network's numbers.
         SwapError: the repository is read-only, or the network does not read the known picture.
     """
     if faults := check_configs(repository):
         raise ContractError("\n".join(faults))
+    scheme = scheme_of(repository)
     folder = repository / model
     with aside(folder) as temporary:
-        comparisons = convert(replace(CONVERSIONS[model], weights=weights), Mode.TRACE, temporary)
+        comparisons = convert(replace(conversions(scheme)[model], weights=weights), Mode.TRACE, temporary)
         made = temporary / model / VERSION
         code = folder / str(latest(folder)) / "model.py"
         if code.is_file():  # a model of the python backend has its code in each version
             shutil.copy(code, made)
         folders = {name: repository / name / str(latest(repository / name)) for name in NETWORKS}
         try:
-            check_health(FileReader(folders | {model: made}))
+            check_health(FileReader(folders | {model: made}, scheme))
         except PlateError as error:
             raise SwapError(f"{model}: {weights} is refused, nothing was changed: {error}") from error
         yield Prepared(made, comparisons)
@@ -67,11 +68,11 @@ def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
 class FileReader:
     """The pipeline over version folders of `yolo`, `stn` and `lprnet`, in this process and on the CPU."""
 
-    def __init__(self, folders: Mapping[str, Path]) -> None:
+    def __init__(self, folders: Mapping[str, Path], scheme: PlateScheme) -> None:
         networks = load_converted(folders, None, torch.get_num_threads())
         detector = PlateDetector(networks.yolo)
         self._reader: PlateReader[Frame, Crops] = PlateReader(
-            detector.detect, networks.stn, networks.lprnet, PlateDecoder(DecodingSettings()), split_rows
+            detector.detect, networks.stn, networks.lprnet, PlateDecoder(scheme, DecodingSettings()), split_rows
         )
 
     def read(self, image: Frame | bytes) -> list[Plate]:

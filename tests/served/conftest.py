@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from plate_nets.client import PlateClient, WireProtocol, parse_url
 from plate_nets.control_key import KEY_VARIABLE, headers
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.local import local_reader
 from plate_nets.recognition.pipeline import PlateReader
 from plate_nets.server import EmbeddedTriton
@@ -75,7 +76,7 @@ def client(served: Served, request: pytest.FixtureRequest) -> Iterator[PlateClie
 @pytest.fixture(scope="session")
 def local() -> PlateReader[Frame, Crops]:
     """The same pipeline in this process."""
-    return local_reader()
+    return local_reader(default_scheme())
 
 
 @pytest.hookimpl(wrapper=True)

@@ -19,7 +19,7 @@ from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
 from plate_nets.evaluation.evaluate import boxes_of
-from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import local_reader
@@ -41,9 +41,10 @@ def main(
     photos: Annotated[int, typer.Option(min=1, help="How many photos are taken, evenly over the folder.")] = 100,
 ) -> None:
     """Finds and reads labelled plates in frames of full HD, over the height of the plate."""
-    readers = {side: local_reader(DetectionSettings(long_side=side), DecodingSettings(sure=0.0)) for side in long_side}
+    scheme, every = default_scheme(), DecodingSettings(sure=0.0)
+    readers = {side: local_reader(scheme, DetectionSettings(long_side=side), every) for side in long_side}
     try:
-        labelled = [(path, labels[0]) for path, labels in load_dataset(dataset, symbols=SYMBOLS).photos()]
+        labelled = [(path, labels[0]) for path, labels in load_dataset(dataset, symbols=scheme.alphabet).photos()]
     except PlateError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error

@@ -49,7 +49,7 @@ def test_replaced_file(tmp_path: Path) -> None:
         load_weights(STN(), path)
 
 
-@pytest.mark.parametrize("network", [LPRNet(), nn.Linear(2, 2)], ids=["lprnet", "linear"])
+@pytest.mark.parametrize("network", [LPRNet(classes=23), nn.Linear(2, 2)], ids=["lprnet", "linear"])
 def test_weights_of_another_network(tmp_path: Path, network: nn.Module) -> None:
     path = tmp_path / "stn.safetensors"
     save_weights(STN(), path, {})
