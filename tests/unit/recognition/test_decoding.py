@@ -1,11 +1,15 @@
 """CTC logits -> texts: merging, formats, and never inventing."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from plate_nets.errors import ContractError
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, best_path, format_beam, log_softmax
 from plate_nets.types import STEPS, Logits
+from tests.schemes import make_testland
 
 RUSSIA = default_scheme()
 BLANK, CLASSES, INDEX = RUSSIA.blank, RUSSIA.classes, RUSSIA.index
@@ -99,3 +103,22 @@ def test_threshold_is_a_setting() -> None:
     logits = spell("A123BC77", doubts={1: ("7", 7.5)})
     assert PlateDecoder(RUSSIA, DecodingSettings(sure=0.5)).decode(logits)[0].text == "A123BC77"
     assert PlateDecoder(RUSSIA, DecodingSettings(sure=0.99)).decode(logits)[0].text == ""
+
+
+def test_logits_of_another_number_of_classes_are_refused() -> None:
+    with pytest.raises(ContractError, match=r"logits: expected \(N, 23, 18\) for the scheme russia, got \(1, 29, 18\)"):
+        PlateDecoder(RUSSIA).decode(np.zeros((1, 29, STEPS), np.float32))
+
+
+def test_another_scheme_reads_its_own_formats(tmp_path: Path) -> None:
+    scheme = make_testland(tmp_path)
+    logits = np.full((2, scheme.classes, STEPS), -9, np.float32)
+    for row, text in zip(logits, ("DG1234", "1234ZWF"), strict=True):
+        for step in range(STEPS):
+            place, between = divmod(step, 2)
+            row[scheme.blank if between or place >= len(text) else scheme.index[text[place]], step] = 9
+    logits[0, scheme.index["6"], 2] = 9.5  # a digit where only a letter may stand
+    assert [reading.text for reading in PlateDecoder(scheme, DecodingSettings(sure=0.5)).decode(logits)] == [
+        "DG1234",
+        "1234ZWF",
+    ]
