@@ -105,7 +105,7 @@ $(TORCHSCRIPT) &: $(WEIGHTS) $(CONVERSION) | .venv/all.stamp $(IR)
 	@$(BIN)/python -m converters
 	@touch $(TORCHSCRIPT)
 
-out/scene.jpg: $(wildcard training/synthesis/*.py) | .venv/embedded.stamp
+out/scene.jpg: $(wildcard training/synthesis/*.py training/synthesis/layouts/*.py plate_nets/plates/*) | .venv/embedded.stamp
 	@echo "==> drawing a street scene: $@"
 	@mkdir -p out
 	@$(BIN)/python -m training.synthesis --scene $@ --plates 2 --seed 24

@@ -1,12 +1,14 @@
 """What every Triton model takes and gives: names, dtypes, dims. The only place with these strings.
 
+LPRNet's number of classes is the scheme's: `models(scheme)` has it, and the constants have -1 in its place.
+
 `config.pbtxt` files are checked against this (`python -m converters --check`), and client, BLS model and tests take
 their names from it. Dims leave out the batch dimension where `max_batch_size` is above 0, as Triton's configs do.
 """
 
 from dataclasses import dataclass, replace
 
-from plate_nets.plates.alphabet import CLASSES
+from plate_nets.plates import PlateScheme
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 CROP_DIMS = (3, CROP_HEIGHT, CROP_WIDTH)
@@ -69,7 +71,7 @@ LPRNET = ModelSpec(
     backend="pytorch",
     max_batch_size=32,
     inputs=(TensorSpec("input__0", "FP32", CROP_DIMS),),
-    outputs=(TensorSpec("output__0", "FP32", (CLASSES, STEPS)),),
+    outputs=(TensorSpec("output__0", "FP32", (-1, STEPS)),),
 )
 """Straightened crops -> CTC logits."""
 
@@ -101,6 +103,13 @@ PLATE_RECOGNITION = ModelSpec(
 """Picture -> plates."""
 
 MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, PLATE_RECOGNITION)}
+
+
+def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
+    """The models of a repository that reads plates of a scheme, by name."""
+    logits = replace(LPRNET.outputs[0], dims=(scheme.classes, STEPS))
+    return MODELS | {LPRNET.name: replace(LPRNET, outputs=(logits,))}
+
 
 PROBE = "plates_probe"
 """The parameter, true, of a request that the metrics leave out: the supervisor's own."""

@@ -3,7 +3,8 @@
     PlateError
     +-- InputError          the caller's picture or argument is not what is accepted
     |   +-- InputTooLarge       it is over a bound of bytes or pixels
-    +-- WeightsError        a weights file is missing, damaged, or of another network
+    +-- SchemeError         a file of a plate scheme is not as it should be
+    +-- WeightsError        a weights file is missing, damaged, of another network or another scheme
     +-- ConversionError     a converted model cannot be built, read, or does not give the network's numbers
     +-- ContractError       a model's configuration or tensors differ from `contract.py`
     +-- DatasetError        a labelled folder cannot be used
@@ -34,8 +35,12 @@ class InputTooLarge(InputError):
     """The caller's picture is over a bound of bytes or pixels."""
 
 
+class SchemeError(PlateError):
+    """A file of a plate scheme is not as it should be."""
+
+
 class WeightsError(PlateError):
-    """A weights file is missing, damaged, or of another network."""
+    """A weights file is missing, damaged, of another network or of another scheme."""
 
 
 class ConversionError(PlateError):

@@ -21,7 +21,7 @@ Scores = NDArray[np.float32]
 """Detector scores: (N,), 0..1, one a box, highest first."""
 
 Logits = NDArray[np.float32]
-"""What LPRNet answers: (N, 23, 18), unnormalised scores of 22 symbols and the blank at 18 steps."""
+"""What LPRNet answers: (N, C, 18), unnormalised scores of the scheme's C classes, symbols and blank, at 18 steps."""
 
 CROP_HEIGHT = 24
 CROP_WIDTH = 94

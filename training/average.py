@@ -11,21 +11,24 @@ import torch
 import typer
 
 from plate_nets.errors import PlateError
-from plate_nets.nets.checkpoint import load_weights, save_weights
-from training.publish import NETWORKS
+from plate_nets.nets.checkpoint import save_weights
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 
 
 def main(
     files: Annotated[list[Path], typer.Argument(help="Weights of one network.")],
     out: Annotated[Path, typer.Option(help="File for their mean, named after the network, such as yolo.safetensors.")],
+    scheme: Annotated[
+        str, typer.Option(help="What a reader's weights are trained for: a country of the package, or a TOML file.")
+    ] = DEFAULT_SCHEME,
 ) -> None:
     """Averages weights, each with the same share."""
     try:
         if out.stem not in NETWORKS:
             raise PlateError(f"{out}: expected a file named after one of {', '.join(NETWORKS)}")
-        networks = [NETWORKS[out.stem]() for _ in files]
-        for network, path in zip(networks, files, strict=True):
-            load_weights(network, path)
+        registered, country = NETWORKS[out.stem], load_scheme(scheme)
+        networks = [registered.load(country, path) for path in files]
     except PlateError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error
@@ -35,7 +38,8 @@ def main(
         for name, value in mean.state_dict().items():
             if value.is_floating_point():
                 value.copy_(torch.stack([state[name] for state in states]).mean(0))
-    save_weights(mean, out, {"mean of": ", ".join(path.parent.name for path in files)})
+    metadata = {"mean of": ", ".join(path.parent.name for path in files)}
+    save_weights(mean, out, metadata, registered.scheme_of_weights(country))
     typer.echo(f"mean of {len(files)} -> {out}")
 
 

@@ -4,17 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from safetensors import safe_open
 
 from plate_nets.conversion.conversion import record
-from plate_nets.conversion.table import CONVERSIONS
+from plate_nets.conversion.table import conversions
 from plate_nets.errors import PlateError
-from plate_nets.nets.checkpoint import load_weights, save_weights, weights_path
-from plate_nets.nets.lprnet import LPRNet
-from plate_nets.nets.stn import STN
-from plate_nets.nets.yolov5 import YOLOv5n
-
-NETWORKS = {"stn": STN, "lprnet": LPRNet, "yolo": YOLOv5n}
+from plate_nets.nets.checkpoint import read_metadata, save_weights
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import default_scheme
 
 
 def main(
@@ -25,16 +21,15 @@ def main(
         try:
             if path.stem not in NETWORKS:
                 raise PlateError(f"{path}: expected a file named after one of {', '.join(NETWORKS)}")
-            network = NETWORKS[path.stem]()
-            load_weights(network, path)
+            network = NETWORKS[path.stem].load(default_scheme(), path)
+            metadata = read_metadata(path)
         except PlateError as error:
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(1) from error
-        with safe_open(path, framework="pt") as stored:
-            metadata = stored.metadata() or {}
-        save_weights(network, weights_path(path.stem), metadata)
-        record(CONVERSIONS[path.stem])
-        typer.echo(f"{path} -> {weights_path(path.stem)}")
+        committed = NETWORKS[path.stem].weights
+        save_weights(network, committed, metadata)
+        record(conversions(default_scheme())[path.stem])
+        typer.echo(f"{path} -> {committed}")
 
 
 if __name__ == "__main__":

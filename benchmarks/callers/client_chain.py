@@ -10,6 +10,7 @@ from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, YOLO, ModelSpec
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.stages import Stages
@@ -27,7 +28,7 @@ class ClientChain:
         self._transport = open_transport(ServerAccess(parse_url(url)))
         self._timeout = timeout
         self._reader: PlateReader[Frame | bytes, Crops] = PlateReader(
-            self._detect, self._rectify, self._read, PlateDecoder(decoding), split_rows
+            self._detect, self._rectify, self._read, PlateDecoder(default_scheme(), decoding), split_rows
         )
 
     def __enter__(self) -> "ClientChain":

@@ -13,8 +13,9 @@ import torch
 from numpy.typing import NDArray
 
 from benchmarks.callers.caller import CallerFactory
-from benchmarks.callers.networks import eager_network
 from benchmarks.callers.pictures import Picture
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.geometry import Letterbox
 from plate_nets.recognition.local import LocalReader
@@ -116,7 +117,7 @@ def bare_networks(local: InProcess, picture: Picture) -> dict[str, CallerFactory
 
 def _torchscript(name: str, given: Array) -> Callable[[Array], Array]:
     """A network of the committed weights, traced and frozen."""
-    network = eager_network(name)
+    network = NETWORKS[name].load(default_scheme())
     frozen = torch.jit.freeze(torch.jit.trace(network, torch.from_numpy(given)))  # type: ignore[no-untyped-call]
     return partial(forward, frozen)
 

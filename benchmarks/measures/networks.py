@@ -14,16 +14,15 @@ from rich.progress import Progress
 from torch import Tensor
 from torch.jit._trace import TracerWarning
 
-from benchmarks.callers.networks import NETWORKS, eager_network
 from plate_nets.contract import CROP_DIMS
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import default_scheme
 from plate_nets.runtimes.openvino import compile_torch
 from plate_nets.serving.settings import NetworkSettings, thread_count
 
-SHAPES = {
-    "yolo": ((1, 3, 384, 640),),
-    "stn": ((1, *CROP_DIMS), (16, *CROP_DIMS)),
-    "lprnet": ((1, *CROP_DIMS), (16, *CROP_DIMS)),
-}
+_FRAMES = ((1, 3, 384, 640),)
+_CROPS = ((1, *CROP_DIMS), (16, *CROP_DIMS))
+SHAPES = {name: _CROPS if network.dims == CROP_DIMS else _FRAMES for name, network in NETWORKS.items()}
 """A 16:9 frame at the default size; the crops of one plate and of sixteen."""
 
 Array = NDArray[np.float32]
@@ -48,8 +47,8 @@ def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]
 
 
 def _forms(name: str, given: Tensor, threads: int) -> Iterator[tuple[str, Run]]:
-    network = eager_network(name).to(given.device)
-    last = eager_network(name).to(given.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    network = NETWORKS[name].load(default_scheme()).to(given.device)
+    last = NETWORKS[name].load(default_scheme()).to(given.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     with _quiet(), torch.inference_mode():
         traced = torch.jit.trace(network, given, check_trace=False)  # type: ignore[no-untyped-call]
         scripted = torch.jit.script(network)

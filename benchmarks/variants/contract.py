@@ -3,14 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 
-from plate_nets.contract import CROP_DIMS, LPRNET, PLATE_RECOGNITION, PLATES, YOLO, ModelSpec, TensorSpec
-from plate_nets.plates.alphabet import CLASSES
+from plate_nets.contract import CROP_DIMS, LPRNET, PLATE_RECOGNITION, PLATES, YOLO, ModelSpec, TensorSpec, models
+from plate_nets.plates import default_scheme
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 """What the Python models of the variants import, and Triton's stubs must find."""
 MODEL_REPOSITORY = PACKAGE / "model_repository"
 
+_LOGITS = models(default_scheme())[LPRNET.name].outputs[0].dims
 _BGR = (CROP_HEIGHT, CROP_WIDTH, 3)
 _TEXT = (STEPS,)
 
@@ -27,7 +28,7 @@ PLATE_POST = ModelSpec(
     name="plate_post",
     backend="pytorch",
     max_batch_size=32,
-    inputs=(TensorSpec("input__0", "FP32", (CLASSES, STEPS)),),
+    inputs=(TensorSpec("input__0", "FP32", _LOGITS),),
     outputs=(TensorSpec("output__0", "UINT8", _TEXT), TensorSpec("output__1", "FP32", (1,))),
 )
 """Logits -> best path as ASCII with zeros after it, and its lowest probability of a character: a scripted module."""
@@ -55,7 +56,7 @@ ENSEMBLE_PLATES = ModelSpec(
     backend="python",
     max_batch_size=0,
     inputs=(
-        TensorSpec("logits", "FP32", (-1, *LPRNET.outputs[0].dims)),
+        TensorSpec("logits", "FP32", (-1, *_LOGITS)),
         replace(YOLO.outputs[1], name="boxes"),
         replace(YOLO.outputs[2], name="found_scores"),
     ),

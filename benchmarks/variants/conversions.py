@@ -1,11 +1,14 @@
 """The TorchScript modules of `benchmarks/model_repository/`."""
 
+from functools import partial
+
 import numpy as np
 
 from benchmarks.variants.contract import PLATE_POST, PLATE_PRE
 from benchmarks.variants.plate_text import GreedyText, NormalizedCrops
 from plate_nets.conversion.conversion import Conversion, Mode
 from plate_nets.conversion.table import BATCHES
+from plate_nets.plates import default_scheme
 
 CONVERSIONS = {
     conversion.name: conversion
@@ -23,7 +26,7 @@ CONVERSIONS = {
         ),
         Conversion(
             PLATE_POST.name,
-            GreedyText,
+            partial(GreedyText, default_scheme()),
             None,
             tuple((batch, *PLATE_POST.inputs[0].dims) for batch in BATCHES),
             -9.0,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.variants.contract import ENSEMBLE_CROPS, ENSEMBLE_PLATES
 from plate_nets.contract import CROP_DIMS, ModelSpec
 from plate_nets.errors import PlateError
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import join
 from plate_nets.serving.recognition import pack
@@ -35,7 +36,8 @@ class EnsemblePlates:
         model = model_args(args)
         try:
             refuse_unknown(model.name, model.parameters, DecodingSettings)
-            self._decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
+            settings = read_settings(DecodingSettings, model.name, model.parameters)
+            self._decoder = PlateDecoder(default_scheme(), settings)
         except PlateError as error:
             raise start_fault(error) from error
 

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from plate_nets.plates.alphabet import BLANK, SYMBOLS
+from plate_nets.plates import PlateScheme
 
 
 class NormalizedCrops(nn.Module):
@@ -17,16 +17,16 @@ class NormalizedCrops(nn.Module):
 
 
 class GreedyText(nn.Module):
-    """Logits (N, 23, 18) -> `decoding.best_path` of each; its loop depends on the data, so it must be scripted.
+    """Logits (N, C, 18) -> `decoding.best_path` of each; its loop depends on the data, so it must be scripted.
 
     Returns:
         (N, 18) uint8, the text in ASCII with zeros after it; (N, 1) its lowest probability of a character, or 0.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, scheme: PlateScheme) -> None:
         super().__init__()
-        self.codes = [ord(symbol) for symbol in SYMBOLS]
-        self.blank = BLANK
+        self.codes = [ord(symbol) for symbol in scheme.alphabet]
+        self.blank = scheme.blank
 
     def forward(self, logits: Tensor) -> tuple[Tensor, Tensor]:
         peaks, path = torch.log_softmax(logits, dim=1).cpu().max(dim=1)

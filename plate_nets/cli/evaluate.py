@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import track
 
 from plate_nets.extras import needs
+from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.runtimes.networks import Networks, Runtime
 
@@ -46,6 +47,9 @@ def evaluate(
         int | None, typer.Option(help="Long side of the detector's input, px; else the reader's.")
     ] = None,
     sure: Annotated[float, typer.Option(help="Least confidence of a text.")] = DecodingSettings().sure,
+    scheme: Annotated[
+        str, typer.Option(help="Whose plates are read: a country that the package has, or a TOML file.")
+    ] = DEFAULT_SCHEME,
     runtime: Annotated[
         Runtime, typer.Option(help="The converted networks in OpenVINO, or the committed weights in torch.")
     ] = "openvino",
@@ -66,6 +70,7 @@ def evaluate(
 
     console = Console(stderr=json_file is not None and str(json_file) == "-")
     progress = partial(track, console=Console(stderr=True), transient=True)
+    plates = load_scheme(scheme)
     labelled = load_dataset(dataset, strict=strict)
     photos = list(labelled.photos())
     settings = DetectionSettings()
@@ -74,16 +79,17 @@ def evaluate(
     long_side = settings.long_side if long_side is None else long_side
     # Every box and text that the curves need is asked for once; what is given by default is chosen from them.
     reader = LocalReader(
+        scheme=plates,
         runtime=runtime,
         detection=DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM),
         decoding=DecodingSettings(sure=0.0),
-        networks=partial(_with_reader_of, networks) if networks else None,
+        networks=partial(_with_reader_of, networks, plates) if networks else None,
     )
     free: PlateFree | None = None
     if boxes is BoxSource.given:
-        outcome = evaluate_given(progress(photos, "reading"), reader.read_crops, margin)
+        outcome = evaluate_given(progress(photos, "reading"), reader.read_crops, plates, margin)
     else:
-        outcome = evaluate_detected(progress(photos, "finding and reading"), reader.read, margin, least_score)
+        outcome = evaluate_detected(progress(photos, "finding and reading"), reader.read, plates, margin, least_score)
         if plate_free is not None:
             answers = [
                 [plate for plate in reader.read(read_photo(path)) if plate.score >= least_score]
@@ -112,8 +118,8 @@ def evaluate(
         console.print(f"curves: {curves}")
 
 
-def _with_reader_of(folder: Path) -> Networks:
+def _with_reader_of(folder: Path, scheme: PlateScheme) -> Networks:
     with needs("convert", "--networks"):
         from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
 
-    return load_eager(folder)
+    return load_eager(scheme, folder)

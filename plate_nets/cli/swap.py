@@ -1,8 +1,9 @@
 """`plates swap`: a new version of a network into a running server."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
+import click
 import typer
 
 from plate_nets.cli.health import DEFAULT_URL
@@ -11,6 +12,7 @@ from plate_nets.client import PlateClient
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import InputError, PlateError, ServerUnavailable, SwapError
 from plate_nets.extras import needs
+from plate_nets.nets.registry import NETWORKS
 from plate_nets.runtimes.networks import INSTALLED
 from plate_nets.server import default_repository
 
@@ -18,7 +20,7 @@ REFUSED = 1
 
 
 def swap(
-    model: Annotated[Literal["yolo", "stn", "lprnet"], typer.Argument(help="Which network.")],
+    model: Annotated[str, typer.Argument(help="Which network.", click_type=click.Choice(tuple(NETWORKS)))],
     weights: Annotated[
         Path | None,
         typer.Argument(metavar="[FILE]", help="Its new weights: safetensors of the same architecture."),

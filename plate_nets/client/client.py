@@ -19,7 +19,7 @@ from plate_nets.client.transports.calls import Input, Tensors, infer, is_ready
 from plate_nets.client.url import WireProtocol, parse_url
 from plate_nets.contract import CHARACTERS, EVIDENCE, LOGITS, PLATE_RECOGNITION, PLATES
 from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.plates.formats import SCHEME, format_names
+from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.reader import check_frame
 from plate_nets.types import Box, Frame, Plate, Reading
 
@@ -39,6 +39,7 @@ class PlateClient:
         ca: PEM file of the authority behind an encrypted server's certificate; by default those that the system trusts.
         shared_memory: hand pictures over in shared memory, to a server on this machine; needs its control key.
         control_key: of the server's restricted endpoints; by default what PLATES_CONTROL_KEY holds.
+        scheme: whose plates the server reads, by default Russia's: it names the `format` of a reading.
     """
 
     def __init__(
@@ -52,12 +53,14 @@ class PlateClient:
         ca: Path | None = None,
         shared_memory: bool = False,
         control_key: str | None = None,
+        scheme: PlateScheme | None = None,
     ) -> None:
         address = parse_url(url, protocol)
         self.url = str(address)
         self.protocol = address.protocol
         self.timeout = timeout
         self.retries = retries
+        self.scheme = scheme or default_scheme()
         key = control_key or os.environ.get(KEY_VARIABLE, "")
         transport = open_transport(ServerAccess(address, headers or {}, ca, key))
         self._transport = SharedMemoryTransport(transport) if shared_memory else transport
@@ -101,7 +104,7 @@ class PlateClient:
         def recognise(seconds: float) -> Tensors:
             return self._transport.send(infer(PLATE_RECOGNITION, picture, outputs=outputs, timeout=seconds), seconds)
 
-        return plates(ask(recognise, self.timeout, self.retries))
+        return plates(ask(recognise, self.timeout, self.retries), self.scheme)
 
     def health(self) -> None:
         """Have the server recognise a known picture.
@@ -121,8 +124,12 @@ class PlateClient:
         return self._transport.send(is_ready(), self.timeout)
 
 
-def plates(outputs: Mapping[str, NDArray[Any]]) -> list[Plate]:
-    """The outputs of `plate_recognition`, with `EVIDENCE` or without -> plates, row by row."""
+def plates(outputs: Mapping[str, NDArray[Any]], scheme: PlateScheme | None = None) -> list[Plate]:
+    """The outputs of `plate_recognition`, with `EVIDENCE` or without -> plates, row by row.
+
+    ``scheme``: whose formats name the type of a plate; by default Russia's.
+    """
+    scheme = scheme or default_scheme()
     count = len(outputs["scores"])
     rows = zip(
         outputs["coordinates"],
@@ -135,11 +142,18 @@ def plates(outputs: Mapping[str, NDArray[Any]]) -> list[Plate]:
         strict=True,
     )
     return [
-        Plate(Box(*map(float, box)), float(score), _reading(text.decode(), best.decode(), confidence, characters), own)
+        Plate(
+            Box(*map(float, box)),
+            float(score),
+            _reading(text.decode(), best.decode(), confidence, characters, scheme),
+            own,
+        )
         for box, score, text, best, confidence, characters, own in rows
     ]
 
 
-def _reading(text: str, best: str, confidence: np.float32, characters: NDArray[np.float32]) -> Reading:
+def _reading(
+    text: str, best: str, confidence: np.float32, characters: NDArray[np.float32], scheme: PlateScheme
+) -> Reading:
     probabilities = tuple(characters[: len(best)].tolist())
-    return Reading(text, best, float(confidence), probabilities, format_names(text), SCHEME)
+    return Reading(text, best, float(confidence), probabilities, scheme.format_names(text), scheme.name)

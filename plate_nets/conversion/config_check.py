@@ -7,22 +7,49 @@ from typing import Any
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
-from plate_nets.contract import MODELS, ModelSpec, TensorSpec
+from plate_nets.contract import PLATE_RECOGNITION, ModelSpec, TensorSpec, models
+from plate_nets.errors import SchemeError
+from plate_nets.plates import PlateScheme, load_scheme
 from plate_nets.runtimes.networks import RELEASED
+from plate_nets.serving.settings import SchemeSettings, read_settings
 
 CONFIG = "config.pbtxt"
 
 
-def check_configs(repository: Path, contract: Mapping[str, ModelSpec] = MODELS) -> list[str]:
-    """A model repository -> its faults against the contract, one line each; empty where there is none."""
+def check_configs(repository: Path, contract: Mapping[str, ModelSpec] | None = None) -> list[str]:
+    """A model repository -> its faults against a contract, one line each; empty where there is none.
+
+    Without a contract it is the one of the scheme that the repository reads.
+    """
     if not repository.is_dir():
         return [f"{repository}: no such model repository"]
+    if contract is None:
+        try:
+            contract = models(scheme_of(repository))
+        except SchemeError as error:
+            return [str(error)]
     folders = {path.name for path in repository.iterdir() if path.is_dir()}
     faults = [f"{repository / name}: no model of the contract" for name in sorted(folders - contract.keys())]
     for spec in contract.values():
         folder = repository / spec.name
         faults.extend(f"{folder / CONFIG}: {fault}" for fault in _check_model(folder, spec))
     return faults
+
+
+def scheme_of(repository: Path) -> PlateScheme:
+    """A model repository -> the scheme that it reads: what the config of `plate_recognition` names, or the default.
+
+    Raises:
+        SchemeError: what it names is no scheme.
+    """
+    folder = repository / PLATE_RECOGNITION.name
+    try:
+        config = parse_config(folder / CONFIG)
+    except (OSError, text_format.ParseError, UnicodeDecodeError):  # `check_configs` tells of it
+        parameters = {}
+    else:
+        parameters = {key: value.string_value for key, value in config.parameters.items()}
+    return load_scheme(read_settings(SchemeSettings, PLATE_RECOGNITION.name, parameters).scheme, folder)
 
 
 def parse_config(path: Path) -> Any:

@@ -20,7 +20,8 @@ from plate_nets.conversion import openvino_ir
 from plate_nets.conversion.provenance import Origin
 from plate_nets.conversion.reference import read_reference, sample, write_reference
 from plate_nets.errors import ConversionError, MissingExtra
-from plate_nets.nets.checkpoint import load_weights, read_weights
+from plate_nets.nets.checkpoint import check_scheme, load_weights, read_weights
+from plate_nets.plates import PlateScheme
 from plate_nets.runtimes.networks import TORCHSCRIPT, released
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Conversion:
     """How one network becomes the files of its model folder.
 
     ``network`` makes the torch module; it is called only where torch is installed.
-    ``weights`` is None where there is nothing to learn, ``graph`` where there is to be no OpenVINO IR.
+    ``weights`` is None where there is nothing to learn, ``graph`` where there is to be no OpenVINO IR; ``scheme`` is
+    what the weights must be trained for, if anything.
     ``shapes`` are the inputs (N, ...) on which the saved files are compared with the network; the first one is
     also what tracing sees. Values are drawn evenly from ``low`` to ``high`` and cast to ``dtype``.
     ``tolerance`` is the largest |found - expected| / (1 + |expected|) of any output value.
@@ -61,6 +63,7 @@ class Conversion:
     graph: openvino_ir.Graph | None = None
     dtype: type[np.generic] = np.float32
     mode: Mode | None = None
+    scheme: PlateScheme | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
         ConversionError: a file is missing, stale, damaged, or does not give the network's numbers.
     """
     if conversion.weights is not None:
-        read_weights(conversion.weights)
+        read_weights(conversion.weights, conversion.scheme)
     folder = released(repository, conversion.name)
     for kind in _formats(conversion):
         found = kind.saved_origin(folder)
@@ -124,7 +127,13 @@ def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
 
 
 def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
-    """Whether the files in ``repository/<name>/1/`` were made from today's weights and code in this mode."""
+    """Whether the files in ``repository/<name>/1/`` were made from today's weights and code in this mode.
+
+    Raises:
+        WeightsError: the weights are of another scheme.
+    """
+    if conversion.weights is not None and conversion.scheme is not None:
+        check_scheme(conversion.weights, conversion.scheme)
     folder, mode = released(repository, conversion.name), conversion.mode or mode
     try:
         return all(
@@ -182,13 +191,13 @@ def _save(conversion: Conversion, mode: Mode, folder: Path) -> None:
     if conversion.graph is not None:
         assert conversion.weights is not None
         origin = openvino_ir.current_origin(conversion.weights, mode)
-        openvino_ir.save(openvino_ir.build(conversion.graph, conversion.weights), origin, folder)
+        openvino_ir.save(openvino_ir.build(conversion.graph, conversion.weights, conversion.scheme), origin, folder)
 
 
 def _network(conversion: Conversion) -> "nn.Module":
     network = conversion.network()
     if conversion.weights is not None:
-        load_weights(network, conversion.weights)
+        load_weights(network, conversion.weights, conversion.scheme)
     return network.eval()
 
 

@@ -10,6 +10,7 @@ from plate_nets.conversion.graphs.layers import Array, Weights
 from plate_nets.conversion.provenance import Origin, origin_of
 from plate_nets.errors import ConversionError, WeightsError
 from plate_nets.nets.checkpoint import read_weights
+from plate_nets.plates import PlateScheme
 from plate_nets.runtimes.networks import IR, IR_WEIGHTS
 from plate_nets.runtimes.openvino import load_ir
 
@@ -19,13 +20,13 @@ FILES = (IR_WEIGHTS, IR)
 Graph = Callable[[Weights], openvino.Model]
 
 
-def build(graph: Graph, path: Path) -> openvino.Model:
+def build(graph: Graph, path: Path, scheme: PlateScheme | None = None) -> openvino.Model:
     """A safetensors file -> the graph of its network.
 
     Raises:
-        WeightsError: the weights are missing, damaged, or of another network.
+        WeightsError: the weights are missing, damaged, of another scheme or another network.
     """
-    weights = Weights(read_weights(path))
+    weights = Weights(read_weights(path, scheme))
     try:
         model = graph(weights)
     except (KeyError, RuntimeError, ValueError, IndexError) as error:  # the last three where shapes do not fit

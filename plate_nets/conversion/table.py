@@ -1,16 +1,17 @@
-"""The networks that are converted. A new network is one more entry here."""
+"""How the networks of the registry are converted."""
 
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
 
-from plate_nets.contract import CROP_DIMS
+from plate_nets.contract import CROP_DIMS, LPRNET, STN, YOLO
 from plate_nets.conversion.conversion import Conversion
 from plate_nets.conversion.graphs.lprnet import lprnet
 from plate_nets.conversion.graphs.stn import stn
 from plate_nets.conversion.graphs.yolov5 import yolov5
-from plate_nets.nets.checkpoint import weights_path
+from plate_nets.nets.registry import NETWORKS, RegisteredNetwork
+from plate_nets.plates import PlateScheme
 
-if TYPE_CHECKING:
-    from torch import nn
+GRAPHS = {LPRNET.name: lprnet, STN.name: stn, YOLO.name: yolov5}
 
 BATCHES = (2, 1, 5, 32)
 """A batch of 2 first: a trace at 1 would hide a size that was taken for a broadcast."""
@@ -21,29 +22,18 @@ FRAMES = ((2, 3, 96, 160), (1, 3, 384, 640), (1, 3, 416, 416), (5, 3, 64, 96), (
 """A small one to trace, a 16:9 frame at the default size, a square one, and batches with little to compute."""
 
 
-def _stn() -> "nn.Module":
-    from plate_nets.nets.stn import STN
+def conversions(scheme: PlateScheme, weights: Path | None = None) -> dict[str, Conversion]:
+    """A scheme -> the conversion of each network, by name; with the weights of a folder, or the committed ones.
 
-    return STN()
-
-
-def _lprnet() -> "nn.Module":
-    from plate_nets.nets.lprnet import LPRNet
-
-    return LPRNet()
+    Networks that the folder has no weights of keep the committed ones.
+    """
+    return {name: _conversion(network, scheme, weights) for name, network in NETWORKS.items()}
 
 
-def _yolo() -> "nn.Module":
-    from plate_nets.nets.yolov5 import YOLOv5n
-
-    return YOLOv5n()
-
-
-CONVERSIONS = {
-    conversion.name: conversion
-    for conversion in (
-        Conversion("stn", _stn, weights_path("stn"), CROPS, -1.0, 1.0, 1e-4, channels_last=True, graph=stn),
-        Conversion("lprnet", _lprnet, weights_path("lprnet"), CROPS, -1.0, 1.0, 1e-4, channels_last=True, graph=lprnet),
-        Conversion("yolo", _yolo, weights_path("yolo"), FRAMES, 0.0, 1.0, 1e-3, graph=yolov5),
-    )
-}
+def _conversion(network: RegisteredNetwork, scheme: PlateScheme, folder: Path | None) -> Conversion:
+    given = folder / network.weights.name if folder else network.weights
+    common = (network.name, partial(network.build, scheme), given if given.is_file() else network.weights)
+    graph, of_weights = GRAPHS[network.name], network.scheme_of_weights(scheme)
+    if network.dims == CROP_DIMS:
+        return Conversion(*common, CROPS, -1.0, 1.0, 1e-4, channels_last=True, graph=graph, scheme=of_weights)
+    return Conversion(*common, FRAMES, 0.0, 1.0, 1e-3, graph=graph, scheme=of_weights)

@@ -10,7 +10,7 @@ from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
-from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates import PlateScheme
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
 
@@ -26,6 +26,7 @@ FrameReader = Callable[[Frame], list[Plate]]
 class Outcome:
     """What an evaluation saw. ``crops`` belong to ``plates`` row by row."""
 
+    scheme: PlateScheme
     plates: list[ReadPlate] = field(default_factory=list)
     crops: list[Crops] = field(default_factory=list)
     pictures: list[Detections] = field(default_factory=list)
@@ -47,9 +48,9 @@ def plate_height(label: Label) -> float:
     return float(np.linalg.norm(bottom_left - top_left) + np.linalg.norm(bottom_right - top_right)) / 2
 
 
-def evaluate_given(photos: Iterable[LabelledPhoto], read: CropReader, margin: float) -> Outcome:
+def evaluate_given(photos: Iterable[LabelledPhoto], read: CropReader, scheme: PlateScheme, margin: float) -> Outcome:
     """Reads every labelled plate from its labelled box, widened by ``margin`` times its height on each side."""
-    outcome = Outcome()
+    outcome = Outcome(scheme)
     for path, labels in photos:
         readable = _readable(labels, outcome)
         if readable:
@@ -61,14 +62,14 @@ def evaluate_given(photos: Iterable[LabelledPhoto], read: CropReader, margin: fl
 
 
 def evaluate_detected(
-    photos: Iterable[LabelledPhoto], read: FrameReader, margin: float, score_threshold: float
+    photos: Iterable[LabelledPhoto], read: FrameReader, scheme: PlateScheme, margin: float, score_threshold: float
 ) -> Outcome:
     """Finds and reads the plates of every photo.
 
     ``read`` may give plates of a lower score than ``score_threshold``, for the curves; they do not count as found.
     A labelled plate is found where a box overlaps its box by an IoU of 0.5 or more.
     """
-    outcome = Outcome()
+    outcome = Outcome(scheme)
     for path, labels in photos:
         photo = read_photo(path)
         plates = read(photo)
@@ -89,8 +90,8 @@ def evaluate_detected(
 
 
 def _readable(labels: Sequence[Label], outcome: Outcome) -> list[Label]:
-    """The labels whose text the reader could give: known, and of its symbols."""
-    readable = [label for label in labels if label.text and not set(label.text) - set(SYMBOLS)]
+    """The labels whose text the reader could give: known, and of the scheme's alphabet."""
+    readable = [label for label in labels if label.text and not set(label.text) - set(outcome.scheme.alphabet)]
     outcome.left_out += len(labels) - len(readable)
     return readable
 

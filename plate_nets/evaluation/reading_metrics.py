@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from plate_nets.plates.formats import format_names
+from plate_nets.plates import PlateScheme
 from plate_nets.types import Reading
 
 HEIGHT_EDGES = (0.0, 20.0, 30.0, 50.0)
@@ -112,11 +112,11 @@ def by_height(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
     return _grouped(sorted(plates, key=lambda plate: plate.height), name)
 
 
-def by_format(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
-    """Plates -> a summary for each type of plate that the label's text fits."""
+def by_format(plates: Sequence[ReadPlate], scheme: PlateScheme) -> dict[str, ReadingSummary]:
+    """Plates -> a summary for each format of the scheme that the label's text fits."""
     return _grouped(
         sorted(plates, key=lambda plate: plate.label),
-        lambda plate: format_names(plate.label) or "other",
+        lambda plate: scheme.format_names(plate.label) or "other",
     )
 
 

@@ -51,7 +51,7 @@ def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | No
     result: dict[str, Any] = {
         **_summary(whole),
         "by_height": {name: _summary(s) for name, s in by_height(outcome.plates).items()},
-        "by_format": {name: _summary(s) for name, s in by_format(outcome.plates).items()},
+        "by_format": {name: _summary(s) for name, s in by_format(outcome.plates, outcome.scheme).items()},
         "labels_without_readable_text": outcome.left_out,
     }
     if outcome.pictures:

@@ -1,19 +1,21 @@
 """Weights on disk: safetensors, listed with their SHA-256 in `plate_nets/weights/SHA256SUMS`.
 
-Loading is strict, offline, and never unpickles. Reading needs no torch.
+Loading is strict, offline, and never unpickles. Reading needs no torch. The weights of a reader carry the scheme that
+they were trained for in their metadata: its name (``scheme``), and the hash of its alphabet (``scheme_sha256``), which
+says what a class means.
 """
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
 from plate_nets.errors import WeightsError
+from plate_nets.plates import PlateScheme
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # torch and safetensors are imported where they are needed: names are wanted without them
     from torch import nn
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
@@ -25,14 +27,19 @@ def weights_path(name: str) -> Path:
     return WEIGHTS / f"{name}.safetensors"
 
 
-def read_weights(path: Path) -> dict[str, NDArray[Any]]:
+def read_weights(path: Path, scheme: PlateScheme | None = None) -> dict[str, NDArray[Any]]:
     """A safetensors file -> its arrays by name.
 
     Where a `SHA256SUMS` beside the file lists it, its hash must be the listed one.
 
+    ``scheme``: what the file must have been trained for; None for a network that reads no symbols.
+
     Raises:
-        WeightsError: the file is missing, damaged, or not the listed one.
+        WeightsError: the file is missing, damaged, not the listed one, or of another scheme.
     """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
     if not path.is_file():
         raise WeightsError(f"{path}: no such weights file")
     expected = read_sums(path.parent).get(path.name)
@@ -40,21 +47,23 @@ def read_weights(path: Path) -> dict[str, NDArray[Any]]:
         raise WeightsError(
             f"{path}: SHA-256 is {found}, expected {expected} of {SUMS}; the file is damaged or replaced"
         )
+    if scheme is not None:
+        check_scheme(path, scheme)
     try:
         return load_file(path)
     except (SafetensorError, OSError, ValueError, TypeError) as error:  # numpy has no bfloat16: a TypeError
         raise WeightsError(f"{path}: not a readable safetensors file: {error}") from error
 
 
-def load_weights(network: "nn.Module", path: Path) -> None:
+def load_weights(network: "nn.Module", path: Path, scheme: PlateScheme | None = None) -> None:
     """A safetensors file -> the parameters and buffers of ``network``, in place; read as by `read_weights`.
 
     Raises:
-        WeightsError: the file is missing, damaged, not the listed one, or of another network.
+        WeightsError: the file is missing, damaged, not the listed one, of another scheme or another network.
     """
     import torch
 
-    state = {name: torch.from_numpy(array) for name, array in read_weights(path).items()}
+    state = {name: torch.from_numpy(array) for name, array in read_weights(path, scheme).items()}
     own = network.state_dict()
     name = type(network).__name__
     if missing := sorted(own.keys() - state.keys()):
@@ -68,22 +77,54 @@ def load_weights(network: "nn.Module", path: Path) -> None:
     network.load_state_dict(state)
 
 
-def save_weights(network: "nn.Module", path: Path, metadata: dict[str, str]) -> None:
+def check_scheme(path: Path, scheme: PlateScheme) -> None:
+    """Raises WeightsError where a safetensors file was not trained for a scheme: by name, or by alphabet."""
+    found = read_metadata(path)
+    for key, expected in scheme_marks(scheme).items():
+        if (got := found.get(key)) != expected:
+            raise WeightsError(f"{path}: weights of another scheme: {key}: expected {expected}, got {got or 'none'}")
+
+
+def read_metadata(path: Path) -> dict[str, str]:
+    """The metadata of a safetensors file; empty where it has none.
+
+    Raises:
+        WeightsError: the file is not readable.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return dict(file.metadata() or {})
+    except (SafetensorError, OSError, ValueError) as error:
+        raise WeightsError(f"{path}: not a readable safetensors file: {error}") from error
+
+
+def save_weights(
+    network: "nn.Module", path: Path, metadata: Mapping[str, str], scheme: PlateScheme | None = None
+) -> None:
     """The parameters and buffers of ``network`` -> a safetensors file, listed in the `SHA256SUMS` beside it.
 
-    The file replaces an older one only when it is complete on disk.
+    The file replaces an older one only when it is complete on disk. ``scheme``: as for `load_weights`.
     """
+    from safetensors.numpy import save_file
+
     path.parent.mkdir(parents=True, exist_ok=True)
     state = {key: tensor.detach().cpu().contiguous().numpy() for key, tensor in network.state_dict().items()}
     partial = path.with_suffix(".partial")
     try:
-        save_file(state, partial, metadata=metadata)
+        save_file(state, partial, metadata={**metadata, **(scheme_marks(scheme) if scheme else {})})
         partial.chmod(0o644)  # safetensors writes 0600, which an image with another user could not read
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
     sums = read_sums(path.parent) | {path.name: sha256(path)}
     (path.parent / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
+
+
+def scheme_marks(scheme: PlateScheme) -> dict[str, str]:
+    """What weights say of the scheme that they were trained for."""
+    return {"scheme": scheme.name, "scheme_sha256": scheme.sha256}
 
 
 def sha256(path: Path) -> str:

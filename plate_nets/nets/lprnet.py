@@ -15,7 +15,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from plate_nets.plates.alphabet import CLASSES
 from plate_nets.types import STEPS
 
 
@@ -85,9 +84,9 @@ def normalize_by_power(context: Tensor) -> Tensor:
 
 
 class LPRNet(nn.Module):
-    """Straightened crops (N, 3, 24, 94) RGB -1..1 -> CTC logits (N, 23, 18)."""
+    """Straightened crops (N, 3, 24, 94) RGB -1..1 -> CTC logits (N, classes, 18); the last class is the blank."""
 
-    def __init__(self, channels: int = 192, dropout: float = 0.1) -> None:
+    def __init__(self, classes: int, channels: int = 192, dropout: float = 0.1) -> None:
         super().__init__()
         self.stem = nn.Sequential(
             ConvNorm(3, 32, (3, 3)),  # (N, 32, 24, 94)
@@ -113,7 +112,7 @@ class LPRNet(nn.Module):
         self.attention = nn.Sequential(SelfAttention(channels, 6), SelfAttention(channels, 6))
         self.dropout = nn.Dropout(dropout)
         self.norm = nn.LayerNorm(channels)
-        self.classes = nn.Linear(channels, CLASSES)
+        self.classes = nn.Linear(channels, classes)
 
     def forward(self, crops: Tensor) -> Tensor:
         strokes = self.strokes(self.stem(crops))
@@ -123,4 +122,4 @@ class LPRNet(nn.Module):
         steps = columns.flatten(2).transpose(1, 2) + self.position  # (N, C, 1, 18) -> (N, 18, C)
         steps = self.dropout(self.attention(steps))
         logits: Tensor = self.classes(self.norm(steps))
-        return logits.transpose(1, 2)  # (N, 18, 23) -> (N, 23, 18)
+        return logits.transpose(1, 2)  # (N, 18, classes) -> (N, classes, 18)

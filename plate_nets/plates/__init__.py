@@ -1,1 +1,6 @@
-"""Which texts are licence plates: alphabets and formats."""
+"""What plates of a country say: alphabet and formats as one value, read from a TOML file."""
+
+from plate_nets.plates.scheme import PlateFormat, PlateScheme
+from plate_nets.plates.scheme_file import DEFAULT_SCHEME, default_scheme, load_scheme
+
+__all__ = ["DEFAULT_SCHEME", "PlateFormat", "PlateScheme", "default_scheme", "load_scheme"]

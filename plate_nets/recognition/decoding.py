@@ -11,17 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.plates.alphabet import BLANK, DIGITS, INDEX, LETTERS, SYMBOLS
-from plate_nets.plates.formats import PATTERNS, SCHEME, format_names, is_plate, pattern_of
-from plate_nets.types import Logits, Reading
-
-_CLASSES = {"A": sorted(INDEX[s] for s in LETTERS), "0": sorted(INDEX[s] for s in DIGITS)}
-_PREFIXES = {pattern[:length] for pattern in PATTERNS for length in range(len(pattern) + 1)}
-_NEXT = {
-    prefix: [index for kind in _CLASSES if prefix + kind in _PREFIXES for index in _CLASSES[kind]]
-    for prefix in _PREFIXES
-}
-"""Pattern of a prefix -> the classes of LPRNet that may follow it in some format."""
+from plate_nets.errors import ContractError
+from plate_nets.plates import PlateScheme
+from plate_nets.types import STEPS, Logits, Reading
 
 _NEGLIGIBLE = 1e-4
 """A symbol less probable than this at a step starts no prefix: it could not become sure."""
@@ -61,45 +53,54 @@ class Candidate:
 
 
 class PlateDecoder:
-    """Logits (N, 23, 18) -> one `Reading` a plate."""
+    """Logits (N, C, 18) of a scheme of C classes -> one `Reading` a plate."""
 
-    def __init__(self, settings: DecodingSettings = DecodingSettings()) -> None:
+    def __init__(self, scheme: PlateScheme, settings: DecodingSettings = DecodingSettings()) -> None:
+        self.scheme = scheme
         self.settings = settings
 
     def decode(self, logits: Logits) -> list[Reading]:
-        """Logits (N, 23, 18), N of 0 or more -> readings in the same order.
+        """Logits (N, C, 18), N of 0 or more -> readings in the same order.
 
         It never invents: where no reading that fits a format is sure, ``text`` is empty and ``best`` is the best path.
+
+        Raises:
+            ContractError: the logits have another number of classes than the scheme.
         """
+        if logits.shape[1:] != (self.scheme.classes, STEPS):
+            raise ContractError(
+                f"logits: expected (N, {self.scheme.classes}, {STEPS}) for the scheme {self.scheme.name}, "
+                f"got {logits.shape}; is the reader's network of another scheme?"
+            )
         return [self._decode_one(logp) for logp in log_softmax(logits)]
 
     def _decode_one(self, logp: NDArray[np.float32]) -> Reading:
-        best = best_path(logp)
+        best = best_path(logp, self.scheme)
         if not best.text:
-            return reading_of(best, sure=False)
+            return self._reading(best, sure=False)
         chosen: Candidate | None = best
-        if best.probability < self.settings.certain or not is_plate(best.text):
-            chosen = format_beam(logp, self.settings.beam_width)
+        if best.probability < self.settings.certain or not self.scheme.is_plate(best.text):
+            chosen = format_beam(logp, self.scheme, self.settings.beam_width)
         if chosen is None or chosen.probability < self.settings.floor:
-            return reading_of(best, sure=False)
-        return reading_of(chosen, sure=chosen.confidence >= self.settings.sure)
+            return self._reading(best, sure=False)
+        return self._reading(chosen, sure=chosen.confidence >= self.settings.sure)
 
-
-def reading_of(best: Candidate, sure: bool) -> Reading:
-    """The best candidate of a plate -> its reading; the text is given where it is sure."""
-    text = best.text if sure else ""
-    return Reading(text, best.text, best.confidence, best.characters, format_names(text), SCHEME)
+    def _reading(self, best: Candidate, sure: bool) -> Reading:
+        text = best.text if sure else ""
+        return Reading(
+            text, best.text, best.confidence, best.characters, self.scheme.format_names(text), self.scheme.name
+        )
 
 
 def log_softmax(logits: Logits) -> NDArray[np.float32]:
-    """Logits (N, 23, 18) -> log-probabilities over the classes (axis 1), same shape."""
+    """Logits (N, C, 18) -> log-probabilities over the classes (axis 1), same shape."""
     shifted = logits - logits.max(axis=1, keepdims=True)
     result: NDArray[np.float32] = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return result
 
 
-def best_path(logp: NDArray[np.float32]) -> Candidate:
-    """Log-probabilities (23, 18) -> the most probable path with repeats merged and blanks dropped.
+def best_path(logp: NDArray[np.float32], scheme: PlateScheme) -> Candidate:
+    """Log-probabilities (C, 18) -> the most probable path with repeats merged and blanks dropped.
 
     A character's probability is the highest among the steps of its run.
     """
@@ -107,11 +108,11 @@ def best_path(logp: NDArray[np.float32]) -> Candidate:
     peaks = logp[path, np.arange(len(path))].tolist()
     text: list[str] = []
     characters: list[float] = []
-    before = BLANK
+    before = scheme.blank
     for index, peak in zip(path.tolist(), peaks, strict=True):
-        if index != BLANK:
+        if index != scheme.blank:
             if index != before:
-                text.append(SYMBOLS[index])
+                text.append(scheme.alphabet[index])
                 characters.append(math.exp(peak))
             else:
                 characters[-1] = max(characters[-1], math.exp(peak))
@@ -119,30 +120,33 @@ def best_path(logp: NDArray[np.float32]) -> Candidate:
     return Candidate("".join(text), tuple(characters), math.exp(sum(peaks)))
 
 
-def format_beam(logp: NDArray[np.float32], width: int) -> Candidate | None:
-    """Log-probabilities (23, 18) -> the most probable text among those that fit a plate format, or None.
+def format_beam(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> Candidate | None:
+    """Log-probabilities (C, 18) -> the most probable text among those that fit a plate format, or None.
 
     ``probability`` is that of the text among all texts. A character's probability is its share among the texts of the
     beam that fit a format: the position has spoken already.
     """
     # prefix -> [probability of the paths that end in a blank, of those that end in its last symbol]
     beam: dict[str, list[float]] = {"": [1.0, 0.0]}
+    states = {"": 0}
     for step in np.exp(logp.T.astype(np.float64)).tolist():
         grown: dict[str, list[float]] = {}
         for prefix, (blank, symbol) in beam.items():
             both = blank + symbol
             kept = grown.setdefault(prefix, [0.0, 0.0])
-            kept[0] += both * step[BLANK]
-            last = INDEX[prefix[-1]] if prefix else BLANK
+            kept[0] += both * step[scheme.blank]
+            last = scheme.index[prefix[-1]] if prefix else scheme.blank
             if prefix:
                 kept[1] += symbol * step[last]
-            for index in _NEXT[pattern_of(prefix)]:
+            for index, state in scheme.successors[states[prefix]]:
                 if step[index] > _NEGLIGIBLE:
-                    longer = grown.setdefault(prefix + SYMBOLS[index], [0.0, 0.0])
+                    text = prefix + scheme.alphabet[index]
+                    states[text] = state
+                    longer = grown.setdefault(text, [0.0, 0.0])
                     longer[1] += (blank if index == last else both) * step[index]
         ranked = sorted(grown.items(), key=lambda item: -sum(item[1]))
         beam = dict(ranked[:width])
-    plates = {text: sum(ways) for text, ways in beam.items() if is_plate(text)}
+    plates = {text: sum(ways) for text, ways in beam.items() if scheme.is_plate(text)}
     if not plates:
         return None
     text = max(plates, key=plates.__getitem__)

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
+from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.images import FrameLimits, load_picture
@@ -26,6 +27,8 @@ class LocalReader:
     Threads may share a reader; they take turns.
     """
 
+    scheme: PlateScheme = field(default_factory=default_scheme)
+    """Whose plates are read; the networks must be trained for it."""
     runtime: Runtime = "openvino"
     """"openvino": the converted networks of the model repository; "torch": the committed weights, eager. On the CPU."""
     detection: DetectionSettings = field(default_factory=DetectionSettings)
@@ -76,12 +79,14 @@ class LocalReader:
     def _pipeline(self) -> PlateReader[Frame, Crops]:
         networks = self.networks() if self.networks else self._load()
         detector = PlateDetector(networks.yolo, self.detection)
-        return PlateReader(detector.detect, networks.stn, networks.lprnet, PlateDecoder(self.decoding), split_rows)
+        return PlateReader(
+            detector.detect, networks.stn, networks.lprnet, PlateDecoder(self.scheme, self.decoding), split_rows
+        )
 
     def _load(self) -> Networks:
         if self.runtime == "torch":
             with needs("convert", "reading in torch"):
                 from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
 
-            return load_eager()
+            return load_eager(self.scheme)
         return load_converted(first_versions(default_repository()), threads=self.threads)

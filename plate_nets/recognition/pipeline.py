@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Decoder(Protocol):
-    """Logits (N, 23, 18) -> N readings."""
+    """Logits (N, C, 18) -> N readings."""
 
     def decode(self, logits: Logits) -> Sequence[Reading]:
         """One reading a row."""
@@ -39,7 +39,7 @@ class PlateReader(Generic[F, T]):
     Args:
         detect: frame and stages -> crops, boxes (N, 4) and scores (N,).
         rectify: at most `CHUNK` crops -> straightened crops.
-        read: straightened crops -> logits (N, 23, 18).
+        read: straightened crops -> logits (N, C, 18).
         decoder: logits -> readings.
         split: crops and a number -> the same crops in chunks of at most so many, in order.
         each: a function and chunks -> its answers in order, as ``map`` gives them; another may have chunks in flight

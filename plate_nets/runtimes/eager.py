@@ -7,34 +7,34 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from plate_nets.nets.checkpoint import load_weights, weights_path
-from plate_nets.nets.lprnet import LPRNet
-from plate_nets.nets.stn import STN
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.contract import LPRNET, STN, YOLO
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import PlateScheme
 from plate_nets.runtimes.networks import Networks
 from plate_nets.runtimes.openvino import Network
 from plate_nets.runtimes.torchscript import forward, load_torchscript
 
 
-def load_eager(other_reader: Path | None = None) -> Networks:
-    """The three networks of the committed weights.
+def load_eager(scheme: PlateScheme, other_reader: Path | None = None) -> Networks:
+    """The three networks of the committed weights, for a scheme.
 
     ``other_reader``: a folder with another `stn.pt` and `lprnet.pt`, TorchScript, used in place of the committed ones,
     one crop at a time: a network that normalises over its batch would read a plate differently beside others.
 
     Raises:
-        WeightsError: weights are missing, damaged, or of another network.
+        WeightsError: weights are missing, damaged, of another network or another scheme.
     """
-    yolo = _eager(YOLOv5n(), "yolo")
+    yolo = _eager(YOLO.name, scheme)
     if other_reader is None:
-        return Networks(yolo, _eager(STN(), "stn"), _eager(LPRNet(), "lprnet"))
-    stn, lprnet = (partial(_one_by_one, load_torchscript(other_reader / f"{name}.pt")) for name in ("stn", "lprnet"))
+        return Networks(yolo, _eager(STN.name, scheme), _eager(LPRNET.name, scheme))
+    stn, lprnet = (
+        partial(_one_by_one, load_torchscript(other_reader / f"{name}.pt")) for name in (STN.name, LPRNET.name)
+    )
     return Networks(yolo, stn, lprnet)
 
 
-def _eager(network: nn.Module, name: str) -> Network:
-    load_weights(network.eval(), weights_path(name))
-    return partial(forward, network)
+def _eager(name: str, scheme: PlateScheme) -> Network:
+    return partial(forward, NETWORKS[name].load(scheme))
 
 
 def _one_by_one(network: nn.Module, array: NDArray[np.float32]) -> NDArray[np.float32]:

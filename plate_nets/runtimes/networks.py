@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from plate_nets.contract import LPRNET, STN, YOLO
+from plate_nets.nets.registry import NETWORKS
 from plate_nets.runtimes.openvino import Network, load_ir
 
 RELEASED = 1
@@ -26,9 +26,6 @@ REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
 
 INSTALLED = Path(__file__).resolve().parents[1] / "model_repository"
 """Where a wheel has the models; a checkout has them beside the package."""
-
-NETWORKS = (YOLO, STN, LPRNET)
-"""The models whose networks are converted."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ def load_converted(folders: Mapping[str, Path], gpu: int | None = None, threads:
     Raises:
         WeightsError: a converted file is missing or does not load.
     """
-    return Networks(*(load_network(folders[spec.name], gpu, threads) for spec in NETWORKS))
+    return Networks(**{name: load_network(folders[name], gpu, threads) for name in NETWORKS})
 
 
 def default_repository() -> Path:
@@ -77,4 +74,4 @@ def released(repository: Path, name: str) -> Path:
 
 def first_versions(repository: Path) -> dict[str, Path]:
     """A model repository -> the version folders that the converters write, by model name."""
-    return {spec.name: released(repository, spec.name) for spec in NETWORKS}
+    return {name: released(repository, name) for name in NETWORKS}

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from plate_nets.contract import MODELS
 from plate_nets.errors import ServerStartError
-from plate_nets.runtimes.networks import IR, NETWORKS, REPOSITORY_VARIABLE, released
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.runtimes.networks import IR, REPOSITORY_VARIABLE, released
 
 
 def check_converted(repository: Path) -> None:
@@ -20,11 +21,11 @@ def _check_files(repository: Path) -> None:
         raise ServerStartError(
             f"{repository}: no such model repository; name one with --model-repository or {REPOSITORY_VARIABLE}"
         )
-    for name, spec in MODELS.items():
+    for name in MODELS:
         folder = repository / name
         if not (folder / "config.pbtxt").is_file():
             raise ServerStartError(f"{folder}: no config.pbtxt; expected the models {', '.join(MODELS)}")
-        if spec not in NETWORKS:
+        if name not in NETWORKS:
             continue
         versions = list(folder.glob(f"[0-9]*/{IR}"))
         if not versions:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -9,12 +10,13 @@ from numpy.typing import NDArray
 
 from plate_nets.contract import CHARACTERS, LOGITS, LPRNET, PLATES, PROBE, STN, YOLO
 from plate_nets.errors import PlateError
+from plate_nets.plates import load_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.stages import Stages
 from plate_nets.serving.metrics import RecognitionMetrics
 from plate_nets.serving.request_picture import picture_of
-from plate_nets.serving.settings import ModelArgs, read_settings, refuse_unknown
+from plate_nets.serving.settings import ModelArgs, SchemeSettings, read_settings, refuse_unknown
 from plate_nets.serving.stages import RequestStages
 from plate_nets.serving.triton import (
     Request,
@@ -62,9 +64,11 @@ class Recognition:
     ) -> None:
         model = model_args(args)
         try:
-            refuse_unknown(model.name, model.parameters, DecodingSettings, WatchdogSettings)
+            refuse_unknown(model.name, model.parameters, SchemeSettings, DecodingSettings, WatchdogSettings)
             self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
-            decoder = PlateDecoder(read_settings(DecodingSettings, model.name, model.parameters))
+            named = read_settings(SchemeSettings, model.name, model.parameters)
+            scheme = load_scheme(named.scheme, Path(model.folder).parent)
+            decoder = PlateDecoder(scheme, read_settings(DecodingSettings, model.name, model.parameters))
             self._reader = make_reader(model, decoder)
         except PlateError as error:
             raise start_fault(error) from error

@@ -10,8 +10,17 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from plate_nets.errors import ContractError
+from plate_nets.plates import DEFAULT_SCHEME
 
 S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class SchemeSettings:
+    """Which country's plates are read."""
+
+    scheme: str = DEFAULT_SCHEME
+    """A scheme of the package by name, or a TOML file, from the model's folder on. The reader's weights must fit it."""
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from plate_nets.conversion.config_check import check_configs
+from plate_nets.conversion.config_check import check_configs, scheme_of
 from plate_nets.conversion.conversion import Comparison, Mode, convert, torch_installed
-from plate_nets.conversion.table import CONVERSIONS
+from plate_nets.conversion.table import conversions
 from plate_nets.errors import ContractError, MissingExtra, PlateError, SwapError
+from plate_nets.nets.registry import NETWORKS
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.local import LocalReader
 from plate_nets.runtimes.networks import TORCHSCRIPT, load_converted, released
 from plate_nets.swap.versions import aside, latest
-
-NETWORKS = tuple(CONVERSIONS)
 
 
 @dataclass(frozen=True)
@@ -37,26 +36,27 @@ def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
 
     Raises:
         ContractError: the repository is not as the contract says.
-        WeightsError: the file is no safetensors file of this architecture.
+        WeightsError: the file is no safetensors file of this architecture, or of another scheme than the repository's.
         ConversionError: the files do not give the network's numbers.
         MissingExtra: TorchScript is needed and torch not installed.
         SwapError: the repository is read-only, or the network does not read the known picture.
     """
     if faults := check_configs(repository):
         raise ContractError("\n".join(faults))
+    scheme = scheme_of(repository)
     folder = repository / model
     served = folder / str(latest(folder))
     if (served / TORCHSCRIPT).is_file() and not torch_installed():
         raise MissingExtra("convert", f"a new {served / TORCHSCRIPT}", "torch")
     with aside(folder) as temporary:
-        comparisons = convert(replace(CONVERSIONS[model], weights=weights), Mode.TRACE, temporary)
+        comparisons = convert(replace(conversions(scheme)[model], weights=weights), Mode.TRACE, temporary)
         made = released(temporary, model)
         code = served / "model.py"
         if code.is_file():  # a model of the python backend has its code in each version
             shutil.copy(code, made)
         folders = {name: repository / name / str(latest(repository / name)) for name in NETWORKS}
         try:
-            check_health(LocalReader(networks=partial(load_converted, folders | {model: made})))
+            check_health(LocalReader(scheme=scheme, networks=partial(load_converted, folders | {model: made})))
         except PlateError as error:
             raise SwapError(f"{model}: {weights} is refused, nothing was changed: {error}") from error
         yield Prepared(made, comparisons)

@@ -8,7 +8,9 @@ import pytest
 from benchmarks.variants.contract import MODEL_REPOSITORY as VARIANTS_REPOSITORY
 from benchmarks.variants.contract import MODELS as VARIANT_MODELS
 from plate_nets.contract import MODELS
-from plate_nets.conversion.config_check import check_configs, parse_config
+from plate_nets.conversion.config_check import check_configs, parse_config, scheme_of
+from plate_nets.plates import default_scheme
+from tests.schemes import for_testland
 
 ROOT = Path(__file__).parents[2]
 REPOSITORY = ROOT / "model_repository"
@@ -80,6 +82,20 @@ def test_a_config_that_differs_is_named(tmp_path: Path, model: str, start: str, 
     faults = check_configs(repository)
     assert any(fault in each for each in faults), faults
     assert all(str(path) in each for each in faults)
+
+
+def test_a_repository_may_be_of_another_scheme(tmp_path: Path) -> None:
+    repository = copy(tmp_path)
+    assert scheme_of(repository) == default_scheme()
+    scheme = for_testland(repository)
+    assert scheme_of(repository) == scheme
+    assert check_configs(repository) == []
+    shutil.copy(REPOSITORY / "lprnet" / "config.pbtxt", repository / "lprnet")
+    (fault,) = check_configs(repository)
+    assert fault.endswith("lprnet/config.pbtxt: output output__0: dims: expected (29, 18), got (23, 18)")
+    (repository / "plate_recognition" / "testland.toml").unlink()
+    (fault,) = check_configs(repository)
+    assert "testland.toml: expected a file of a scheme, got No such file" in fault
 
 
 def test_missing_and_foreign_models_are_named(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.schemes import for_testland
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -73,3 +75,11 @@ def test_wrong_arguments_exit_with_2(arguments: list[str], fault: str) -> None:
     result = converters(*arguments)
     assert result.returncode == 2
     assert fault in result.stderr
+
+
+def test_weights_of_another_scheme_are_refused(folder: Path) -> None:
+    for_testland(folder)
+    done = converters("lprnet", "--model-repository", folder)
+    assert done.returncode == 1
+    assert "lprnet.safetensors: weights of another scheme: scheme: expected testland, got russia" in done.stderr
+    assert not (folder / "lprnet" / "1").exists()

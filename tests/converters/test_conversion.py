@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from plate_nets.conversion.graphs.stn import stn
 from plate_nets.errors import ConversionError, WeightsError
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import best_path, log_softmax
 from plate_nets.recognition.geometry import normalize_crop
 
@@ -74,9 +76,9 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("network", [STN, LPRNet])
+@pytest.mark.parametrize("network", [STN, partial(LPRNet, 23)], ids=["STN", "LPRNet"])
 def test_saved_file_gives_the_networks_numbers(
-    network: type[nn.Module], mode: Mode, conversion_of: ConversionOf, repository: Path
+    network: Callable[[], nn.Module], mode: Mode, conversion_of: ConversionOf, repository: Path
 ) -> None:
     conversion = conversion_of(network)
     (comparison,) = convert(conversion, mode, repository)
@@ -87,9 +89,9 @@ def test_saved_file_gives_the_networks_numbers(
 
 
 @pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("network", [STN, LPRNet])
+@pytest.mark.parametrize("network", [STN, partial(LPRNet, 23)], ids=["STN", "LPRNet"])
 def test_channels_last_is_kept_in_the_file_and_hidden_from_the_caller(
-    network: type[nn.Module], mode: Mode, conversion_of: ConversionOf, repository: Path
+    network: Callable[[], nn.Module], mode: Mode, conversion_of: ConversionOf, repository: Path
 ) -> None:
     convert(conversion_of(network), mode, repository)
     module = torch.jit.load(str(repository / "net/1/model.pt"))
@@ -150,7 +152,7 @@ def test_damaged_weights_are_named_and_nothing_changes(
 
 def test_weights_of_another_network_are_refused(conversion_of: ConversionOf, repository: Path) -> None:
     with pytest.raises(WeightsError, match="not weights of LPRNet"):
-        convert(replace(conversion_of(STN), network=LPRNet), Mode.TRACE, repository)
+        convert(replace(conversion_of(STN), network=partial(LPRNet, 23)), Mode.TRACE, repository)
 
 
 def test_check_sees_a_stale_a_damaged_and_a_missing_file(conversion_of: ConversionOf, repository: Path) -> None:
@@ -209,6 +211,6 @@ def test_the_modules_of_the_ensemble_compute_what_production_does(repository: Pa
     logits[0, :-1] = -30  # nothing but blanks
     texts, confidences = (each.numpy() for each in post(torch.from_numpy(logits.astype(np.float32))))
     for text, (confidence,), row in zip(texts, confidences, log_softmax(logits.astype(np.float32)), strict=True):
-        expected = best_path(row)
+        expected = best_path(row, default_scheme())
         assert bytes(text).rstrip(b"\0").decode() == expected.text
         assert confidence == pytest.approx(expected.confidence, rel=1e-5)

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from plate_nets.client import PlateClient
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import AccessDenied, PlateError, SwapError
-from plate_nets.nets.checkpoint import weights_path
+from plate_nets.nets.checkpoint import read_metadata, weights_path
 from plate_nets.recognition.health import known_picture
 from plate_nets.server import EmbeddedTriton
 from plate_nets.swap.controller import Controller
@@ -58,11 +58,11 @@ def client(server: EmbeddedTriton) -> Iterator[PlateClient]:
 def changed(model: str, path: Path, noise: float, seed: int = 0) -> Path:
     """The committed weights of a network with noise, relative to each tensor's deviation -> a file at ``path``."""
     generator = torch.Generator().manual_seed(seed)
-    state = load_file(weights_path(model))
+    state, metadata = load_file(weights_path(model)), read_metadata(weights_path(model))
     for name, tensor in state.items():
         if name.endswith("weight") and tensor.numel() > 1:
             tensor += noise * tensor.std() * torch.randn(tensor.shape, generator=generator)
-    save_file(state, path)
+    save_file(state, path, metadata)
     return path
 
 

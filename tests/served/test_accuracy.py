@@ -8,7 +8,7 @@ import pytest
 
 from plate_nets.client import PlateClient
 from plate_nets.evaluation.dataset import load_dataset
-from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates import default_scheme
 from tests.frames import overlap
 from tests.served.conftest import Served
 
@@ -20,7 +20,7 @@ LEAST = 0.6
 
 @pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; set PLATES_SHARED")
 def test_real_plates_are_read(served: Served) -> None:
-    photos = list(load_dataset(PHOTOS, symbols=SYMBOLS).photos())
+    photos = list(load_dataset(PHOTOS, symbols=default_scheme().alphabet).photos())
     with PlateClient(served.http, timeout=120) as client, ThreadPoolExecutor(2) as threads:
         answers = list(threads.map(lambda photo: client.read(photo[0].read_bytes()), photos))
     read = [

@@ -11,6 +11,7 @@ from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer, model_config
 from plate_nets.contract import LPRNET, STN, YOLO, ModelSpec
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.server import EmbeddedTriton
@@ -58,7 +59,7 @@ def alone(served: Served) -> Iterator[tuple[Crops, Logits]]:
 
 def test_strangers_in_a_batch_change_nothing(served: Served, alone: tuple[Crops, Logits]) -> None:
     straight, logits = alone
-    readings = PlateDecoder().decode(logits)
+    readings = PlateDecoder(default_scheme()).decode(logits)
     assert len({each.text for each in readings} & {placed.text for placed in PLACED}) > 15
 
     def ask(thread: int) -> int:
@@ -69,7 +70,9 @@ def test_strangers_in_a_batch_change_nothing(served: Served, alone: tuple[Crops,
             found = chain(CROPS[rows])
             np.testing.assert_allclose(found[0], straight[rows], atol=1e-4)
             np.testing.assert_allclose(found[1], logits[rows], atol=1e-3)
-            assert [each.text for each in PlateDecoder().decode(found[1])] == [readings[row].text for row in rows]
+            assert [each.text for each in PlateDecoder(default_scheme()).decode(found[1])] == [
+                readings[row].text for row in rows
+            ]
         chain.close()
         return ROUNDS
 

@@ -8,7 +8,7 @@ import torch
 from typer.testing import CliRunner
 
 from plate_nets.errors import WeightsError
-from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates import default_scheme
 from training.reader.__main__ import app
 from training.reader.real import RealPlate, readable
 from training.reader.samples import Mixture, Samples
@@ -18,6 +18,7 @@ from training.reader.validation import best_paths
 from training.synthesis.__main__ import app as synthesis_app
 
 CPU = torch.device("cpu")
+RUSSIA = default_scheme()
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +30,13 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def trainer(out: Path, steps: int, state: TrainingState) -> Trainer:
-    samples = Samples([], [], batch=4, seed=7)
+    samples = Samples(RUSSIA, [], [], batch=4, seed=7)
     return Trainer(state, samples, {}, Budget(steps), out, device=CPU, seed=7, workers=0)
 
 
 def test_samples_are_a_function_of_the_step() -> None:
-    first, again = (Samples([], [], batch=4, seed=1)[17] for _ in range(2))
-    other = Samples([], [], batch=4, seed=1)[18]
+    first, again = (Samples(RUSSIA, [], [], batch=4, seed=1)[17] for _ in range(2))
+    other = Samples(RUSSIA, [], [], batch=4, seed=1)[18]
     assert np.array_equal(first.crops, again.crops) and np.array_equal(first.targets, again.targets)
     assert not np.array_equal(first.crops, other.crops)
     assert first.crops.shape == (4, 3, 24, 94) and first.lengths.sum() == len(first.targets)
@@ -45,14 +46,14 @@ def test_real_plates_and_empty_regions_take_part() -> None:
     corners = np.array([[20, 20], [114, 20], [114, 44], [20, 44]], np.float32)
     plate = RealPlate(np.full((64, 134, 3), 120, np.uint8), corners, "A123BC77", exact=False)
     empty = np.zeros((48, 188, 3), np.uint8)
-    batch = Samples([plate], [empty], batch=40, seed=0, mixture=Mixture(real=0.6, empty=0.4))[0]
+    batch = Samples(RUSSIA, [plate], [empty], batch=40, seed=0, mixture=Mixture(real=0.6, empty=0.4))[0]
     assert set(batch.lengths.tolist()) == {0, 8}
 
 
 def test_resumed_training_is_the_uninterrupted_one(tmp_path: Path) -> None:
     def fresh() -> TrainingState:
         torch.manual_seed(3)
-        return TrainingState(CPU)
+        return TrainingState(RUSSIA, CPU)
 
     whole = fresh()
     trainer(tmp_path / "whole", 4, whole).run()
@@ -64,7 +65,7 @@ def test_resumed_training_is_the_uninterrupted_one(tmp_path: Path) -> None:
         stopped._step(next(batches))
     (tmp_path / "part").mkdir()
     first.save(tmp_path / "part" / "checkpoint.pt")
-    resumed = TrainingState(CPU)
+    resumed = TrainingState(RUSSIA, CPU)
     resumed.load(tmp_path / "part" / "checkpoint.pt")
     trainer(tmp_path / "part", 4, resumed).run()
     for name, value in whole.reader.state_dict().items():
@@ -96,14 +97,14 @@ def test_checkpoint_of_another_architecture_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.pt"
     torch.save({"architecture": "crnn/3"}, path)
     with pytest.raises(WeightsError, match="checkpoint of 'crnn/3', expected"):
-        TrainingState(CPU).load(path)
+        TrainingState(RUSSIA, CPU).load(path)
     path.write_bytes(b"nothing")
     with pytest.raises(WeightsError, match="not a readable checkpoint"):
-        TrainingState(CPU).load(path)
+        TrainingState(RUSSIA, CPU).load(path)
 
 
 def test_full_disk_keeps_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    state = TrainingState(CPU)
+    state = TrainingState(RUSSIA, CPU)
     path = tmp_path / "checkpoint.pt"
     state.save(path)
     before = path.read_bytes()
@@ -133,19 +134,19 @@ def test_readable_counts_the_blanks_between_equal_neighbours() -> None:
 
 def test_loss_falls_to_zero_for_a_certain_reading() -> None:
     logits = torch.full((1, 23, 18), -20.0)
-    logits[0, len(SYMBOLS)] = 20
+    logits[0, RUSSIA.blank] = 20
     logits[0, :, 3] = -20
     logits[0, 5, 3] = 20
     assert ctc_loss(logits, torch.tensor([5]), torch.tensor([1])).item() < 1e-3
-    assert best_paths(logits) == ["5"]
+    assert best_paths(logits, RUSSIA) == ["5"]
     assert ctc_loss(logits, torch.tensor([6]), torch.tensor([1])).item() <= 12.001
 
 
 def test_a_training_starts_from_given_weights(tmp_path: Path) -> None:
     torch.manual_seed(5)
-    given = Reader()
-    save_reader(given, tmp_path, {})
-    state = TrainingState(CPU)
+    given = Reader(RUSSIA.classes)
+    save_reader(given, tmp_path, {}, RUSSIA)
+    state = TrainingState(RUSSIA, CPU)
     state.start_from(tmp_path)
     for reader in (state.reader, state.average):
         assert all(

@@ -9,25 +9,25 @@ from typer.testing import CliRunner
 
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import load_dataset, read_photo
-from plate_nets.plates.alphabet import SYMBOLS
-from plate_nets.plates.formats import is_plate
-from training.synthesis import texts
+from plate_nets.plates import default_scheme
 from training.synthesis.__main__ import app
 from training.synthesis.scene import render_scene
 from training.synthesis.test_set import write_test_set
 
 SMALL = (320, 180)
+RUSSIA = default_scheme()
+KINDS = {each.name for each in RUSSIA.formats}
 
 
 def test_the_test_set_is_a_dataset_and_comes_out_the_same_again(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        assert len(list(write_test_set(tmp_path / name, count=40, seed=3))) == 40
-    dataset = load_dataset(tmp_path / "one", symbols=SYMBOLS, strict=True)
+        assert len(list(write_test_set(RUSSIA, tmp_path / name, count=40, seed=3))) == 40
+    dataset = load_dataset(tmp_path / "one", symbols=RUSSIA.alphabet, strict=True)
     assert not dataset.faults and len(dataset.labels) == 40
     for label in dataset.labels:
         photo = read_photo(label.photo)
-        assert is_plate(label.text)
-        assert label.photo.name.split("_")[0] in texts.KINDS
+        assert RUSSIA.is_plate(label.text)
+        assert label.photo.name.split("_")[0] in KINDS
         assert label.quad is not None
         assert label.quad.min() > 0 and (label.quad.max(axis=0) < [photo.shape[1], photo.shape[0]]).all()
         assert np.array_equal(photo, read_photo(tmp_path / "two" / "images" / label.photo.name))
@@ -37,29 +37,29 @@ def test_the_test_set_is_a_dataset_and_comes_out_the_same_again(tmp_path: Path) 
 def test_a_folder_in_use_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(DatasetError, match="not empty"):
-        next(write_test_set(tmp_path))
+        next(write_test_set(RUSSIA, tmp_path))
 
 
 @pytest.mark.parametrize("plates", [0, 1, 3])
 def test_a_scene_shows_the_plates_it_names(plates: int) -> None:
     for seed in range(3):
-        scene = render_scene(np.random.default_rng(seed), SMALL, plates)
+        scene = render_scene(RUSSIA, np.random.default_rng(seed), SMALL, plates)
         assert scene.frame.shape == (SMALL[1], SMALL[0], 3) and scene.frame.dtype == np.uint8
         assert len(scene.plates) <= plates and bool(scene.plates) == bool(plates)
         for plate in scene.plates:
             box = plate.box
-            assert is_plate(plate.text) and plate.kind in texts.KINDS
+            assert RUSSIA.is_plate(plate.text) and plate.kind in KINDS
             assert 0 <= box.xmin < box.xmax <= SMALL[0] and 0 <= box.ymin < box.ymax <= SMALL[1]
             assert 2.5 < box.width / box.height < 6
 
 
 def test_a_scene_is_decided_by_the_generator() -> None:
-    first, again, other = (render_scene(np.random.default_rng(seed), SMALL, 2).frame for seed in (4, 4, 5))
+    first, again, other = (render_scene(RUSSIA, np.random.default_rng(seed), SMALL, 2).frame for seed in (4, 4, 5))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
 
 
 def test_plates_of_other_countries_have_no_text() -> None:
-    scene = render_scene(np.random.default_rng(6), SMALL, 3, foreign=1.0)
+    scene = render_scene(RUSSIA, np.random.default_rng(6), SMALL, 3, foreign=1.0)
     assert scene.plates and all(plate.text == "" and plate.kind == "foreign" for plate in scene.plates)
 
 

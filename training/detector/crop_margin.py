@@ -13,7 +13,7 @@ from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.evaluation.reading_metrics import ReadPlate, summarize
-from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.geometry import crop_plates
@@ -31,7 +31,7 @@ def main(
     reader = LocalReader(runtime="torch", decoding=DecodingSettings(sure=0.0))
     read: dict[float, list[ReadPlate]] = {margin: [] for margin in MARGINS}
     try:
-        photos = list(load_dataset(dataset, symbols=SYMBOLS).photos())
+        photos = list(load_dataset(dataset, symbols=default_scheme().alphabet).photos())
     except PlateError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error

@@ -12,6 +12,7 @@ import numpy as np
 
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
+from plate_nets.plates import default_scheme
 from plate_nets.types import Boxes, Frame
 from training.synthesis.scene import render_scene
 
@@ -157,7 +158,7 @@ def write_scenes(rng: np.random.Generator, count: int, folder: Path, long_side: 
     for index in range(count):
         narrow = round(long_side * rng.uniform(0.55, 1.0))
         size = (narrow, long_side) if rng.random() < 0.2 else (long_side, narrow)
-        drawn = render_scene(rng, size, plates=int(rng.integers(0, 5)), foreign=1 / 3)
+        drawn = render_scene(default_scheme(), rng, size, plates=int(rng.integers(0, 5)), foreign=1 / 3)
         corners = [(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in drawn.plates]
         boxes = np.array(corners, np.float32).reshape(-1, 4)
         write_picture(drawn.frame, boxes, folder, f"scene_{index}", long_side)

@@ -19,7 +19,7 @@ from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
 from plate_nets.evaluation.evaluate import boxes_of
-from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
@@ -47,7 +47,9 @@ def main(
         for side in long_side
     }
     try:
-        labelled = [(path, labels[0]) for path, labels in load_dataset(dataset, symbols=SYMBOLS).photos()]
+        labelled = [
+            (path, labels[0]) for path, labels in load_dataset(dataset, symbols=default_scheme().alphabet).photos()
+        ]
     except PlateError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error

@@ -10,6 +10,7 @@ import typer
 from rich.logging import RichHandler
 
 from plate_nets.errors import PlateError
+from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from training.reader.real import load_real
 from training.reader.samples import Mixture, Samples
 from training.reader.state import Schedule, TrainingState
@@ -21,8 +22,13 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def train(
-    data: Annotated[list[Path], typer.Option(help="Labelled folder with real plates; may be given several times.")],
     out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
+    data: Annotated[
+        list[Path], typer.Option(help="Labelled folder with real plates; may be given several times.")
+    ] = [],  # noqa: B006
+    scheme: Annotated[
+        str, typer.Option(help="Whose plates are learnt: a country that the package has, or a TOML file.")
+    ] = DEFAULT_SCHEME,
     validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; the first decides.")] = [],  # noqa: B006
     steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 20_000,
     minutes: Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")] = None,
@@ -48,9 +54,10 @@ def train(
     torch.manual_seed(seed)
     out.mkdir(parents=True, exist_ok=True)
     try:
-        plates, empty = load_real(data, strict=strict)
+        country = load_scheme(scheme)
+        plates, empty = load_real(country, data, strict=strict)
         logging.info("%d real plates, %d regions without a plate; %s", len(plates), len(empty), device)
-        state = TrainingState(device)
+        state = TrainingState(country, device)
         if start is not None:
             state.start_from(start)
         if resume:
@@ -58,8 +65,8 @@ def train(
             logging.info("continuing at step %d", state.step)
         trainer = Trainer(
             state,
-            Samples(plates, empty, batch=batch, seed=seed, mixture=Mixture(real=real)),
-            {folder.name: load_crops(folder) for folder in validate},
+            Samples(country, plates, empty, batch=batch, seed=seed, mixture=Mixture(real=real)),
+            {folder.name: load_crops(country, folder) for folder in validate},
             Budget(steps, minutes),
             out,
             device=device,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
-from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates import PlateScheme
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Frame
 from training.synthesis.camera import edge_height
 
@@ -64,7 +64,9 @@ def cut_out(photo: Frame, label: Label) -> RealPlate:
     return RealPlate(np.ascontiguousarray(picture), corners, label.text, label.quad is not None)
 
 
-def load_real(folders: Sequence[Path], *, strict: bool = False) -> tuple[list[RealPlate], list[Frame]]:
+def load_real(
+    scheme: PlateScheme, folders: Sequence[Path], *, strict: bool = False
+) -> tuple[list[RealPlate], list[Frame]]:
     """Labelled folders -> their readable plates, and regions of the same photos without a labelled plate.
 
     Raises:
@@ -74,7 +76,7 @@ def load_real(folders: Sequence[Path], *, strict: bool = False) -> tuple[list[Re
     empty: list[Frame] = []
     rng = np.random.default_rng(0)
     for folder in folders:
-        dataset = load_dataset(folder, symbols=SYMBOLS, strict=strict)
+        dataset = load_dataset(folder, symbols=scheme.alphabet, strict=strict)
         for path, labels in dataset.photos():
             photo = read_photo(path)
             plates += [cut_out(photo, label) for label in labels if readable(label.text)]

@@ -4,7 +4,6 @@ Every sample is a function of (seed, step, place in the batch) alone, so a resum
 uninterrupted one would have seen.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Dataset as TorchDataset
 
-from plate_nets.plates.alphabet import INDEX
+from plate_nets.plates import PlateScheme
 from plate_nets.recognition.geometry import normalize_crop
 from plate_nets.types import Crops, Frame
 from training.reader.real import RealPlate
 from training.reader.shuffle import can_shuffle, shuffle
 from training.synthesis import synthesize
 from training.synthesis.camera import photograph
-
-_VANITY = re.compile(r"[A-Z](000|111|222|333|444|555|666|777|888|999)|([A-Z])\d{3}\2\2")
 
 
 @dataclass(frozen=True)
@@ -47,6 +44,7 @@ class Samples(TorchDataset[Batch]):
 
     def __init__(
         self,
+        scheme: PlateScheme,
         plates: Sequence[RealPlate],
         empty: Sequence[Frame],
         *,
@@ -54,6 +52,7 @@ class Samples(TorchDataset[Batch]):
         seed: int,
         mixture: Mixture = Mixture(),
     ) -> None:
+        self.scheme = scheme
         self.plates = plates
         self.empty = empty
         self.batch = batch
@@ -61,14 +60,14 @@ class Samples(TorchDataset[Batch]):
         self.mixture = mixture
         counts = Counter(plate.text for plate in plates)
         # Vanity plates and plates photographed often are over-represented: weigh them down.
-        weights = np.array([(0.3 if _VANITY.match(p.text) else 1.0) / counts[p.text] ** 0.5 for p in plates])
+        weights = np.array([(0.3 if is_vanity(scheme, p.text) else 1.0) / counts[p.text] ** 0.5 for p in plates])
         self.chances = np.cumsum(weights / weights.sum()) if len(plates) else np.zeros(0)
 
     def __getitem__(self, step: int) -> Batch:
         crops, texts = zip(*(self._sample(step, place) for place in range(self.batch)), strict=True)
         return Batch(
             crops=np.stack([normalize_crop(crop) for crop in crops]),
-            targets=np.array([INDEX[symbol] for text in texts for symbol in text], np.int64),
+            targets=np.array([self.scheme.index[symbol] for text in texts for symbol in text], np.int64),
             lengths=np.array([len(text) for text in texts], np.int64),
         )
 
@@ -77,8 +76,8 @@ class Samples(TorchDataset[Batch]):
         kind = rng.random()
         if kind < self.mixture.real and len(self.plates):
             plate = self.plates[int(np.searchsorted(self.chances, rng.random() * self.chances[-1]))]
-            if rng.random() < self.mixture.shuffled and can_shuffle(plate):
-                plate = shuffle(plate, rng)
+            if rng.random() < self.mixture.shuffled and can_shuffle(self.scheme, plate):
+                plate = shuffle(self.scheme, plate, rng)
             # Most real photos already carry their own faults: add to them mildly, at times strongly.
             crop = photograph(plate.picture, plate.corners, rng, severity=float(rng.uniform(0, 1) ** 2))
             return crop, plate.text
@@ -87,5 +86,19 @@ class Samples(TorchDataset[Batch]):
             h, w = region.shape[:2]
             corners = np.array([[0, 0], [w, 0], [w, h], [0, h]], np.float32)
             return photograph(region, corners, rng, severity=float(rng.uniform(0, 0.6))), ""
-        sample = synthesize(rng)
+        sample = synthesize(self.scheme, rng)
         return sample.crop, sample.text
+
+
+def is_vanity(scheme: PlateScheme, text: str) -> bool:
+    """Whether three or more digits of a number, or three or more letters, are all equal: A777BC, A123AA."""
+    for fit in scheme.fits(text):
+        numbers = (
+            p for pattern, p in zip(fit.patterns, fit.parts, strict=True) if pattern not in scheme.synthesis.codes
+        )
+        for number in numbers:
+            digits = [symbol for symbol in number if symbol.isdigit()]
+            letters = [symbol for symbol in number if not symbol.isdigit()]
+            if any(len(each) >= 3 and len(set(each)) == 1 for each in (digits, letters)):
+                return True
+    return False

@@ -1,41 +1,46 @@
 """Other texts from the same photograph: the symbols of a real plate change places.
 
-A private plate's digits stand in cells of about one size, its letters likewise, so they can be exchanged in the
-straightened plate. The result has the paint, light and noise of the photo and a text that no photo shows.
+Where a format's digits stand in cells of about one size, and its letters likewise, they can be exchanged in the
+straightened plate; the layout says whether they do. The result has the paint, light and noise of the photo and a text
+that no photo shows.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import cv2
 import numpy as np
 
+from plate_nets.plates import PlateScheme
+from plate_nets.plates.scheme import Fit
 from plate_nets.types import Frame
 from training.reader.real import RealPlate
 from training.synthesis.camera import edge_height
-from training.synthesis.plates import HEIGHT, SPECS, WIDTH, Slot
+from training.synthesis.layouts import layouts
+from training.synthesis.layouts.layout import HEIGHT, WIDTH, PlateLayout, Slot
 
-_PRIVATE = re.compile(r"[A-Z]\d{3}[A-Z]{2}\d{2,3}")
-_LETTERS, _DIGITS, _NUMBER = (0, 4, 5), (1, 2, 3), 6
 _SEARCH = 9.0
 """How far from the standard's place a gap between two symbols is looked for, mm: plates and labels vary."""
 _CLEAN = 0.5
 """Ink in a gap at most, as a share of the mean over the symbols; with more a cut would go through a symbol."""
 
 
-def can_shuffle(plate: RealPlate) -> bool:
-    """Whether the places of the symbols are known: a private plate with its true corners."""
-    return plate.exact and _PRIVATE.fullmatch(plate.text) is not None
+def can_shuffle(scheme: PlateScheme, plate: RealPlate) -> bool:
+    """Whether the places of the symbols are known: the plate has its true corners, and a layout that allows it."""
+    return plate.exact and _layout(scheme, plate.text) is not None
 
 
-def shuffle(plate: RealPlate, rng: np.random.Generator) -> RealPlate:
-    """The plate with its digits, its letters and its region's digits in another order.
+def shuffle(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> RealPlate:
+    """The plate with the symbols of each part in another order, digits among digits and letters among letters.
 
     What has no clean gaps between the symbols (blurred, or labelled carelessly) stays as it is.
     """
-    slots = SPECS["private", len(plate.text)].slots
+    found = _layout(scheme, plate.text)
+    if found is None:
+        return plate
+    fit, layout = found
+    slots = layout.slots
     scale = max(edge_height(plate.corners), 16.0) * 1.5 / HEIGHT  # px/mm: half as much again, for two resamplings
     size = (round(WIDTH * scale), round(HEIGHT * scale))
     flat_corners = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
@@ -46,8 +51,7 @@ def shuffle(plate: RealPlate, rng: np.random.Generator) -> RealPlate:
     )
     mixed, moved = flat.copy(), np.zeros(flat.shape[:2], np.float32)
     order = list(range(len(slots)))
-    number, region = tuple(range(_NUMBER)), tuple(range(_NUMBER, len(slots)))
-    for row, exchanged in ((number, (_LETTERS, _DIGITS)), (region, (region,))):
+    for row, exchanged in _groups(fit):
         gaps = _gaps(mixed, [slots[place] for place in row], scale)
         if gaps is None:
             continue
@@ -65,6 +69,24 @@ def shuffle(plate: RealPlate, rng: np.random.Generator) -> RealPlate:
     where = cv2.warpPerspective(moved, there, (width, height), flags=cv2.INTER_LINEAR | inverse)
     picture = np.where(where[:, :, None] > 0.5, back, plate.picture).astype(np.uint8)
     return replace(plate, picture=picture, text="".join(plate.text[source] for source in order))
+
+
+def _layout(scheme: PlateScheme, text: str) -> tuple[Fit, PlateLayout] | None:
+    """How a text fits a format whose layout lets symbols change places, and that layout."""
+    for fit in scheme.fits(text):
+        layout = layouts(scheme)[fit.format.name, fit.patterns]
+        if layout.can_shuffle:
+            return fit, layout
+    return None
+
+
+def _groups(fit: Fit) -> Iterator[tuple[range, list[list[int]]]]:
+    """The places of each part, and those among them that have the same sign."""
+    start = 0
+    for pattern in fit.patterns:
+        row = range(start, start + len(pattern))
+        yield row, [[row[i] for i, each in enumerate(pattern) if each == sign] for sign in dict.fromkeys(pattern)]
+        start = row.stop
 
 
 def _rows(slot: Slot, scale: float) -> slice:

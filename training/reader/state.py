@@ -9,20 +9,21 @@ import torch
 from torch import Tensor, nn
 
 from plate_nets.errors import WeightsError
-from plate_nets.nets.checkpoint import load_weights
+from plate_nets.nets.checkpoint import load_weights, scheme_marks
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
+from plate_nets.plates import PlateScheme
 
 ARCHITECTURE = "stn+lprnet/1"
 
 
 class Reader(nn.Module):
-    """STN and LPRNet in a row: crops (N, 3, 24, 94) -> logits (N, 23, 18)."""
+    """STN and LPRNet in a row: crops (N, 3, 24, 94) -> logits (N, classes, 18)."""
 
-    def __init__(self) -> None:
+    def __init__(self, classes: int) -> None:
         super().__init__()
         self.stn = STN()
-        self.lprnet = LPRNet()
+        self.lprnet = LPRNet(classes)
 
     def forward(self, crops: Tensor) -> Tensor:
         logits: Tensor = self.lprnet(self.stn(crops))
@@ -51,8 +52,9 @@ class TrainingState:
     and saved. ``seconds`` counts the training time over all sessions.
     """
 
-    def __init__(self, device: torch.device, decay: float = 0.999) -> None:
-        self.reader = Reader().to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    def __init__(self, scheme: PlateScheme, device: torch.device, decay: float = 0.999) -> None:
+        self.scheme = scheme
+        self.reader = Reader(scheme.classes).to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.average = copy.deepcopy(self.reader).eval().requires_grad_(False)
         stn = list(self.reader.stn.parameters())
         rest = list(self.reader.lprnet.parameters())
@@ -68,11 +70,11 @@ class TrainingState:
         """Takes over `stn.safetensors` and `lprnet.safetensors` of a folder; steps and optimiser start anew.
 
         Raises:
-            WeightsError: a file is missing, damaged or of another architecture.
+            WeightsError: a file is missing, damaged, of another architecture or another scheme.
         """
         for reader in (self.reader, self.average):
-            load_weights(reader.stn, folder / "stn.safetensors")
-            load_weights(reader.lprnet, folder / "lprnet.safetensors")
+            load_weights(reader.stn, folder / "stn.safetensors", self.scheme)
+            load_weights(reader.lprnet, folder / "lprnet.safetensors", self.scheme)
 
     def set_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:
@@ -98,6 +100,7 @@ class TrainingState:
             torch.save(
                 {
                     "architecture": ARCHITECTURE,
+                    "scheme": scheme_marks(self.scheme),
                     "reader": self.reader.state_dict(),
                     "average": self.average.state_dict(),
                     "optimizer": self.optimizer.state_dict(),
@@ -117,7 +120,7 @@ class TrainingState:
         """Continues from a checkpoint that `save` wrote.
 
         Raises:
-            WeightsError: no such file, damaged, or a checkpoint of another architecture.
+            WeightsError: no such file, damaged, or a checkpoint of another architecture or another scheme.
         """
         try:
             saved = torch.load(path, map_location="cpu", weights_only=True)
@@ -126,6 +129,8 @@ class TrainingState:
         found = saved.get("architecture") if isinstance(saved, dict) else None
         if found != ARCHITECTURE:
             raise WeightsError(f"{path}: checkpoint of {found!r}, expected {ARCHITECTURE!r}")
+        if (scheme := saved.get("scheme")) != (expected := scheme_marks(self.scheme)):
+            raise WeightsError(f"{path}: checkpoint of the scheme {scheme}, expected {expected}")
         try:
             self.reader.load_state_dict(saved["reader"])
             self.average.load_state_dict(saved["average"])

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.nets.checkpoint import save_weights
-from plate_nets.plates.alphabet import BLANK
+from plate_nets.plates import PlateScheme
 from plate_nets.types import STEPS
 from training.reader.samples import Batch, Samples
 from training.reader.state import Reader, Schedule, TrainingState
@@ -138,7 +138,10 @@ class Trainer:
 
     def _validate(self, writer: SummaryWriter) -> str:
         state = self.state
-        shares = {name: exact_share(state.average, crops, self.device) for name, crops in self.validation.items()}
+        shares = {
+            name: exact_share(state.average, crops, state.scheme, self.device)
+            for name, crops in self.validation.items()
+        }
         for name, share in shares.items():
             writer.add_scalar(f"exact/{name}", share, state.step)
         deciding = next(iter(shares.values()), None)
@@ -149,25 +152,29 @@ class Trainer:
         return f"step {state.step}, {state.seconds / 60:.1f} min: exact {listed}"
 
     def _save(self, name: str) -> None:
-        save_reader(self.state.average, self.out / name, self.metadata | {"steps": str(self.state.step)})
+        metadata = self.metadata | {"steps": str(self.state.step)}
+        save_reader(self.state.average, self.out / name, metadata, self.state.scheme)
 
 
 def ctc_loss(logits: Tensor, targets: Tensor, lengths: Tensor) -> Tensor:
-    """Connectionist temporal classification (Graves et al., 2006): logits (N, 23, 18) -> mean loss a plate.
+    """Connectionist temporal classification (Graves et al., 2006): logits (N, C, 18) -> mean loss a plate.
 
+    The last class is the blank, as in every scheme.
     A plate's loss is capped: about one label in a hundred is wrong, and such a plate must not steer the rest.
     """
-    logp = logits.log_softmax(1).permute(2, 0, 1)  # (N, 23, 18) -> (18, N, 23)
+    logp = logits.log_softmax(1).permute(2, 0, 1)  # (N, C, 18) -> (18, N, C)
     steps = torch.full((logits.shape[0],), STEPS, dtype=torch.long)
-    losses = functional.ctc_loss(logp, targets, steps, lengths, blank=BLANK, reduction="none", zero_infinity=True)
+    losses = functional.ctc_loss(
+        logp, targets, steps, lengths, blank=logits.shape[1] - 1, reduction="none", zero_infinity=True
+    )
     weights = _LOSS_CAP / losses.detach().clamp(min=_LOSS_CAP)
     return (losses * weights).mean()
 
 
-def save_reader(reader: Reader, folder: Path, metadata: dict[str, str]) -> None:
+def save_reader(reader: Reader, folder: Path, metadata: dict[str, str], scheme: PlateScheme) -> None:
     """Both networks of a reader -> `stn.safetensors` and `lprnet.safetensors`."""
-    save_weights(reader.stn, folder / "stn.safetensors", metadata)
-    save_weights(reader.lprnet, folder / "lprnet.safetensors", metadata)
+    save_weights(reader.stn, folder / "stn.safetensors", metadata, scheme)
+    save_weights(reader.lprnet, folder / "lprnet.safetensors", metadata, scheme)
 
 
 def _one_thread(_: int) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from plate_nets.evaluation.dataset import load_dataset, read_photo
-from plate_nets.plates.alphabet import BLANK, SYMBOLS
+from plate_nets.plates import PlateScheme
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.types import Crops
@@ -23,10 +23,10 @@ class LabelledCrops:
     texts: Sequence[str]
 
 
-def load_crops(folder: Path) -> LabelledCrops:
+def load_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
     """The plates of a labelled folder that have a text, cut with the detector's margin."""
     crops, texts = [], []
-    for path, labels in load_dataset(folder, symbols=SYMBOLS).photos():
+    for path, labels in load_dataset(folder, symbols=scheme.alphabet).photos():
         labels = tuple(label for label in labels if label.text)
         if not labels:
             continue
@@ -36,21 +36,21 @@ def load_crops(folder: Path) -> LabelledCrops:
     return LabelledCrops(np.concatenate(crops), texts)
 
 
-def best_paths(logits: torch.Tensor) -> list[str]:
-    """CTC logits (N, 23, 18) -> the texts of the best paths: repeats merged, blanks dropped."""
+def best_paths(logits: torch.Tensor, scheme: PlateScheme) -> list[str]:
+    """CTC logits (N, C, 18) -> the texts of the best paths: repeats merged, blanks dropped."""
     texts = []
     for path in logits.argmax(1).tolist():
-        kept = [c for c, before in zip(path, [BLANK, *path], strict=False) if c not in (BLANK, before)]
-        texts.append("".join(SYMBOLS[c] for c in kept))
+        kept = [c for c, before in zip(path, [scheme.blank, *path], strict=False) if c not in (scheme.blank, before)]
+        texts.append("".join(scheme.alphabet[c] for c in kept))
     return texts
 
 
 @torch.inference_mode()
-def exact_share(reader: nn.Module, labelled: LabelledCrops, device: torch.device) -> float:
+def exact_share(reader: nn.Module, labelled: LabelledCrops, scheme: PlateScheme, device: torch.device) -> float:
     """The share of plates whose best path is exactly the label, 0..1."""
     right = 0
     for start in range(0, len(labelled.texts), 64):
         crops = torch.from_numpy(labelled.crops[start : start + 64]).to(device, memory_format=torch.channels_last)
-        texts = best_paths(reader(crops).float().cpu())
+        texts = best_paths(reader(crops).float().cpu(), scheme)
         right += sum(a == b for a, b in zip(texts, labelled.texts[start : start + 64], strict=True))
     return right / len(labelled.texts)

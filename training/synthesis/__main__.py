@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import track
 
 from plate_nets.errors import InputError, PlateError
+from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from plate_nets.types import Frame
 from training.synthesis import synthesize
 from training.synthesis.benchmark import crops_per_second
@@ -25,7 +26,10 @@ _CROPS = 120
 @app.command(no_args_is_help=True)
 def main(
     sheet: Annotated[Path | None, typer.Option(help="Write a labelled sheet of crops.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only this kind of plate.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only this format of plate.")] = None,
+    scheme: Annotated[
+        str, typer.Option(help="Whose plates: a country that the package has, or a TOML file.")
+    ] = DEFAULT_SCHEME,
     seed: Annotated[int, typer.Option(help="Decides every picture.")] = 0,
     benchmark: Annotated[bool, typer.Option("--benchmark", help="Crops a second in two processes.")] = False,
     test_set: Annotated[Path | None, typer.Option(help="Write a test set into this new folder.")] = None,
@@ -38,7 +42,7 @@ def main(
 ) -> None:
     """Look at synthetic plates and scenes, write the test set, measure the speed, refit the perspective."""
     try:
-        _run(sheet, kind, seed, benchmark, test_set, count, scene, plates, perspective)
+        _run(sheet, kind, scheme, seed, benchmark, test_set, count, scene, plates, perspective)
     except (PlateError, OSError) as error:
         Console(stderr=True).print(f"error: {error}", soft_wrap=True)
         raise typer.Exit(1) from error
@@ -47,6 +51,7 @@ def main(
 def _run(
     sheet: Path | None,
     kind: str | None,
+    scheme: str,
     seed: int,
     benchmark: bool,
     test_set: Path | None,
@@ -56,20 +61,23 @@ def _run(
     perspective: Path | None,
 ) -> None:
     console = Console(soft_wrap=True)
+    country = load_scheme(scheme)
     if sheet is not None:
         rng = np.random.default_rng(seed)
-        _save(sheet, draw_sheet([synthesize(rng, kind) for _ in range(_CROPS)]))
+        _save(sheet, draw_sheet([synthesize(country, rng, kind) for _ in range(_CROPS)]))
         console.print(f"wrote {sheet}")
     if scene is not None:
-        drawn = render_scene(np.random.default_rng(seed), plates=plates)
+        drawn = render_scene(country, np.random.default_rng(seed), plates=plates)
         _save(scene, drawn.frame)
         console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:
-        for _ in track(write_test_set(test_set, count, seed), total=count, description="test set", console=console):
+        for _ in track(
+            write_test_set(country, test_set, count, seed), total=count, description="test set", console=console
+        ):
             pass
         console.print(f"wrote {count} photos to {test_set}")
     if benchmark:
-        console.print(f"{crops_per_second(seed):.0f} crops/s in two processes")
+        console.print(f"{crops_per_second(country, seed):.0f} crops/s in two processes")
     if perspective is not None:
         model, used = fit_perspective(perspective)
         console.print(f"{model} fitted to {used} plates")

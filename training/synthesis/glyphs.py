@@ -26,6 +26,7 @@ DIGIT_HEIGHT = 76.0
 LETTER_HEIGHT = 58.0
 
 _FINE = 6  # px/mm the strokes are drawn at
+_FONT_SCALE, _FONT_STROKE = 16.0, 9.4  # of OpenCV's font: letters 58 mm high, their stroke in mm
 _ROUNDING = 1.1  # mm, standard deviation of the blur that rounds corners
 
 
@@ -148,16 +149,18 @@ GLYPHS: dict[str, Glyph] = {
 def mask(symbol: str, height: int, weight: float = 0.0, stretch: float = 1.0) -> Mask:
     """A symbol -> its coverage at ``height`` px, with strokes ``weight`` mm wider and the shape ``stretch`` wider.
 
+    A symbol of ASCII without a glyph here is drawn in OpenCV's stroke font, so that any alphabet can be drawn at once.
     The array is shared between calls and read-only.
 
     Raises:
         InputError: no glyph for the symbol.
     """
     glyph = GLYPHS.get(symbol)
-    if glyph is None:
+    if glyph is None and not (symbol.isascii() and symbol.isalnum()):
         raise unknown("glyphs.mask", symbol, GLYPHS)
-    fine = _fine(symbol, weight)
-    width = max(1, round(height * stretch * glyph.width / glyph.height))
+    fine = _fine(symbol, weight) if glyph else _stroke_font(symbol, weight)
+    aspect = glyph.width / glyph.height if glyph else fine.shape[1] / fine.shape[0]
+    width = max(1, round(height * stretch * aspect))
     drawn = np.asarray(cv2.resize(fine, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
     drawn.setflags(write=False)
     return drawn
@@ -176,6 +179,15 @@ def _fine(symbol: str, weight: float) -> Mask:
     soft = cv2.GaussianBlur(inside, (0, 0), _ROUNDING * _FINE).astype(np.float32)
     drawn = np.clip((soft - 127.5) * 8 + 127.5, 0, 255)
     return np.ascontiguousarray(drawn[pad:-pad, pad:-pad].astype(np.uint8))
+
+
+@lru_cache(maxsize=512)
+def _stroke_font(symbol: str, weight: float) -> Mask:
+    canvas = np.zeros((800, 800), np.uint8)
+    stroke = round((_FONT_STROKE + weight) * _FINE)
+    cv2.putText(canvas, symbol, (200, 600), cv2.FONT_HERSHEY_SIMPLEX, _FONT_SCALE, (255,), stroke, cv2.LINE_AA)
+    x, y, w, h = cv2.boundingRect(canvas)
+    return canvas[y : y + h, x : x + w]
 
 
 def _draw(canvas: Mask, points: NDArray[np.float64], width: float, round_ends: bool) -> None:

@@ -1,137 +1,59 @@
-"""Russian number plates drawn flat, from the front: one-line plates of GOST R 50577-2018, 520 x 112 mm.
+"""Number plates drawn flat, from the front, by the layouts of their scheme."""
 
-Sizes are in mm, x to the right and y down from the plate's top left corner. The positions were compared with the
-mean of rectified real plates; the standard's own drawings place single characters within a few mm of them.
-"""
-
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.plates import PlateScheme
 from plate_nets.types import Frame
 from training.synthesis import glyphs
 from training.synthesis.errors import unknown
+from training.synthesis.layouts import layouts
+from training.synthesis.layouts.layout import BLACK, HEIGHT, WIDTH, Colour, PlateLayout
 
-Colour = tuple[int, int, int]
-"""Blue, green, red, 0..255."""
-
-WIDTH = 520.0
-HEIGHT = 112.0
-
-BASELINE = 92.0
-DIGIT, LETTER = 76.0, 58.0
-REGION, REGION_BASELINE = 58.0, 69.0
 BOLTS = ((13.0, 54.5), (505.0, 54.5))
-
-WHITE: Colour = (236, 236, 234)
-BLACK: Colour = (28, 26, 26)
-YELLOW: Colour = (30, 190, 245)
-MILITARY: Colour = (34, 32, 32)
-BLUE: Colour = (165, 85, 20)
-
-
-@dataclass(frozen=True)
-class Slot:
-    """Where one character stands: centre x, height and baseline, mm."""
-
-    x: float
-    height: float
-    baseline: float
-
-
-@dataclass(frozen=True)
-class PlateKind:
-    """The layout of one kind of plate for one length of its region code."""
-
-    name: str
-    slots: tuple[Slot, ...]
-    divider: float
-    """Centre x of the line before the region code."""
-    ground: Colour
-    ink: Colour
-    flag: bool = True
-    """Whether the flag stands beside RUS; else RUS stands alone, centred under the region code."""
-    region_ground: Colour | None = None
-    """Ground of the field with the region code on most plates of the kind, where it is another."""
-
-
-_PRIVATE = {2: (57.5, 123.0, 179.0, 234.5, 298.5, 355.5), 3: (48.0, 106.0, 163.0, 220.0, 273.0, 329.5)}
-"""Centres of the six characters of a private plate by the length of the region code; after the mean of real plates."""
-
-
-def _number_slots(pattern: str, left: float, right: float, pitch: float = 56.3) -> tuple[Slot, ...]:
-    """Characters of a number, centred between two lines at the standard's pitch."""
-    start = (left + right) / 2 - pitch * (len(pattern) - 1) / 2
-    return tuple(
-        Slot(start + pitch * place, LETTER if symbol == "A" else DIGIT, BASELINE)
-        for place, symbol in enumerate(pattern)
-    )
-
-
-def _region_slots(digits: int) -> tuple[Slot, ...]:
-    centres = (426.5, 472.0) if digits == 2 else (390.5, 434.5, 479.0)
-    return tuple(Slot(x, REGION, REGION_BASELINE) for x in centres)
-
-
-def _kind(name: str, pattern: str, digits: int, ground: Colour, ink: Colour, **other: Any) -> PlateKind:
-    divider = 394.0 if digits == 2 else 364.5
-    if pattern == "A000AA":
-        centres = _PRIVATE[digits]
-        number = tuple(
-            Slot(x, LETTER if symbol == "A" else DIGIT, BASELINE) for x, symbol in zip(centres, pattern, strict=True)
-        )
-    else:
-        number = _number_slots(pattern, 22.0 if digits == 2 else 14.0, divider)
-    return PlateKind(name, number + _region_slots(digits), divider, ground, ink, **other)
-
-
-SPECS: dict[tuple[str, int], PlateKind] = {
-    (kind.name, len(kind.slots)): kind
-    for kind in (
-        *(_kind("private", "A000AA", digits, WHITE, BLACK) for digits in (2, 3)),
-        *(_kind("taxi", "AA000", digits, YELLOW, BLACK) for digits in (2, 3)),
-        *(_kind("trailer", "AA0000", digits, WHITE, BLACK) for digits in (2, 3)),
-        _kind("military", "0000AA", 2, MILITARY, WHITE, flag=False),
-        *(_kind("police", "A0000", digits, BLUE, WHITE, flag=False) for digits in (2, 3)),
-        *(_kind("transit", "AA000A", digits, WHITE, BLACK, region_ground=YELLOW) for digits in (2, 3)),
-    )
-}
-"""The layouts by name and length of the text."""
 
 _COVER = np.linspace(0, 1, 256, dtype=np.float32)[:, None]
 _EDGES = (0.0, 0.75, 1.25, 1.75, 2.5)
 _WEIGHTS = (-2.4, -1.6, -0.9, -0.3, 0.3)
-_FLAG: tuple[Colour, ...] = ((235, 235, 235), (165, 75, 25), (35, 30, 190))
 
 
-def draw(kind: str, text: str, rng: np.random.Generator, scale: float = 0.5) -> Frame:
-    """A kind and a text -> the plate from the front, about (112, 520, 3) times ``scale`` px/mm, BGR.
+def draw(scheme: PlateScheme, kind: str, text: str, rng: np.random.Generator, scale: float = 0.5) -> Frame:
+    """A text of a format -> the plate from the front, about (112, 520, 3) times ``scale`` px/mm, BGR.
 
     Raises:
-        InputError: unknown kind, or a text whose length the kind does not have.
+        InputError: no such format, or the text does not fit it.
     """
-    spec = SPECS.get((kind, len(text)))
-    if spec is None:
-        raise unknown("plates.draw", f"{kind} of {len(text)} symbols", (f"{k}:{n}" for k, n in SPECS))
-    ink = _ink(spec, text, rng, scale)
+    layout = layout_of(scheme, kind, text)
+    ink = _ink(layout, text, rng, scale)
     if rng.random() < 0.15:
         ink = _worn(ink, rng)
-    ground, dark = (_vary(colour, rng) for colour in (spec.ground, spec.ink))
-    if spec.ink == BLACK and rng.random() < 0.35:  # worn or bleached paint
+    ground, dark = (_vary(colour, rng) for colour in (layout.ground, layout.ink))
+    if layout.ink == BLACK and rng.random() < 0.35:  # worn or bleached paint
         dark = dark + (ground - dark) * np.float32(rng.uniform(0, 0.4))
     canvas = _painted(ink, ground, dark)
-    if spec.region_ground and rng.random() < 0.8:
-        right = round((spec.divider + 2) * scale)
-        canvas[:, right:] = _painted(ink[:, right:], _vary(spec.region_ground, rng), dark)
-    if spec.flag and rng.random() < 0.94:
-        _draw_flag(canvas, rng, scale)
+    if layout.divider and layout.last_ground and rng.random() < 0.8:
+        right = round((layout.divider + 2) * scale)
+        canvas[:, right:] = _painted(ink[:, right:], _vary(layout.last_ground, rng), dark)
+    if layout.flag and rng.random() < 0.94:
+        _draw_flag(canvas, layout.flag, rng, scale)
     if rng.random() < 0.8:
         _draw_bolts(canvas, rng, scale)
     return canvas
+
+
+def layout_of(scheme: PlateScheme, kind: str, text: str) -> PlateLayout:
+    """A text of a format -> its layout.
+
+    Raises:
+        InputError: no such format, or the text does not fit it.
+    """
+    for fit in scheme.fits(text):
+        if fit.format.name == kind:
+            return layouts(scheme)[kind, fit.patterns]
+    raise unknown("plates.draw", f"{kind} {text}", (f"{name}:{' '.join(each)}" for name, each in layouts(scheme)))
 
 
 def _painted(ink: glyphs.Mask, ground: NDArray[np.float32], dark: NDArray[np.float32]) -> Frame:
@@ -145,18 +67,19 @@ def _vary(colour: Colour, rng: np.random.Generator) -> NDArray[np.float32]:
     return np.clip(base * np.float32(rng.uniform(0.88, 1.06)) + rng.uniform(-8, 8, 3).astype(np.float32), 0, 255)
 
 
-def _ink(spec: PlateKind, text: str, rng: np.random.Generator, scale: float) -> glyphs.Mask:
-    """Coverage of everything in the plate's second colour: line at the edge, divider, characters, RUS."""
-    ink = _lines(spec.divider, scale, _EDGES[int(rng.integers(len(_EDGES)))]).copy()
+def _ink(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float) -> glyphs.Mask:
+    """Coverage of everything in the plate's second colour: line at the edge, divider, characters, country."""
+    ink = _lines(layout.divider, scale, _EDGES[int(rng.integers(len(_EDGES)))]).copy()
     weight = _WEIGHTS[int(rng.integers(len(_WEIGHTS)))]
     wander = rng.normal(0, 1.0, (len(text), 2))
     wander[:, 1] *= 0.6
     wander += rng.normal(0, 1.0, 2)
-    for symbol, slot, (dx, dy) in zip(text, spec.slots, wander, strict=True):
+    for symbol, slot, (dx, dy) in zip(text, layout.slots, wander, strict=True):
         _stamp(ink, symbol, slot.x + dx, slot.baseline + dy, slot.height, weight, scale)
-    centre, weight = (433.0 if spec.flag else 452.0), float(rng.choice((-3.0, -1.5)))
-    for symbol, x in zip("RUS", (-19.5, 0.0, 19.0), strict=True):
-        _stamp(ink, symbol, centre + x, 99.0, 19.0, weight, scale)
+    if layout.country:
+        centre, weight = (433.0 if layout.flag else 452.0), float(rng.choice((-3.0, -1.5)))
+        for symbol, x in zip(layout.country, (-19.5, 0.0, 19.0), strict=True):
+            _stamp(ink, symbol, centre + x, 99.0, 19.0, weight, scale)
     return ink
 
 
@@ -180,8 +103,8 @@ def _stamp(
 
 
 @lru_cache(maxsize=512)
-def _lines(divider: float, scale: float, edge: float) -> glyphs.Mask:
-    """The raised line along the plate's edge and the line before the region code, drawn fine and reduced."""
+def _lines(divider: float | None, scale: float, edge: float) -> glyphs.Mask:
+    """The raised line along the plate's edge and the line before the last part, drawn fine and reduced."""
     fine = 4
     canvas = np.zeros((round(HEIGHT * fine), round(WIDTH * fine)), np.uint8)
     if edge:
@@ -202,20 +125,21 @@ def _lines(divider: float, scale: float, edge: float) -> glyphs.Mask:
             ((x0 + r, y1 - r), 90),
         ):
             cv2.ellipse(canvas, centre, (r, r), angle, 0, 90, (255,), thick, cv2.LINE_AA)
-    x = round(divider * fine)
-    cv2.line(canvas, (x, round(3 * fine)), (x, round((HEIGHT - 3) * fine)), (255,), round(2.2 * fine))
+    if divider is not None:
+        x = round(divider * fine)
+        cv2.line(canvas, (x, round(3 * fine)), (x, round((HEIGHT - 3) * fine)), (255,), round(2.2 * fine))
     size = (round(WIDTH * scale), round(HEIGHT * scale))
     drawn = np.asarray(cv2.resize(canvas, size, interpolation=cv2.INTER_AREA), np.uint8)
     drawn.setflags(write=False)
     return drawn
 
 
-def _draw_flag(canvas: Frame, rng: np.random.Generator, scale: float) -> None:
-    """White, blue, red, in the lower right corner."""
+def _draw_flag(canvas: Frame, stripes: tuple[Colour, ...], rng: np.random.Generator, scale: float) -> None:
+    """Stripes from the top, in the lower right corner."""
     x0, x1 = round(467 * scale), round(508 * scale)
-    rows = [round(v * scale) for v in (84.5, 89.7, 94.9, 100.0)]
+    rows = [round((84.5 + 5.2 * number) * scale) for number in range(len(stripes) + 1)]
     fade = rng.uniform(0, 0.5) if rng.random() < 0.3 else 0.0
-    for colour, top, bottom in zip(_FLAG, rows[:-1], rows[1:], strict=True):
+    for colour, top, bottom in zip(stripes, rows[:-1], rows[1:], strict=True):
         canvas[top:bottom, x0:x1] = np.asarray(np.array(colour) * (1 - fade) + 200 * fade, np.uint8)
     cv2.rectangle(canvas, (x0, rows[0]), (x1, rows[-1]), (150, 150, 150), 1)
 

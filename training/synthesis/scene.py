@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.plates import PlateScheme
 from plate_nets.types import Box, Frame
 from training.synthesis import cars, plates, street, texts
 from training.synthesis.drawing import Pinhole, paste, rounded
@@ -35,11 +36,16 @@ class Scene:
 
 
 def render_scene(
-    rng: np.random.Generator, size: tuple[int, int] = (1280, 720), plates: int = 1, foreign: float = 0.0
+    scheme: PlateScheme,
+    rng: np.random.Generator,
+    size: tuple[int, int] = (1280, 720),
+    plates: int = 1,
+    foreign: float = 0.0,
 ) -> Scene:
-    """A generator -> a street scene.
+    """A scheme and a generator -> a street scene.
 
     Args:
+        scheme: whose plates the cars have.
         rng: decides everything.
         size: width and height of the frame, px.
         plates: plates in it, 0..6; fewer where no place was found that the frame shows whole.
@@ -59,7 +65,7 @@ def render_scene(
     shown: list[ScenePlate] = []
     for car in sorted(placed, key=lambda c: -c.z):
         cars.draw_car(frame, camera, car, rng, lamps_on=weather.dim < 0.72 or rng.random() < 0.25)
-        shown.append(_hang(frame, camera, car, rng, abroad=bool(rng.random() < foreign)))
+        shown.append(_hang(scheme, frame, camera, car, rng, abroad=bool(rng.random() < foreign)))
     return Scene(_develop(frame, size, weather, rng), tuple(shown))
 
 
@@ -99,14 +105,16 @@ def _visible(car: cars.Car, others: list[cars.Car], camera: Pinhole, size: tuple
     return True
 
 
-def _hang(frame: Frame, camera: Pinhole, car: cars.Car, rng: np.random.Generator, *, abroad: bool) -> ScenePlate:
+def _hang(
+    scheme: PlateScheme, frame: Frame, camera: Pinhole, car: cars.Car, rng: np.random.Generator, *, abroad: bool
+) -> ScenePlate:
     """Draws a car's plate, in place."""
     quad = cars.plate_quad(car, camera)
     if abroad:
         kind, text, picture = "foreign", "", _foreign(rng)
     else:
-        kind, text = texts.sample_text(rng)
-        picture = plates.draw(kind, text, rng, _PLATE_SCALE)
+        kind, text = texts.sample_text(scheme, rng)
+        picture = plates.draw(scheme, kind, text, rng, _PLATE_SCALE)
     holder = (quad - quad.mean(axis=0)) * np.array([1.035, 1.22], np.float32) + quad.mean(axis=0)
     paste(frame, np.full((60, 260, 3), 24, np.uint8), holder.astype(np.float32), rounded(60, 260, 6))
     paste(frame, picture, quad, rounded(picture.shape[0], picture.shape[1], round(7 * _PLATE_SCALE)))

@@ -1,101 +1,81 @@
-"""What plates say: a kind of plate and a text of it, drawn so that every symbol and region code is met."""
+"""What plates say: a format of a scheme and a text of it, drawn so that every symbol and code is met.
 
-from collections.abc import Sequence
+How often what is drawn stands in the scheme (`plates.SynthesisTexts`).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates import PlateScheme
+from plate_nets.plates.scheme import Codes
 from training.synthesis.errors import unknown
 
-DIGITS = SYMBOLS[:10]
-LETTERS = SYMBOLS[10:]
-
-KINDS: dict[str, float] = {
-    "private": 0.70,
-    "taxi": 0.07,
-    "trailer": 0.07,
-    "military": 0.06,
-    "police": 0.05,
-    "transit": 0.05,
-}
-"""Share of each kind among the samples. On the road nearly all plates are private; the others need practice too."""
-
-NUMBERS: dict[str, str] = {
-    "private": "A000AA",
-    "taxi": "AA000",
-    "trailer": "AA0000",
-    "military": "0000AA",
-    "police": "A0000",
-    "transit": "AA000A",
-}
-"""The pattern before the region code: `A` a letter, `0` a digit."""
-
-LONG_REGION: dict[str, float] = {
-    "private": 0.42,
-    "taxi": 0.4,
-    "trailer": 0.25,
-    "military": 0.0,
-    "police": 0.1,
-    "transit": 0.15,
-}
-"""Share of region codes of three digits."""
-
-ISSUED_SHORT: tuple[str, ...] = tuple(f"{code:02d}" for code in range(1, 100))
-_LONG_CODES = """
-    101 102 103 105 109 111 113 116 118 121 122 123 124 125 126 128 130 131 134 136 138 139 142 147 150 152 154 155
-    156 158 159 161 163 164 169 172 173 174 177 178 180 181 184 185 186 188 190 193 196 197 198 199 224 250 252 254
-    277 299 323 550 702 716 725 750 754 761 763 774 777 790 797 799 977
-"""
-ISSUED_LONG: tuple[str, ...] = tuple(_LONG_CODES.split())
-"""Region codes in use, of two and of three digits."""
-
-REPEATED_SHORT = ("11", "22", "33", "44", "55", "66", "77", "88", "99")
-REPEATED_LONG = ("777", "177", "199", "111", "799", "977", "277", "299", "116", "122", "155", "188", "550", "774")
-"""Codes with equal neighbours: CTC needs a blank between them, so they want more practice."""
+REPEATED_SHARE, ISSUED_SHARE = 0.2, 0.55
+"""Of a part that has codes: the share of codes with equal neighbours, and of codes in use; the rest is any code."""
+VANITY_SHARE = 0.06
+"""Of parts without codes: the share whose digits are all equal, as on vanity plates."""
 
 
-def sample_kind(rng: np.random.Generator) -> str:
-    """A kind of plate, by `KINDS`."""
-    draw = rng.random()
-    for kind, share in KINDS.items():
-        draw -= share
-        if draw < 0:
-            return kind
-    return "private"
+def sample_kind(scheme: PlateScheme, rng: np.random.Generator) -> str:
+    """The name of a format, by the shares of the scheme."""
+    return _by_share(scheme.synthesis.shares, scheme.formats[0].name, rng)
 
 
-def sample_text(rng: np.random.Generator, kind: str | None = None) -> tuple[str, str]:
-    """A kind of plate (drawn unless given) and a text of it: ("private", "B911TO150").
+def sample_text(scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None) -> tuple[str, str]:
+    """The name of a format (drawn unless given) and a text of it: ("private", "B911TO150").
 
     Raises:
-        InputError: unknown kind.
+        InputError: unknown format.
     """
-    kind = sample_kind(rng) if kind is None else kind
-    if kind not in NUMBERS:
-        raise unknown("texts.sample_text", kind, NUMBERS)
-    number = _number(NUMBERS[kind], rng)
-    return kind, number + _region(rng, long=rng.random() < LONG_REGION[kind])
+    formats = {each.name: each for each in scheme.formats}
+    kind = sample_kind(scheme, rng) if kind is None else kind
+    if kind not in formats:
+        raise unknown("texts.sample_text", kind, formats)
+    text = ""
+    for part in formats[kind].parts:
+        shares = {pattern: scheme.synthesis.ways[kind][pattern] for pattern in part[1:]}
+        if part[0] in scheme.synthesis.codes:
+            text += _code(scheme, _by_share(shares, part[0], rng), rng)
+        else:
+            text += _number(scheme, _by_share(shares, part[0], rng) if shares else part[0], rng)
+    return kind, text
 
 
-def _number(pattern: str, rng: np.random.Generator) -> str:
-    while True:
-        digits = rng.integers(0, 10, len(pattern))
-        letters = rng.integers(0, len(LETTERS), len(pattern))
-        if rng.random() < 0.06:  # equal digits, as on vanity plates
-            digits[:] = digits[0]
-        if any(digits[i] for i, symbol in enumerate(pattern) if symbol == "0"):  # a number of zeros is not issued
-            return "".join(
-                LETTERS[letters[i]] if symbol == "A" else DIGITS[digits[i]] for i, symbol in enumerate(pattern)
-            )
-
-
-def _region(rng: np.random.Generator, *, long: bool) -> str:
+def _by_share(shares: Mapping[str, float], rest: str, rng: np.random.Generator) -> str:
+    """A name by its share; ``rest`` has what is left of 1."""
     draw = rng.random()
-    if draw < 0.2:
-        return _one_of(REPEATED_LONG if long else REPEATED_SHORT, rng)
-    if draw < 0.75:
-        return _one_of(ISSUED_LONG if long else ISSUED_SHORT, rng)
-    return str(rng.integers(100, 1000)) if long else f"{rng.integers(1, 100):02d}"
+    for name, share in shares.items():
+        draw -= share
+        if draw < 0:
+            return name
+    return rest
+
+
+def _number(scheme: PlateScheme, pattern: str, rng: np.random.Generator) -> str:
+    signs = {sign: symbols for sign, symbols in scheme.signs.items() if sign in pattern}
+    while True:
+        drawn = {sign: rng.integers(0, len(symbols), len(pattern)) for sign, symbols in signs.items()}
+        if rng.random() < VANITY_SHARE:
+            for sign, symbols in signs.items():
+                if symbols.isdigit():
+                    drawn[sign][:] = drawn[sign][0]
+        text = "".join(signs[sign][drawn[sign][place]] for place, sign in enumerate(pattern))
+        if scheme.is_issued(text):
+            return text
+
+
+def _code(scheme: PlateScheme, pattern: str, rng: np.random.Generator) -> str:
+    codes = scheme.synthesis.codes.get(pattern, Codes((), ()))
+    draw = rng.random()
+    if draw < REPEATED_SHARE and codes.repeated:
+        return _one_of(codes.repeated, rng)
+    issued = codes.issued if draw < REPEATED_SHARE + ISSUED_SHARE else ()
+    return _one_of(issued or _all(scheme, pattern), rng)
+
+
+_all = lru_cache(PlateScheme.texts_of)
 
 
 def _one_of(choices: Sequence[str], rng: np.random.Generator) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS, load_dataset, read_photo
-from plate_nets.plates.alphabet import SYMBOLS
+from plate_nets.plates import default_scheme
 
 GOOD = "a.png,1,2,30,12,A123BC77,1,2,30,2,30,12,1,12"
 
@@ -45,12 +45,12 @@ def test_good_rows(tmp_path: Path) -> None:
 )
 def test_faulty_row_is_named_and_left_out(tmp_path: Path, row: str, why: str) -> None:
     folder = write(tmp_path, GOOD, row)
-    dataset = load_dataset(folder, symbols=SYMBOLS)
+    dataset = load_dataset(folder, symbols=default_scheme().alphabet)
     assert len(dataset.labels) == 1
     (fault,) = dataset.faults
     assert why in str(fault) and "labels.csv:3" in str(fault)
     with pytest.raises(DatasetError, match=r"labels\.csv:3"):
-        load_dataset(folder, symbols=SYMBOLS, strict=True)
+        load_dataset(folder, symbols=default_scheme().alphabet, strict=True)
 
 
 def test_missing_column(tmp_path: Path) -> None:

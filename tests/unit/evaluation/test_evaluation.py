@@ -23,7 +23,10 @@ from plate_nets.evaluation.reading_metrics import (
 )
 from plate_nets.evaluation.report import figures, save_curves
 from plate_nets.evaluation.sheet import save_sheet
+from plate_nets.plates import default_scheme
 from plate_nets.types import Box, Crops, Frame, Plate, Reading
+
+RUSSIA = default_scheme()
 
 
 def plate(label: str, text: str, best: str = "", confidence: float = 0.9, height: float = 25.0) -> ReadPlate:
@@ -62,7 +65,7 @@ def test_groups() -> None:
         ("20 to 30 px", 1),
         ("50 px and more", 1),
     ]
-    assert {name: s.plates for name, s in by_format([EXACT, UNSURE, MISSED, plate("QQ", "")]).items()} == {
+    assert {name: s.plates for name, s in by_format([EXACT, UNSURE, MISSED, plate("QQ", "")], RUSSIA).items()} == {
         "private": 2,
         "taxi": 1,
         "other": 1,
@@ -106,7 +109,7 @@ def test_given_boxes(folder: Path) -> None:
         return [Reading("A123BC77", "A123BC77", 1.0)] * len(crops)
 
     dataset = load_dataset(folder)
-    outcome = evaluate_given(dataset.photos(), read, margin=0.1)
+    outcome = evaluate_given(dataset.photos(), read, RUSSIA, margin=0.1)
     assert [p.exact for p in outcome.plates] == [True]
     assert outcome.left_out == 1
     assert plate_height(dataset.labels[0]) == pytest.approx(14)
@@ -120,7 +123,7 @@ def test_detected_boxes(folder: Path) -> None:
             Plate(Box(120, 60, 170, 70), 0.2, Reading("", "", 0.0)),
         ]
 
-    outcome = evaluate_detected(load_dataset(folder).photos(), read, margin=0.1, score_threshold=0.5)
+    outcome = evaluate_detected(load_dataset(folder).photos(), read, RUSSIA, margin=0.1, score_threshold=0.5)
     assert [p.wrong for p in outcome.plates] == [True]
     values = figures(outcome, 0.5, None)
     assert values["detection"]["recall"] == 0.5
@@ -134,7 +137,7 @@ def test_detected_boxes(folder: Path) -> None:
 
 
 def test_plate_that_is_not_found_is_unread(folder: Path) -> None:
-    outcome = evaluate_detected(load_dataset(folder).photos(), lambda _: [], margin=0.1, score_threshold=0.5)
+    outcome = evaluate_detected(load_dataset(folder).photos(), lambda _: [], RUSSIA, margin=0.1, score_threshold=0.5)
     assert [p.unread for p in outcome.plates] == [True]
     assert figures(outcome, 0.5, None)["detection"]["recall"] == 0
 

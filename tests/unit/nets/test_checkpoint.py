@@ -7,9 +7,11 @@ import torch
 from torch import nn
 
 from plate_nets.errors import WeightsError
-from plate_nets.nets.checkpoint import load_weights, save_weights, sha256, weights_path
+from plate_nets.nets.checkpoint import check_scheme, load_weights, read_metadata, save_weights, sha256, weights_path
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
+from plate_nets.plates import default_scheme, load_scheme
+from tests.schemes import TESTLAND, make_testland, write_testland
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -49,7 +51,7 @@ def test_replaced_file(tmp_path: Path) -> None:
         load_weights(STN(), path)
 
 
-@pytest.mark.parametrize("network", [LPRNet(), nn.Linear(2, 2)], ids=["lprnet", "linear"])
+@pytest.mark.parametrize("network", [LPRNet(classes=23), nn.Linear(2, 2)], ids=["lprnet", "linear"])
 def test_weights_of_another_network(tmp_path: Path, network: nn.Module) -> None:
     path = tmp_path / "stn.safetensors"
     save_weights(STN(), path, {})
@@ -69,3 +71,31 @@ def test_shipped_weights_match_their_sums() -> None:
     listed = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
     shipped = {path.name: sha256(path) for path in folder.glob("*.safetensors")}
     assert shipped == listed
+
+
+def test_weights_carry_their_scheme(tmp_path: Path) -> None:
+    path, scheme = tmp_path / "stn.safetensors", make_testland(tmp_path)
+    save_weights(STN(), path, {"seed": "1"}, scheme)
+    assert read_metadata(path) == {"seed": "1", "scheme": "testland", "scheme_sha256": scheme.sha256}
+    load_weights(STN(), path, scheme)
+
+
+def test_weights_of_another_scheme_are_refused(tmp_path: Path) -> None:
+    path, scheme = tmp_path / "stn.safetensors", make_testland(tmp_path)
+    save_weights(STN(), path, {}, scheme)
+    with pytest.raises(
+        WeightsError, match=r"stn\.safetensors: weights of another scheme: scheme: expected russia, got tes"
+    ):
+        load_weights(STN(), path, default_scheme())
+    other = TESTLAND.replace("0123456789AC", "1023456789AC")  # the same symbols in another order
+    write_testland(tmp_path, other)
+    with pytest.raises(WeightsError, match=rf"scheme_sha256: expected [0-9a-f]{{64}}, got {scheme.sha256}$"):
+        load_weights(STN(), path, load_scheme("testland.toml", tmp_path))
+    save_weights(STN(), path, {})
+    with pytest.raises(WeightsError, match="scheme: expected testland, got none"):
+        load_weights(STN(), path, scheme)
+
+
+@pytest.mark.parametrize("name", ["stn", "lprnet"])
+def test_the_shipped_reader_is_of_the_default_scheme(name: str) -> None:
+    check_scheme(weights_path(name), default_scheme())

@@ -4,15 +4,14 @@ import pytest
 import torch
 from torch import nn
 
-from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.lprnet import LPRNet, normalize_by_power
+from plate_nets.nets.registry import NETWORKS
 from plate_nets.nets.stn import STN
+from plate_nets.plates import default_scheme
 
 
 def shipped(name: str) -> nn.Module:
-    network: nn.Module = {"stn": STN, "lprnet": LPRNet}[name]()
-    load_weights(network, weights_path(name))
-    return network.eval()
+    return NETWORKS[name].load(default_scheme())
 
 
 @pytest.mark.parametrize("batch", [1, 2, 5, 32])
@@ -20,7 +19,7 @@ def test_shapes(batch: int) -> None:
     crops = torch.randn(batch, 3, 24, 94)
     straight = STN().eval()(crops)
     assert straight.shape == crops.shape
-    assert LPRNet().eval()(straight).shape == (batch, 23, 18)
+    assert LPRNet(classes=23).eval()(straight).shape == (batch, 23, 18)
 
 
 def test_untrained_stn_changes_nothing() -> None:

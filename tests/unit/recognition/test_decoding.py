@@ -1,11 +1,18 @@
 """CTC logits -> texts: merging, formats, and never inventing."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from plate_nets.plates.alphabet import BLANK, CLASSES, INDEX
+from plate_nets.errors import ContractError
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, best_path, format_beam, log_softmax
 from plate_nets.types import STEPS, Logits
+from tests.schemes import make_testland
+
+RUSSIA = default_scheme()
+BLANK, CLASSES, INDEX = RUSSIA.blank, RUSSIA.classes, RUSSIA.index
 
 
 def spell(text: str, *, doubts: dict[int, tuple[str, float]] | None = None, peak: float = 9.0) -> Logits:
@@ -23,7 +30,7 @@ def spell(text: str, *, doubts: dict[int, tuple[str, float]] | None = None, peak
 
 
 def test_no_plates_give_no_readings() -> None:
-    assert PlateDecoder().decode(np.zeros((0, CLASSES, STEPS), np.float32)) == []
+    assert PlateDecoder(RUSSIA).decode(np.zeros((0, CLASSES, STEPS), np.float32)) == []
 
 
 @pytest.mark.parametrize(
@@ -31,7 +38,7 @@ def test_no_plates_give_no_readings() -> None:
     ["B911TO150", "M076HM69", "A777AA777", "AA12377", "AA123777", "AA123477", "1234AA77", "A123477", "AA123A77"],
 )
 def test_reads_each_format(text: str) -> None:
-    (reading,) = PlateDecoder().decode(spell(text))
+    (reading,) = PlateDecoder(RUSSIA).decode(spell(text))
     assert reading.text == reading.best == text
     assert reading.confidence == min(reading.characters) > 0.9
     assert len(reading.characters) == len(text)
@@ -55,20 +62,20 @@ def test_a_text_has_its_format_and_scheme(text: str, name: str) -> None:
     ],
 )
 def test_position_decides_between_letter_and_digit(said: str, doubt: tuple[int, tuple[str, float]], meant: str) -> None:
-    (reading,) = PlateDecoder().decode(spell(said, doubts=dict([doubt])))
+    (reading,) = PlateDecoder(RUSSIA).decode(spell(said, doubts=dict([doubt])))
     assert reading.text == meant
 
 
 @pytest.mark.parametrize("said", ["ABCABC", "1", "77777777", "A000BC77", "A123BC00", "A123BC012"])
 def test_never_invents(said: str) -> None:
-    (reading,) = PlateDecoder().decode(spell(said))
+    (reading,) = PlateDecoder(RUSSIA).decode(spell(said))
     assert (reading.text, reading.format) == ("", "")
     assert reading.best == said
     assert len(reading.characters) == len(said)
 
 
 def test_two_equal_claims_are_not_sure() -> None:
-    (reading,) = PlateDecoder().decode(spell("A123BC77", doubts={1: ("7", 9.0)}))
+    (reading,) = PlateDecoder(RUSSIA).decode(spell("A123BC77", doubts={1: ("7", 9.0)}))
     assert reading.text == ""
     assert 0.4 < reading.confidence < 0.6
 
@@ -77,11 +84,11 @@ def test_repeats_need_a_blank() -> None:
     logits = np.full((1, CLASSES, STEPS), -9, np.float32)
     logits[0, INDEX["7"], :3] = 9
     logits[0, BLANK, 3:] = 9
-    assert best_path(log_softmax(logits)[0]).text == "7"
+    assert best_path(log_softmax(logits)[0], RUSSIA).text == "7"
 
 
 def test_empty_crop_reads_as_nothing() -> None:
-    (reading,) = PlateDecoder().decode(spell(""))
+    (reading,) = PlateDecoder(RUSSIA).decode(spell(""))
     assert (reading.text, reading.best, reading.confidence, reading.characters) == ("", "", 0.0, ())
 
 
@@ -91,7 +98,7 @@ def test_beam_sums_over_paths_as_ctc_does() -> None:
     rng = np.random.default_rng(3)
     logits = spell("A123BC77", peak=4.0) + rng.normal(0, 0.3, (1, CLASSES, STEPS)).astype(np.float32)
     logp = log_softmax(logits)
-    candidate = format_beam(logp[0], width=200)
+    candidate = format_beam(logp[0], RUSSIA, width=200)
     assert candidate is not None
     loss = torch.nn.functional.ctc_loss(
         torch.from_numpy(logp).permute(2, 0, 1),
@@ -105,5 +112,24 @@ def test_beam_sums_over_paths_as_ctc_does() -> None:
 
 def test_threshold_is_a_setting() -> None:
     logits = spell("A123BC77", doubts={1: ("7", 7.5)})
-    assert PlateDecoder(DecodingSettings(sure=0.5)).decode(logits)[0].text == "A123BC77"
-    assert PlateDecoder(DecodingSettings(sure=0.99)).decode(logits)[0].text == ""
+    assert PlateDecoder(RUSSIA, DecodingSettings(sure=0.5)).decode(logits)[0].text == "A123BC77"
+    assert PlateDecoder(RUSSIA, DecodingSettings(sure=0.99)).decode(logits)[0].text == ""
+
+
+def test_logits_of_another_number_of_classes_are_refused() -> None:
+    with pytest.raises(ContractError, match=r"logits: expected \(N, 23, 18\) for the scheme russia, got \(1, 29, 18\)"):
+        PlateDecoder(RUSSIA).decode(np.zeros((1, 29, STEPS), np.float32))
+
+
+def test_another_scheme_reads_its_own_formats(tmp_path: Path) -> None:
+    scheme = make_testland(tmp_path)
+    logits = np.full((2, scheme.classes, STEPS), -9, np.float32)
+    for row, text in zip(logits, ("DG1234", "1234ZWF"), strict=True):
+        for step in range(STEPS):
+            place, between = divmod(step, 2)
+            row[scheme.blank if between or place >= len(text) else scheme.index[text[place]], step] = 9
+    logits[0, scheme.index["6"], 2] = 9.5  # a digit where only a letter may stand
+    assert [reading.text for reading in PlateDecoder(scheme, DecodingSettings(sure=0.5)).decode(logits)] == [
+        "DG1234",
+        "1234ZWF",
+    ]

@@ -12,6 +12,7 @@ from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.local import LocalReader
 from plate_nets.runtimes.torchscript import forward
@@ -32,7 +33,7 @@ def detector() -> PlateDetector:
 def test_plates_of_rendered_scenes_are_found(detector: PlateDetector, size: tuple[int, int]) -> None:
     labelled = hit = 0
     for seed in range(3):
-        scene = render_scene(np.random.default_rng(1000 + seed), size, plates=2)
+        scene = render_scene(default_scheme(), np.random.default_rng(1000 + seed), size, plates=2)
         truth = np.array([(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in scene.plates], np.float32)
         truth = truth.reshape(-1, 4)
         _, boxes, scores = detector.detect(scene.frame)
@@ -60,7 +61,7 @@ def plate_free() -> list[Frame]:
 def test_no_sign_of_a_street_without_plates_gets_a_text() -> None:
     reader = LocalReader(runtime="torch")
     for seed in range(4):
-        street = render_scene(np.random.default_rng(seed), (640, 400), plates=0).frame
+        street = render_scene(default_scheme(), np.random.default_rng(seed), (640, 400), plates=0).frame
         assert [plate.reading.text for plate in reader.read(street) if plate.reading.text] == []
 
 

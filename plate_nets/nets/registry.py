@@ -1,0 +1,80 @@
+"""The three networks: the one list of their names, weights, inputs and classes. Imported without torch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plate_nets.contract import CROP_DIMS, LPRNET, STN, YOLO, ModelSpec
+from plate_nets.nets.checkpoint import load_weights, weights_path
+from plate_nets.plates import PlateScheme
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@dataclass(frozen=True)
+class RegisteredNetwork:
+    """One network.
+
+    ``model``: the Triton model that it becomes. ``dims``: of an input (N, *dims), -1 any. ``build``: the network for a
+    scheme, without weights. ``reads``: whether its weights are trained for one scheme, and fit no other.
+    """
+
+    model: ModelSpec
+    dims: tuple[int, ...]
+    build: Callable[[PlateScheme], "nn.Module"]
+    reads: bool
+
+    @property
+    def name(self) -> str:
+        """Of the network, its model and its weights."""
+        return self.model.name
+
+    @property
+    def weights(self) -> Path:
+        """The committed weights."""
+        return weights_path(self.name)
+
+    def load(self, scheme: PlateScheme, weights: Path | None = None) -> "nn.Module":
+        """The network with weights, the committed ones where no others are named, in eval mode.
+
+        Raises:
+            WeightsError: they are missing, damaged, of another scheme or another network.
+        """
+        network = self.build(scheme)
+        load_weights(network, weights or self.weights, self.scheme_of_weights(scheme))
+        return network.eval()
+
+    def scheme_of_weights(self, scheme: PlateScheme) -> PlateScheme | None:
+        """The scheme that the weights carry; None where they serve any."""
+        return scheme if self.reads else None
+
+
+def _yolo(_: PlateScheme) -> "nn.Module":
+    from plate_nets.nets.yolov5 import YOLOv5n
+
+    return YOLOv5n()
+
+
+def _stn(_: PlateScheme) -> "nn.Module":
+    from plate_nets.nets.stn import STN as Network
+
+    return Network()
+
+
+def _lprnet(scheme: PlateScheme) -> "nn.Module":
+    from plate_nets.nets.lprnet import LPRNet
+
+    return LPRNet(scheme.classes)
+
+
+NETWORKS = {
+    network.name: network
+    for network in (
+        RegisteredNetwork(YOLO, (3, -1, -1), _yolo, reads=False),
+        RegisteredNetwork(STN, CROP_DIMS, _stn, reads=True),  # trained together with LPRNet
+        RegisteredNetwork(LPRNET, CROP_DIMS, _lprnet, reads=True),
+    )
+}
+"""By name, in the order in which a frame passes them."""

@@ -1,0 +1,162 @@
+"""What the plates of a country say, as one value: alphabet, formats, lines. `russia.toml` is the first.
+
+A scheme is handed to whatever needs one: decoder, network, contract, synthesis, training and evaluation.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+
+
+@dataclass(frozen=True)
+class PlateFormat:
+    """One type of plate.
+
+    ``parts``: its parts in order, each with the patterns that it may have: (("A000AA",), ("00", "100")).
+    """
+
+    name: str
+    parts: tuple[tuple[str, ...], ...]
+
+    @property
+    def patterns(self) -> tuple[tuple[str, ...], ...]:
+        """A pattern of each part, in all combinations: (("A000AA", "00"), ("A000AA", "100"))."""
+        return tuple(product(*self.parts))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a text fits a format: its parts and their patterns, ("B911TO", "150") and ("A000AA", "100")."""
+
+    format: PlateFormat
+    patterns: tuple[str, ...]
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Codes:
+    """What a part is mostly drawn from in synthesis: codes with equal neighbours, and codes in use; empty: any."""
+
+    repeated: tuple[str, ...]
+    issued: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SynthesisTexts:
+    """How often rendered texts are of which kind, for training.
+
+    ``shares``: of each format, by name, 0..1.
+    ``ways``: by format and pattern, the share of a way to write a part, 0..1; the part's first pattern has the rest.
+    ``codes``: by pattern of a part.
+    """
+
+    shares: Mapping[str, float]
+    ways: Mapping[str, Mapping[str, float]]
+    codes: Mapping[str, Codes]
+
+
+@dataclass(frozen=True)
+class PlateScheme:
+    """The plates of a country.
+
+    ``alphabet``: the symbols in the order of LPRNet's classes. ``signs``: a sign of patterns -> the symbols it stands
+    for. ``not_issued``: digits that no part has alone. ``lines``: of a plate. The first format is the usual one.
+    """
+
+    name: str
+    alphabet: str
+    signs: Mapping[str, str] = field(hash=False)
+    formats: tuple[PlateFormat, ...]
+    not_issued: frozenset[str]
+    lines: int
+    synthesis: SynthesisTexts = field(hash=False)
+
+    @property
+    def blank(self) -> int:
+        """The class of the CTC blank: the last."""
+        return len(self.alphabet)
+
+    @property
+    def classes(self) -> int:
+        """Classes of LPRNet: the symbols and the blank."""
+        return len(self.alphabet) + 1
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """A symbol -> its class."""
+        return {symbol: index for index, symbol in enumerate(self.alphabet)}
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the alphabet, in hexadecimal: what binds weights to a scheme.
+
+        Weights give a probability for each class, and the alphabet alone says what a class means. Formats are left
+        out: they choose among readings, and a format more does not make weights unfit.
+        """
+        return hashlib.sha256(self.alphabet.encode()).hexdigest()
+
+    @cached_property
+    def successors(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """The prefixes of all formats as an automaton, for a search that follows formats alone.
+
+        State -> (class of a symbol that may come next, the state that it leads to); state 0 is the empty text.
+        """
+        # A state is the set of what may still come (the derivative of the patterns by a prefix, Brzozowski 1964)
+        start = frozenset("".join(patterns) for each in self.formats for patterns in each.patterns)
+        states = {start: 0}
+        table: list[tuple[tuple[int, int], ...]] = []
+        waiting = [start]
+        for rest in waiting:  # grows meanwhile
+            row = []
+            for index, symbol in enumerate(self.alphabet):
+                after = frozenset(each[1:] for each in rest if each and symbol in self.signs[each[0]])
+                if after:
+                    if after not in states:
+                        states[after] = len(states)
+                        waiting.append(after)
+                    row.append((index, states[after]))
+            table.append(tuple(row))
+        return tuple(table)
+
+    def fits(self, text: str) -> tuple[Fit, ...]:
+        """How a text fits the formats, most often in no way or one."""
+        found = []
+        for plate_format, patterns, expression in self._expressions:
+            match = expression.fullmatch(text)
+            if match and all(map(self.is_issued, match.groups())):
+                found.append(Fit(plate_format, patterns, match.groups()))
+        return tuple(found)
+
+    def formats_of(self, text: str) -> tuple[PlateFormat, ...]:
+        """The formats that a text fits."""
+        return tuple(dict.fromkeys(fit.format for fit in self.fits(text)))
+
+    def format_names(self, text: str) -> str:
+        """The names of the formats that a text fits: "private", "taxi or trailer", or empty."""
+        return " or ".join(each.name for each in self.formats_of(text))
+
+    def is_plate(self, text: str) -> bool:
+        """Whether a text fits a format."""
+        return bool(self.fits(text))
+
+    def is_issued(self, part: str) -> bool:
+        """Whether a part may have its digits, by `not_issued`."""
+        return "".join(filter(str.isdigit, part)) not in self.not_issued
+
+    def texts_of(self, pattern: str) -> tuple[str, ...]:
+        """Every text that a part of this pattern may have."""
+        return tuple(filter(self.is_issued, map("".join, product(*(self.signs[sign] for sign in pattern)))))
+
+    @cached_property
+    def _expressions(self) -> tuple[tuple[PlateFormat, tuple[str, ...], re.Pattern[str]], ...]:
+        def expression(pattern: str) -> str:
+            return "(" + "".join(f"[{re.escape(self.signs[sign])}]" for sign in pattern) + ")"
+
+        return tuple(
+            (plate_format, patterns, re.compile("".join(map(expression, patterns))))
+            for plate_format in self.formats
+            for patterns in plate_format.patterns
+        )

@@ -1,0 +1,50 @@
+"""A country that the package does not have: another alphabet, other formats."""
+
+from pathlib import Path
+
+from plate_nets.plates import PlateScheme, load_scheme
+
+TESTLAND = """\
+name = "testland"
+lines = 1
+alphabet = "0123456789ACDEFGHKMNPRTVWXYZ"
+
+[signs]
+9 = "0123456789"
+L = "ACDEFGHKMNPRTVWXYZ"
+
+[[formats]]
+name = "car"
+pattern = "LL 9999"
+
+[[formats]]
+name = "lorry"
+pattern = "9999 LLL"
+"""
+
+
+def write_testland(folder: Path, text: str = TESTLAND) -> Path:
+    """The file of a scheme in a folder."""
+    path = folder / "testland.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def make_testland(folder: Path) -> PlateScheme:
+    """The scheme, by way of a file in a folder."""
+    return load_scheme(str(write_testland(folder)))
+
+
+def for_testland(repository: Path) -> PlateScheme:
+    """A copy of the model repository becomes one that reads plates of Testland: a file, two lines of configs."""
+    folder = repository / "plate_recognition"
+    write_testland(folder)
+    config = folder / "config.pbtxt"
+    parameter = 'parameters { key: "scheme" value: { string_value: "testland.toml" } }\n'
+    config.write_text(config.read_text(encoding="utf-8") + parameter, encoding="utf-8")
+    scheme = load_scheme("testland.toml", folder)
+    config = repository / "lprnet" / "config.pbtxt"
+    text = config.read_text(encoding="utf-8")
+    assert "dims: [23, 18]" in text
+    config.write_text(text.replace("dims: [23, 18]", f"dims: [{scheme.classes}, 18]"), encoding="utf-8")
+    return scheme

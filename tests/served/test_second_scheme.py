@@ -1,0 +1,71 @@
+"""A second country from a TOML file alone, through every stage: training, conversion, serving, decoding."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from plate_nets.client import PlateClient
+from plate_nets.conversion.config_check import check_configs, scheme_of
+from plate_nets.conversion.conversion import Mode, convert, is_current
+from plate_nets.conversion.table import conversions
+from plate_nets.errors import WeightsError
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import PlateScheme
+from plate_nets.server import EmbeddedTriton
+from plate_nets.types import STEPS
+from tests.frames import Placed, compose
+from tests.schemes import for_testland
+from training.reader.samples import Samples
+from training.reader.state import TrainingState
+from training.reader.trainer import Budget, Trainer, save_reader
+
+CAR = compose(600, 800, [Placed("A123BC77", 300, 400)])
+TEXT = "DG1234"
+
+
+def train(scheme: PlateScheme, folder: Path) -> Path:
+    """A few steps on rendered plates -> the folder of the weights."""
+    torch.manual_seed(0)
+    state = TrainingState(scheme, torch.device("cpu"))
+    samples = Samples(scheme, [], [], batch=4, seed=1)
+    Trainer(state, samples, {}, Budget(3), folder, device=torch.device("cpu"), seed=1, workers=0).run()
+    return folder / "last"
+
+
+def spell(scheme: PlateScheme, folder: Path) -> None:
+    """Makes weights read every crop as `TEXT`: three steps teach nothing, and what is served has to be known.
+
+    Each step is a direction of its own in the network's last features, and its class is read from that.
+    """
+    state = TrainingState(scheme, torch.device("cpu"))
+    state.start_from(folder)
+    network = state.reader.lprnet
+    with torch.no_grad():
+        network.classes.weight.zero_()
+        network.classes.bias.zero_()
+        for step in range(STEPS):
+            place, between = divmod(step, 2)
+            symbol = scheme.blank if between or place >= len(TEXT) else scheme.index[TEXT[place]]
+            network.position[0, step, step] = 1000.0
+            network.classes.weight[symbol, step] = 2.0
+    save_reader(state.reader, folder, {}, scheme)
+
+
+def test_a_second_country_is_trained_converted_served_and_read(model_repository: Path, tmp_path: Path) -> None:
+    repository = Path(shutil.copytree(model_repository, tmp_path / "models"))
+    scheme = for_testland(repository)
+    assert scheme_of(repository) == scheme and check_configs(repository) == []
+
+    weights = train(scheme, tmp_path / "training")
+    with pytest.raises(WeightsError, match=r"weights of another scheme: scheme: expected testland, got russia"):
+        is_current(conversions(scheme)["lprnet"], Mode.TRACE, repository)
+    spell(scheme, weights)
+    for name in (name for name, network in NETWORKS.items() if network.reads):
+        convert(conversions(scheme, weights)[name], Mode.TRACE, repository)
+
+    with EmbeddedTriton(repository, exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:
+        (plate,) = client.read(CAR)
+    assert (plate.text, plate.reading) == (TEXT, TEXT)
+    assert plate.confidence > 0.9
