@@ -177,6 +177,10 @@ def test_an_inner_model_s_blame_of_the_caller_stays_one(chain: triton.Server) ->
     )
     assert response.error().code() == triton.TritonError.INVALID_ARG
     assert response.error().message() == "PLATES_BAD_INPUT: input__0: expected less"
+    assert chain.metrics == {
+        "plates_request_seconds": 1,
+        'plates_errors_total{"code": "PLATES_BAD_INPUT"}': 1,
+    }, "a picture that is refused has been in no stage"
 
 
 @pytest.mark.parametrize(
