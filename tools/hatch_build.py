@@ -20,7 +20,8 @@ class ModelRepository(BuildHookInterface):
         sys.path.insert(0, str(root))
         sys.modules["torch"] = None  # as if it were not installed: a wheel has no use for TorchScript
         from plate_nets.conversion.conversion import Mode, convert
-        from plate_nets.conversion.table import CONVERSIONS
+        from plate_nets.conversion.table import conversions
+        from plate_nets.plates import default_scheme
 
         self.made = tempfile.TemporaryDirectory(prefix="plates-wheel-")
         repository = Path(self.made.name)
@@ -29,7 +30,7 @@ class ModelRepository(BuildHookInterface):
                 copy = repository / file.relative_to(root / "model_repository")
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, copy)
-        for conversion in CONVERSIONS.values():
+        for conversion in conversions(default_scheme()).values():
             if not convert(conversion, Mode.TRACE, repository):
                 raise RuntimeError(f"{conversion.name}: no numbers to compare with; training.publish writes them")
         build_data["force_include"][str(repository)] = "plate_nets/model_repository"

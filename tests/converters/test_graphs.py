@@ -20,17 +20,19 @@ from plate_nets.conversion.graphs.lprnet import lprnet
 from plate_nets.conversion.graphs.stn import stn
 from plate_nets.conversion.graphs.yolov5 import yolov5
 from plate_nets.conversion.reference import REFERENCE, read_reference, sample
-from plate_nets.conversion.table import CONVERSIONS
+from plate_nets.conversion.table import conversions
 from plate_nets.conversion.torchscript_file import answers
 from plate_nets.errors import WeightsError
 from plate_nets.nets.checkpoint import load_weights, save_weights
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.plates import default_scheme
 from plate_nets.runtimes.networks import released
 from tests.converters.conftest import randomize
 
 ROOT = Path(__file__).parents[2]
+CONVERSIONS = conversions(default_scheme())
 
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None; from converters.__main__ import app; app()"
 """A Python in which torch cannot be imported, as where it is not installed."""
@@ -107,10 +109,11 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
         "from dataclasses import replace\n"
         "from pathlib import Path\n"
         "from plate_nets.conversion.conversion import convert\n"
-        "from plate_nets.conversion.table import CONVERSIONS\n"
+        "from plate_nets.conversion.table import conversions\n"
+        "from plate_nets.plates import default_scheme\n"
         "from plate_nets.errors import ConversionError\n"
         "try:\n"
-        "    print(convert(replace(CONVERSIONS['stn'], weights=Path(sys.argv[1])), 'trace', Path(sys.argv[2])))\n"
+        "    print(convert(replace(conversions(default_scheme())['stn'], weights=Path(sys.argv[1])), 'trace', Path(sys.argv[2])))\n"
         "except ConversionError as error:\n"
         "    print(error)\n"
     )
