@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import triton
+from tests.paths import ROOT
 
 triton.install()  # before anything imports plate_nets.serving.triton
-
-ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import pytest
 from benchmarks.variants.contract import WIRINGS
 from plate_nets.contract import MODELS
 from plate_nets.conversion.config_check import check_configs, parse_config
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 REPOSITORY = ROOT / "model_repository"
 WIRINGS_REPOSITORY = ROOT / "benchmarks" / "model_repository"
 FOLDERS = [*sorted(REPOSITORY.iterdir()), *sorted(WIRINGS_REPOSITORY.iterdir())]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 
 def converters(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

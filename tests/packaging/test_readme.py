@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from plate_nets.server import choose_ports
-from tests.packaging.conftest import ROOT, shell
+from tests.packaging.conftest import shell
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -24,8 +24,8 @@ from plate_nets.control_key import metadata as key_metadata
 from plate_nets.errors import AccessDenied, InputTooLarge, ServerUnavailable
 from plate_nets.recognition.health import known_picture
 from plate_nets.server import EmbeddedTriton
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SITE = ROOT / "deploy" / "nginx" / "plates.conf"
 TOKEN = "t" * 43
 INFER = "/v2/models/plate_recognition/infer"
@@ -130,7 +130,8 @@ def proxy(server: EmbeddedTriton, tmp_path_factory: pytest.TempPathFactory) -> I
         f"http {{\n{temporary}    include {folder}/plates.conf;\n}}\n",
         encoding="utf-8",
     )
-    command = [program("nginx"), "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
+    files: list[str | Path] = ["-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
+    command = [program("nginx"), *files]
     checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     nginx = subprocess.Popen(command)

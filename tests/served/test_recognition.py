@@ -103,7 +103,7 @@ def test_the_networks_of_the_reader_do_not_run_where_there_is_no_plate(served: S
 @pytest.mark.parametrize("suffix", [".png", ".bmp", ".webp", ".jpg"])
 def test_an_encoded_picture_answers_as_its_frame(client: PlateClient, suffix: str) -> None:
     encoded = encode(CAR, suffix)
-    frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
+    frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR).astype(np.uint8)
     assert client.read(encoded) == client.read(frame)
 
 
@@ -170,7 +170,7 @@ def test_published_client_code_works_unchanged(served: Served, tmp_path: Path) -
     assert coordinates.shape == (len(plate_texts), 4) and coordinates.dtype == np.float32
     assert plate_texts.shape == (len(plate_texts), 1)
     with PlateClient(url) as client:
-        plates = client.read(image)
+        plates = client.read(CAR)
     assert plate_texts[:, 0].tolist() == [plate.text for plate in plates]
     expected = [[p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax] for p in plates]
     np.testing.assert_allclose(coordinates, expected, atol=1e-3)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,6 +94,7 @@ def test_nothing_is_left_when_the_interpreter_ends(served: Served) -> None:
     program = textwrap.dedent("""
         import sys
         from pathlib import Path
+from typing import Any
         from plate_nets.client import PlateClient
         client = PlateClient(sys.argv[1], shared_memory=True)
         client.health()
@@ -142,8 +144,10 @@ def test_without_the_control_key_it_says_what_it_needs(
 
 def test_a_server_that_was_started_again() -> None:
     ports = choose_ports({"http": 0, "grpc": 0})
-    options = {"http_port": ports["http"], "grpc_port": ports["grpc"], "exit_timeout": 0, "control_key": new_key()}
-    sharing = {"shared_memory": True, "control_key": options["control_key"], "timeout": 60}
+    key = new_key()
+    options: dict[str, Any] = {f"{name}_port": port for name, port in ports.items()}
+    options |= {"exit_timeout": 0, "control_key": key}
+    sharing: dict[str, Any] = {"shared_memory": True, "control_key": key, "timeout": 60}
     with (
         PlateClient(f"127.0.0.1:{ports['http']}", **sharing) as http,
         PlateClient(f"grpc://127.0.0.1:{ports['grpc']}", **sharing) as grpc,

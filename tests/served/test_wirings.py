@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +10,10 @@ import pytest
 from benchmarks.client_chain import ClientChain
 from benchmarks.connection import Connection
 from benchmarks.variants.contract import PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON, PLATE_TEXT, WIRINGS
+from benchmarks.variants.conversions import CONVERSIONS as MODULES
 from plate_nets.client import plates
 from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, STN, ModelSpec
 from plate_nets.conversion.conversion import Mode, convert, is_current
-from benchmarks.variants.conversions import CONVERSIONS as WIRINGS as MODULES
 from plate_nets.errors import PlateError
 from plate_nets.recognition.decoding import best_path, log_softmax
 from plate_nets.recognition.geometry import crop_plates, normalize_crop
@@ -22,9 +21,10 @@ from plate_nets.recognition.pipeline import CHUNK
 from plate_nets.server import EmbeddedTriton
 from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, encode
+from tests.paths import ROOT
 from tests.served.conftest import Served
 
-REPOSITORY = Path(__file__).parents[2] / "benchmarks" / "model_repository"
+REPOSITORY = ROOT / "benchmarks" / "model_repository"
 RAW, ENCODED = PLATE_RECOGNITION.inputs
 PLACED = [
     Placed(f"{a}{(i * 37 + 1) % 1000:03d}{b}{c}77", 60 + 300 * (i % 4), 40 + 130 * (i // 4))

@@ -77,7 +77,7 @@ def test_nobody_at_the_address(closed_port: int, protocol: WireProtocol) -> None
 def silent_server() -> Iterator[int]:
     """A port that takes connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        held = []
+        held: list[socket.socket] = []
         thread = threading.Thread(target=lambda: _accept(listener, held), daemon=True)
         thread.start()
         yield listener.getsockname()[1]
