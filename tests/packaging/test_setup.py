@@ -83,6 +83,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
         "help",
         "demo",
         "test",
+        "test-fast",
         "soak",
         "bench",
         "check",

@@ -65,6 +65,7 @@ def test_nothing_is_found_where_nothing_is(detector: PlateDetector) -> None:
     assert [len(detector.detect(frame)[1]) for frame in plate_free()] == [0] * len(plate_free())
 
 
+@pytest.mark.slow
 @needs_photos
 def test_plates_of_real_photos_are_found(detector: PlateDetector) -> None:
     photos = list(load_dataset(PHOTOS).photos())[::4]
