@@ -15,7 +15,7 @@ import pytest
 
 from plate_nets.client import PlateClient, WireProtocol
 from plate_nets.control_key import KEY_VARIABLE, new_key
-from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerUnavailable
+from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerOverloaded, ServerUnavailable
 from plate_nets.server import EmbeddedTriton, choose_ports
 from plate_nets.types import Plate
 from tests.frames import Placed, compose, encode
@@ -83,7 +83,7 @@ def test_a_fault_of_the_picture_is_told_and_the_region_kept(sharing: PlateClient
 def test_an_answer_that_comes_too_late_leaves_nothing(served: Served, protocol: WireProtocol) -> None:
     """The server may still read the region when its client gives up and closes."""
     late = PlateClient(served.url(protocol), protocol, timeout=0.02, shared_memory=True, control_key=served.control_key)
-    with late, pytest.raises(DeadlineExceeded):
+    with late, pytest.raises((DeadlineExceeded, ServerOverloaded)):  # on a busy machine it is over before it began
         late.read(LARGE)
     assert regions(os.getpid()) == []
     with PlateClient(served.http, timeout=120) as client:
