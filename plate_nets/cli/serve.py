@@ -47,7 +47,9 @@ def serve(
         int, typer.Option(help="Megabytes that the server itself may grow by until it is restarted; 0: any.", min=0)
     ] = SERVER_GROWTH >> 20,
     probe_interval: Annotated[float, typer.Option(help="Seconds between two probes.", min=0.1)] = INTERVAL,
-    probe_deadline: Annotated[float, typer.Option(help="Seconds until a probe counts as failed.", min=0.1)] = DEADLINE,
+    probe_deadline: Annotated[
+        float, typer.Option(help="Seconds until a probe counts as failed; more than a request may wait.", min=0.1)
+    ] = DEADLINE,
     grace: Annotated[
         float,
         typer.Option(help="Seconds that a model's former processes have to end after it was loaded anew.", min=0),

@@ -202,7 +202,7 @@ def with_detectors_that_hang(tmp_path: Path, model_repository: Path, environment
     shutil.copytree(model_repository, repository)
     victims = tmp_path / "victims"
     (repository / "yolo" / "1" / "model.py").write_text(HANGS.format(victims=str(victims)), encoding="utf-8")
-    return Serve(tmp_path, [*IMPATIENT, "--model-repository", str(repository)], environment), victims
+    return Serve(tmp_path, ["--model-repository", str(repository)], environment), victims
 
 
 def test_one_instance_that_hangs_is_found_though_the_others_answer(tmp_path: Path, model_repository: Path) -> None:
