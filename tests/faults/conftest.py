@@ -14,7 +14,7 @@ from tests.serve import Serve
 
 LENIENT = 4.0
 """By what the short tests multiply the promised deadlines."""
-IMPATIENT = ("--probe-deadline", "6", "--grace", "5")
+IMPATIENT = ("--probe-deadline", "6", "--grace", "10")
 """Options of `plates serve` for tests that wait for a probe to fail, or for processes to be ended."""
 
 
