@@ -94,7 +94,6 @@ def test_nothing_is_left_when_the_interpreter_ends(served: Served) -> None:
     program = textwrap.dedent("""
         import sys
         from pathlib import Path
-from typing import Any
         from plate_nets.client import PlateClient
         client = PlateClient(sys.argv[1], shared_memory=True)
         client.health()
