@@ -104,6 +104,8 @@ class Supervisor:
             return
         assert self._server.guard_pid is not None
         died = self._stubs.look(self._server.guard_pid)
+        if died and self._server.server_pid is None:
+            return  # they went with the server; the guard, which clears up after it, ends next
         if died:
             self._heal(sorted(died), "a process of it died")
             return
