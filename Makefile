@@ -19,7 +19,7 @@ PHOTO ?=
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
@@ -28,12 +28,20 @@ demo: .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then r
 
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
+WORKERS ?= 2
+SIDE_BY_SIDE := -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: test
-test: .venv/all.stamp $(MODELS) ## set up with the tools of developers, then run every test
+test: .venv/all.stamp $(MODELS) ## set up with the tools of developers, then run every test: 9 minutes on two cores
 	-@tools/nginx.sh # without it only the tests of deploy/nginx fail
-	@echo "==> the tests"
-	@$(BIN)/python -m pytest
+	@echo "==> the tests, in $(WORKERS) processes"
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not alone and not soak'
+	@echo "==> those that need the machine for themselves"
+	@$(BIN)/python -m pytest -m 'alone and not soak'
+
+.PHONY: test-fast
+test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long training: a minute and a half
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not slow and not soak'
 
 MINUTES ?= 60
 ROUNDS ?= 20

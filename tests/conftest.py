@@ -1,15 +1,52 @@
-"""Shared by all tests: the stand-in for Triton's Python API, and the repository of models."""
+"""Shared by all tests: the stand-in for Triton's Python API, the repository of models, and the one server.
 
+With `pytest -n 2 --dist loadgroup` the tests that share something expensive stay in one process: those of a file, and
+those of a fixture of `SHARED_BY_FILES`.
+"""
+
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each other by spinning: two are slower
 
 import pytest
 
+from plate_nets.client import parse_url
+from plate_nets.control_key import KEY_VARIABLE
+from plate_nets.server import EmbeddedTriton
 from tests.fakes import triton
+from tests.paths import ROOT
+from tests.serve import Served
 
 triton.install()  # before anything imports plate_nets.serving.triton
 
-ROOT = Path(__file__).parent.parent
+SHARED_BY_FILES = ("served", "demo")
+"""Fixtures of the whole session that tests of several files use."""
+SLOW_LAYERS = ("faults", "packaging", "served")
+"""Their tests start servers or build environments."""
+
+_running: list[EmbeddedTriton] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say which tests are slow and which belong into one process; where there are several, the slow ones come first."""
+    for item in items:
+        shared = next((name for name in SHARED_BY_FILES if name in getattr(item, "fixturenames", ())), None)
+        item.add_marker(pytest.mark.xdist_group(shared or str(item.path)))
+        if shared or item.path.relative_to(ROOT / "tests").parts[0] in SLOW_LAYERS:
+            item.add_marker("slow")
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report = yield
+    if report.failed and _running and "served" in getattr(item, "fixturenames", ()):
+        report.sections.append(("log of the server", _running[0].log_text()[-5000:]))
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +64,21 @@ def fake_server() -> Iterator[triton.Server]:
     triton.Logger.lines.clear()
     yield triton.server
     triton.server.models.clear()
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Served]:
+    """A real Triton: the embedded one, or the one at TRITON_URL and TRITON_GRPC_URL with its key in PLATES_CONTROL_KEY.
+
+    It never skips: where no server can be had, every test of it fails with the server's own words.
+    """
+    url = os.environ.get("TRITON_URL")
+    if url:
+        http = parse_url(url)
+        grpc = parse_url(os.environ.get("TRITON_GRPC_URL", f"{http.host}:{http.port + 1}"), "grpc")
+        yield Served(str(http), str(grpc), os.environ.get(KEY_VARIABLE, ""))
+        return
+    with EmbeddedTriton(exit_timeout=0) as server:
+        _running.append(server)
+        yield Served(server.http_url, server.grpc_url, server.control_key)
+        _running.clear()

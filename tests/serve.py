@@ -1,4 +1,4 @@
-"""`plates serve` in a process of its own, and what it leaves behind."""
+"""Real servers: where one listens, and `plates serve` in a process of its own with what it leaves behind."""
 
 import contextlib
 import json
@@ -9,11 +9,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from plate_nets.client import WireProtocol, parse_url
+from plate_nets.client.transports import ServerAccess, open_transport
+from plate_nets.client.transports.calls import statistics
 from plate_nets.server.installation import wheel
 from plate_nets.supervision.stubs import stub_model
 
@@ -21,6 +25,24 @@ SHARED_MEMORY = Path("/dev/shm")
 NAMESPACE = ("unshare",) if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user")
 """How a command gets mounts or process numbers of its own."""
 ANY_PORTS = ("--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--health-port", "0")
+
+
+@dataclass(frozen=True)
+class Served:
+    """Where the server listens, as ``host:port``."""
+
+    http: str
+    grpc: str
+    control_key: str
+
+    def url(self, protocol: WireProtocol) -> str:
+        return self.http if protocol == "http" else self.grpc
+
+    def executions(self, *models: str) -> list[int]:
+        """How often each model ran, by Triton's own statistics."""
+        with open_transport(ServerAccess(parse_url(self.http), control_key=self.control_key)) as transport:
+            found = [transport.send(statistics(model), 60) for model in models]
+        return [int(versions[0].get("execution_count", 0)) for versions in found]
 
 
 class Serve:
@@ -38,6 +60,7 @@ class Serve:
         self.folder.mkdir()
         self.log = tmp_path / "server.log"
         self._events = tmp_path / "events.jsonl"
+        self._forgotten = 0
         self._errors = tmp_path / "stderr"
         self.environment = os.environ | {"TMPDIR": str(self.folder)} | dict(environment or {})
         command = [*prefix, sys.executable, "-m", "plate_nets", "serve", *ANY_PORTS]
@@ -89,8 +112,12 @@ class Serve:
 
     def events(self, kind: str | None = None) -> list[dict[str, Any]]:
         """What the supervisor wrote, or of it what is of one kind."""
-        lines = [json.loads(line) for line in self._events.read_text(encoding="utf-8").splitlines()]
-        return [line for line in lines if kind in (None, line["event"])]
+        lines = self._events.read_text(encoding="utf-8").splitlines()[self._forgotten :]
+        return [event for event in map(json.loads, lines) if kind in (None, event["event"])]
+
+    def forget_events(self) -> None:
+        """From now on `events` gives only what comes: for a test that is not the server's first."""
+        self._forgotten += len(self.events())
 
     def errors(self) -> str:
         """Its standard error."""

@@ -15,7 +15,7 @@ from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
-from plate_nets.supervision.supervisor import GROWTH, SERVER_GROWTH, Supervisor
+from plate_nets.supervision.supervisor import DEADLINE, GRACE, GROWTH, INTERVAL, SERVER_GROWTH, Supervisor
 
 _STDERR = 2
 
@@ -46,6 +46,14 @@ def serve(
     server_growth: Annotated[
         int, typer.Option(help="Megabytes that the server itself may grow by until it is restarted; 0: any.", min=0)
     ] = SERVER_GROWTH >> 20,
+    probe_interval: Annotated[float, typer.Option(help="Seconds between two probes.", min=0.1)] = INTERVAL,
+    probe_deadline: Annotated[
+        float, typer.Option(help="Seconds until a probe counts as failed; more than a request may wait.", min=0.1)
+    ] = DEADLINE,
+    grace: Annotated[
+        float,
+        typer.Option(help="Seconds that a model's former processes have to end after it was loaded anew.", min=0),
+    ] = GRACE,
 ) -> None:
     """Run Triton until Ctrl-C or SIGTERM, heal its models and restart it where it fails.
 
@@ -79,7 +87,15 @@ def serve(
         console.print(f"metrics  {triton.metrics_url}")
         console.print(f"health   {endpoint.url}")
         console.print("Ready. Ctrl-C stops it.")
-        Supervisor(triton, status, growth=growth << 20, server_growth=server_growth << 20).run()
+        Supervisor(
+            triton,
+            status,
+            interval=probe_interval,
+            deadline=probe_deadline,
+            growth=growth << 20,
+            server_growth=server_growth << 20,
+            grace=grace,
+        ).run()
 
 
 def open_events(path: Path | None) -> BinaryIO:

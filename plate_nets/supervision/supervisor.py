@@ -50,6 +50,7 @@ class Supervisor:
         growth: bytes that a process of a model may grow by, until the model is loaded anew; 0: any number.
         server_growth: bytes that the server itself may grow by, until it is restarted; 0: any number. Triton keeps some
             500 of each answer over HTTP without a plate, see docs/performance.md.
+        grace: seconds that the former processes of a model that was loaded anew have to end.
     """
 
     def __init__(
@@ -60,10 +61,12 @@ class Supervisor:
         deadline: float = DEADLINE,
         growth: int = GROWTH,
         server_growth: int = SERVER_GROWTH,
+        grace: float = GRACE,
     ) -> None:
         self._server = server
         self._status = status
         self._deadline = deadline
+        self._grace = grace
         self._policy = Policy()
         self._stubs = StubWatch()
         self._growth = GrowthWatch(growth)
@@ -104,6 +107,8 @@ class Supervisor:
             return
         assert self._server.guard_pid is not None
         died = self._stubs.look(self._server.guard_pid)
+        if died and self._server.server_pid is None:
+            return  # they went with the server; the guard, which clears up after it, ends next
         if died:
             self._heal(sorted(died), "a process of it died")
             return
@@ -173,7 +178,7 @@ class Supervisor:
     def _load(self, model: str) -> float:
         old = self._stubs.of(model)
         seconds = heal(self._server.http_url, self._server.control_key, model, _LOADING)
-        self._replaced.append((time.monotonic() + GRACE, old))
+        self._replaced.append((time.monotonic() + self._grace, old))
         return seconds
 
     def _end_replaced(self) -> None:

@@ -10,9 +10,9 @@ from benchmarks.variants.contract import MODELS as VARIANT_MODELS
 from plate_nets.contract import MODELS
 from plate_nets.conversion.config_check import check_configs, parse_config, scheme_of
 from plate_nets.plates import default_scheme
+from tests.paths import ROOT
 from tests.schemes import for_testland
 
-ROOT = Path(__file__).parents[2]
 REPOSITORY = ROOT / "model_repository"
 FOLDERS = [*sorted(REPOSITORY.iterdir()), *sorted(VARIANTS_REPOSITORY.iterdir())]
 BACKEND = ROOT / "plate_nets" / "serving" / "backends" / "pytorch" / "model.py"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -19,6 +20,7 @@ def randomize(network: nn.Module) -> None:
     torch.manual_seed(0)
     for module in network.modules():
         if isinstance(module, nn.BatchNorm2d):
+            assert module.running_mean is not None and module.running_var is not None
             module.running_mean.normal_(0, 0.1)
             module.running_var.uniform_(0.5, 2)
             nn.init.uniform_(module.weight, 0.5, 1.5)
@@ -31,13 +33,13 @@ def randomize(network: nn.Module) -> None:
 def conversion_of(tmp_path: Path) -> Callable[..., Conversion]:
     """A network class -> its conversion, with random weights in a folder of the test's own."""
 
-    def build(network: Callable[[], nn.Module], name: str = "net", **changes: object) -> Conversion:
+    def build(network: Callable[[], nn.Module], name: str = "net", **changes: Any) -> Conversion:
         instance = network()
         randomize(instance)
         path = tmp_path / "weights" / f"{name}.safetensors"
         save_weights(instance, path, {})
-        settings = {"shapes": SHAPES, "low": -1.0, "high": 1.0, "tolerance": 1e-4, "channels_last": True} | changes
-        return Conversion(name, network, path, **settings)
+        settings: dict[str, Any] = {"shapes": SHAPES, "low": -1.0, "high": 1.0, "tolerance": 1e-4}
+        return Conversion(name, network, path, **(settings | {"channels_last": True} | changes))
 
     return build
 

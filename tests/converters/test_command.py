@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import ROOT
 from tests.schemes import for_testland
-
-ROOT = Path(__file__).parents[2]
 
 
 def converters(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

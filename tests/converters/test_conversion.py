@@ -64,8 +64,9 @@ class Unscriptable(PlainLinear):
         return self.linear(crops) * SCALE
 
 
-def scaled(weights: Path) -> Path:
+def scaled(weights: Path | None) -> Path:
     """Weights of the same network, other than ``weights``."""
+    assert weights is not None
     path = weights.with_name("scaled.safetensors")
     save_file({key: tensor * 2 for key, tensor in load_file(weights).items()}, path)
     return path
@@ -141,6 +142,7 @@ def test_damaged_weights_are_named_and_nothing_changes(
     conversion = conversion_of(STN)
     convert(conversion, Mode.TRACE, repository)
     before = files(repository)
+    assert conversion.weights is not None
     damage(conversion.weights)
     for attempt in (lambda: convert(conversion, Mode.TRACE, repository), lambda: check(conversion, repository)):
         with pytest.raises(WeightsError) as error:

@@ -23,8 +23,9 @@ from plate_nets.conversion.reference import REFERENCE, read_reference, sample
 from plate_nets.conversion.table import conversions
 from plate_nets.conversion.torchscript_file import answers
 from plate_nets.errors import WeightsError
-from plate_nets.nets.checkpoint import load_weights, save_weights
+from plate_nets.nets.checkpoint import save_weights
 from plate_nets.nets.lprnet import LPRNet
+from plate_nets.nets.registry import NETWORKS
 from plate_nets.nets.stn import STN
 from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
@@ -68,8 +69,7 @@ def made_without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_what_is_made_without_torch_gives_the_networks_numbers(name: str, made_without_torch: Path) -> None:
     conversion = CONVERSIONS[name]
-    network = conversion.network().eval()
-    load_weights(network, conversion.weights)
+    network = NETWORKS[name].load(default_scheme())
     folder = released(made_without_torch, name)
     assert sorted(path.name for path in folder.iterdir()) == ["model.bin", "model.xml"]
     rng = np.random.default_rng(1)
@@ -95,11 +95,12 @@ def test_inputs_have_the_names_of_the_networks_arguments(made_without_torch: Pat
 @pytest.mark.parametrize("name", CONVERSIONS)
 def test_the_numbers_beside_the_weights_are_the_networks(name: str) -> None:
     conversion = CONVERSIONS[name]
-    network = conversion.network().eval()
-    load_weights(network, conversion.weights)
+    network = NETWORKS[name].load(default_scheme())
     array = np.random.RandomState(0).uniform(conversion.low, conversion.high, conversion.shapes[0])
     ((output,),) = answers(network, [array.astype(np.float32)])
-    np.testing.assert_allclose(read_reference(conversion.weights), sample(output), conversion.tolerance / 10)
+    reference = read_reference(NETWORKS[name].weights)
+    assert reference is not None
+    np.testing.assert_allclose(reference, sample(output), conversion.tolerance / 10)
 
 
 def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
@@ -113,7 +114,8 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
         "from plate_nets.plates import default_scheme\n"
         "from plate_nets.errors import ConversionError\n"
         "try:\n"
-        "    print(convert(replace(conversions(default_scheme())['stn'], weights=Path(sys.argv[1])), 'trace', Path(sys.argv[2])))\n"
+        "    stn = replace(conversions(default_scheme())['stn'], weights=Path(sys.argv[1]))\n"
+        "    print(convert(stn, 'trace', Path(sys.argv[2])))\n"
         "except ConversionError as error:\n"
         "    print(error)\n"
     )
@@ -127,15 +129,13 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
         return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, timeout=60).stdout
 
     assert converted() == "()\n", "no numbers, no comparison"
-    recorded = json.loads((CONVERSIONS["stn"].weights.parent / REFERENCE).read_text(encoding="utf-8"))
+    recorded = json.loads((NETWORKS["stn"].weights.parent / REFERENCE).read_text(encoding="utf-8"))
     (weights.parent / REFERENCE).write_text(json.dumps({"stn.safetensors": recorded["stn.safetensors"]}))
     assert "model.xml: input (2, 3, 24, 94): differs from the network by" in converted()
 
 
 def reader_of(classes: int) -> LPRNet:
-    network = LPRNet()
-    network.classes = nn.Linear(network.classes.in_features, classes)
-    return network
+    return LPRNet(classes)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_weights_of_another_network_are_refused(
     state = dict(STN().state_dict())
     change(state)
     holder = nn.Module()
-    holder.state_dict = lambda: state  # type: ignore[method-assign]
+    holder.state_dict = lambda: state  # type: ignore[method-assign, assignment]
     path = tmp_path / "stn.safetensors"
     save_weights(holder, path, {})
     with pytest.raises(WeightsError) as error:

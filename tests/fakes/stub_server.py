@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import grpc  # type: ignore[import-untyped]
+import grpc
 import numpy as np
 from numpy.typing import NDArray
 from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc

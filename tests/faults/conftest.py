@@ -14,25 +14,32 @@ from tests.serve import Serve
 
 LENIENT = 4.0
 """By what the short tests multiply the promised deadlines."""
-
-_running: list[Serve] = []
+IMPATIENT = ("--probe-deadline", "6", "--grace", "10")
+"""Options of `plates serve` for tests that wait for a probe to fail, or for processes to be ended."""
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """`plates serve`, ready."""
     running = Serve(tmp_path)
-    _running.append(running)
     yield running
-    _running.clear()
+    running.close()
+
+
+@pytest.fixture
+def impatient(tmp_path: Path) -> Iterator[Serve]:
+    """The same with shorter waits."""
+    running = Serve(tmp_path, IMPATIENT)
+    yield running
     running.close()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report = yield
-    if report.failed and _running:
-        events = "\n".join(map(str, _running[0].events()))
-        report.sections.append(("events", events + "\n" + _running[0].errors()))
-        report.sections.append(("log of the server", _running[0].log_text()[-5000:]))
+    for each in getattr(item, "funcargs", {}).values() if report.failed else ():
+        if isinstance(each, Serve):
+            events = "\n".join(map(str, each.events()))
+            report.sections.append(("events", events + "\n" + each.errors()))
+            report.sections.append(("log of the server", each.log_text()[-5000:]))
     return report

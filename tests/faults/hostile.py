@@ -48,7 +48,7 @@ ODD: tuple[Any, ...] = (None, True, -1, 0, 1.5, "4", [], {}, [[]], {"a": {}}, 2*
 NO_TEXT = (b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xf0\x9f", b"\xc0\xaf\0", b"\x80" * 300)
 """Bytes that are no UTF-8."""
 CROPS = [1, 3, 24, 94]
-ASKED = {
+ASKED: dict[str, tuple[str, list[int], str, int]] = {
     "plate_recognition": ("image", [4], "UINT8", 4),
     "yolo": ("input__0", [8, 8, 3], "UINT8", 8 * 8 * 3),
     "stn": ("input__0", CROPS, "FP32", 4 * math.prod(CROPS)),
@@ -74,7 +74,7 @@ class Target:
     grpc: int
     timeout: float
     """Seconds for one answer."""
-    channel: grpc.Channel = field(init=False)
+    channel: Any = field(init=False)
 
     def __post_init__(self) -> None:
         self.channel = grpc.insecure_channel(f"127.0.0.1:{self.grpc}", [("grpc.max_receive_message_length", 1 << 26)])
@@ -282,7 +282,7 @@ def values(rng: Rng, depth: int = 0) -> Any:
 
 
 def json_body(rng: Rng, target: Target) -> Answer:
-    good = {
+    good: dict[str, Any] = {
         "inputs": [{"name": "image", "shape": [4], "datatype": "UINT8", "data": [1, 2, 3, 4]}],
         "outputs": [{"name": "texts"}],
     }
@@ -317,8 +317,8 @@ def json_body(rng: Rng, target: Target) -> Answer:
 def no_text(rng: Rng, target: Target) -> Answer:
     """A request that is right but for one text, which is no UTF-8."""
     model = rng.choice(tuple(ASKED))
-    *parts, size = ASKED[model]
-    given = tensor(*parts, size)
+    name, shape, dtype, size = ASKED[model]
+    given = tensor(name, shape, dtype, size)
     request: dict[str, Any] = {"inputs": [given]}
     match rng.randrange(6):
         case 0:

@@ -17,6 +17,7 @@ ENOUGH = 0.6
 """Of the maximum in the short form: `make test` also runs beside other work, which may take the cores from one load."""
 
 
+@pytest.mark.alone
 def test_four_times_the_load_it_can_carry() -> None:
     endure(6, ENOUGH)
 

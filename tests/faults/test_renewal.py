@@ -1,9 +1,11 @@
 """Models that grew are loaded anew while they answer, a server that grew is restarted."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+import pytest
 
 from plate_nets.server import EmbeddedTriton
 from plate_nets.supervision.events import Status
@@ -14,15 +16,20 @@ from tests.serve import stubs_below
 CONCURRENCY = 4
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[EmbeddedTriton]:
+    with EmbeddedTriton(model_control="explicit", exit_timeout=0) as server:
+        yield server
+
+
 def stubs(server: EmbeddedTriton, model: str) -> set[int]:
     """Numbers of the living processes of a model."""
     assert server.guard_pid is not None
     return {each.pid for each in stubs_below(server.guard_pid, model)}
 
 
-def test_no_request_is_lost(tmp_path: Path) -> None:
+def test_no_request_is_lost(server: EmbeddedTriton, tmp_path: Path) -> None:
     with (
-        EmbeddedTriton(model_control="explicit") as server,
         (tmp_path / "events").open("ab", buffering=0) as log,
         Load(server.http_url, CONCURRENCY) as load,
     ):
@@ -46,8 +53,8 @@ def test_no_request_is_lost(tmp_path: Path) -> None:
     assert status.summary()["causes"][0]["cause"] == "a process of it grew by 300 MB"
 
 
-def test_a_server_that_grew_is_restarted(tmp_path: Path) -> None:
-    with EmbeddedTriton(model_control="explicit") as server, (tmp_path / "events").open("ab", buffering=0) as log:
+def test_a_server_that_grew_is_restarted(server: EmbeddedTriton, tmp_path: Path) -> None:
+    with (tmp_path / "events").open("ab", buffering=0) as log:
         before = server.server_pid
         status = Status(log)
         Supervisor(server, status).renew_server(1100 << 20)
@@ -59,8 +66,8 @@ def test_a_server_that_grew_is_restarted(tmp_path: Path) -> None:
     assert status.summary()["causes"][0]["cause"] == "the server grew by 1100 MB"
 
 
-def test_one_that_cannot_be_loaded_stays_as_it_is(tmp_path: Path) -> None:
-    with EmbeddedTriton(model_control="explicit") as server, (tmp_path / "events").open("ab", buffering=0) as log:
+def test_one_that_cannot_be_loaded_stays_as_it_is(server: EmbeddedTriton, tmp_path: Path) -> None:
+    with (tmp_path / "events").open("ab", buffering=0) as log:
         before = stubs(server, "stn")
         status = Status(log)
         Supervisor(server, status).renew("no_model", 300 << 20)

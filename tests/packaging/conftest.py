@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 
 def shell(
@@ -19,7 +19,7 @@ def shell(
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=cwd,
-        env=inherited | {"COLUMNS": "200"} | (environment or {}),
+        env=inherited | {"COLUMNS": "200"} | dict(environment or {}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -1,7 +1,6 @@
 """What lies in git: whole weights, a lock without hosts, and nothing of anybody else's."""
 
 import hashlib
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import yaml
 
 from plate_nets.nets.checkpoint import SUMS, WEIGHTS, read_sums, sha256
 from tests.packaging.conftest import shell
+from tests.paths import SHARED
 
 WEIGHT_FILES = sorted(WEIGHTS.glob("*.safetensors"), key=lambda path: path.name)
 
@@ -55,13 +55,12 @@ def test_no_pickle_photograph_or_font_is_committed(tracked: list[str]) -> None:
 
 
 def test_nothing_of_shared_is_committed(tracked: list[str], root: Path) -> None:
-    shared = Path(os.environ.get("PLATES_SHARED", root.parent / "shared"))
-    if not shared.is_dir():
-        pytest.skip(f"{shared} is not at hand; PLATES_SHARED names it")
+    if not SHARED.is_dir():
+        pytest.skip(f"{SHARED} is not at hand; PLATES_SHARED names it")
     own: dict[int, list[str]] = {}
     for name in tracked:
         own.setdefault((root / name).stat().st_size, []).append(name)
-    for path in (path for path in shared.rglob("*") if path.is_file()):
+    for path in (path for path in SHARED.rglob("*") if path.is_file()):
         for name in own.get(path.stat().st_size, ()) if path.stat().st_size else ():
             digests = [hashlib.sha256(each.read_bytes()).digest() for each in (path, root / name)]
             assert digests[0] != digests[1], f"{name} is {path}"

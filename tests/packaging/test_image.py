@@ -15,6 +15,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,8 @@ import pytest
 import yaml
 
 from plate_nets.runtimes.networks import IR, IR_WEIGHTS, TORCHSCRIPT
-from tests.packaging.conftest import ROOT, shell
+from tests.packaging.conftest import shell
+from tests.paths import ROOT
 from tests.serve import Serve, system_server
 
 pytestmark = pytest.mark.timeout(900)
@@ -60,6 +62,14 @@ BASE, BUILD, FINAL = stages()
 def value(stage: list[Step], keyword: str) -> str:
     (found,) = [step.value for step in stage if step.keyword == keyword]
     return found
+
+
+def health_check() -> list[str]:
+    """The command of HEALTHCHECK."""
+    found = re.search(r"CMD (\[.*\])$", value(FINAL, "HEALTHCHECK"))
+    assert found is not None
+    command: list[str] = json.loads(found[1])
+    return command
 
 
 def context(tracked: list[str]) -> list[str]:
@@ -112,12 +122,12 @@ def built(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Built
         elif step.keyword == "COPY":
             *sources, target = shlex.split(step.value)
             for source in sources:
-                copied = [name for name in files if name == source or name.startswith(f"{source}/")]
+                copied = [each for each in files if each == source or each.startswith(f"{source}/")]
                 assert copied, f"COPY {source}: git or .dockerignore leaves nothing of it"
-                for name in copied:
-                    into = cwd / target / (Path(name).name if name == source else Path(name).relative_to(source))
+                for each in copied:
+                    into = cwd / target / (Path(each).name if each == source else Path(each).relative_to(source))
                     into.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(ROOT / name, into)
+                    shutil.copyfile(ROOT / each, into)
         elif step.keyword == "RUN":
             command = re.sub(r"(?<![\w/.])python3(?= )", shlex.quote(sys.executable), built.here(step.value))
             result = shell(
@@ -158,7 +168,7 @@ def image(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 
 
 def test_health_check_passes_on_the_models_that_were_built(built: Built, image: Serve) -> None:
-    command = json.loads(re.search(r"CMD (\[.*\])$", value(FINAL, "HEALTHCHECK"))[1])
+    command = health_check()
     address = image.addresses["health"].split("/")[2]
     program, *arguments = [word.replace("127.0.0.1:8003", address) for word in command]
     (packages,) = (built.root / "opt" / "plates").glob("lib/python*/site-packages")
@@ -204,7 +214,7 @@ def test_compose_asks_the_same_health_check() -> None:
     compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
     assert compose["services"]["triton"]["healthcheck"]["test"] == [
         "CMD",
-        *json.loads(re.search(r"CMD (\[.*\])$", value(FINAL, "HEALTHCHECK"))[1]),
+        *health_check(),
     ]
 
 
@@ -218,8 +228,8 @@ def test_image_serves_the_models_that_were_built() -> None:
 
 
 def test_base_is_pinned_and_new_enough() -> None:
-    year, month = re.fullmatch(r"nvcr\.io/nvidia/tritonserver:(\d\d)\.(\d\d)-py3 AS triton", BASE[0].value).groups()
-    assert (int(year), int(month)) >= (26, 7)
+    found = re.fullmatch(r"nvcr\.io/nvidia/tritonserver:(\d\d)\.(\d\d)-py3 AS triton", BASE[0].value)
+    assert found is not None and (int(found[1]), int(found[2])) >= (26, 7)
     assert [value(stage, "FROM") for stage in (BUILD, FINAL)] == ["triton AS build", "triton"]
 
 
@@ -239,7 +249,7 @@ def test_hadolint_is_content() -> None:
 
 
 def test_version_and_licence_are_those_of_the_package() -> None:
-    project = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     command = shell("make --dry-run image").stdout
     assert f"--build-arg VERSION={project}" in command
     assert 'image.version="${VERSION}"' in value(FINAL, "LABEL")

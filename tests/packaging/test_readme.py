@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from plate_nets.server import choose_ports
-from tests.packaging.conftest import ROOT, shell
+from tests.packaging.conftest import shell
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -114,11 +115,3 @@ def test_the_output_shown_is_what_the_demo_prints(demo: str) -> None:
     texts = [re.findall(r"^(\S+: .*?)  confidence", output, re.MULTILINE) for output in (shown, demo)]
     assert texts[0]
     assert texts[0] == texts[1]
-
-
-def test_links_lead_somewhere() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#:]+)\)", readme):
-        assert (ROOT / target).is_file(), target
-    for path in re.findall(r"`((?:plate_nets|converters|training|deploy|docs)/[^`]*)`", readme):
-        assert (ROOT / path).exists(), path

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.conftest import ROOT, shell
+from tests.packaging.conftest import shell
+from tests.paths import ROOT
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_missing_python_is_named_in_one_line(checkout: Path, programs: Path) -> 
 
 def test_missing_git_is_named_in_one_line(checkout: Path, programs: Path) -> None:
     for name in ("bash", "dirname", "uname", "env"):
-        (programs / name).symlink_to(shutil.which(name))
+        (programs / name).symlink_to(str(shutil.which(name)))
     result = shell(f'PATH="{programs}"; tools/environment.sh embedded', cwd=checkout)
     assert result.returncode == 1
     assert result.stderr == "error: git is not installed\n"
@@ -84,6 +85,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
         "demo",
         "convert",
         "test",
+        "test-fast",
         "soak",
         "bench",
         "check",

@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 
+from plate_nets.nets.registry import NETWORKS
 from plate_nets.recognition.health import known_picture
-from plate_nets.runtimes.networks import IR, IR_WEIGHTS, NETWORKS, RELEASED
-from tests.packaging.conftest import ROOT, shell
+from plate_nets.runtimes.networks import IR, IR_WEIGHTS, RELEASED
+from tests.packaging.conftest import shell
+from tests.paths import ROOT
 from tests.serve import ANY_PORTS
 
 pytestmark = pytest.mark.timeout(1200)
@@ -97,9 +99,7 @@ def test_it_holds_what_git_knows_and_the_converted_networks(wheel: Path, tracked
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     models = {f"plate_nets/{name}" for name in tracked if name.startswith("model_repository/")}
-    made = {
-        f"plate_nets/model_repository/{each.name}/{RELEASED}/{file}" for each in NETWORKS for file in (IR, IR_WEIGHTS)
-    }
+    made = {f"plate_nets/model_repository/{name}/{RELEASED}/{file}" for name in NETWORKS for file in (IR, IR_WEIGHTS)}
     assert held == {name for name in tracked if name.startswith("plate_nets/")} | models | made
 
 
@@ -188,5 +188,6 @@ def test_it_is_built_from_files_that_git_does_not_watch(tracked: list[str], tmp_
     command = f"{sys.executable} -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir {tmp_path} ./copy"
     result = shell(command, cwd=tmp_path, environment={"PIP_NO_INDEX": "1", "PYTHONPATH": ""})
     assert result.returncode == 0, result.stderr
-    with zipfile.ZipFile(*tmp_path.glob("*.whl")) as archive:
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
         assert not [name for name in archive.namelist() if name.endswith(".pt")], "TorchScript, which needs torch"

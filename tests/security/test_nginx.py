@@ -25,9 +25,9 @@ from plate_nets.control_key import headers as key_header
 from plate_nets.control_key import metadata as key_metadata
 from plate_nets.errors import AccessDenied, InputTooLarge, ServerUnavailable
 from plate_nets.recognition.health import known_picture
-from plate_nets.server import EmbeddedTriton
+from tests.paths import ROOT
+from tests.serve import Served
 
-ROOT = Path(__file__).parents[2]
 SITE = ROOT / "deploy" / "nginx" / "plates.conf"
 TOKEN = "t" * 43
 INFER = "/v2/models/plate_recognition/infer"
@@ -85,13 +85,7 @@ def free_ports(count: int) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[EmbeddedTriton]:
-    with EmbeddedTriton(exit_timeout=0) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def proxy(server: EmbeddedTriton, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+def proxy(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """nginx with the example as it is, but for its ports and paths."""
     folder = tmp_path_factory.mktemp("nginx")
     certificate, key = folder / "certificate.pem", folder / "key.pem"
@@ -119,8 +113,8 @@ def proxy(server: EmbeddedTriton, tmp_path_factory: pytest.TempPathFactory) -> I
     site = SITE.read_text(encoding="utf-8")
     site = replaced(site, "listen 8443 ", f"listen 127.0.0.1:{https} ")
     site = replaced(site, "listen 8444 ", f"listen 127.0.0.1:{grpcs} ")
-    site = replaced(site, "server 127.0.0.1:8000;", f"server {server.http_url};")
-    site = replaced(site, "server 127.0.0.1:8001;", f"server {server.grpc_url};")
+    site = replaced(site, "server 127.0.0.1:8000;", f"server {served.http};")
+    site = replaced(site, "server 127.0.0.1:8001;", f"server {served.grpc};")
     site = site.replace("/etc/nginx/plates/", f"{folder}/")
     site = replaced(site, "/var/log/nginx/", f"{folder}/", 2)
     (folder / "plates.conf").write_text(site, encoding="utf-8")
@@ -135,7 +129,8 @@ def proxy(server: EmbeddedTriton, tmp_path_factory: pytest.TempPathFactory) -> I
         encoding="utf-8",
     )
     (folder / "modules").symlink_to("/usr/lib/nginx/modules")
-    command = [program("nginx"), "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
+    files: list[str | Path] = ["-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
+    command = [program("nginx"), *files]
     checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     nginx = subprocess.Popen(command)
@@ -155,9 +150,9 @@ def proxy(server: EmbeddedTriton, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(autouse=True)
-def the_server_lives(server: EmbeddedTriton) -> Iterator[None]:
+def the_server_lives(served: Served) -> Iterator[None]:
     yield
-    with PlateClient(server.http_url, timeout=60, retries=0) as client:
+    with PlateClient(served.http, timeout=60, retries=0) as client:
         client.health()
 
 
@@ -233,9 +228,9 @@ def test_a_body_over_the_bound_is_refused_before_it_is_sent_on(proxy: Proxy) -> 
         "/v2%2flogging",
     ],
 )
-def test_other_paths_are_blocked_even_with_the_control_key(proxy: Proxy, server: EmbeddedTriton, path: str) -> None:
+def test_other_paths_are_blocked_even_with_the_control_key(proxy: Proxy, served: Served, path: str) -> None:
     for method in ("GET", "POST"):
-        status, body = proxy.ask(method, path, b"{}" if method == "POST" else b"", **key_header(server.control_key))
+        status, body = proxy.ask(method, path, b"{}" if method == "POST" else b"", **key_header(served.control_key))
         assert (status, json.loads(body)) == (404, {"error": "not served here"}), body
 
 
@@ -244,8 +239,8 @@ def test_what_is_no_request_is_told_so_in_json(proxy: Proxy) -> None:
     assert (status, "error" in json.loads(body)) == (400, True), body
 
 
-def test_other_grpc_methods_are_blocked_even_with_the_control_key(proxy: Proxy, server: EmbeddedTriton) -> None:
-    sent = {"authorization": f"Bearer {TOKEN}"} | key_metadata(server.control_key)
+def test_other_grpc_methods_are_blocked_even_with_the_control_key(proxy: Proxy, served: Served) -> None:
+    sent = {"authorization": f"Bearer {TOKEN}"} | key_metadata(served.control_key)
     with tritonclient.grpc.InferenceServerClient(
         f"localhost:{proxy.grpcs}", ssl=True, root_certificates=str(proxy.ca)
     ) as client:
@@ -324,7 +319,7 @@ def test_over_grpc_too(proxy: Proxy) -> None:
     assert grpc_request(proxy).as_numpy("texts")[0, 0].decode() in known_picture().texts
     for refused in ({"classes": 1}, {"compression": "gzip"}, {"compression": "deflate"}):
         with pytest.raises(InferenceServerException) as caught:
-            grpc_request(proxy, **refused)  # type: ignore[arg-type]
+            grpc_request(proxy, **refused)
         assert caught.value.status() == "StatusCode.INVALID_ARGUMENT", caught.value
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 SERVING = sorted(
     path for folder in ("plate_nets", "converters", "model_repository") for path in (ROOT / folder).rglob("*.py")
 )

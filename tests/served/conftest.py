@@ -1,13 +1,6 @@
-"""One real Triton for all served tests: the embedded one, or the one at TRITON_URL (and TRITON_GRPC_URL).
+"""What the served tests share beside the server itself, which is in tests/conftest.py."""
 
-The latter with its key in PLATES_CONTROL_KEY.
-
-It never skips: where no server can be had, every test here fails with the server's own words.
-"""
-
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,46 +8,9 @@ import pytest
 import tritonclient.http
 from numpy.typing import NDArray
 
-from plate_nets.client import PlateClient, WireProtocol, parse_url
-from plate_nets.client.transports import ServerAccess, open_transport
-from plate_nets.client.transports.calls import statistics
-from plate_nets.control_key import KEY_VARIABLE
+from plate_nets.client import PlateClient
 from plate_nets.recognition.local import LocalReader
-from plate_nets.server import EmbeddedTriton
-
-_running: list[EmbeddedTriton] = []
-
-
-@dataclass(frozen=True)
-class Served:
-    """Where the server listens, as ``host:port``."""
-
-    http: str
-    grpc: str
-    control_key: str
-
-    def url(self, protocol: WireProtocol) -> str:
-        return self.http if protocol == "http" else self.grpc
-
-    def executions(self, *models: str) -> list[int]:
-        """How often each model ran, by Triton's own statistics."""
-        with open_transport(ServerAccess(parse_url(self.http), control_key=self.control_key)) as transport:
-            found = [transport.send(statistics(model), 60) for model in models]
-        return [int(versions[0].get("execution_count", 0)) for versions in found]
-
-
-@pytest.fixture(scope="session")
-def served() -> Iterator[Served]:
-    url = os.environ.get("TRITON_URL")
-    if url:
-        http = parse_url(url)
-        grpc = parse_url(os.environ.get("TRITON_GRPC_URL", f"{http.host}:{http.port + 1}"), "grpc")
-        yield Served(str(http), str(grpc), os.environ.get(KEY_VARIABLE, ""))
-        return
-    with EmbeddedTriton(exit_timeout=0) as server:
-        _running.append(server)
-        yield Served(server.http_url, server.grpc_url, server.control_key)
-        _running.clear()
+from tests.serve import Served as Served  # where tests look for it
 
 
 @pytest.fixture(params=["http", "grpc"])
@@ -68,14 +24,6 @@ def client(served: Served, request: pytest.FixtureRequest) -> Iterator[PlateClie
 def local(request: pytest.FixtureRequest) -> LocalReader:
     """The same pipeline in this process, with each runtime in turn."""
     return LocalReader(runtime=request.param)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    report = yield
-    if report.failed and _running:
-        report.sections.append(("log of the server", _running[0].log_text()[-5000:]))
-    return report
 
 
 def http_infer(url: str, inputs: dict[str, NDArray[Any]]) -> tritonclient.http.InferResult:

@@ -1,24 +1,19 @@
 """The served pipeline on real photographs, where they are at hand."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
-import pytest
 
 from plate_nets.client import PlateClient
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.plates import default_scheme
 from tests.frames import overlap
+from tests.paths import PHOTOS, needs_photos
 from tests.served.conftest import Served
 
-SHARED = Path(os.environ.get("PLATES_SHARED", Path(__file__).parents[3] / "shared"))
-PHOTOS = SHARED / "data" / "ru_dev"
 LEAST = 0.6
 """Of the labelled plates, read exactly; a floor under mistakes of the chain, the networks reach far more."""
 
 
-@pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; set PLATES_SHARED")
+@needs_photos
 def test_real_plates_are_read(served: Served) -> None:
     photos = list(load_dataset(PHOTOS, symbols=default_scheme().alphabet).photos())
     with PlateClient(served.http, timeout=120) as client, ThreadPoolExecutor(2) as threads:

@@ -104,7 +104,7 @@ def test_encoded_pictures_of_other_channels_are_read(client: PlateClient, mode: 
     import cv2
 
     code = {"grey": cv2.COLOR_BGR2GRAY, "alpha": cv2.COLOR_BGR2BGRA}[mode]
-    assert "A123BC77" in [plate.reading.text for plate in client.read(encode(cv2.cvtColor(CAR, code)))]
+    assert "A123BC77" in [plate.reading.text for plate in client.read(encode(cv2.cvtColor(CAR, code).astype(np.uint8)))]
 
 
 @pytest.mark.parametrize("model", ["stn", "lprnet"])

@@ -5,7 +5,6 @@ import re
 import time
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +13,10 @@ import yaml
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError
 from plate_nets.recognition.health import known_picture
+from tests.paths import ROOT
 from tests.serve import Serve
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
+DEPLOY = ROOT / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "plates.json").read_text(encoding="utf-8"))
 ALERTS = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text(encoding="utf-8"))
 QUERIES = [

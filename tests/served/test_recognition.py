@@ -15,6 +15,7 @@ from plate_nets.client import PlateClient
 from plate_nets.contract import MODELS
 from plate_nets.control_key import headers
 from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.health import known_picture
 from plate_nets.recognition.local import LocalReader
@@ -108,7 +109,7 @@ def test_the_networks_of_the_reader_do_not_run_where_there_is_no_plate(served: S
 @pytest.mark.parametrize("suffix", [".png", ".bmp", ".webp", ".jpg"])
 def test_an_encoded_picture_answers_as_its_frame(client: PlateClient, suffix: str) -> None:
     encoded = encode(CAR, suffix)
-    frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
+    frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR).astype(np.uint8)
     assert client.read(encoded) == client.read(frame)
 
 
@@ -156,7 +157,7 @@ def test_evidence_comes_where_it_is_asked_for(client: PlateClient, frame: np.nda
     assert [replace(plate, reading=replace(plate.reading, characters=())) for plate in plates] == usual
     for plate in plates:
         assert plate.logits is not None
-        (reading,) = PlateDecoder().decode(plate.logits[None])
+        (reading,) = PlateDecoder(default_scheme()).decode(plate.logits[None])
         assert plate.reading == replace(
             reading, characters=plate.reading.characters, confidence=plate.reading.confidence
         )
@@ -203,7 +204,7 @@ def test_published_client_code_works_unchanged(served: Served, tmp_path: Path) -
     assert coordinates.shape == (len(plate_texts), 4) and coordinates.dtype == np.float32
     assert plate_texts.shape == (len(plate_texts), 1)
     with PlateClient(url) as client:
-        plates = client.read(image)
+        plates = client.read(CAR)
     assert plate_texts[:, 0].tolist() == [plate.reading.text for plate in plates]
     expected = [[p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax] for p in plates]
     np.testing.assert_allclose(coordinates, expected, atol=1e-3)

@@ -67,5 +67,5 @@ def test_a_second_country_is_trained_converted_served_and_read(model_repository:
 
     with EmbeddedTriton(repository, exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:
         (plate,) = client.read(CAR)
-    assert (plate.text, plate.reading) == (TEXT, TEXT)
-    assert plate.confidence > 0.9
+    assert (plate.reading.text, plate.reading.best) == (TEXT, TEXT)
+    assert plate.reading.confidence > 0.9

@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from plate_nets.client import PlateClient, WireProtocol
 from plate_nets.control_key import KEY_VARIABLE, new_key
-from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerUnavailable
+from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerOverloaded, ServerUnavailable
 from plate_nets.server import EmbeddedTriton, choose_ports
 from plate_nets.types import Plate
 from tests.frames import Placed, compose, encode
@@ -82,7 +83,7 @@ def test_a_fault_of_the_picture_is_told_and_the_region_kept(sharing: PlateClient
 def test_an_answer_that_comes_too_late_leaves_nothing(served: Served, protocol: WireProtocol) -> None:
     """The server may still read the region when its client gives up and closes."""
     late = PlateClient(served.url(protocol), protocol, timeout=0.02, shared_memory=True, control_key=served.control_key)
-    with late, pytest.raises(DeadlineExceeded):
+    with late, pytest.raises((DeadlineExceeded, ServerOverloaded)):  # on a busy machine it is over before it began
         late.read(LARGE)
     assert regions(os.getpid()) == []
     with PlateClient(served.http, timeout=120) as client:
@@ -142,8 +143,10 @@ def test_without_the_control_key_it_says_what_it_needs(
 
 def test_a_server_that_was_started_again() -> None:
     ports = choose_ports({"http": 0, "grpc": 0})
-    options = {"http_port": ports["http"], "grpc_port": ports["grpc"], "exit_timeout": 0, "control_key": new_key()}
-    sharing = {"shared_memory": True, "control_key": options["control_key"], "timeout": 60}
+    key = new_key()
+    options: dict[str, Any] = {f"{name}_port": port for name, port in ports.items()}
+    options |= {"exit_timeout": 0, "control_key": key}
+    sharing: dict[str, Any] = {"shared_memory": True, "control_key": key, "timeout": 60}
     with (
         PlateClient(f"127.0.0.1:{ports['http']}", **sharing) as http,
         PlateClient(f"grpc://127.0.0.1:{ports['grpc']}", **sharing) as grpc,

@@ -23,6 +23,7 @@ from plate_nets.client.transports.calls import Input, infer
 from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, ModelSpec
 from plate_nets.conversion.conversion import Mode, convert, is_current
 from plate_nets.errors import PlateError
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import best_path, log_softmax
 from plate_nets.recognition.geometry import crop_plates, normalize_crop
 from plate_nets.recognition.pipeline import CHUNK
@@ -128,7 +129,7 @@ def test_plate_text_reads_crops_as_the_chain_does(transport: Transport) -> None:
     np.testing.assert_array_equal(np.stack([normalize_crop(each) for each in pixels]), crops)
     (straight,) = transport.send(infer(STN, Input(STN.inputs[0], crops)), TIMEOUT).values()
     (logits,) = transport.send(infer(LPRNET, Input(LPRNET.inputs[0], straight)), TIMEOUT).values()
-    expected = [best_path(row) for row in log_softmax(logits)]
+    expected = [best_path(row, default_scheme()) for row in log_softmax(logits)]
 
     def ask(count: int) -> list[tuple[str, float]]:
         call = infer(PLATE_TEXT, Input(PLATE_TEXT.inputs[0], pixels[:count]))

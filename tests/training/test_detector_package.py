@@ -4,12 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 from safetensors.torch import load_file
 
 from plate_nets.nets.yolov5 import YOLOv5n
 from training.detector.names import from_package, to_package
 from training.detector.trainer import environment
+
+pytestmark = pytest.mark.slow
 
 PACKAGE = """
 import sys

@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow
 def test_both_detectors_are_timed_on_the_same_answer(tmp_path: Path) -> None:
     report = tmp_path / "detector.json"
     command = [sys.executable, "-m", "training.detector.speed", "--rounds", "1", "--frames", "2", "--json", str(report)]

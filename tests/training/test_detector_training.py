@@ -16,6 +16,8 @@ from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.nets.checkpoint import load_weights, save_weights
 from plate_nets.nets.yolov5 import YOLOv5n
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

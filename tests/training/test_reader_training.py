@@ -50,6 +50,7 @@ def test_real_plates_and_empty_regions_take_part() -> None:
     assert set(batch.lengths.tolist()) == {0, 8}
 
 
+@pytest.mark.slow
 def test_resumed_training_is_the_uninterrupted_one(tmp_path: Path) -> None:
     def fresh() -> TrainingState:
         torch.manual_seed(3)

@@ -51,7 +51,9 @@ def test_a_shuffled_picture_shows_its_text() -> None:
 
 def test_a_blurred_plate_is_left_alone() -> None:
     plate = drawn()
-    blurred = RealPlate(cv2.GaussianBlur(plate.picture, (0, 0), 9), plate.corners, plate.text, exact=True)
+    blurred = RealPlate(
+        cv2.GaussianBlur(plate.picture, (0, 0), 9).astype(np.uint8), plate.corners, plate.text, exact=True
+    )
     assert shuffle(RUSSIA, blurred, np.random.default_rng(0)).text == plate.text
 
 

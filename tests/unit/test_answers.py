@@ -1,14 +1,13 @@
 """The table of errors: the docs are the code, and each code comes back as the exception that it was made of."""
 
-from pathlib import Path
-
 import pytest
 
 from plate_nets import errors
 from plate_nets.answers import OURS, PROXIES, TRITONS, ErrorAnswer, answer_for, find_answer
 from plate_nets.errors import InputError, PlateError, ServerOverloaded
+from tests.paths import ROOT
 
-DOCS = Path(__file__).parents[2] / "docs" / "errors.md"
+DOCS = ROOT / "docs" / "errors.md"
 TABLES = {"OURS": OURS, "TRITONS": TRITONS, "PROXIES": PROXIES}
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import Result
+from typer.testing import CliRunner
 
 import plate_nets.cli
 from plate_nets.cli import app
@@ -58,6 +59,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """`plates read` with a client that knows `answers`."""
 
     def invoke(*arguments: object, answers: dict[bytes, list[Plate] | Exception] | None = None) -> Result:
+        known: dict[bytes, list[Plate] | Exception]
         known = answers if answers is not None else {PICTURE: [READ, UNREAD]}
         recovered.clear()
         module = importlib.import_module("plate_nets.cli.read")  # the name in the package is the command
@@ -300,7 +302,7 @@ def test_ctrl_c_is_a_clean_end(run: Run, car: Path) -> None:
         raise KeyboardInterrupt
 
     class Interrupted(dict[bytes, list[Plate] | Exception]):
-        get = interrupt  # type: ignore[assignment]
+        get = interrupt
 
     result = run(car, answers=Interrupted())
     assert result.exit_code == 130

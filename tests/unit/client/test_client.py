@@ -53,7 +53,7 @@ def test_nobody_at_the_address(closed_port: int, protocol: WireProtocol) -> None
 def silent_server() -> Iterator[int]:
     """A port that takes connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        held = []
+        held: list[socket.socket] = []
         thread = threading.Thread(target=lambda: _accept(listener, held), daemon=True)
         thread.start()
         yield listener.getsockname()[1]
@@ -204,7 +204,7 @@ def test_rows_become_plates() -> None:
     found = plates(outputs)
     assert [plate.reading.characters for plate in found] == [(0.75,) * 8, (0.5, 0.25, 0.125)]
     assert [plate.logits.shape for plate in found if plate.logits is not None] == [(23, 18)] * 2
-    assert found[1].logits[0, 0] == 2
+    assert found[1].logits is not None and found[1].logits[0, 0] == 2
     assert [replace(plate.reading, characters=()) for plate in found] == [read.reading, unread.reading]
 
 

@@ -161,7 +161,7 @@ def test_recall_by_height() -> None:
 
 
 def test_inside_is_the_share_of_the_first_box() -> None:
-    np.testing.assert_allclose(inside(boxes(PLATE, NEAR), boxes(NEAR, OTHER)), [[0.8, 0], [1, 0]])
+    np.testing.assert_allclose(inside(boxes(PLATE, NEAR), boxes(NEAR, OTHER)), [[0.8, 0.0], [1.0, 0.0]])
     assert inside(boxes(PLATE), NONE).shape == (1, 0)
 
 

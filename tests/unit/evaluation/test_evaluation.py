@@ -55,8 +55,7 @@ def test_no_plates() -> None:
 
 def test_wilson_interval() -> None:
     """95 % interval of 95 of 100; figures of the formula in Wilson (1927)."""
-    low, high = Share(95, 100).interval
-    assert (low, high) == (pytest.approx(0.8882, abs=2e-4), pytest.approx(0.9785, abs=2e-4))
+    assert Share(95, 100).interval == pytest.approx((0.8882, 0.9785), abs=2e-4)
 
 
 def test_groups() -> None:

@@ -68,7 +68,8 @@ def test_other_shape(tmp_path: Path) -> None:
 
 def test_shipped_weights_match_their_sums() -> None:
     folder = weights_path("stn").parent
-    listed = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    lines = (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    listed = {name: digest for digest, name in map(str.split, lines)}
     shipped = {path.name: sha256(path) for path in folder.glob("*.safetensors")}
     assert shipped == listed
 

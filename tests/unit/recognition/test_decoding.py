@@ -49,7 +49,7 @@ def test_reads_each_format(text: str) -> None:
     [("B911TO150", "private"), ("AA12377", "taxi"), ("AA123477", "taxi or trailer"), ("1234AA77", "military")],
 )
 def test_a_text_has_its_format_and_scheme(text: str, name: str) -> None:
-    (reading,) = PlateDecoder().decode(spell(text))
+    (reading,) = PlateDecoder(RUSSIA).decode(spell(text))
     assert (reading.format, reading.scheme) == (name, "russia")
 
 

@@ -1,8 +1,6 @@
 """The committed detector on rendered scenes, on pictures without a plate and, where at hand, on real photos."""
 
-import os
 from functools import partial
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -17,9 +15,8 @@ from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.local import LocalReader
 from plate_nets.runtimes.torchscript import forward
 from plate_nets.types import Frame
+from tests.paths import PHOTOS, needs_photos
 from training.synthesis.scene import render_scene
-
-PHOTOS = Path(os.environ.get("PLATES_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "ru_dev"
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +66,8 @@ def test_nothing_is_found_where_nothing_is(detector: PlateDetector) -> None:
     assert [len(detector.detect(frame)[1]) for frame in plate_free()] == [0] * len(plate_free())
 
 
-@pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; set PLATES_SHARED")
+@pytest.mark.slow
+@needs_photos
 def test_plates_of_real_photos_are_found(detector: PlateDetector) -> None:
     photos = list(load_dataset(PHOTOS).photos())[::4]
     labelled = hit = 0

@@ -12,8 +12,7 @@ from PIL import Image, ImageOps
 
 from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import MAX_SCANNED_PIXELS, DamagedPicture, inspect
-from plate_nets.recognition.images import FORMATS, decode_image
-from plate_nets.serving.settings import FrameLimits
+from plate_nets.recognition.images import FORMATS, FrameLimits, decode_image
 from tests.frames import Placed, compose, encode
 
 LIMITS = FrameLimits()
@@ -109,12 +108,15 @@ def test_a_large_jpeg_has_fewer_scans() -> None:
         inspect(bytes(whole[:-2]) + scan * more + b"\xff\xd9")
 
 
+OPTIONS: dict[str, dict[str, object]] = {"JPEG": {"quality": 100, "subsampling": 0}, "WEBP": {"lossless": True}}
+
+
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_every_format_is_turned_upright(kind: str, orientation: int) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
-    options = {"JPEG": {"quality": 100, "subsampling": 0}, "WEBP": {"lossless": True}}.get(kind, {})
+    options = OPTIONS.get(kind, {})
     encoded = saved(kind, exif=exif, **options)
     with Image.open(io.BytesIO(encoded)) as image:
         expected = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))[..., ::-1]

@@ -1,6 +1,7 @@
 """The caller's picture: what is accepted, and what the refusal says."""
 
 import io
+from typing import Any
 
 import cv2
 import numpy as np
@@ -113,6 +114,7 @@ def test_a_frame_of_exactly_the_limit_is_accepted() -> None:
 
 def test_a_picture_comes_as_bytes_or_as_a_frame_of_any_layout() -> None:
     encoded = encode(FRAME)
-    for image in (FRAME, np.asfortranarray(FRAME), encoded, bytearray(encoded), memoryview(encoded)):
+    images: tuple[Any, ...] = (FRAME, np.asfortranarray(FRAME), encoded, bytearray(encoded), memoryview(encoded))
+    for image in images:
         np.testing.assert_array_equal(load_picture(image, LIMITS), FRAME)
     assert load_picture(FRAME, LIMITS) is FRAME

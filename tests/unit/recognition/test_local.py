@@ -18,12 +18,13 @@ import plate_nets
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, InputTooLarge, WeightsError
 from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.health import check_health, known_picture
 from plate_nets.recognition.images import FrameLimits
-from plate_nets.recognition.local import LocalReader, Runtime
+from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Reader
-from plate_nets.runtimes.networks import Networks, load_converted
+from plate_nets.runtimes.networks import Networks, Runtime, load_converted
 from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, encode
 
@@ -86,7 +87,7 @@ def test_a_reading_says_what_it_is(openvino: LocalReader) -> None:
         assert len(reading.characters) == len(reading.best)
         assert min(reading.characters) == reading.confidence
         assert plate.logits is not None and plate.logits.shape == (23, 18)
-        assert PlateDecoder().decode(plate.logits[None]) == [reading]
+        assert PlateDecoder(default_scheme()).decode(plate.logits[None]) == [reading]
     assert [plate.logits for plate in openvino.read(CAR)] == [None] * len(plates)
     assert openvino.read(CAR) == plates, "evidence is no part of what a plate is compared by"
 

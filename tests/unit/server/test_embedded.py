@@ -49,7 +49,8 @@ def test_ports_are_free_and_distinct(taken_port: int) -> None:
 
 @pytest.mark.parametrize("name", ["http", "grpc", "metrics"])
 def test_a_taken_port_is_one_clear_line(converted: Path, taken_port: int, name: str) -> None:
-    server = EmbeddedTriton(converted, **{f"{name}_port": taken_port})
+    ports: dict[str, Any] = {f"{name}_port": taken_port}
+    server = EmbeddedTriton(converted, **ports)
     with pytest.raises(ServerStartError, match=rf"^{name} port {taken_port} on 127.0.0.1 is already in use; choose"):
         server.start()
 

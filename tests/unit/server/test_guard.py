@@ -61,6 +61,11 @@ class Guarded:
         self.environment = Path(environment)
         self.pids = [int(pid) for pid in pids]
 
+    def close_input(self) -> None:
+        """As the parent does that wants the server to end."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
     @property
     def regions(self) -> list[Path]:
         return list(guard.SHARED_MEMORY.glob(f"{self.prefix}*"))
@@ -120,7 +125,7 @@ def test_a_running_server_has_its_files(start: Callable[..., Guarded]) -> None:
 @pytest.mark.parametrize(("behaviour", "timeout"), [("", 5), ("stubborn", 0.2), ("", 0)])
 def test_closing_its_input_ends_everything(start: Callable[..., Guarded], behaviour: str, timeout: float) -> None:
     running = start(behaviour, timeout)
-    running.process.stdin.close()
+    running.close_input()
     running.process.wait(20)
     assert running.left() == []
     assert (running.folder.parent / "library").is_file(), "what is linked is not removed"
@@ -143,7 +148,7 @@ def test_of_what_lies_in_tmp_only_what_is_empty_and_new_is_removed(
     start: Callable[..., Guarded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = start("packed")
-    running.process.stdin.close()
+    running.close_input()
     running.process.wait(20)
     assert [each.name for each in running.environment.iterdir()] == ["library"]
     monkeypatch.setattr(guard, "ENVIRONMENTS", tmp_path)

@@ -11,6 +11,7 @@ import pytest
 from plate_nets.contract import CROP_DIMS, LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, YOLO, ModelSpec
 from tests.fakes import triton
 from tests.frames import Placed, compose, encode
+from tests.paths import ROOT
 
 FRAME = compose(120, 200, [Placed("A123BC77", 20, 40)])
 
@@ -77,8 +78,15 @@ def ask(**inputs: np.ndarray) -> triton.InferenceResponse:
     return triton.InferenceRequest(PLATE_RECOGNITION.name, inputs=tensors).exec()
 
 
+def fault(response: triton.InferenceResponse) -> str:
+    """What an error says."""
+    error = response.error()
+    assert error is not None
+    return error.message()
+
+
 def outputs(response: triton.InferenceResponse) -> dict[str, np.ndarray]:
-    assert not response.has_error(), response.error().message()
+    assert not response.has_error(), fault(response)
     return {tensor.name(): tensor.as_numpy() for tensor in response.output_tensors()}
 
 
@@ -286,13 +294,13 @@ def test_a_failing_inner_model_is_named(chain: triton.Server, spec: ModelSpec) -
         raise RuntimeError("out of memory")
 
     chain.models[spec.name] = FakeModel(spec, fail)
-    message = ask(input__0=FRAME).error().message()
+    message = fault(ask(input__0=FRAME))
     assert message == f"PLATES_INTERNAL: {spec.name}: out of memory"
 
 
 def test_a_missing_inner_model_is_named(chain: triton.Server) -> None:
     del chain.models[LPRNET.name]
-    assert "lprnet: Request for unknown model" in ask(input__0=FRAME).error().message()
+    assert "lprnet: Request for unknown model" in fault(ask(input__0=FRAME))
 
 
 def test_a_fault_of_ours_hides_its_traceback(chain: triton.Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,9 +308,7 @@ def test_a_fault_of_ours_hides_its_traceback(chain: triton.Server, monkeypatch: 
         raise ZeroDivisionError("secret")
 
     monkeypatch.setattr("plate_nets.serving.recognition.pack", fail)
-    assert ask(input__0=FRAME).error().message() == (
-        "PLATES_INTERNAL: unexpected ZeroDivisionError; see the server's log"
-    )
+    assert fault(ask(input__0=FRAME)) == ("PLATES_INTERNAL: unexpected ZeroDivisionError; see the server's log")
     assert "secret" in triton.Logger.lines[0]
 
 
@@ -314,7 +320,7 @@ def test_a_limit_is_set_for_yolo_alone(
         folder = model_repository / name
         fake_server.models[name] = triton.load_model(folder / "1" / "model.py", folder / "config.pbtxt")
     for name, array in (("input__0", FRAME), ("image", np.frombuffer(encode(FRAME), np.uint8))):
-        message = ask(**{name: array}).error().message()
+        message = fault(ask(**{name: array}))
         assert message == f"PLATES_TOO_LARGE: {name}: expected at most 10000 pixels, got 24000 (200x120)"
     assert fake_server.counts() == {"plate_recognition": 2, "yolo": 2}
 
@@ -322,7 +328,7 @@ def test_a_limit_is_set_for_yolo_alone(
 @pytest.fixture
 def real(fake_server: triton.Server, model_repository: Path) -> triton.Server:
     """Detector, reader and BLS as they are shipped, without a server."""
-    backend = Path(__file__).parents[3] / "plate_nets" / "serving" / "backends" / "pytorch" / "model.py"
+    backend = ROOT / "plate_nets" / "serving" / "backends" / "pytorch" / "model.py"
     for name, spec in MODELS.items():
         folder = model_repository / name
         path = backend if spec.backend == "pytorch" else folder / "1" / "model.py"

@@ -46,6 +46,20 @@ def request(rows: np.ndarray, name: str = STN.inputs[0].name) -> triton.Inferenc
     return triton.InferenceRequest("stn", inputs=[triton.Tensor(name, rows)])
 
 
+def set_network(model: TorchScriptModel, network: Callable[[Any], Any]) -> None:
+    """Let a model call this in place of its network."""
+    runtime: Any = model._runtime
+    runtime._network = network
+
+
+def counted_network(model: TorchScriptModel) -> "Counted":
+    """Count from now on what a model asks of its network."""
+    runtime: Any = model._runtime
+    counted = Counted(runtime._network)
+    set_network(model, counted)
+    return counted
+
+
 def crops(*values: float) -> np.ndarray:
     return np.stack([np.full(CROP_DIMS, value, np.float32) for value in values])
 
@@ -72,7 +86,7 @@ def test_the_requests_of_a_batch_are_one_forward(
 ) -> None:
     save(network(), tmp_path)
     model = make(tmp_path, model_repository, parameters=parameters)
-    model._runtime._network = counted = Counted(model._runtime._network)
+    counted = counted_network(model)
     responses = model.execute([request(crops(1)), request(crops(2, 3, 4)), request(crops(5, 6))])
     assert values(responses) == [[2], [3, 4, 5], [6, 7]]
     assert counted.batches == [6]
@@ -81,7 +95,7 @@ def test_the_requests_of_a_batch_are_one_forward(
 def test_a_bad_request_is_answered_alone(parameters: dict[str, Any], tmp_path: Path, model_repository: Path) -> None:
     save(AddOne(), tmp_path)
     model = make(tmp_path, model_repository, parameters=parameters)
-    model._runtime._network = counted = Counted(model._runtime._network)
+    counted = counted_network(model)
     bad = [
         request(np.zeros((1, 3, 24, 95), np.float32)),
         request(np.zeros((1, *CROP_DIMS), np.float64)),
@@ -137,7 +151,7 @@ def test_a_failing_network_hides_its_traceback(
     def fail(rows: object) -> object:
         raise RuntimeError(f"secret {tmp_path}")
 
-    model._runtime._network = fail
+    set_network(model, fail)
     responses = model.execute([request(crops(1)), request(np.zeros((1, 1), np.float32))])
     assert [each.error().code() for each in responses] == [
         triton.TritonError.INTERNAL,

@@ -1,0 +1,43 @@
+"""The documents: what they link to and what they name exists, and the unit tests lie as CONTRIBUTING.md says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "plate_nets/weights/MODEL_CARD.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+FOLDERS = "benchmarks|converters|deploy|docs|model_repository|plate_nets|tests|tools|training"
+
+
+def anchors(document: Path) -> set[str]:
+    """The headings of a document as links name them."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")):
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = document.parent / name if name else document
+        assert target.is_file(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_are_named_exist(document: Path) -> None:
+    for path in re.findall(rf"`((?:{FOLDERS})/[^`\s]*)`", document.read_text(encoding="utf-8")):
+        assert any(ROOT.glob(path.rstrip("/"))), path
+
+
+def test_the_unit_tests_lie_as_the_modules_do() -> None:
+    packages = {path.parent.name for path in (ROOT / "plate_nets").glob("*/__init__.py")} | {"benchmarks"}
+    folders = {path.name for path in (ROOT / "tests" / "unit").iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    assert folders <= packages

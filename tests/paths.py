@@ -1,0 +1,15 @@
+"""Where the checkout lies, and the real photographs beside it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SHARED = Path(os.environ.get("PLATES_SHARED", ROOT.parent / "shared"))
+"""Data that is not in git; not every machine has it."""
+PHOTOS = SHARED / "data" / "ru_dev"
+
+needs_photos = pytest.mark.skipif(
+    not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; PLATES_SHARED names their folder"
+)
