@@ -46,6 +46,8 @@ def swap(
     """
     if (weights is not None) + back + list_ != 1:
         raise InputError("expected exactly one of FILE, --back and --list")
+    from plate_nets.conversion.reference import REFERENCE
+
     with needs("local", "a swap"):
         from plate_nets.swap import swap as swapping
     from plate_nets.swap.controller import Controller
@@ -74,6 +76,8 @@ def swap(
             raise typer.Exit(REFUSED) from error
     for comparison in done.comparisons:
         typer.echo(f"{model}: {' + '.join(comparison.files)}, largest difference {comparison.difference:.1e}")
+    if weights and not done.comparisons:
+        typer.echo(f"{model}: not compared with its network: no torch here, no {REFERENCE} beside {weights}")
     typer.echo(f"{model}: version {done.version} answers, {done.former} before")
     for version in done.removed:
         typer.echo(f"{model}: version {version} removed")

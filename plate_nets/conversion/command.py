@@ -10,6 +10,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from plate_nets.contract import ModelSpec
 from plate_nets.conversion.config_check import check_configs
 from plate_nets.conversion.conversion import Comparison, Conversion, Mode, check, convert, is_current, torch_installed
+from plate_nets.conversion.reference import REFERENCE
 from plate_nets.errors import PlateError
 
 console = Console(highlight=False, soft_wrap=True)
@@ -84,4 +85,4 @@ def _report(conversion: Conversion, comparisons: tuple[Comparison, ...], what: s
             f"largest difference {comparison.difference:.1e} (tolerance {conversion.tolerance:.0e})"
         )
     if not comparisons:
-        console.print(f"{conversion.name}: {what}, not compared: no numbers lie beside {conversion.weights}")
+        console.print(f"{conversion.name}: {what}, not compared: no {REFERENCE} beside {conversion.weights}")

@@ -241,7 +241,8 @@ def _difference(where: str, wanted: tuple[Array, ...], found: tuple[Array, ...])
     shapes = [[each.shape for each in side] for side in (found, wanted)]
     if shapes[0] != shapes[1]:
         raise ConversionError(f"{where}: gives {shapes[0]}, the network {shapes[1]}")
-    return max(
-        float(np.max(np.abs(a - b) / (1 + np.abs(b))))
-        for a, b in ((a.astype(np.float64), b.astype(np.float64)) for a, b in zip(found, wanted, strict=True))
-    )
+    differences = [
+        np.max(np.abs(a.astype(np.float64) - b) / (1 + np.abs(b.astype(np.float64))))
+        for a, b in zip(found, wanted, strict=True)
+    ]
+    return float(np.max(differences))  # unlike Python's, NaN if any is NaN

@@ -80,19 +80,17 @@ def convolution(
         kernel *= scale[:, None, None, None]
         bias = (bias - norm["running_mean"]) * scale + norm["bias"]
     pads = list(padding or (kernel.shape[2] // 2, kernel.shape[3] // 2))
-    x = opset.convolution(x, constant(kernel), list(stride), pads, pads, [1, 1])
-    return opset.add(x, constant(bias[None, :, None, None]))
+    return opset.convolution(x, constant(kernel), list(stride), pads, pads, [1, 1]) + constant(bias[:, None, None])
 
 
 def linear(x: Node, weights: Weights) -> Node:
     """A fully connected layer over the last axis: (..., C) -> (..., C')."""
-    return opset.add(opset.matmul(x, constant(weights["weight"]), False, True), constant(weights["bias"]))
+    return opset.matmul(x, constant(weights["weight"]), False, True) + constant(weights["bias"])
 
 
 def layer_norm(x: Node, weights: Weights) -> Node:
     """Layer norm over the last axis, of the same shape."""
-    x = opset.mvn(x, [-1], True, 1e-5, "inside_sqrt")
-    return opset.add(opset.multiply(x, constant(weights["weight"])), constant(weights["bias"]))
+    return opset.mvn(x, [-1], True, 1e-5, "inside_sqrt") * constant(weights["weight"]) + constant(weights["bias"])
 
 
 def reshape(x: Node, shape: tuple[int, ...]) -> Node:

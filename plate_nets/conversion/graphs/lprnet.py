@@ -42,8 +42,7 @@ def lprnet(weights: Weights) -> Model:
 
     position = weights["position"]
     _, length, channels = position.shape
-    x = transpose(reshape(x, (0, channels, length)), (0, 2, 1))  # (N, C, 1, 18) -> (N, 18, C)
-    x = opset.add(x, constant(position))
+    x = transpose(reshape(x, (0, channels, length)), (0, 2, 1)) + constant(position)  # (N, C, 1, 18) -> (N, 18, C)
     for layer in weights.part("attention").parts():
         x = self_attention(x, layer)
     x = linear(layer_norm(x, weights.part("norm")), weights.part("classes"))
@@ -60,13 +59,13 @@ def small_basic_block(x: Node, weights: Weights) -> Node:
     """The paper's block with a residual path, of the same shape."""
     squeeze, tall, wide, expand = weights.part("body").parts()
     y = conv_norm(conv_norm(conv_norm(x, squeeze), tall), wide)
-    return opset.relu(opset.add(x, conv_norm(y, expand, relu=False)))
+    return opset.relu(x + conv_norm(y, expand, relu=False))
 
 
 def normalize_by_power(context: Node) -> Node:
     """Each sample divided by the mean square of its own (C, H, W)."""
-    power = opset.reduce_mean(opset.multiply(context, context), [1, 2, 3], True)
-    return opset.divide(context, opset.add(power, constant(1e-4)))
+    power = opset.reduce_mean(context * context, [1, 2, 3], True)
+    return context / (power + constant(1e-4))
 
 
 def self_attention(steps: Node, weights: Weights) -> Node:
@@ -77,7 +76,7 @@ def self_attention(steps: Node, weights: Weights) -> Node:
     q, k, v = (opset.squeeze(each, [0]) for each in opset.split(qkv, 0, 3).outputs())
     mixed = opset.scaled_dot_product_attention(q, k, v)
     mixed = reshape(transpose(mixed, (0, 2, 1, 3)), (0, 0, -1))
-    steps = opset.add(steps, linear(mixed, weights.part("project")))
+    steps = steps + linear(mixed, weights.part("project"))
     mlp = weights.part("mlp")
     hidden = opset.gelu(linear(layer_norm(steps, mlp.part(0)), mlp.part(1)), "erf")
-    return opset.add(steps, linear(hidden, mlp.part(3)))
+    return steps + linear(hidden, mlp.part(3))

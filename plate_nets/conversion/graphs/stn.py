@@ -12,11 +12,11 @@ from plate_nets.types import CROP_HEIGHT, CROP_WIDTH
 def stn(weights: Weights) -> Model:
     """Crops (N, 3, 24, 94) RGB -1..1 -> straightened crops of the same shape and range."""
     crops = parameter("crops", 3, CROP_HEIGHT, CROP_WIDTH)
-    look = weights.part("localization")
+    localization = weights.part("localization")
     x = crops
     for layer, stride in ((0, (2, 2)), (3, (1, 2)), (6, (2, 2))):  # (N, 24, 12, 47), (N, 32, 12, 24), (N, 48, 6, 12)
-        x = opset.relu(convolution(x, look.part(layer), look.part(layer + 1), stride))
-    x = opset.relu(convolution(x, look.part(9)))  # (N, 32, 6, 12)
+        x = opset.relu(convolution(x, localization.part(layer), localization.part(layer + 1), stride))
+    x = opset.relu(convolution(x, localization.part(9)))  # (N, 32, 6, 12)
     x = opset.relu(linear(reshape(x, (0, -1)), weights.part("affine.0")))  # (N, 2304) -> (N, 48)
     theta = reshape(linear(x, weights.part("affine.2")), (0, 2, 3))
     # The affine map of every pixel's centre: (N, 2, 3) x (3, 24 * 94) -> (N, 2, 24 * 94) -> (N, 24, 94, 2)

@@ -44,7 +44,7 @@ def c3(x: Node, weights: Weights, shortcut: bool = True) -> Node:
     y = conv(x, weights.part("cv1"))
     for bottleneck in weights.part("m").parts():
         z = conv(conv(y, bottleneck.part("cv1")), bottleneck.part("cv2"))
-        y = opset.add(y, z) if shortcut else z
+        y = y + z if shortcut else z
     return conv(opset.concat([y, conv(x, weights.part("cv2"))], 1), weights.part("cv3"))
 
 
@@ -58,36 +58,34 @@ def sppf(x: Node, weights: Weights) -> Node:
 
 def enlarge(x: Node) -> Node:
     """(N, C, H, W) -> (N, C, 2H, 2W), each value four times."""
-    scales, axes = constant([2, 2]), [2, 3]
+    scales = constant([2, 2])
     return opset.interpolate(
-        x, scales, "nearest", "scales", coordinate_transformation_mode="asymmetric", nearest_mode="floor", axes=axes
+        x, scales, "nearest", "scales", coordinate_transformation_mode="asymmetric", nearest_mode="floor", axes=[2, 3]
     )
 
 
 def detect(features: tuple[Node, Node, Node], weights: Weights) -> Node:
     """Feature maps at strides 8, 16, 32 -> (N, A, 5 + classes), A = 3 * cells of all maps."""
     heads = zip(features, weights.part("m").parts(), weights["anchors"], STRIDES, strict=True)
-    return opset.concat([rows(convolution(x, head), anchors, stride) for x, head, anchors, stride in heads], 1)
+    return opset.concat([boxes(convolution(x, head), anchors, stride) for x, head, anchors, stride in heads], 1)
 
 
-def rows(head: Node, anchors: Array, stride: int) -> Node:
+def boxes(head: Node, anchors: Array, stride: int) -> Node:
     """What a head gives, (N, 3 * values, h, w), and its anchors (3, 2) in cells -> (N, 3 * h * w, values)."""
     values = head.get_output_partial_shape(0)[1].get_length() // len(anchors)
     x = opset.sigmoid(reshape(head, (0, len(anchors), values, -1)))  # (N, 3, values, h * w)
     xy, wh, scores = opset.variadic_split(x, 2, [2, 2, values - 4]).outputs()
     # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
-    xy = opset.add(opset.multiply(xy, constant(2 * stride)), opset.multiply(corners(head), constant(stride)))
-    wh = opset.multiply(opset.multiply(wh, wh), constant(4 * stride * anchors[:, :, None]))
+    xy = opset.multiply(xy, constant(2 * stride)) + (cells(head) - constant(0.5)) * constant(stride)
+    wh = opset.multiply(wh, wh) * constant(4 * stride * anchors[:, :, None])
     x = transpose(opset.concat([xy, wh, scores], 2), (0, 1, 3, 2))  # (N, 3, h * w, values)
     return reshape(x, (0, -1, values))
 
 
-def corners(head: Node) -> Node:
-    """A map (N, C, h, w) -> x and y of each cell's centre, less a cell's width and height: (2, h * w)."""
+def cells(head: Node) -> Node:
+    """A map (N, C, h, w) -> the column and the row of each cell: (2, h * w)."""
     size = opset.gather(opset.shape_of(head), [2, 3], 0)
     h, w = (opset.squeeze(side, [0]) for side in opset.split(size, 0, 2).outputs())
-    start, step = 0, 1
-    across = opset.broadcast(opset.range(start, w, step, "f32"), size)
-    down = opset.broadcast(opset.unsqueeze(opset.range(start, h, step, "f32"), 1), size)
-    grid = opset.concat([reshape(side, (1, -1)) for side in (across, down)], 0)
-    return opset.subtract(grid, constant(0.5))
+    columns = opset.broadcast(opset.range(0, w, 1, "f32"), size)
+    rows = opset.broadcast(opset.unsqueeze(opset.range(0, h, 1, "f32"), 1), size)
+    return opset.concat([reshape(columns, (1, -1)), reshape(rows, (1, -1))], 0)

@@ -1,0 +1,35 @@
+"""New weights where torch is not installed: the IR alone, proven by the known picture."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from plate_nets.errors import SwapError
+from plate_nets.nets.checkpoint import weights_path
+from plate_nets.runtimes.networks import IR, IR_WEIGHTS, TORCHSCRIPT
+from plate_nets.swap.preparation import prepare
+
+
+@pytest.fixture
+def repository(model_repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project's own without TorchScript, on a machine without torch."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    ignored = shutil.ignore_patterns(TORCHSCRIPT, "__pycache__")
+    return Path(shutil.copytree(model_repository, tmp_path / "model_repository", ignore=ignored))
+
+
+def test_a_swap_needs_no_torch(repository: Path) -> None:
+    with prepare("yolo", weights_path("yolo"), repository) as prepared:
+        assert {path.name for path in prepared.folder.iterdir()} == {IR, IR_WEIGHTS, "model.py"}
+        assert [each.files for each in prepared.comparisons] == [(IR_WEIGHTS, IR)]
+
+
+def test_torch_is_asked_for_where_the_version_in_service_has_torchscript(repository: Path) -> None:
+    (repository / "stn" / "1" / TORCHSCRIPT).touch()
+    with (
+        pytest.raises(SwapError, match=r"stn/1 holds model\.pt, which needs torch; .*plate-nets\[convert\]"),
+        prepare("stn", weights_path("stn"), repository),
+    ):
+        pass
