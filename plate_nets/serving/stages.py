@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from plate_nets.errors import DeadlineExceeded
+from plate_nets.errors import DeadlineExceeded, InputError
 from plate_nets.serving.triton import Request
 
 CALLING = ("detect", "rectify", "read")
@@ -30,7 +30,7 @@ class RequestStages:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """While it is entered, the stage runs.
+        """While it is entered, the stage runs; where it refuses the picture, its time tells nothing and is left out.
 
         Raises:
             DeadlineExceeded: nobody waits for the answer any more. The caller has hung up (Triton tells us of gRPC's
@@ -38,11 +38,16 @@ class RequestStages:
         """
         self._check(stage)
         started = time.perf_counter()
+        refused = False
         try:
             yield
+        except InputError:
+            refused = True
+            raise
         finally:
-            with self._lock:
-                self.spent[stage] = self.spent.get(stage, 0.0) + time.perf_counter() - started
+            if not refused:
+                with self._lock:
+                    self.spent[stage] = self.spent.get(stage, 0.0) + time.perf_counter() - started
 
     def _check(self, stage: str) -> None:
         if stage in CALLING and self._request.is_cancelled():

@@ -142,11 +142,11 @@ def test_http_grpc_and_one_process_agree(served: Served, local: LocalReader, fra
 
 @pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; set PLATES_SHARED")
 def test_server_and_one_process_agree_on_photos(client: PlateClient, local: LocalReader) -> None:
-    photos = [path.read_bytes() for path, _ in list(load_dataset(PHOTOS).photos())[::20]]
+    photos = [path.read_bytes() for path, _ in list(load_dataset(PHOTOS).photos())[::50]]
     answers = [client.read(photo, evidence=True) for photo in photos]
     for photo, answer in zip(photos, answers, strict=True):
         agree(answer, local.read(photo))
-    assert sum(bool(plate.reading.text) for answer in answers for plate in answer) >= 5
+    assert sum(bool(plate.reading.text) for answer in answers for plate in answer) >= 3
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=["two", "tall", "eight", "none"])

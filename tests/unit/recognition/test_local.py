@@ -64,11 +64,11 @@ def test_the_runtimes_agree_on_rendered_plates(openvino: LocalReader, torch: Loc
 @pytest.mark.skipif(not PHOTOS.is_dir(), reason=f"the real photographs are not at hand: no {PHOTOS}; set PLATES_SHARED")
 def test_the_runtimes_agree_on_photos(openvino: LocalReader, torch: LocalReader) -> None:
     read = 0
-    for path, _ in itertools.islice(load_dataset(PHOTOS).photos(), 0, None, 20):
+    for path, _ in itertools.islice(load_dataset(PHOTOS).photos(), 0, None, 50):
         plates = openvino.read(path.read_bytes())
         agree(plates, torch.read(path.read_bytes()))
         read += sum(bool(plate.reading.text) for plate in plates)
-    assert read >= 5
+    assert read >= 3
 
 
 def test_three_lines_to_a_plate() -> None:
