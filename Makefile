@@ -82,8 +82,8 @@ image: ## build the container image, with a container engine
 	docker build --build-arg VERSION=$(VERSION) --tag plate-nets:$(VERSION) --tag plate-nets .
 
 .PHONY: wheel
-wheel: ## build the wheel: dist/*.whl, with the model repository and the networks for the CPU
-	@$(or $(PYTHON),python3) -m pip wheel --quiet --no-deps --wheel-dir dist .
+wheel: .venv/embedded.stamp ## build the wheel: dist/*.whl, with the model repository and the networks for the CPU
+	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 .PHONY: clean
 clean: ## remove all that was made: environments, converted models, out/, caches
@@ -92,7 +92,7 @@ clean: ## remove all that was made: environments, converted models, out/, caches
 	find plate_nets converters training benchmarks tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: lock
-lock: ## write requirements/ anew from poetry.lock, which `.tools/bin/poetry lock` makes from pyproject.toml
+lock: .venv/embedded.stamp ## write requirements/ anew from poetry.lock, which `.tools/bin/poetry lock` makes from pyproject.toml
 	@tools/lock.sh
 
 .venv/embedded.stamp: requirements/embedded.txt pyproject.toml tools/environment.sh

@@ -11,7 +11,7 @@ declare -A options=(
 )
 
 if [[ ! .tools/bin/poetry -nt requirements/poetry.txt ]]; then
-    "${PYTHON:-python3}" -m venv --clear .tools
+    "${PYTHON:-.venv/bin/python}" -m venv --clear .tools
     .tools/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/poetry.txt
     touch .tools/bin/poetry
 fi

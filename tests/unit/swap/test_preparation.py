@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plate_nets.errors import SwapError
+from plate_nets.errors import MissingExtra
 from plate_nets.nets.checkpoint import weights_path
 from plate_nets.runtimes.networks import IR, IR_WEIGHTS, TORCHSCRIPT
 from plate_nets.swap.preparation import prepare
@@ -29,7 +29,7 @@ def test_a_swap_needs_no_torch(repository: Path) -> None:
 def test_torch_is_asked_for_where_the_version_in_service_has_torchscript(repository: Path) -> None:
     (repository / "stn" / "1" / TORCHSCRIPT).touch()
     with (
-        pytest.raises(SwapError, match=r"stn/1 holds model\.pt, which needs torch; .*plate-nets\[convert\]"),
+        pytest.raises(MissingExtra, match=r"stn/1/model\.pt needs torch: pip install \"plate-nets\[convert\]"),
         prepare("stn", weights_path("stn"), repository),
     ):
         pass
