@@ -1,6 +1,6 @@
 """The `plate_recognition` model: `PlateReader` over the other models of the repository (BLS)."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
@@ -31,7 +31,7 @@ from plate_nets.serving.triton import (
     tensor,
 )
 from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
-from plate_nets.types import Boxes, Logits, Plate, Scores
+from plate_nets.types import STEPS, Boxes, Logits, Plate, Scores
 
 _CROPS = STN.inputs[0]
 
@@ -68,6 +68,7 @@ class Recognition:
             self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
             named = read_settings(SchemeSettings, model.name, model.parameters)
             scheme = load_scheme(named.scheme, Path(model.folder).parent)
+            self._no_logits = np.zeros((0, scheme.classes, STEPS), np.float32)
             decoder = PlateDecoder(scheme, read_settings(DecodingSettings, model.name, model.parameters))
             self._reader = make_reader(model, decoder)
         except PlateError as error:
@@ -96,7 +97,13 @@ class Recognition:
     def _respond(self, request: Request, stages: Stages) -> tuple[list[Plate], list[Tensor]]:
         wanted = request.requested_output_names()
         plates = self._reader.read(picture_of(request), evidence=LOGITS.name in wanted, stages=stages)
-        return plates, pack(plates, wanted)
+        outputs = pack(plates)
+        if LOGITS.name in wanted:
+            logits = [plate.logits for plate in plates if plate.logits is not None]
+            outputs.append(tensor(LOGITS, np.stack(logits) if logits else self._no_logits))
+        if CHARACTERS.name in wanted:
+            outputs.append(tensor(CHARACTERS, pad([plate.reading.characters for plate in plates])))
+        return plates, outputs
 
 
 def detect(picture: Tensor, stages: Stages) -> tuple[Tensor, Boxes, Scores]:
@@ -147,8 +154,8 @@ def gather(ask: Callable[[Tensor], Logits], chunks: Iterable[Tensor]) -> Iterabl
         return list(threads.map(ask, waiting))
 
 
-def pack(plates: Sequence[Plate], wanted: Collection[str] = ()) -> list[Tensor]:
-    """Plates -> `PLATES`, and of `EVIDENCE` what is wanted; (0, 4), (0, 1), (0,) and so on where there is none."""
+def pack(plates: Sequence[Plate]) -> list[Tensor]:
+    """Plates -> `PLATES`; (0, 4), (0, 1) and (0,) where there is none."""
     readings = [plate.reading for plate in plates]
     columns = (
         np.array([(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in plates], np.float32).reshape(-1, 4),
@@ -157,13 +164,7 @@ def pack(plates: Sequence[Plate], wanted: Collection[str] = ()) -> list[Tensor]:
         np.array([reading.confidence for reading in readings], np.float32),
         np.array([reading.best for reading in readings], np.object_).reshape(-1, 1),
     )
-    outputs = [tensor(spec, column) for spec, column in zip(PLATES, columns, strict=True)]
-    if LOGITS.name in wanted:
-        logits = np.array([plate.logits for plate in plates], np.float32).reshape(LOGITS.dims)
-        outputs.append(tensor(LOGITS, logits))
-    if CHARACTERS.name in wanted:
-        outputs.append(tensor(CHARACTERS, pad([reading.characters for reading in readings])))
-    return outputs
+    return [tensor(spec, column) for spec, column in zip(PLATES, columns, strict=True)]
 
 
 def pad(rows: Sequence[Sequence[float]]) -> NDArray[np.float32]:

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from plate_nets.contract import CROP_DIMS, LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, YOLO, ModelSpec
+from plate_nets.plates import default_scheme
+from plate_nets.types import STEPS
 from tests.fakes import triton
 from tests.frames import Placed, compose, encode
 from tests.paths import ROOT
 
+CLASSES = default_scheme().classes
 FRAME = compose(120, 200, [Placed("A123BC77", 20, 40)])
 
 
@@ -54,7 +57,7 @@ def plates(count: int) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
 
 def logits(crops: np.ndarray) -> Sequence[np.ndarray]:
     """The number of a crop as the class of its first step, blanks after it."""
-    found = np.full((len(crops), *LPRNET.outputs[0].dims), -9, np.float32)
+    found = np.full((len(crops), CLASSES, STEPS), -9, np.float32)
     found[:, -1, 1:] = 9
     found[np.arange(len(crops)), crops[:, 0, 0, 0].astype(int) % 22, 0] = 9
     return (found,)
@@ -385,7 +388,7 @@ def test_evidence_is_for_who_asks(chain: triton.Server, count: int) -> None:
     chain.models[LPRNET.name].gave.clear()
     found = names()
     assert list(found) == [spec.name for spec in PLATE_RECOGNITION.outputs]
-    assert found["logits"].shape == (count, *LPRNET.outputs[0].dims)
+    assert found["logits"].shape == (count, CLASSES, STEPS)
     if count:
         given = np.concatenate([rows for (rows,) in chain.models[LPRNET.name].gave])
         np.testing.assert_array_equal(np.sort(found["logits"], axis=0), np.sort(given, axis=0))
