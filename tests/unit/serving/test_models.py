@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plate_nets.contract import CROP_DIMS, LPRNET, MODELS, PLATE_RECOGNITION, STN, YOLO, ModelSpec
+from plate_nets.contract import CROP_DIMS, LPRNET, MODELS, PLATE_RECOGNITION, STN, YOLO, ModelSpec, models
+from plate_nets.plates import default_scheme
 from tests.fakes import triton
 from tests.frames import Placed, compose, encode
 
+LOGITS = models(default_scheme())[LPRNET.name].outputs[0].dims
 FRAME = compose(120, 200, [Placed("A123BC77", 20, 40)])
 
 
@@ -53,7 +55,7 @@ def plates(count: int) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
 
 def logits(crops: np.ndarray) -> Sequence[np.ndarray]:
     """The number of a crop as the class of its first step, blanks after it."""
-    found = np.full((len(crops), *LPRNET.outputs[0].dims), -9, np.float32)
+    found = np.full((len(crops), *LOGITS), -9, np.float32)
     found[:, -1, 1:] = 9
     found[np.arange(len(crops)), crops[:, 0, 0, 0].astype(int) % 22, 0] = 9
     return (found,)
