@@ -11,8 +11,8 @@ import tritonclient.http as httpclient
 
 from plate_nets.client import PlateClient
 from plate_nets.contract import MODELS, models
-from plate_nets.plates import default_scheme
 from plate_nets.control_key import headers
+from plate_nets.plates import default_scheme
 from plate_nets.recognition.health import known_picture
 from plate_nets.recognition.pipeline import PlateReader
 from plate_nets.types import Crops, Frame, Plate
