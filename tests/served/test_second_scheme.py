@@ -53,6 +53,7 @@ def spell(scheme: PlateScheme, folder: Path) -> None:
     save_reader(state.reader, folder, {}, scheme)
 
 
+@pytest.mark.timeout(600)
 def test_a_second_country_is_trained_converted_served_and_read(model_repository: Path, tmp_path: Path) -> None:
     repository = Path(shutil.copytree(model_repository, tmp_path / "models"))
     scheme = for_testland(repository)
