@@ -107,8 +107,10 @@ MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, PLATE_RECOGNITION)}
 
 def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
     """The models of a repository that reads plates of a scheme, by name."""
-    logits = replace(LPRNET.outputs[0], dims=(scheme.classes, STEPS))
-    return MODELS | {LPRNET.name: replace(LPRNET, outputs=(logits,))}
+    dims = (scheme.classes, STEPS)
+    lprnet = replace(LPRNET, outputs=(replace(LPRNET.outputs[0], dims=dims),))
+    outputs = (*PLATES, replace(LOGITS, dims=(-1, *dims)), CHARACTERS)
+    return MODELS | {LPRNET.name: lprnet, PLATE_RECOGNITION.name: replace(PLATE_RECOGNITION, outputs=outputs)}
 
 
 PROBE = "plates_probe"

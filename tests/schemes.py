@@ -36,13 +36,16 @@ def make_testland(folder: Path) -> PlateScheme:
 
 
 def for_testland(repository: Path) -> PlateScheme:
-    """A copy of the model repository becomes one that reads plates of Testland: a file, two lines of configs."""
+    """A copy of the model repository becomes one that reads plates of Testland: a file, three lines of configs."""
     folder = repository / "plate_recognition"
     write_testland(folder)
     config = folder / "config.pbtxt"
     parameter = 'parameters { key: "scheme" value: { string_value: "testland.toml" } }\n'
-    config.write_text(config.read_text(encoding="utf-8") + parameter, encoding="utf-8")
     scheme = load_scheme("testland.toml", folder)
+    text = config.read_text(encoding="utf-8")
+    assert "dims: [-1, 23, 18]" in text
+    text = text.replace("dims: [-1, 23, 18]", f"dims: [-1, {scheme.classes}, 18]")
+    config.write_text(text + parameter, encoding="utf-8")
     config = repository / "lprnet" / "config.pbtxt"
     text = config.read_text(encoding="utf-8")
     assert "dims: [23, 18]" in text

@@ -67,6 +67,7 @@ def test_a_second_country_is_trained_converted_served_and_read(model_repository:
         convert(conversions(scheme, weights)[name], Mode.TRACE, repository)
 
     with EmbeddedTriton(repository, exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:
-        (plate,) = client.read(CAR)
+        (plate,) = client.read(CAR, evidence=True)
     assert (plate.reading.text, plate.reading.best) == (TEXT, TEXT)
     assert plate.reading.confidence > 0.9
+    assert plate.logits is not None and plate.logits.shape == (scheme.classes, STEPS)
