@@ -1,8 +1,4 @@
-"""Shared by all tests: the stand-in for Triton's Python API, the repository of models, and the one server.
-
-With `pytest -n 2 --dist loadgroup` the tests that share something expensive stay in one process: those of a file, and
-those of a fixture of `SHARED_BY_FILES`.
-"""
+"""Shared by all tests: the stand-in for Triton's Python API, the repository of models, and the one server."""
 
 import os
 from collections.abc import Iterator
@@ -22,21 +18,20 @@ from tests.serve import Served
 
 triton.install()  # before anything imports plate_nets.serving.triton
 
-SHARED_BY_FILES = ("served", "demo")
-"""Fixtures of the whole session that tests of several files use."""
 SLOW_LAYERS = ("faults", "packaging", "served")
 """Their tests start servers or build environments."""
 
 _running: list[EmbeddedTriton] = []
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark as slow what needs a server or an environment."""
+    if "served" in getattr(item, "fixturenames", ()) or item.path.relative_to(ROOT / "tests").parts[0] in SLOW_LAYERS:
+        item.add_marker("slow")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say which tests are slow and which belong into one process; where there are several, the slow ones come first."""
-    for item in items:
-        shared = next((name for name in SHARED_BY_FILES if name in getattr(item, "fixturenames", ())), None)
-        item.add_marker(pytest.mark.xdist_group(shared or str(item.path)))
-        if shared or item.path.relative_to(ROOT / "tests").parts[0] in SLOW_LAYERS:
-            item.add_marker("slow")
+    """Where there are several processes, the slow tests come first."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
