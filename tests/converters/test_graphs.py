@@ -60,7 +60,7 @@ def made_without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = convert_without_torch("--model-repository", repository)
     assert result.returncode == 0, result.stderr
     assert "torch is not installed: TorchScript is left out" in result.stdout
-    assert "pip install plate-nets[convert]" in result.stdout
+    assert 'pip install "plate-nets[convert]"' in result.stdout
     for name in CONVERSIONS:
         assert f"{name}: converted, model.bin + model.xml, largest difference" in result.stdout
     return repository
@@ -100,7 +100,9 @@ def test_the_numbers_beside_the_weights_are_the_networks(name: str) -> None:
     ((output,),) = answers(network, [array.astype(np.float32)])
     reference = read_reference(NETWORKS[name].weights)
     assert reference is not None
-    np.testing.assert_allclose(reference, sample(output), conversion.tolerance / 10)
+    np.testing.assert_array_less(
+        np.abs(reference - sample(output)) / (1 + np.abs(reference)), conversion.tolerance / 10
+    )
 
 
 def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
@@ -122,7 +124,7 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
     network = STN()
     randomize(network)
     weights = tmp_path / "weights" / "stn.safetensors"
-    save_weights(network, weights, {})
+    save_weights(network, weights, {}, default_scheme())
 
     def converted() -> str:
         command = [sys.executable, "-c", script, str(weights), str(tmp_path)]
@@ -134,16 +136,12 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
     assert "model.xml: input (2, 3, 24, 94): differs from the network by" in converted()
 
 
-def reader_of(classes: int) -> LPRNet:
-    return LPRNet(classes)
-
-
 @pytest.mark.parametrize(
     ("network", "graph", "shape", "out"),
     [
         (STN, stn, (3, 3, 24, 94), (3, 3, 24, 94)),
-        (LPRNet, lprnet, (3, 3, 24, 94), (3, 23, 18)),
-        (partial(reader_of, 37), lprnet, (1, 3, 24, 94), (1, 37, 18)),
+        (partial(LPRNet, 23), lprnet, (3, 3, 24, 94), (3, 23, 18)),
+        (partial(LPRNet, 37), lprnet, (1, 3, 24, 94), (1, 37, 18)),
         (YOLOv5n, yolov5, (2, 3, 64, 96), (2, 378, 6)),
         (partial(YOLOv5n, classes=4), yolov5, (1, 3, 96, 64), (1, 378, 9)),
     ],

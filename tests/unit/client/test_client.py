@@ -217,7 +217,7 @@ def test_the_libraries_of_the_transports_are_imported_when_they_are_needed() -> 
     assert found.stdout.split() == []
 
 
-HEAVY = ("torch", "openvino", "pytriton", "safetensors", "training", "plate_nets.nets")
+HEAVY = ("torch", "openvino", "pytriton", "safetensors", "training", "cv2", "plate_nets.nets.lprnet")
 
 
 @pytest.mark.parametrize("module", ["plate_nets.client.client", "plate_nets.recognition.health", "plate_nets.cli"])
