@@ -1,5 +1,6 @@
 """Licence-plate recognition: networks, pipeline, Triton serving and client."""
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ from plate_nets.errors import (
 )
 from plate_nets.extras import needs
 from plate_nets.types import Box, Plate, Reading
+
+# OpenVINO reports its import to its maker, and writes a file into the home folder, where it finds this package
+sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 if TYPE_CHECKING:
     from plate_nets.client import PlateClient
