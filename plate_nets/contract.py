@@ -114,4 +114,4 @@ def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
 
 
 PROBE = "plates_probe"
-"""The parameter, true, of a request that the metrics leave out: the supervisor's own."""
+"""The parameter of a request that the metrics leave out: the supervisor's own, by `control_key.probe_token`."""

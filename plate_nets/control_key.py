@@ -3,6 +3,7 @@
 Whoever asks them sends the key as a header: `headers` over HTTP, `metadata` over gRPC.
 """
 
+import hashlib
 import re
 import secrets
 
@@ -44,6 +45,11 @@ def headers(key: str) -> dict[str, str]:
 def metadata(key: str) -> dict[str, str]:
     """The key -> the metadata of a request over gRPC (``headers=`` of NVIDIA's client)."""
     return {_GRPC_PREFIX + _HEADER: _sendable(key)}
+
+
+def probe_token(key: str) -> str:
+    """The key -> what tells the supervisor's own requests from a user's; who reads it learns nothing of the key."""
+    return hashlib.sha256(f"probe {_sendable(key)}".encode()).hexdigest()
 
 
 def _sendable(key: str) -> str:

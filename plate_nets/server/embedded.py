@@ -250,6 +250,7 @@ class EmbeddedTriton:
             self._options,
             self._address,
             self._packages,
+            self.control_key,
         )
         try:
             self._log_file = self._open_log()

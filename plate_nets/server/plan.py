@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ServerStartError
 from plate_nets.server.guard import SHARED_MEMORY
 from plate_nets.server.installation import PACKAGE, Installation
@@ -46,6 +47,7 @@ def plan_server(
     options: Sequence[str] = (),
     address: str = LOOPBACK,
     packages: Sequence[Path] = (),
+    control_key: str = "",
 ) -> Plan:
     """Everything about one run of a server, with ``options`` for it; its models import this package and ``packages``.
 
@@ -83,7 +85,7 @@ def plan_server(
     ]
     return Plan(
         command=command,
-        environment=installation.environment,
+        environment=installation.environment | {KEY_VARIABLE: control_key},
         folder=str(folder),
         files=installation.files,
         links={package.name: str(package) for package in (PACKAGE, *packages)},

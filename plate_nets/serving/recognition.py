@@ -1,5 +1,6 @@
 """The `plate_recognition` model: `PlateReader` over the other models of the repository (BLS)."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.contract import CHARACTERS, LOGITS, LPRNET, PLATES, PROBE, STN, YOLO
+from plate_nets.control_key import KEY_VARIABLE, probe_token
 from plate_nets.errors import PlateError
 from plate_nets.plates import load_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
@@ -74,6 +76,8 @@ class Recognition:
         except PlateError as error:
             raise start_fault(error) from error
         self._metrics = RecognitionMetrics()
+        key = os.environ.get(KEY_VARIABLE)
+        self._probe_token = probe_token(key) if key else ""
 
     def answer(self, request: Request) -> Response:
         """One request -> its response; never raises."""
@@ -82,7 +86,7 @@ class Recognition:
 
     def _answer(self, request: Request) -> Response:
         stages = RequestStages(request)
-        if parameters(request).get(PROBE) is True:
+        if self._probe_token and parameters(request).get(PROBE) == self._probe_token:
             return answer(request, lambda _: self._respond(request, stages)[1])
         try:
             return answer(request, lambda _: self._counted(request, stages), self._metrics.failed)

@@ -26,6 +26,7 @@ from plate_nets.contract import (
     ModelSpec,
     TensorSpec,
 )
+from plate_nets.control_key import probe_token
 from plate_nets.errors import PlateError, ServerOverloaded, ServerUnavailable
 from plate_nets.recognition.health import check_health
 from plate_nets.supervision.progress import Progress
@@ -59,10 +60,12 @@ class Asker:
     Args:
         url: ``host:port``.
         deadline: seconds for an answer.
+        control_key: the server's; by it the users' metrics leave out what is asked here.
     """
 
-    def __init__(self, url: str, deadline: float) -> None:
+    def __init__(self, url: str, deadline: float, control_key: str) -> None:
         self._access = ServerAccess(parse_url(url))
+        self._token = probe_token(control_key)
         self._deadline = deadline
 
     def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
@@ -109,7 +112,7 @@ class Asker:
             return False
 
     def _infer(self, model: ModelSpec, spec: TensorSpec, array: NDArray[Any], outputs: Sequence[TensorSpec]) -> Tensors:
-        return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: True}))
+        return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: self._token}))
 
     def _ask(self, call: Call[T]) -> T:
         # A connection a question: one that is kept would outlive the server that it leads to

@@ -75,7 +75,7 @@ class Supervisor:
         self._replaced: deque[tuple[float, frozenset[int]]] = deque()
         """Until when stubs may live that others have replaced."""
         progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
-        self._prober = Prober(Asker(server.http_url, deadline), progress, interval)
+        self._prober = Prober(Asker(server.http_url, deadline, server.control_key), progress, interval)
         # Kept: gevent, which tritonclient's HTTP stands on, leaves two files open in every thread that used it
         self._loaders = ThreadPoolExecutor(len(MODELS))
         self._changed = 0.0

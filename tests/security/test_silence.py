@@ -25,7 +25,7 @@ def heard(event, arguments):
         assert path.startswith(("/dev/", "/proc/", *ALLOWED)), (event, arguments)
 sys.addaudithook(heard)
 """
-"""Python's own auditing (PEP 578) ends a process that asks for an address or writes a file outside the named folders."""
+"""Auditing (PEP 578) ends a process that asks for an address, or writes a file outside the named folders."""
 
 
 def run(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:

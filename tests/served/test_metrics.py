@@ -12,6 +12,7 @@ from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer, load, repository_index, unload
 from plate_nets.contract import FRAME, PLATE_RECOGNITION, PLATES, PROBE
+from plate_nets.control_key import probe_token
 from plate_nets.errors import InputError
 from plate_nets.server import EmbeddedTriton
 from plate_nets.serving.metrics import BUCKETS, STAGES
@@ -66,15 +67,19 @@ def test_metrics_are_those_of_the_traffic(server: EmbeddedTriton) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
-def test_a_probe_is_not_counted(server: EmbeddedTriton, protocol: str) -> None:
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_probe_is_not_counted_and_nobody_else_s_request_is_one(
+    server: EmbeddedTriton, protocol: str, ours: bool
+) -> None:
     before = scrape(server)
+    token = probe_token(server.control_key) if ours else "true"
     url = server.http_url if protocol == "http" else server.grpc_url
     with open_transport(ServerAccess(parse_url(url, protocol))) as transport:
         answer = transport.send(
-            infer(PLATE_RECOGNITION, Input(FRAME, CAR), outputs=PLATES, parameters={PROBE: True}), 60
+            infer(PLATE_RECOGNITION, Input(FRAME, CAR), outputs=PLATES, parameters={PROBE: token}), 60
         )
     assert len(answer["texts"]) == 2
-    assert scrape(server) == before
+    assert (scrape(server) == before) == ours
 
 
 def test_names_are_those_of_the_conventions(server: EmbeddedTriton) -> None:

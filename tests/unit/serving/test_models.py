@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 from plate_nets.contract import CROP_DIMS, LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, YOLO, ModelSpec
+from plate_nets.control_key import KEY_VARIABLE, probe_token
 from plate_nets.plates import default_scheme
 from plate_nets.types import STEPS
 from tests.fakes import triton
 from tests.frames import Placed, compose, encode
 from tests.paths import ROOT
 
+KEY = "k" * 16
 CLASSES = default_scheme().classes
 FRAME = compose(120, 200, [Placed("A123BC77", 20, 40)])
 
@@ -64,8 +66,9 @@ def logits(crops: np.ndarray) -> Sequence[np.ndarray]:
 
 
 @pytest.fixture
-def chain(fake_server: triton.Server, model_repository: Path) -> triton.Server:
+def chain(fake_server: triton.Server, model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> triton.Server:
     """The real `plate_recognition` over stand-ins of the other models; one plate."""
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
     folder = model_repository / PLATE_RECOGNITION.name
     fake_server.models = {
         YOLO.name: FakeModel(YOLO, plates(1)),
@@ -276,11 +279,11 @@ def test_what_is_counted(chain: triton.Server) -> None:
 
 def test_a_probe_is_answered_and_not_counted(chain: triton.Server) -> None:
     model = chain.models[PLATE_RECOGNITION.name]
-    (answered,) = model.execute([request(parameters={"plates_probe": True})])
+    (answered,) = model.execute([request(parameters={"plates_probe": probe_token(KEY)})])
     assert not answered.has_error()
-    model.execute([triton.InferenceRequest(inputs=[], parameters={"plates_probe": True})])
+    model.execute([triton.InferenceRequest(inputs=[], parameters={"plates_probe": probe_token(KEY)})])
     assert chain.metrics == {}
-    model.execute([request(parameters={"plates_probe": False, "other": 1})])
+    model.execute([request(parameters={"plates_probe": True, "other": 1})])
     assert chain.metrics["plates_frames_total"] == 1
 
 

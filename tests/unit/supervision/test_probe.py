@@ -5,12 +5,15 @@ import threading
 import pytest
 
 from plate_nets.contract import PLATE_RECOGNITION, PROBE
+from plate_nets.control_key import probe_token
 from plate_nets.errors import DeadlineExceeded, ServerOverloaded, ServerUnavailable
 from plate_nets.supervision.probe import Asker, Prober
 from plate_nets.supervision.progress import Progress
 from tests.fakes.stub_server import stub_server
 
 NEVER = 3600.0
+
+KEY = "k" * 16
 
 
 class Well(Asker):
@@ -77,17 +80,17 @@ def test_it_ends_where_the_server_is_gone() -> None:
 def test_each_question_is_a_probe_over_a_connection_of_its_own() -> None:
     """One that is kept would outlive the server that it leads to."""
     with stub_server() as stub:
-        asker = Asker(stub.http_url, deadline=60)
+        asker = Asker(stub.http_url, deadline=60, control_key=KEY)
         assert asker.suspects() == (PLATE_RECOGNITION.name,)
         assert [each.fields["name"] for each in stub.asked] == ["yolo", "yolo", "stn", "stn", "lprnet", "lprnet"]
-        assert [each.fields.get("parameters") for each in stub.asked] == [{PROBE: True}, None] * 3
+        assert [each.fields.get("parameters") for each in stub.asked] == [{PROBE: probe_token(KEY)}, None] * 3
         assert stub.connections == len(stub.asked)
 
 
 def test_a_server_that_is_overloaded_is_not_to_blame() -> None:
     with stub_server() as stub:
         stub.fault = (503, "UNAVAILABLE", "Exceeds maximum queue size")
-        asker = Asker(stub.http_url, deadline=60)
+        asker = Asker(stub.http_url, deadline=60, control_key=KEY)
         with pytest.raises(ServerOverloaded):
             asker.check()
         assert asker.suspects() == (PLATE_RECOGNITION.name,)
@@ -96,7 +99,7 @@ def test_a_server_that_is_overloaded_is_not_to_blame() -> None:
 def test_a_server_that_does_not_answer_in_time() -> None:
     with stub_server() as stub:
         stub.pause = 0.5
-        asker = Asker(stub.http_url, deadline=0.05)
+        asker = Asker(stub.http_url, deadline=0.05, control_key=KEY)
         with pytest.raises(DeadlineExceeded, match=r"no answer within 0\.05 s"):
             asker.check()
         assert asker.suspects() == ()
@@ -104,7 +107,7 @@ def test_a_server_that_does_not_answer_in_time() -> None:
 
 def test_a_server_that_is_gone() -> None:
     with stub_server() as stub:
-        asker = Asker(stub.http_url, deadline=60)
+        asker = Asker(stub.http_url, deadline=60, control_key=KEY)
     with pytest.raises(ServerUnavailable):
         asker.check()
     assert asker.suspects() == ()
