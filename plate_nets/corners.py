@@ -1,0 +1,122 @@
+"""Boxes of plates -> their four corners, by a small network that looks at a window around each box.
+
+The first look is at an upright window around the box, wide enough for what a misplaced box cuts off. Each further
+look is at a window along the corners found so far, in which the plate lies straight and large.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.errors import InputError
+from plate_nets.nets.corners import WINDOW_HEIGHT, WINDOW_WIDTH
+from plate_nets.rectification import Quad, Quads, RectificationSettings, box_quads, parallelogram, usable, warp_quad
+from plate_nets.types import Boxes, Frame
+
+CornerNetwork = Callable[[NDArray[np.float32]], NDArray[np.float32]]
+"""The network: windows (N, 3, 64, 128) RGB -> (N, 9): corners in px of the window, logarithm of the error."""
+
+FIRST_WIDTH = 1.5
+"""Width of the first window, in widths of the box, or in doubled heights where that is more."""
+_BESIDE_X, _BESIDE_Y = 16.0, 16.0
+"""Where the plate of a further window begins, px from the window's edges."""
+
+
+@dataclass(frozen=True)
+class CornerSettings:
+    """``looks``: how often the network looks at a plate. ``chunk``: windows in one call of it at most."""
+
+    looks: int = 2
+    chunk: int = 32
+
+    def __post_init__(self) -> None:
+        if self.looks < 1 or self.chunk < 1:
+            raise InputError(f"corner settings: expected looks and chunk of 1 or more, got {self.looks}, {self.chunk}")
+
+
+@dataclass(frozen=True)
+class FoundCorners:
+    """Corners (N, 4, 2), px of the frame, and the error to expect of each plate's (N,), share of its height."""
+
+    quads: Quads
+    errors: NDArray[np.float32]
+
+
+class CornerFinder:
+    """Finds the corners of plates with a given network."""
+
+    def __init__(self, network: CornerNetwork, settings: CornerSettings = CornerSettings()) -> None:
+        self.network = network
+        self.settings = settings
+
+    def find(self, frame: Frame, boxes: Boxes) -> FoundCorners:
+        """Boxes (N, 4) xyxy px of a frame -> corners of the plates in them.
+
+        A box without area, or one in which no plate's corners are found, gives its own corners and an error of 1.
+        """
+        upright = box_quads(boxes)
+        windows = [first_window(box) for box in boxes]
+        quads, errors = upright, np.ones(len(boxes), np.float32)
+        for _ in range(self.settings.looks):
+            quads, errors = self._look(frame, windows)
+            good = usable(quads, _SHAPES)
+            windows = [next_window(q) if ok else w for q, ok, w in zip(quads, good, windows, strict=True)]
+        good = usable(quads, _SHAPES)
+        return FoundCorners(
+            np.where(good[:, None, None], quads, upright).astype(np.float32),
+            np.where(good, errors, 1.0).astype(np.float32),
+        )
+
+    def _look(self, frame: Frame, windows: list[Quad]) -> tuple[Quads, NDArray[np.float32]]:
+        quads, errors = [np.empty((0, 4, 2), np.float32)], [np.empty(0, np.float32)]
+        for start in range(0, len(windows), self.settings.chunk):
+            chunk = windows[start : start + self.settings.chunk]
+            answer = np.array(self.network(np.stack([cut_window(frame, window) for window in chunk])))
+            points = answer[:, :8].reshape(-1, 4, 2)
+            quads.append(np.stack([from_window(p, window) for p, window in zip(points, chunk, strict=True)]))
+            errors.append(np.exp(np.clip(answer[:, 8], -10, 3)))
+        return np.concatenate(quads).astype(np.float32), np.concatenate(errors).astype(np.float32)
+
+
+_SHAPES = RectificationSettings(least_height=1.0, least_aspect=0.5, largest_aspect=20.0)
+"""What the finder itself takes for corners of a plate: wider bounds than those for reading it."""
+
+
+def first_window(box: NDArray[np.float32]) -> Quad:
+    """A box (4,) xyxy -> the upright window around it, (4, 2) px of the frame."""
+    xmin, ymin, xmax, ymax = (float(v) for v in box)
+    half = max(FIRST_WIDTH * max(xmax - xmin, 2 * (ymax - ymin)), 4.0) / 2
+    half_y = half * WINDOW_HEIGHT / WINDOW_WIDTH
+    x, y = (xmin + xmax) / 2, (ymin + ymax) / 2
+    return box_quads(np.array([[x - half, y - half_y, x + half, y + half_y]], np.float32))[0]
+
+
+def next_window(quad: Quad) -> Quad:
+    """Corners found so far -> the window along them: a parallelogram (4, 2) px of the frame."""
+    flat = parallelogram(quad)
+    along, down = flat[1] - flat[0], flat[3] - flat[0]
+    x, y = along * (_BESIDE_X / (WINDOW_WIDTH - 2 * _BESIDE_X)), down * (_BESIDE_Y / (WINDOW_HEIGHT - 2 * _BESIDE_Y))
+    return np.asarray(flat + np.stack((-x - y, x - y, x + y, -x + y)), np.float32)
+
+
+def cut_window(frame: Frame, window: Quad) -> NDArray[np.float32]:
+    """A window (4, 2) of a frame -> what the network takes: (3, 64, 128) RGB, ``(value - 127.5) / 128``."""
+    picture = warp_quad(frame, window, (WINDOW_HEIGHT, WINDOW_WIDTH), enlarge=cv2.INTER_LINEAR)
+    return (picture[:, :, ::-1].transpose(2, 0, 1).astype(np.float32) - 127.5) / 128
+
+
+def from_window(points: NDArray[np.float32], window: Quad) -> NDArray[np.float32]:
+    """Points (K, 2) in px of a window, a parallelogram (4, 2) -> px of the frame."""
+    share = points / np.array([WINDOW_WIDTH, WINDOW_HEIGHT], np.float32)
+    along, down = window[1] - window[0], window[3] - window[0]
+    return np.asarray(window[0] + share[:, :1] * along + share[:, 1:] * down, np.float32)
+
+
+def to_window(points: NDArray[np.float32], window: Quad) -> NDArray[np.float32]:
+    """Points (K, 2) in px of the frame -> px of a window, a parallelogram (4, 2) with an area."""
+    axes = np.stack((window[1] - window[0], window[3] - window[0]), axis=1).astype(np.float64)
+    share = np.linalg.solve(axes, (points - window[0]).T.astype(np.float64)).T
+    return np.asarray(share * (WINDOW_WIDTH, WINDOW_HEIGHT), np.float32)
