@@ -91,7 +91,8 @@ def first_window(box: NDArray[np.float32]) -> Quad:
     half = max(FIRST_WIDTH * max(xmax - xmin, 2 * (ymax - ymin)), 4.0) / 2
     half_y = half * WINDOW_HEIGHT / WINDOW_WIDTH
     x, y = (xmin + xmax) / 2, (ymin + ymax) / 2
-    return box_quads(np.array([[x - half, y - half_y, x + half, y + half_y]], np.float32))[0]
+    window: Quad = box_quads(np.array([[x - half, y - half_y, x + half, y + half_y]], np.float32))[0]
+    return window
 
 
 def next_window(quad: Quad) -> Quad:

@@ -35,8 +35,8 @@ class RectificationSettings:
     ``largest_aspect``, ``least_aspect``: width over height of a quad that can be a plate.
     """
 
-    margin_x: float = 0.1
-    margin_y: float = 0.1
+    margin_x: float = 0.2
+    margin_y: float = 0.15
     least_height: float = 4.0
     least_aspect: float = 0.8
     largest_aspect: float = 12.0
@@ -54,12 +54,12 @@ class RectificationSettings:
 
 def box_quads(boxes: Boxes) -> Quads:
     """Boxes (N, 4) xyxy -> their corners (N, 4, 2)."""
-    return boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2).astype(np.float32)
+    return np.asarray(boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2), np.float32)
 
 
 def quad_boxes(quads: Quads) -> Boxes:
     """Quads (N, 4, 2) -> the upright boxes (N, 4) xyxy around them."""
-    return np.concatenate((quads.min(axis=1), quads.max(axis=1)), axis=1).astype(np.float32)
+    return np.asarray(np.concatenate((quads.min(axis=1), quads.max(axis=1)), axis=1), np.float32)
 
 
 def quad_size(quads: Quads) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -152,7 +152,7 @@ def _box(
     quad: Quad, low: NDArray[np.float32], high: NDArray[np.float32], rng: np.random.Generator
 ) -> NDArray[np.float32]:
     """The detector's box (4,) xyxy around a quad: off by a little as a rule, at times down to an overlap of 0.4."""
-    true = quad_boxes(quad[None])[0]
+    true: NDArray[np.float32] = quad_boxes(quad[None])[0]
     size = np.tile(true[2:] - true[:2], 2)
     for _ in range(20):
         if rng.random() < 0.7:

@@ -130,7 +130,8 @@ class Trainer:
             votes = state.network.vote(windows)
         corners = torch.from_numpy(batch.corners).to(self.device)
         heights = torch.from_numpy(batch.heights).to(self.device)
-        loss = corner_loss(*(part.float() for part in votes), corners, heights)
+        points, weights, error = (part.float() for part in votes)
+        loss = corner_loss(points, weights, error, corners, heights)
         state.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(state.network.parameters(), 5.0)
@@ -182,7 +183,8 @@ def corner_loss(points: Tensor, weights: Tensor, error: Tensor, corners: Tensor,
     agreed = (each.mean(3) * weights).sum(2).mean()
     distance = missed.detach().norm(dim=2).mean(1).clamp(max=2.0)
     likelihood = (distance * torch.exp(-error[:, 0]) + error[:, 0]).mean()
-    return main + _VOTES * agreed + _QUALITY * likelihood
+    loss: Tensor = main + _VOTES * agreed + _QUALITY * likelihood
+    return loss
 
 
 def _one_thread(_: int) -> None:

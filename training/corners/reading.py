@@ -1,0 +1,251 @@
+"""`python -m training.corners.reading`: what is read from straightened crops and from upright ones, end to end."""
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import cv2
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from plate_nets.alphabet import SYMBOLS
+from plate_nets.corners import CornerFinder, FoundCorners
+from plate_nets.dataset import Label, load_dataset, read_photo
+from plate_nets.decoding import PlateDecoder
+from plate_nets.detection import DetectionSettings, PlateDetector
+from plate_nets.errors import DatasetError, PlateError
+from plate_nets.evaluation.detection_metrics import match
+from plate_nets.evaluation.evaluate import boxes_of, plate_height
+from plate_nets.evaluation.reading_metrics import ReadPlate, summarize
+from plate_nets.geometry import crop_plates
+from plate_nets.nets.checkpoint import WEIGHTS, load_weights, weights_path
+from plate_nets.nets.lprnet import LPRNet
+from plate_nets.nets.stn import STN
+from plate_nets.openvino_cpu import compile_torch
+from plate_nets.rectification import GREY, Quads, RectificationSettings, crop_rectified, order_corners, quad_boxes
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame, Reading
+from training.corners.measure import TURNED, load_corner_net, load_detector, turns
+
+Cut = Callable[[Frame, Boxes, FoundCorners], Crops]
+"""A frame, boxes (N, 4) and their corners -> crops (N, 3, 24, 94)."""
+
+MARGINS = (
+    (0, 0),
+    (0.05, 0.05),
+    (0.1, 0.1),
+    (0.15, 0.1),
+    (0.2, 0.1),
+    (0.15, 0.15),
+    (0.2, 0.15),
+    (0.25, 0.15),
+    (0.2, 0.2),
+    (0.3, 0.3),
+)
+"""Margins (x, y) that are tried, shares of the plate's height."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A labelled plate in a frame, as found: its box and corners are None where it was not."""
+
+    label: Label
+    turned: bool
+    frame: int
+    row: int | None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A frame, its plates' boxes (N, 4) and corners."""
+
+    frame: Frame
+    boxes: Boxes
+    corners: FoundCorners
+
+
+class Reader:
+    """Crops (N, 3, 24, 94) -> readings, with the networks of a folder in OpenVINO."""
+
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        stn, lprnet = STN(), LPRNet()
+        load_weights(stn.eval(), folder / "stn.safetensors")
+        load_weights(lprnet.eval(), folder / "lprnet.safetensors")
+        dims = (3, CROP_HEIGHT, CROP_WIDTH)
+        self._stn, self._lprnet = (compile_torch(network, dims, threads) for network in (stn, lprnet))
+        self._decoder = PlateDecoder()
+
+    def read(self, crops: Crops) -> list[Reading]:
+        """One reading a crop."""
+        return self._decoder.decode(np.array(self._lprnet(np.array(self._stn(crops))))) if len(crops) else []
+
+
+def upright(margin: float) -> Cut:
+    """Crops along the boxes."""
+    return lambda frame, boxes, _: crop_plates(frame, boxes, margin)
+
+
+def straightened(settings: RectificationSettings, box_margin: float = DetectionSettings().crop_margin) -> Cut:
+    """Crops along the corners."""
+    return lambda frame, boxes, corners: crop_rectified(frame, corners.quads, boxes, box_margin, settings)
+
+
+def straightened_if(settings: RectificationSettings, degrees: float, margin: float) -> Cut:
+    """Crops along the corners of what is turned by more than ``degrees``, along the boxes of the rest."""
+
+    def cut(frame: Frame, boxes: Boxes, corners: FoundCorners) -> Crops:
+        crops = crop_plates(frame, boxes, margin)
+        turned = np.abs(turns(corners.quads)) > degrees
+        crops[turned] = crop_rectified(frame, corners.quads[turned], boxes[turned], margin, settings)
+        return crops
+
+    return cut
+
+
+def gather(
+    photos: Sequence[tuple[Path, tuple[Label, ...]]],
+    detector: PlateDetector,
+    finder: CornerFinder,
+    degrees: float = 0.0,
+    given: bool = False,
+) -> tuple[list[Seen], list[Case]]:
+    """Labelled photos -> what is found in them, and each readable label with the row of the plate that it is.
+
+    ``degrees``: each photo is turned by so much about its middle first. ``given``: the labelled boxes are used.
+    """
+    frames: list[Seen] = []
+    cases: list[Case] = []
+    for index, (path, labels) in enumerate(photos):
+        frame, boxes_of_labels, quads = turned_photo(read_photo(path), labels, degrees)
+        boxes = boxes_of_labels if given else detector.detect(frame)[1]
+        hits = match(boxes, boxes_of_labels).tolist()
+        for number, label in enumerate(labels):
+            if label.text and not set(label.text) - set(SYMBOLS):
+                row = hits.index(number) if number in hits else None
+                turned = quads is not None and abs(float(turns(quads[number : number + 1])[0])) > TURNED
+                cases.append(Case(label, turned, index, row))
+        frames.append(Seen(frame, boxes, finder.find(frame, boxes)))
+    return frames, cases
+
+
+def turned_photo(frame: Frame, labels: Sequence[Label], degrees: float) -> tuple[Frame, Boxes, Quads | None]:
+    """A photo turned clockwise about its middle, the boxes (N, 4) of its plates, and their corners where all are known.
+
+    Where it is turned, the boxes are those around the turned corners.
+    """
+    known = [label.quad for label in labels if label.quad is not None]
+    quads = np.stack([order_corners(quad) for quad in known]) if len(known) == len(labels) else None
+    if not degrees:
+        return frame, boxes_of(labels), quads
+    if quads is None:
+        raise DatasetError(f"{labels[0].photo}: cannot be turned: corners are unknown")
+    height, width = frame.shape[:2]
+    cos, sin = float(np.cos(np.radians(degrees))), float(np.sin(np.radians(degrees)))
+    size = (round(width * cos + height * abs(sin)), round(width * abs(sin) + height * cos))
+    turn = np.array([[cos, -sin], [sin, cos]])
+    shift = np.array(size) / 2 - turn @ (width / 2, height / 2)
+    turned = np.asarray(quads @ turn.T + shift, np.float32)
+    centres = shift + turn @ (0.5, 0.5) - 0.5  # OpenCV counts from the centres of pixels
+    matrix = np.concatenate((turn, centres[:, None]), axis=1)
+    picture = cv2.warpAffine(frame, matrix, size, flags=cv2.INTER_CUBIC, borderValue=(GREY, GREY, GREY))
+    return np.asarray(picture, np.uint8), quad_boxes(turned), turned
+
+
+def read_cases(seen: Sequence[Seen], cases: Sequence[Case], reader: Reader, cut: Cut) -> list[ReadPlate]:
+    """Cases -> what is read of each."""
+    readings = [reader.read(cut(each.frame, each.boxes, each.corners)) for each in seen]
+    return [
+        ReadPlate(
+            case.label.photo.name,
+            case.label.text,
+            plate_height(case.label),
+            None if case.row is None else readings[case.frame][case.row],
+        )
+        for case in cases
+    ]
+
+
+def main(
+    dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
+    corners: Annotated[Path, typer.Option(help="Weights of CornerNet.")] = weights_path("corners"),
+    reader: Annotated[Path, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors.")] = WEIGHTS,
+    turn: Annotated[list[float], typer.Option(help="Turn the photos by so many degrees; again for more.")] = [0.0],  # noqa: B006
+    relabel: Annotated[list[str], typer.Option(help="Put a label right: vk_1090.jpg=P602KP197; again for more.")] = [],  # noqa: B006
+    given: Annotated[bool, typer.Option("--given", help="Labelled boxes instead of detected ones.")] = False,
+    photos: Annotated[int | None, typer.Option(min=1, help="Only the first photos.")] = None,
+    differences: Annotated[bool, typer.Option("--differences", help="List what is read otherwise.")] = False,
+    threads: Annotated[int, typer.Option(min=1)] = 1,
+) -> None:
+    """Prints the plates read exactly, from upright crops and from straightened ones with several margins."""
+    cv2.setNumThreads(threads)
+    console = Console(width=150)
+    try:
+        names = dict(pair.split("=", 1) for pair in relabel)
+        dataset_photos = load_dataset(dataset, symbols=SYMBOLS).photos()
+        labelled = [(path, _relabelled(labels, names)) for path, labels in dataset_photos]
+        detector, finder = load_detector(threads), CornerFinder(load_corner_net(corners, threads))
+        networks = Reader(reader, threads)
+        for degrees in turn:
+            progress = track(labelled[:photos], f"{degrees:g} degrees", console=Console(stderr=True), transient=True)
+            seen, cases = gather(list(progress), detector, finder, degrees, given)
+            title = f"{dataset.name}, {'labelled' if given else 'detected'} boxes, turned by {degrees:g} degrees"
+            read = {name: read_cases(seen, cases, networks, cut) for name, cut in variants().items()}
+            console.print(_table(title, read, np.array([case.turned for case in cases])))
+            if differences:
+                _list_differences(console, read)
+    except PlateError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
+
+
+def variants() -> dict[str, Cut]:
+    """What is compared, by name."""
+    margin = DetectionSettings().crop_margin
+    cuts = {f"upright, margin {margin:g}": upright(margin)}
+    for x, y in MARGINS:
+        settings = RectificationSettings(margin_x=x, margin_y=y)
+        cuts[f"straightened, margins {x:g}, {y:g}"] = straightened(settings)
+    for degrees in (2.0, 4.0):
+        name = f"straightened above {degrees:g} degrees, margins 0.15, 0.1"
+        cuts[name] = straightened_if(RectificationSettings(margin_x=0.15, margin_y=0.1), degrees, margin)
+    return cuts
+
+
+def _relabelled(labels: Iterable[Label], texts: dict[str, str]) -> tuple[Label, ...]:
+    return tuple(replace(label, text=texts.get(label.photo.name, label.text)) for label in labels)
+
+
+def _table(title: str, read: dict[str, list[ReadPlate]], turned: NDArray[np.bool_]) -> Table:
+    table = Table(title=title)
+    measured = ("exact", "wrong", "best exact")
+    for name in ("crops", "plates", *measured, f"over {TURNED:g} degrees", *measured):
+        table.add_column(name)
+    for name, plates in read.items():
+        cells = [name]
+        for part in (plates, [plate for plate, is_turned in zip(plates, turned, strict=True) if is_turned]):
+            summary = summarize(part)
+            values = (summary.exact.value, summary.wrong.value, summary.best_exact.value)
+            cells += [str(summary.plates), *(f"{value:.3f}" for value in values)]
+        table.add_row(*cells)
+    return table
+
+
+def _list_differences(console: Console, read: dict[str, list[ReadPlate]]) -> None:
+    first, *others = read.items()
+    for name, plates in others:
+        for before, after in zip(first[1], plates, strict=True):
+            if before.exact != after.exact:
+                console.print(f"{name}: {before.source} {before.label}: {_shown(before)} -> {_shown(after)}")
+
+
+def _shown(plate: ReadPlate) -> str:
+    return f"{plate.best} {plate.reading.confidence:.2f}" if plate.reading else "not found"
+
+
+if __name__ == "__main__":
+    typer.run(main)
