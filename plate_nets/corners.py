@@ -75,9 +75,10 @@ class CornerFinder:
         for start in range(0, len(windows), self.settings.chunk):
             chunk = windows[start : start + self.settings.chunk]
             answer = np.array(self.network(np.stack([cut_window(frame, window) for window in chunk])))
-            points = answer[:, :8].reshape(-1, 4, 2)
-            quads.append(np.stack([from_window(p, window) for p, window in zip(points, chunk, strict=True)]))
-            errors.append(np.exp(np.clip(answer[:, 8], -10, 3)))
+            with np.errstate(invalid="ignore", over="ignore"):  # `usable` leaves out what is not finite
+                points = answer[:, :8].reshape(-1, 4, 2)
+                quads.append(np.stack([from_window(p, window) for p, window in zip(points, chunk, strict=True)]))
+                errors.append(np.exp(np.clip(answer[:, 8], -10, 3)))
         return np.concatenate(quads).astype(np.float32), np.concatenate(errors).astype(np.float32)
 
 

@@ -23,6 +23,10 @@ GREY = 114
 """What is seen beyond the frame."""
 _FAR = 1e5
 """Coordinates beyond this, px, belong to no frame that could be sent."""
+_LEAST_SINE = 0.2
+"""Sharper or flatter corners than these are seen on no plate that can be read. A guess."""
+_ALIKE = 0.4
+"""How long an edge is at least, as a share of the opposite one. A guess."""
 
 
 @dataclass(frozen=True)
@@ -115,26 +119,25 @@ def parallelogram(quad: Quad) -> Quad:
 
 def usable(quads: Quads, settings: RectificationSettings = RectificationSettings()) -> NDArray[np.bool_]:
     """Quads (N, 4, 2) -> whether a plate can be cut along each (N,): finite, convex, clockwise, of a plate's shape."""
-    quads = np.asarray(quads, np.float64)
+    sound = np.isfinite(quads).all(axis=(1, 2)) & (np.abs(quads) < _FAR).all(axis=(1, 2))
+    quads = np.where(sound[:, None, None], quads, 0).astype(np.float64)
     edges = np.roll(quads, -1, axis=1) - quads
     after = np.roll(edges, -1, axis=1)
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        turns = edges[..., 0] * after[..., 1] - edges[..., 1] * after[..., 0]  # above 0: clockwise, y down
-        lengths = np.linalg.norm(edges, axis=2)
-        sine = turns / np.maximum(lengths * np.roll(lengths, -1, axis=1), 1e-9)
-        height, width = (lengths[:, 1] + lengths[:, 3]) / 2, (lengths[:, 0] + lengths[:, 2]) / 2
-        aspect = width / np.maximum(height, 1e-9)
-        opposite = np.minimum(lengths[:, :2], lengths[:, 2:]) > 0.4 * np.maximum(lengths[:, :2], lengths[:, 2:])
-        return np.asarray(
-            np.isfinite(quads).all(axis=(1, 2))
-            & (np.abs(quads) < _FAR).all(axis=(1, 2))
-            & (sine > 0.2).all(axis=1)
-            & opposite.all(axis=1)
-            & (height >= settings.least_height)
-            & (aspect >= settings.least_aspect)
-            & (aspect <= settings.largest_aspect),
-            bool,
-        )
+    turns = edges[..., 0] * after[..., 1] - edges[..., 1] * after[..., 0]  # above 0: clockwise, y down
+    lengths = np.linalg.norm(edges, axis=2)
+    sine = turns / np.maximum(lengths * np.roll(lengths, -1, axis=1), 1e-9)
+    height, width = (lengths[:, 1] + lengths[:, 3]) / 2, (lengths[:, 0] + lengths[:, 2]) / 2
+    aspect = width / np.maximum(height, 1e-9)
+    alike = np.minimum(lengths[:, :2], lengths[:, 2:]) > _ALIKE * np.maximum(lengths[:, :2], lengths[:, 2:])
+    return np.asarray(
+        sound
+        & (sine > _LEAST_SINE).all(axis=1)
+        & alike.all(axis=1)
+        & (height >= settings.least_height)
+        & (aspect >= settings.least_aspect)
+        & (aspect <= settings.largest_aspect),
+        bool,
+    )
 
 
 def warp_quad(frame: Frame, quad: Quad, hw: tuple[int, int], enlarge: int = cv2.INTER_CUBIC) -> Frame:
@@ -201,10 +204,10 @@ def crop_rectified(
     """
     crops = np.empty((len(quads), 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
     good = usable(quads, settings)
-    heights, widths = quad_size(quads)
     for index, quad in enumerate(quads):
         if good[index]:
-            x, y = settings.margin_x * float(heights[index] / widths[index]), settings.margin_y
+            (height,), (width,) = quad_size(quad[None])
+            x, y = settings.margin_x * float(height / width), settings.margin_y
             wide = widen(quad, x, y, x, y)
             crops[index] = normalize_crop(warp_quad(frame, wide, (CROP_HEIGHT, CROP_WIDTH)))
         else:
