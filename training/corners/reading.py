@@ -28,9 +28,9 @@ from plate_nets.nets.checkpoint import WEIGHTS, load_weights, weights_path
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 from plate_nets.openvino_cpu import compile_torch
-from plate_nets.rectification import GREY, Quads, RectificationSettings, crop_rectified, order_corners, quad_boxes
+from plate_nets.rectification import Quads, RectificationSettings, crop_rectified, order_corners, quad_boxes
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame, Reading
-from training.corners.measure import TURNED, load_corner_net, load_detector, turns
+from training.corners.measure import TURNED, load_corner_net, load_detector, turn_frame, turns
 
 Cut = Callable[[Frame, Boxes, FoundCorners], Crops]
 """A frame, boxes (N, 4) and their corners -> crops (N, 3, 24, 94)."""
@@ -144,16 +144,8 @@ def turned_photo(frame: Frame, labels: Sequence[Label], degrees: float) -> tuple
         return frame, boxes_of(labels), quads
     if quads is None:
         raise DatasetError(f"{labels[0].photo}: cannot be turned: corners are unknown")
-    height, width = frame.shape[:2]
-    cos, sin = float(np.cos(np.radians(degrees))), float(np.sin(np.radians(degrees)))
-    size = (round(width * cos + height * abs(sin)), round(width * abs(sin) + height * cos))
-    turn = np.array([[cos, -sin], [sin, cos]])
-    shift = np.array(size) / 2 - turn @ (width / 2, height / 2)
-    turned = np.asarray(quads @ turn.T + shift, np.float32)
-    centres = shift + turn @ (0.5, 0.5) - 0.5  # OpenCV counts from the centres of pixels
-    matrix = np.concatenate((turn, centres[:, None]), axis=1)
-    picture = cv2.warpAffine(frame, matrix, size, flags=cv2.INTER_CUBIC, borderValue=(GREY, GREY, GREY))
-    return np.asarray(picture, np.uint8), quad_boxes(turned), turned
+    picture, turned = turn_frame(frame, quads, degrees)
+    return picture, quad_boxes(turned), turned
 
 
 def read_cases(seen: Sequence[Seen], cases: Sequence[Case], reader: Reader, cut: Cut) -> list[ReadPlate]:

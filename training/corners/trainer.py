@@ -79,7 +79,7 @@ class Trainer:
         self.schedule = schedule
         self.rhythm = rhythm
         self.metadata = dict(metadata or {})
-        self._photos: dict[Path, Frame] = {}
+        self._photos: dict[str, Frame] = {}
 
     def run(self) -> None:
         """Trains to the end of the budget.

@@ -1,7 +1,8 @@
 """How far found corners lie from labelled ones."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,8 @@ from plate_nets.types import Boxes, Frame
 class LabelledCorners:
     """A photo, the boxes (N, 4) that the corners are looked for from, and the labelled corners (N, 4, 2), px."""
 
-    photo: Path
+    name: str
+    read: Callable[[], Frame]
     boxes: Boxes
     quads: Quads
 
@@ -36,7 +38,7 @@ def load_corners(folder: Path) -> list[LabelledCorners]:
         quads = [order_corners(label.quad) for label in labels if label.quad is not None]
         if quads:
             known = [label for label in labels if label.quad is not None]
-            found.append(LabelledCorners(path, boxes_of(known), np.stack(quads)))
+            found.append(LabelledCorners(path.name, partial(read_photo, path), boxes_of(known), np.stack(quads)))
     return found
 
 
@@ -51,17 +53,17 @@ def errors_on(
     network: nn.Module | CornerNetwork,
     labelled: Iterable[LabelledCorners],
     settings: CornerSettings = CornerSettings(),
-    cache: dict[Path, Frame] | None = None,
+    cache: dict[str, Frame] | None = None,
 ) -> NDArray[np.float32]:
     """The errors (N, 4) of all labelled corners, looked for from their boxes; ``cache`` keeps the photos."""
     finder = CornerFinder(as_call(network) if isinstance(network, nn.Module) else network, settings)
     errors = [np.empty((0, 4), np.float32)]
     for each in labelled:
-        photo = cache.get(each.photo) if cache is not None else None
+        photo = cache.get(each.name) if cache is not None else None
         if photo is None:
-            photo = read_photo(each.photo)
+            photo = each.read()
             if cache is not None:
-                cache[each.photo] = photo
+                cache[each.name] = photo
         errors.append(corner_errors(finder.find(photo, each.boxes).quads, each.quads))
     return np.concatenate(errors)
 
