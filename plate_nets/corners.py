@@ -13,8 +13,17 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
 from plate_nets.nets.corners import WINDOW_HEIGHT, WINDOW_WIDTH
-from plate_nets.rectification import Quad, Quads, RectificationSettings, box_quads, parallelogram, usable, warp_quad
-from plate_nets.types import Boxes, Frame
+from plate_nets.rectification import (
+    Quad,
+    Quads,
+    RectificationSettings,
+    box_quads,
+    parallelogram,
+    quad_boxes,
+    usable,
+    warp_quad,
+)
+from plate_nets.types import Boxes, Frame, Scores
 
 CornerNetwork = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 """The network: windows (N, 3, 64, 128) RGB -> (N, 9): corners in px of the window, logarithm of the error."""
@@ -80,6 +89,17 @@ class CornerFinder:
                 quads.append(np.stack([from_window(p, window) for p, window in zip(points, chunk, strict=True)]))
                 errors.append(np.exp(np.clip(answer[:, 8], -10, 3)))
         return np.concatenate(quads).astype(np.float32), np.concatenate(errors).astype(np.float32)
+
+
+def distinct(found: FoundCorners, scores: Scores, overlap: float = 0.45) -> NDArray[np.intp]:
+    """Which of N plates, highest score first, are left where two boxes led to the same corners: their rows, in order.
+
+    ``overlap``: of two plates whose upright boxes overlap by more (IoU), the lower score goes. YOLOv5's own value.
+    """
+    boxes = quad_boxes(found.quads)
+    sizes = np.concatenate((boxes[:, :2], boxes[:, 2:] - boxes[:, :2]), axis=1)
+    kept = cv2.dnn.NMSBoxes(sizes.tolist(), scores.tolist(), 0.0, overlap) if len(boxes) else ()
+    return np.sort(np.asarray(kept, np.intp).reshape(-1))
 
 
 _SHAPES = RectificationSettings(least_height=1.0, least_aspect=0.5, largest_aspect=20.0)

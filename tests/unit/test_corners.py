@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from plate_nets.corners import (
     CornerFinder,
     CornerSettings,
+    FoundCorners,
     cut_window,
+    distinct,
     first_window,
     from_window,
     next_window,
@@ -256,6 +258,14 @@ def test_many_plates_are_asked_for_in_chunks() -> None:
     boxes = np.tile(np.array([[10, 10, 60, 20]], np.float32), (5, 1))
     CornerFinder(network, CornerSettings(looks=1, chunk=2)).find(gradient(), boxes)
     assert sizes == [2, 2, 1]
+
+
+def test_two_boxes_on_one_plate_leave_one() -> None:
+    quads = np.stack([SQUARE, SQUARE + np.array([2, 1], np.float32), SQUARE + np.array([30, 40], np.float32)])
+    found = FoundCorners(quads, np.full(3, 0.05, np.float32))
+    assert distinct(found, np.array([0.9, 0.8, 0.3], np.float32)).tolist() == [0, 2]
+    nothing = FoundCorners(np.empty((0, 4, 2), np.float32), np.empty(0, np.float32))
+    assert distinct(nothing, np.empty(0, np.float32)).tolist() == []
 
 
 def test_a_window_is_what_the_network_takes() -> None:

@@ -11,11 +11,10 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from plate_nets.alphabet import SYMBOLS
-from plate_nets.corners import CornerFinder, FoundCorners
+from plate_nets.corners import CornerFinder, FoundCorners, distinct
 from plate_nets.dataset import Label, load_dataset, read_photo
 from plate_nets.decoding import PlateDecoder
 from plate_nets.detection import DetectionSettings, PlateDetector
@@ -35,18 +34,7 @@ from training.corners.measure import TURNED, load_corner_net, load_detector, tur
 Cut = Callable[[Frame, Boxes, FoundCorners], Crops]
 """A frame, boxes (N, 4) and their corners -> crops (N, 3, 24, 94)."""
 
-MARGINS = (
-    (0, 0),
-    (0.05, 0.05),
-    (0.1, 0.1),
-    (0.15, 0.1),
-    (0.2, 0.1),
-    (0.15, 0.15),
-    (0.2, 0.15),
-    (0.25, 0.15),
-    (0.2, 0.2),
-    (0.3, 0.3),
-)
+MARGINS = ((0, 0), (0.1, 0.1), (0.15, 0.1), (0.15, 0.15), (0.2, 0.15), (0.25, 0.15), (0.2, 0.2), (0.3, 0.2))
 """Margins (x, y) that are tried, shares of the plate's height."""
 
 
@@ -95,41 +83,42 @@ def straightened(settings: RectificationSettings, box_margin: float = DetectionS
     return lambda frame, boxes, corners: crop_rectified(frame, corners.quads, boxes, box_margin, settings)
 
 
-def straightened_if(settings: RectificationSettings, degrees: float, margin: float) -> Cut:
-    """Crops along the corners of what is turned by more than ``degrees``, along the boxes of the rest."""
-
-    def cut(frame: Frame, boxes: Boxes, corners: FoundCorners) -> Crops:
-        crops = crop_plates(frame, boxes, margin)
-        turned = np.abs(turns(corners.quads)) > degrees
-        crops[turned] = crop_rectified(frame, corners.quads[turned], boxes[turned], margin, settings)
-        return crops
-
-    return cut
-
-
 def gather(
     photos: Sequence[tuple[Path, tuple[Label, ...]]],
     detector: PlateDetector,
     finder: CornerFinder,
     degrees: float = 0.0,
+    share: float = 0.0,
     given: bool = False,
 ) -> tuple[list[Seen], list[Case]]:
     """Labelled photos -> what is found in them, and each readable label with the row of the plate that it is.
 
-    ``degrees``: each photo is turned by so much about its middle first. ``given``: the labelled boxes are used.
+    A plate is found where its labelled box overlaps the box around the corners, or the detector's, by 0.5 or more.
+    ``degrees``: each photo is turned by so much about its middle first. ``share``: above 0, each is then cut so close
+    around its first plate that this takes such a share of the width. ``given``: the labelled boxes are used.
     """
     frames: list[Seen] = []
     cases: list[Case] = []
     for index, (path, labels) in enumerate(photos):
+        labels = labels[:1] if share else labels
         frame, boxes_of_labels, quads = turned_photo(read_photo(path), labels, degrees)
-        boxes = boxes_of_labels if given else detector.detect(frame)[1]
+        if share:
+            frame, boxes_of_labels, quads = close_up(frame, boxes_of_labels, quads, share)
+        boxes, scores = boxes_of_labels, np.ones(len(labels), np.float32)
+        if not given:
+            _, boxes, scores = detector.detect(frame)
+        corners = finder.find(frame, boxes)
+        kept = distinct(corners, scores)
+        boxes, corners = boxes[kept], FoundCorners(corners.quads[kept], corners.errors[kept])
         hits = match(boxes, boxes_of_labels).tolist()
+        by_corners = match(quad_boxes(corners.quads), boxes_of_labels).tolist()
         for number, label in enumerate(labels):
             if label.text and not set(label.text) - set(SYMBOLS):
-                row = hits.index(number) if number in hits else None
+                where = by_corners if number in by_corners else hits
+                row = where.index(number) if number in where else None
                 turned = quads is not None and abs(float(turns(quads[number : number + 1])[0])) > TURNED
                 cases.append(Case(label, turned, index, row))
-        frames.append(Seen(frame, boxes, finder.find(frame, boxes)))
+        frames.append(Seen(frame, boxes, corners))
     return frames, cases
 
 
@@ -146,6 +135,19 @@ def turned_photo(frame: Frame, labels: Sequence[Label], degrees: float) -> tuple
         raise DatasetError(f"{labels[0].photo}: cannot be turned: corners are unknown")
     picture, turned = turn_frame(frame, quads, degrees)
     return picture, quad_boxes(turned), turned
+
+
+def close_up(frame: Frame, boxes: Boxes, quads: Quads | None, share: float) -> tuple[Frame, Boxes, Quads | None]:
+    """A frame cut 3:2 around its first box, so that this takes ``share`` of the width, or less at the frame's edge."""
+    xmin, ymin, xmax, ymax = (float(v) for v in boxes[0])
+    half_x = (xmax - xmin) / share / 2
+    half_y = max(half_x / 1.5, ymax - ymin)
+    height, width = frame.shape[:2]
+    left, top = max(0, int((xmin + xmax) / 2 - half_x)), max(0, int((ymin + ymax) / 2 - half_y))
+    right, bottom = min(width, int((xmin + xmax) / 2 + half_x)), min(height, int((ymin + ymax) / 2 + half_y))
+    origin = np.array([left, top], np.float32)
+    part, inside = np.ascontiguousarray(frame[top:bottom, left:right]), boxes - np.tile(origin, 2)
+    return part, np.asarray(inside, np.float32), None if quads is None else np.asarray(quads - origin, np.float32)
 
 
 def read_cases(seen: Sequence[Seen], cases: Sequence[Case], reader: Reader, cut: Cut) -> list[ReadPlate]:
@@ -167,6 +169,10 @@ def main(
     corners: Annotated[Path, typer.Option(help="Weights of CornerNet.")] = weights_path("corners"),
     reader: Annotated[Path, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors.")] = WEIGHTS,
     turn: Annotated[list[float], typer.Option(help="Turn the photos by so many degrees; again for more.")] = [0.0],  # noqa: B006
+    share: Annotated[
+        list[float],
+        typer.Option(help="Cut the photos so that their plate takes this share of the width; again for more."),
+    ] = [0.0],  # noqa: B006
     relabel: Annotated[list[str], typer.Option(help="Put a label right: vk_1090.jpg=P602KP197; again for more.")] = [],  # noqa: B006
     given: Annotated[bool, typer.Option("--given", help="Labelled boxes instead of detected ones.")] = False,
     photos: Annotated[int | None, typer.Option(min=1, help="Only the first photos.")] = None,
@@ -182,10 +188,12 @@ def main(
         labelled = [(path, _relabelled(labels, names)) for path, labels in dataset_photos]
         detector, finder = load_detector(threads), CornerFinder(load_corner_net(corners, threads))
         networks = Reader(reader, threads)
-        for degrees in turn:
-            progress = track(labelled[:photos], f"{degrees:g} degrees", console=Console(stderr=True), transient=True)
-            seen, cases = gather(list(progress), detector, finder, degrees, given)
+        for degrees, part in ((degrees, part) for part in share for degrees in turn):
+            seen, cases = gather(labelled[:photos], detector, finder, degrees, part, given)
             title = f"{dataset.name}, {'labelled' if given else 'detected'} boxes, turned by {degrees:g} degrees"
+            title += f", plate {part:g} of the width" if part else ""
+            found = sum(case.row is not None for case in cases)
+            console.print(f"{found} of {len(cases)} plates found")
             read = {name: read_cases(seen, cases, networks, cut) for name, cut in variants().items()}
             console.print(_table(title, read, np.array([case.turned for case in cases])))
             if differences:
@@ -202,9 +210,6 @@ def variants() -> dict[str, Cut]:
     for x, y in MARGINS:
         settings = RectificationSettings(margin_x=x, margin_y=y)
         cuts[f"straightened, margins {x:g}, {y:g}"] = straightened(settings)
-    for degrees in (2.0, 4.0):
-        name = f"straightened above {degrees:g} degrees, margins 0.15, 0.1"
-        cuts[name] = straightened_if(RectificationSettings(margin_x=0.15, margin_y=0.1), degrees, margin)
     return cuts
 
 
