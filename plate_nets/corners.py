@@ -36,14 +36,27 @@ _BESIDE_X, _BESIDE_Y = 16.0, 16.0
 
 @dataclass(frozen=True)
 class CornerSettings:
-    """``looks``: how often the network looks at a plate. ``chunk``: windows in one call of it at most."""
+    """Numbers of the finder.
+
+    ``looks``: how often the network looks at a plate. On ru_dev 95 % of the corners found from boxes off by half are
+    within 0.37 of the plate's height after one look, within 0.17 after two.
+    ``chunk``: windows in one call of the network at most.
+    ``largest_error``: corners whose expected error is larger, in plate heights, are not taken: there is no plate, or
+    one turned by 90 degrees. On ru_dev such a plate has 0.3, all others less than 0.1.
+    """
 
     looks: int = 2
     chunk: int = 32
+    largest_error: float = 0.25
 
     def __post_init__(self) -> None:
-        if self.looks < 1 or self.chunk < 1:
-            raise InputError(f"corner settings: expected looks and chunk of 1 or more, got {self.looks}, {self.chunk}")
+        for name, valid, expected in (
+            ("looks", self.looks >= 1, "1 or more"),
+            ("chunk", self.chunk >= 1, "1 or more"),
+            ("largest_error", self.largest_error > 0, "above 0"),
+        ):
+            if not valid:
+                raise InputError(f"corner settings: {name}: expected {expected}, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True)
@@ -73,7 +86,7 @@ class CornerFinder:
             quads, errors = self._look(frame, windows)
             good = usable(quads, _SHAPES)
             windows = [next_window(q) if ok else w for q, ok, w in zip(quads, good, windows, strict=True)]
-        good = usable(quads, _SHAPES)
+        good = usable(quads, _SHAPES) & (errors <= self.settings.largest_error)
         return FoundCorners(
             np.where(good[:, None, None], quads, upright).astype(np.float32),
             np.where(good, errors, 1.0).astype(np.float32),

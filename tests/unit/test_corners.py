@@ -175,7 +175,7 @@ def test_no_plates_give_no_crops() -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(InputError, match="margin_x: expected 0 to 1, got -1"):
         RectificationSettings(margin_x=-1)
-    with pytest.raises(InputError, match="looks and chunk of 1 or more"):
+    with pytest.raises(InputError, match="looks: expected 1 or more, got 0"):
         CornerSettings(looks=0)
 
 
@@ -237,6 +237,13 @@ def test_what_makes_no_sense_gives_the_box_and_an_error_of_one(answer: np.ndarra
     boxes = np.array([[10, 10, 60, 20], [0, 0, 0, 0]], np.float32)
     finder = CornerFinder(lambda windows: np.tile(answer.astype(np.float32), (len(windows), 1)))
     found = finder.find(gradient(), boxes)
+    assert np.array_equal(found.quads, box_quads(boxes)) and (found.errors == 1).all()
+
+
+def test_corners_that_are_not_sure_are_not_taken() -> None:
+    boxes = quad_boxes(turned(SQUARE, 20)[None])
+    network = Oracle(turned(SQUARE, 20)[None], boxes)
+    found = CornerFinder(network, CornerSettings(looks=2, largest_error=0.04)).find(gradient(), boxes)
     assert np.array_equal(found.quads, box_quads(boxes)) and (found.errors == 1).all()
 
 
