@@ -15,7 +15,7 @@ from training.reader.real import load_real
 from training.reader.samples import Mixture, Samples
 from training.reader.state import Schedule, TrainingState
 from training.reader.trainer import Budget, Rhythm, Trainer
-from training.reader.validation import load_crops
+from training.reader.validation import validation_crops
 
 app = typer.Typer(add_completion=False)
 
@@ -34,6 +34,9 @@ def train(
     minutes: Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")] = None,
     batch: Annotated[int, typer.Option(min=1, help="Plates a step.")] = 64,
     real: Annotated[float, typer.Option(min=0, max=1, help="Share of real plates; the rest is rendered.")] = 0.5,
+    straightened: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of plates cut along their corners, not along a box.")
+    ] = 0.0,
     start: Annotated[
         Path | None, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors to start from.")
     ] = None,
@@ -65,8 +68,15 @@ def train(
             logging.info("continuing at step %d", state.step)
         trainer = Trainer(
             state,
-            Samples(country, plates, empty, batch=batch, seed=seed, mixture=Mixture(real=real)),
-            {folder.name: load_crops(country, folder) for folder in validate},
+            Samples(
+                country,
+                plates,
+                empty,
+                batch=batch,
+                seed=seed,
+                mixture=Mixture(real=real, straightened=straightened),
+            ),
+            {name: crops for each in validate for name, crops in validation_crops(country, each, straightened > 0)},
             Budget(steps, minutes),
             out,
             device=device,

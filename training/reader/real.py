@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.plates import PlateScheme
+from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Frame
 from training.synthesis.camera import edge_height
 
@@ -49,7 +50,7 @@ def cut_out(photo: Frame, label: Label) -> RealPlate:
     if label.quad is None:
         corners = np.array([[box.xmin, box.ymin], [box.xmax, box.ymin], [box.xmax, box.ymax], [box.xmin, box.ymax]])
     else:
-        corners = label.quad
+        corners = order_corners(label.quad)
     height, width = photo.shape[:2]
     pad = CONTEXT * box.height
     x0, y0 = max(0, int(box.xmin - pad)), max(0, int(box.ymin - pad))

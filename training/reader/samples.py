@@ -17,17 +17,22 @@ from plate_nets.recognition.geometry import normalize_crop
 from plate_nets.types import Crops, Frame
 from training.reader.real import RealPlate
 from training.reader.shuffle import can_shuffle, shuffle
+from training.reader.straightened import photograph_straightened, synthesize_straightened
 from training.synthesis import synthesize
 from training.synthesis.camera import photograph
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """The share of each kind of sample; the rest is synthetic. ``shuffled`` is a share of the real ones."""
+    """The share of each kind of sample; the rest is synthetic. ``shuffled`` is a share of the real ones.
+
+    ``straightened``: the share of plates that are cut along their corners; the others are cut along a box.
+    """
 
     real: float = 0.5
     empty: float = 0.03
     shuffled: float = 0.5
+    straightened: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -79,15 +84,23 @@ class Samples(TorchDataset[Batch]):
             if rng.random() < self.mixture.shuffled and can_shuffle(self.scheme, plate):
                 plate = shuffle(self.scheme, plate, rng)
             # Most real photos already carry their own faults: add to them mildly, at times strongly.
-            crop = photograph(plate.picture, plate.corners, rng, severity=float(rng.uniform(0, 1) ** 2))
-            return crop, plate.text
+            severity = float(rng.uniform(0, 1) ** 2)
+            straight = plate.exact and self._straight(rng)
+            cut = photograph_straightened if straight else photograph
+            return cut(plate.picture, plate.corners, rng, severity), plate.text
         if kind > 1 - self.mixture.empty and len(self.empty):
             region = self.empty[int(rng.integers(len(self.empty)))]
             h, w = region.shape[:2]
             corners = np.array([[0, 0], [w, 0], [w, h], [0, h]], np.float32)
             return photograph(region, corners, rng, severity=float(rng.uniform(0, 0.6))), ""
+        if self._straight(rng):
+            return synthesize_straightened(self.scheme, rng)
         sample = synthesize(self.scheme, rng)
         return sample.crop, sample.text
+
+    def _straight(self, rng: np.random.Generator) -> bool:
+        """Whether a plate is cut along its corners; where none is, the generator is left alone, as it was before."""
+        return self.mixture.straightened > 0 and bool(rng.random() < self.mixture.straightened)
 
 
 def is_vanity(scheme: PlateScheme, text: str) -> bool:

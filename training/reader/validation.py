@@ -12,7 +12,8 @@ from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.geometry import crop_plates
-from plate_nets.types import Crops
+from plate_nets.recognition.rectification import crop_rectified, order_corners, quad_boxes
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,27 @@ def load_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
     return LabelledCrops(np.concatenate(crops), texts)
 
 
+def load_straightened_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
+    """The plates of a labelled folder that have a text and corners, cut along these."""
+    crops, texts = [], []
+    for path, labels in load_dataset(folder, symbols=scheme.alphabet).photos():
+        known = [(label, order_corners(label.quad)) for label in labels if label.text and label.quad is not None]
+        if known:
+            quads = np.stack([quad for _, quad in known])
+            crops.append(crop_rectified(read_photo(path), quads, quad_boxes(quads), DetectionSettings().crop_margin))
+            texts += [label.text for label, _ in known]
+    nothing = np.empty((0, 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
+    return LabelledCrops(np.concatenate([nothing, *crops]), texts)
+
+
+def validation_crops(scheme: PlateScheme, folder: Path, straightened: bool) -> list[tuple[str, LabelledCrops]]:
+    """A labelled folder -> the crops to measure on, by name: with ``straightened`` those along corners come first."""
+    upright = (folder.name, load_crops(scheme, folder))
+    if not straightened:
+        return [upright]
+    return [(f"{folder.name}, straightened", load_straightened_crops(scheme, folder)), upright]
+
+
 def best_paths(logits: torch.Tensor, scheme: PlateScheme) -> list[str]:
     """CTC logits (N, C, 18) -> the texts of the best paths: repeats merged, blanks dropped."""
     texts = []
@@ -53,4 +75,4 @@ def exact_share(reader: nn.Module, labelled: LabelledCrops, scheme: PlateScheme,
         crops = torch.from_numpy(labelled.crops[start : start + 64]).to(device, memory_format=torch.channels_last)
         texts = best_paths(reader(crops).float().cpu(), scheme)
         right += sum(a == b for a, b in zip(texts, labelled.texts[start : start + 64], strict=True))
-    return right / len(labelled.texts)
+    return right / max(len(labelled.texts), 1)

@@ -42,7 +42,7 @@ def photograph(picture: Frame, corners: Corners, rng: np.random.Generator, sever
     source = edge_height(corners)
     height = min(source, draw_height(rng, severity)) if rng.random() < 0.6 * severity else min(source, HIGHEST)
     centred = (corners - corners.mean(axis=0)) * np.float32(height / max(source, 1e-3))
-    return shoot(picture, corners, _tilt(centred, height, rng, severity), rng, severity)
+    return shoot(picture, corners, tilt(centred, height, rng, severity), rng, severity)
 
 
 def draw_height(rng: np.random.Generator, severity: float = 1.0) -> float:
@@ -89,7 +89,7 @@ def take_photo(
     return photo
 
 
-def _tilt(corners: Corners, height: float, rng: np.random.Generator, severity: float) -> Corners:
+def tilt(corners: Corners, height: float, rng: np.random.Generator, severity: float) -> Corners:
     """Turns, leans, stretches and keystones a quad around (0, 0) a little more."""
     amount = severity * float(rng.beta(1.2, 2.2))
     angle = rng.normal(0, np.radians(7)) * amount

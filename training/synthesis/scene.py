@@ -111,7 +111,7 @@ def _hang(
     """Draws a car's plate, in place."""
     quad = cars.plate_quad(car, camera)
     if abroad:
-        kind, text, picture = "foreign", "", _foreign(rng)
+        kind, text, picture = "foreign", "", foreign_plate(rng)
     else:
         kind, text = texts.sample_text(scheme, rng)
         picture = plates.draw(scheme, kind, text, rng, _PLATE_SCALE)
@@ -123,7 +123,7 @@ def _hang(
     return ScenePlate(text, kind, small, Box(float(xmin), float(ymin), float(xmax), float(ymax)))
 
 
-def _foreign(rng: np.random.Generator) -> Frame:
+def foreign_plate(rng: np.random.Generator) -> Frame:
     """A plate of another country: other letters, at times a blue strip, white, yellow or black."""
     height, width = 112, 520
     draw = rng.random()

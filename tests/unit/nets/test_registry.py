@@ -18,13 +18,16 @@ print(*NETWORKS, *(network.weights.name for network in NETWORKS.values()))
 """
 
 
+NOT_SERVED_YET = "corners.safetensors"
+
+
 def test_every_network_is_a_model_with_committed_weights() -> None:
     assert set(NETWORKS) < set(MODELS)
     for name, network in NETWORKS.items():
         assert network.name == name
         assert network.weights.is_file()
     (folder,) = {network.weights.parent for network in NETWORKS.values()}
-    assert set(read_sums(folder)) == {network.weights.name for network in NETWORKS.values()}
+    assert set(read_sums(folder)) == {network.weights.name for network in NETWORKS.values()} | {NOT_SERVED_YET}
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -1,0 +1,94 @@
+"""CornerNet: where the four corners of a plate lie in a window around it.
+
+Every cell of a feature map votes for each corner: how far it lies from the cell, and how much the vote counts. A
+corner is the weighted mean of the votes. Where a cell sees the corner this is a soft-argmax (Sun et al., "Integral
+Human Pose Regression", 2018); where a corner lies outside the window the offsets still reach it, which a heatmap
+alone could not.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+WINDOW_HEIGHT = 64
+WINDOW_WIDTH = 128
+_STRIDE = 4
+_REACH = 16.0
+"""px that an output of 1 of the offsets stands for."""
+
+
+class ConvNorm(nn.Sequential):
+    """A 3x3 convolution, batch norm and ReLU."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
+        super().__init__(
+            nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)
+        )
+
+
+class Residual(nn.Module):
+    """Two 3x3 convolutions beside an identity: (N, C, H, W) -> the same shape."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = ConvNorm(channels, channels)
+        self.second = nn.Conv2d(channels, channels, 3, 1, 1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+        nn.init.zeros_(self.norm.weight)
+
+    def forward(self, features: Tensor) -> Tensor:
+        return functional.relu(features + self.norm(self.second(self.first(features))))
+
+
+class CornerNet(nn.Module):
+    """Windows (N, 3, 64, 128) RGB, ``(value - 127.5) / 128`` -> (N, 9).
+
+    Columns 0 to 7 are the corners x1, y1, ..., x4, y4 in px of the window, clockwise from the plate's own top left;
+    pixel ``i`` covers ``i`` to ``i + 1``. They may lie outside the window. Column 8 is the natural logarithm of the
+    corner error to expect, as a share of the plate's height.
+    """
+
+    across: Tensor
+    down: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(ConvNorm(3, 16, 2), ConvNorm(16, 32, 2))  # (N, 32, 16, 32)
+        self.middle = nn.Sequential(ConvNorm(32, 48, 2), Residual(48))  # (N, 48, 8, 16)
+        self.deep = nn.Sequential(ConvNorm(48, 96, 2), Residual(96), Residual(96))  # (N, 96, 4, 8)
+        self.whole = nn.Linear(96, 96)
+        self.from_deep = nn.Conv2d(96, 48, 1)
+        self.from_middle = nn.Conv2d(48, 32, 1)
+        self.joined = ConvNorm(48, 48)
+        self.fine = ConvNorm(32, 32)
+        self.votes = nn.Conv2d(32, 12, 1)  # of each corner: weight, offset across, offset down
+        self.error = nn.Sequential(nn.Linear(96, 32), nn.ReLU(), nn.Linear(32, 1))
+        rows, columns = WINDOW_HEIGHT // _STRIDE, WINDOW_WIDTH // _STRIDE
+        across = (torch.arange(columns) + 0.5) * _STRIDE
+        down = (torch.arange(rows) + 0.5) * _STRIDE
+        self.register_buffer("across", across.repeat(rows).view(1, 1, -1), persistent=False)
+        self.register_buffer("down", down.repeat_interleave(columns).view(1, 1, -1), persistent=False)
+
+    def forward(self, windows: Tensor) -> Tensor:
+        points, weights, error = self.vote(windows)
+        corners = (points * weights[..., None]).sum(2)  # (N, 4, 2)
+        return torch.cat((corners.flatten(1), error), dim=1)
+
+    def vote(self, windows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Windows -> the votes (N, 4, cells, 2) px, what each counts (N, 4, cells), and the last column (N, 1)."""
+        stem = self.stem(windows)
+        middle = self.middle(stem)
+        deep = self.deep(middle)
+        whole = deep.mean((2, 3))
+        deep = functional.relu(deep + self.whole(whole)[:, :, None, None])
+        middle = self.joined(middle + _doubled(self.from_deep(deep)))
+        fine = self.fine(stem + _doubled(self.from_middle(middle)))
+        votes = self.votes(fine).flatten(2).float()  # (N, 12, cells)
+        weights = votes[:, :4].softmax(2)
+        points = torch.stack((self.across + _REACH * votes[:, 4:8], self.down + _REACH * votes[:, 8:]), dim=3)
+        error: Tensor = self.error(whole).float()
+        return points, weights, error
+
+
+def _doubled(features: Tensor) -> Tensor:
+    return functional.interpolate(features, scale_factor=2.0, mode="nearest")

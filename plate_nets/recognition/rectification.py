@@ -1,0 +1,253 @@
+"""Plates cut out straight: a quadrilateral of a frame -> an upright picture, from the frame's own pixels.
+
+Quads are (4, 2) corner points x, y clockwise from the plate's own top left, in continuous pixels of the frame: pixel
+``i`` covers ``i`` to ``i + 1``. They may reach beyond the frame.
+"""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.errors import InputError
+from plate_nets.recognition.geometry import crop_plates, normalize_crop
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame
+
+Quad = NDArray[np.float32]
+"""Corner points (4, 2) x, y, clockwise from the plate's own top left, px of the frame."""
+Quads = NDArray[np.float32]
+"""(N, 4, 2), one `Quad` a plate."""
+
+GREY = 114
+"""What is seen beyond the frame."""
+_FAR = 1e5
+"""Coordinates beyond this, px, belong to no frame that could be sent."""
+_LEAST_SINE = 0.2
+"""Sharper or flatter corners than these are seen on no plate that can be read. A guess."""
+_ALIKE = 0.4
+"""How long an edge is at least, as a share of the opposite one. A guess."""
+
+
+@dataclass(frozen=True)
+class RectificationSettings:
+    """What a straightened crop holds.
+
+    ``margin_x``, ``margin_y``: what is added beside the plate on the left and the right, and above and below it, as
+    shares of the plate's height. Of the 204 plates of ru_dev, and of the same turned by 15 degrees, 193 and 192 are
+    read as text at 0.25 and 0.15, 188 to 192 and 190 to 192 at others from 0 to 0.3: hardly a difference, so the
+    choice leaves room for corners that stray (`python -m training.corners.reading`).
+    ``least_height``: plates lower than this, px, are cut upright: their corners tell nothing.
+    ``largest_aspect``, ``least_aspect``: width over height of a quad that can be a plate.
+    """
+
+    margin_x: float = 0.25
+    margin_y: float = 0.15
+    least_height: float = 4.0
+    least_aspect: float = 0.8
+    largest_aspect: float = 12.0
+
+    def __post_init__(self) -> None:
+        for name, valid, expected in (
+            ("margin_x", 0 <= self.margin_x <= 1, "0 to 1"),
+            ("margin_y", 0 <= self.margin_y <= 1, "0 to 1"),
+            ("least_height", self.least_height > 0, "above 0"),
+            ("least_aspect", 0 < self.least_aspect < self.largest_aspect, "above 0, below largest_aspect"),
+        ):
+            if not valid:
+                raise InputError(f"rectification settings: {name}: expected {expected}, got {getattr(self, name)}")
+
+
+def box_quads(boxes: Boxes) -> Quads:
+    """Boxes (N, 4) xyxy -> their corners (N, 4, 2)."""
+    return np.asarray(boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2), np.float32)
+
+
+def quad_boxes(quads: Quads) -> Boxes:
+    """Quads (N, 4, 2) -> the upright boxes (N, 4) xyxy around them."""
+    return np.asarray(np.concatenate((quads.min(axis=1), quads.max(axis=1)), axis=1), np.float32)
+
+
+def quad_size(quads: Quads) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Quads (N, 4, 2) -> heights and widths (N,), px: the means of opposite edges."""
+    top, right, bottom, left = np.moveaxis(np.linalg.norm(np.roll(quads, -1, axis=1) - quads, axis=2), 1, 0)
+    return ((left + right) / 2).astype(np.float32), ((top + bottom) / 2).astype(np.float32)
+
+
+def order_corners(quad: Quad) -> Quad:
+    """Corner points in any turn and start -> clockwise from the plate's top left.
+
+    Of the four starts, the one whose first edge is a long one and points most to the right: right for plates turned
+    by less than 90 degrees that are wider than high.
+    """
+    turned = quad if _doubled_area(quad) >= 0 else quad[::-1]
+    best, score = turned, -np.inf
+    for start in range(4):
+        rolled = np.roll(turned, -start, axis=0)
+        edge, side = rolled[1] - rolled[0], rolled[2] - rolled[1]
+        rightwards = float(edge[0])
+        if np.hypot(*edge) >= 1.15 * np.hypot(*side):
+            rightwards += float(np.hypot(*edge))
+        if rightwards > score:
+            best, score = rolled, rightwards
+    return np.ascontiguousarray(best, np.float32)
+
+
+def widen(quad: Quad, left: float, top: float, right: float, bottom: float) -> Quad:
+    """A quad -> the same seen wider, in the perspective of its own plane.
+
+    Args:
+        quad: (4, 2), convex.
+        left: how much is added, as a share of the quad's width; ``right`` likewise.
+        top: how much is added, as a share of the quad's height; ``bottom`` likewise.
+    """
+    unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+    matrix = cv2.getPerspectiveTransform(unit, np.ascontiguousarray(quad, np.float32))
+    wide = np.array([[-left, -top], [1 + right, -top], [1 + right, 1 + bottom], [-left, 1 + bottom]], np.float64)
+    points = np.concatenate((wide, np.ones((4, 1))), axis=1) @ matrix.T
+    if (points[:, 2] < 0.05).any():  # the vanishing line comes close: leave the perspective out
+        return _widen_flat(quad, left, top, right, bottom)
+    return np.asarray(points[:, :2] / points[:, 2:], np.float32)
+
+
+def parallelogram(quad: Quad) -> Quad:
+    """The parallelogram closest to a quad (least squares)."""
+    a, b, c, d = quad.astype(np.float64)
+    middle, along, down = (a + b + c + d) / 4, (b - a + c - d) / 4, (d - a + c - b) / 4
+    return np.array(
+        [middle - along - down, middle + along - down, middle + along + down, middle - along + down], np.float32
+    )
+
+
+def usable(quads: Quads, settings: RectificationSettings = RectificationSettings()) -> NDArray[np.bool_]:
+    """Quads (N, 4, 2) -> whether a plate can be cut along each (N,): finite, convex, clockwise, of a plate's shape."""
+    sound = np.isfinite(quads).all(axis=(1, 2)) & (np.abs(quads) < _FAR).all(axis=(1, 2))
+    quads = np.where(sound[:, None, None], quads, 0).astype(np.float64)
+    edges = np.roll(quads, -1, axis=1) - quads
+    after = np.roll(edges, -1, axis=1)
+    turns = edges[..., 0] * after[..., 1] - edges[..., 1] * after[..., 0]  # above 0: clockwise, y down
+    lengths = np.linalg.norm(edges, axis=2)
+    sine = turns / np.maximum(lengths * np.roll(lengths, -1, axis=1), 1e-9)
+    height, width = (lengths[:, 1] + lengths[:, 3]) / 2, (lengths[:, 0] + lengths[:, 2]) / 2
+    aspect = width / np.maximum(height, 1e-9)
+    alike = np.minimum(lengths[:, :2], lengths[:, 2:]) > _ALIKE * np.maximum(lengths[:, :2], lengths[:, 2:])
+    return np.asarray(
+        sound
+        & (sine > _LEAST_SINE).all(axis=1)
+        & alike.all(axis=1)
+        & (height >= settings.least_height)
+        & (aspect >= settings.least_aspect)
+        & (aspect <= settings.largest_aspect),
+        bool,
+    )
+
+
+def warp_quad(frame: Frame, quad: Quad, hw: tuple[int, int], enlarge: int = cv2.INTER_CUBIC) -> Frame:
+    """What lies in a quad of a frame -> an upright picture of it.
+
+    Args:
+        frame: (H, W, 3) BGR uint8.
+        quad: (4, 2) px of the frame, convex; its parts beyond the frame are seen grey.
+        hw: height and width of the picture, px.
+        enlarge: OpenCV's interpolation where the picture is finer than the frame.
+
+    Returns:
+        (h, w, 3) BGR uint8. Where the quad is much finer than the picture, its pixels are averaged over areas first.
+    """
+    height, width = hw
+    (x0, y0), (x1, y1) = _whole_pixels(quad, frame.shape[:2])
+    if x1 <= x0 or y1 <= y0:
+        return np.full((height, width, 3), GREY, np.uint8)
+    part = frame[y0:y1, x0:x1]
+    inner = np.asarray(quad, np.float32) - np.array([x0, y0], np.float32)
+    tall, wide = (float(size[0]) for size in quad_size(inner[None]))
+    ratio = min(tall / height, wide / width)
+    if ratio > 1.5:
+        shrink = 1 / ratio
+        size = (max(1, round(part.shape[1] * shrink)), max(1, round(part.shape[0] * shrink)))
+        inner = inner * np.array([size[0] / part.shape[1], size[1] / part.shape[0]], np.float32)
+        part = np.asarray(cv2.resize(part, size, interpolation=cv2.INTER_AREA), np.uint8)
+        tall, wide = tall * shrink, wide * shrink
+    # A plate is often finer along than across: sample finer there and average.
+    finer = (_finer(tall / height), _finer(wide / width))
+    rows, columns = height * finer[0], width * finer[1]
+    target = np.array([[0, 0], [columns, 0], [columns, rows], [0, rows]], np.float32)
+    # OpenCV counts from the centres of pixels
+    matrix = cv2.getPerspectiveTransform(np.ascontiguousarray(inner - 0.5, np.float32), target - 0.5)
+    how = enlarge if ratio < 0.9 else cv2.INTER_LINEAR
+    grey = (GREY, GREY, GREY)
+    picture = cv2.warpPerspective(
+        part, matrix, (columns, rows), flags=how, borderMode=cv2.BORDER_CONSTANT, borderValue=grey
+    )
+    if finer != (1, 1):
+        picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
+    return np.asarray(picture, np.uint8)
+
+
+def crop_rectified(
+    frame: Frame,
+    quads: Quads,
+    boxes: Boxes,
+    box_margin: float,
+    settings: RectificationSettings = RectificationSettings(),
+) -> Crops:
+    """Plates of a frame -> straightened crops for the reader.
+
+    Args:
+        frame: (H, W, 3) BGR uint8.
+        quads: (N, 4, 2) corners, px of the frame.
+        boxes: (N, 4) xyxy px; cut upright, with ``box_margin`` times their height around them, where the corners
+            cannot be those of a plate.
+        box_margin: see `geometry.crop_plates`.
+        settings: what a straightened crop holds.
+
+    Returns:
+        (N, 3, 24, 94) RGB float32, ``(value - 127.5) / 128``.
+    """
+    crops = np.empty((len(quads), 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
+    good = usable(quads, settings)
+    for index, quad in enumerate(quads):
+        if good[index]:
+            (height,), (width,) = quad_size(quad[None])
+            x, y = settings.margin_x * float(height / width), settings.margin_y
+            wide = widen(quad, x, y, x, y)
+            crops[index] = normalize_crop(warp_quad(frame, wide, (CROP_HEIGHT, CROP_WIDTH)))
+        else:
+            crops[index] = crop_plates(frame, boxes[index : index + 1], box_margin)[0]
+    return crops
+
+
+def _widen_flat(quad: Quad, left: float, top: float, right: float, bottom: float) -> Quad:
+    flat = parallelogram(quad)
+    along, down = flat[1] - flat[0], flat[3] - flat[0]
+    return np.asarray(
+        flat
+        + np.array(
+            [
+                -left * along - top * down,
+                right * along - top * down,
+                right * along + bottom * down,
+                -left * along + bottom * down,
+            ]
+        ),
+        np.float32,
+    )
+
+
+def _doubled_area(quad: Quad) -> float:
+    """Twice the area; above 0 where the points run clockwise (y down)."""
+    after = np.roll(quad, -1, axis=0)
+    return float((quad[:, 0] * after[:, 1] - after[:, 0] * quad[:, 1]).sum())
+
+
+def _finer(ratio: float) -> int:
+    """How many samples a pixel that covers ``ratio`` pixels of the frame takes along one axis."""
+    return min(max(1, round(ratio)), 4)
+
+
+def _whole_pixels(quad: Quad, hw: tuple[int, ...]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The whole pixels of the frame around a quad, two more on each side: top left, bottom right."""
+    far = np.clip(quad, -_FAR, _FAR)
+    low, high = np.floor(far.min(axis=0)).astype(int) - 2, np.ceil(far.max(axis=0)).astype(int) + 2
+    x0, y0 = max(0, int(low[0])), max(0, int(low[1]))
+    return (x0, y0), (min(hw[1], int(high[0])), min(hw[0], int(high[1])))

@@ -1,0 +1,225 @@
+"""CornerNet's training on a handful of plates: it learns, resumes exactly, and names what is wrong."""
+
+import csv
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from plate_nets.errors import WeightsError
+from plate_nets.evaluation.dataset import COLUMNS, load_dataset, read_photo
+from plate_nets.plates import default_scheme
+from plate_nets.recognition.rectification import order_corners, quad_size
+from training.corners.__main__ import app
+from training.corners.measure import detected, measure, turns
+from training.corners.reading import turned_photo
+from training.corners.samples import Mixture, Samples, make_windows
+from training.corners.sources import drawn_source, load_sources, replaced
+from training.corners.state import TrainingState
+from training.corners.trainer import Budget, Trainer, corner_loss
+from training.corners.two_lines import KINDS, draw_two_lines
+from training.corners.validation import as_call, corner_errors, errors_on, load_corners
+from training.reader.straightened import photograph_straightened, stray, synthesize_straightened
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four photos with a drawn plate each; the corner points of one start at another corner."""
+    folder = tmp_path_factory.mktemp("corners")
+    (folder / "images").mkdir()
+    with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        for index in range(4):
+            source = drawn_source(np.random.default_rng(index))
+            cv2.imwrite(str(folder / "images" / f"{index}.png"), source.picture)
+            (xmin, ymin), (xmax, ymax) = source.corners.min(axis=0), source.corners.max(axis=0)
+            quad = np.roll(source.corners, index == 2, axis=0)
+            writer.writerow([f"{index}.png", xmin, ymin, xmax, ymax, "A123BC77", *quad.reshape(-1).tolist()])
+    return folder
+
+
+def trainer(out: Path, steps: int, state: TrainingState, dataset: Path) -> Trainer:
+    sources, chances = load_sources([dataset])
+    samples = Samples(sources, chances, batch=4, seed=7)
+    return Trainer(state, samples, {}, Budget(steps), out, device=CPU, workers=0)
+
+
+def test_samples_are_a_function_of_the_step(dataset: Path) -> None:
+    sources, chances = load_sources([dataset])
+    first, again, other = (Samples(sources, chances, batch=8, seed=1)[step] for step in (17, 17, 18))
+    assert np.array_equal(first.windows, again.windows) and np.array_equal(first.corners, again.corners)
+    assert not np.array_equal(first.windows, other.windows)
+    assert first.windows.shape == (8, 3, 64, 128) and first.corners.shape == (8, 4, 2) and first.heights.shape == (8,)
+    assert (first.heights > 0).all() and np.isfinite(first.corners).all()
+
+
+def test_labelled_corners_are_put_in_order(dataset: Path) -> None:
+    for source in load_sources([dataset])[0]:
+        assert np.array_equal(source.corners, order_corners(source.corners))
+    assert all(np.abs(turns(each.quads)).max() < 1 for each in load_corners(dataset))
+
+
+def test_corners_in_a_window_are_where_the_plate_is() -> None:
+    """A white plate on black: inside the corners it is bright, outside dark, in both windows."""
+    source = drawn_source(np.random.default_rng(0))
+    picture = np.zeros_like(source.picture)
+    cv2.fillPoly(picture, [np.round(source.corners).astype(np.int32)], (255, 255, 255))
+    source = type(source)(picture, source.corners, source.base)
+    for seed in range(6):
+        for window, corners in make_windows(source, np.random.default_rng(seed), Mixture(cut=0)):
+            inside = np.zeros((64, 128), np.uint8)
+            cv2.fillPoly(inside, [np.round(corners * 16).astype(np.int32)], (1,), shift=4)
+            core = cv2.erode(inside, np.ones((5, 5), np.uint8)) > 0
+            rim = cv2.dilate(inside, np.ones((9, 9), np.uint8)) == 0
+            if core.sum() > 20 and rim.sum() > 20:
+                assert np.median(window[:, core]) > np.median(window[:, rim])
+
+
+def test_other_plates_are_drawn_over_real_ones(dataset: Path) -> None:
+    source = load_sources([dataset])[0][0]
+    before = source.picture.copy()
+    aspects = []
+    for seed in range(30):
+        other = replaced(source, np.random.default_rng(seed))
+        assert other.picture.shape == before.shape and other.corners.shape == (4, 2)
+        heights, widths = quad_size(other.corners[None])
+        aspects.append(float(widths[0] / heights[0]))
+    assert np.array_equal(source.picture, before)
+    assert min(aspects) < 2 and max(aspects) > 4
+
+
+def test_plates_of_two_lines_have_their_kinds_shape() -> None:
+    shapes = {draw_two_lines(np.random.default_rng(seed), 0.5).shape for seed in range(30)}
+    assert {(round(kind.height * 0.5), round(kind.width * 0.5), 3) for kind in KINDS} == shapes
+
+
+def test_resumed_training_is_the_uninterrupted_one(tmp_path: Path, dataset: Path) -> None:
+    def fresh() -> TrainingState:
+        torch.manual_seed(3)
+        return TrainingState(CPU)
+
+    whole = fresh()
+    trainer(tmp_path / "whole", 4, whole, dataset).run()
+    first = fresh()
+    stopped = trainer(tmp_path / "part", 4, first, dataset)
+    batches = stopped._batches()
+    for _ in range(2):
+        stopped._step(next(batches))
+    (tmp_path / "part").mkdir()
+    first.save(tmp_path / "part" / "checkpoint.pt")
+    resumed = TrainingState(CPU)
+    resumed.load(tmp_path / "part" / "checkpoint.pt")
+    trainer(tmp_path / "part", 4, resumed, dataset).run()
+    for name, value in whole.network.state_dict().items():
+        assert torch.equal(value, resumed.network.state_dict()[name]), name
+    for name, value in whole.average.state_dict().items():
+        assert torch.equal(value, resumed.average.state_dict()[name]), name
+
+
+def test_loss_falls_on_one_batch(dataset: Path) -> None:
+    torch.manual_seed(0)
+    state = TrainingState(CPU)
+    training = trainer(dataset, 100, state, dataset)
+    batch = training.samples[0]
+    state.set_rate(2e-3)
+    training.schedule = type(training.schedule)(peak=2e-3, warmup=0.001)
+    losses = [training._step(batch)[0] for _ in range(25)]
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_loss_is_least_for_agreeing_right_votes() -> None:
+    corners = torch.tensor([[[16.0, 16.0], [112.0, 16.0], [112.0, 48.0], [16.0, 48.0]]])
+    weights = torch.full((1, 4, 5), 0.2)
+    right = corners[:, :, None].expand(1, 4, 5, 2)
+    sure, heights = torch.tensor([[-4.0]]), torch.tensor([32.0])
+    split = right + torch.tensor([[-8.0, 0], [8, 0], [0, -8], [0, 8], [0, 0]])
+    off = right + 8.0
+    best, divided, wrong = (corner_loss(p, weights, sure, corners, heights).item() for p in (right, split, off))
+    assert best < divided < wrong
+
+
+def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:
+    options = ["--data", str(dataset), "--validate", str(dataset), "--out", str(tmp_path / "run"), "--batch", "4"]
+    options += ["--workers", "0", "--every", "2"]
+    result = CliRunner().invoke(app, [*options, "--steps", "2"])
+    assert result.exit_code == 0, result.output
+    assert "error median" in result.output
+    for name in ("best", "last"):
+        assert (tmp_path / "run" / name / "corners.safetensors").is_file()
+    result = CliRunner().invoke(app, [*options, "--steps", "3", "--resume"])
+    assert result.exit_code == 0, result.output
+    options = [*options[:4], "--out", str(tmp_path / "more"), *options[6:]]
+    start = str(tmp_path / "run" / "last" / "corners.safetensors")
+    assert CliRunner().invoke(app, [*options, "--steps", "1", "--start", start]).exit_code == 0
+
+
+def test_missing_data_is_one_line(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["--data", str(tmp_path), "--out", str(tmp_path / "run")])
+    assert result.exit_code == 1
+    assert "labels.csv: no such file" in result.output
+
+
+def test_checkpoint_of_another_architecture_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.pt"
+    torch.save({"architecture": "stn+lprnet/1"}, path)
+    with pytest.raises(WeightsError, match="expected 'corners/1'"):
+        TrainingState(CPU).load(path)
+
+
+def test_errors_are_shares_of_the_height() -> None:
+    quads = np.array([[[0, 0], [100, 0], [100, 20], [0, 20]]], np.float32)
+    moved = quads + np.array([[3, 4], [0, 0], [0, 2], [0, 0]], np.float32)
+    assert corner_errors(moved, quads)[0] == pytest.approx([0.25, 0, 0.1, 0])
+
+
+def test_measuring_goes_from_labels_to_rows(dataset: Path) -> None:
+    network = TrainingState(CPU).average
+    labelled = load_corners(dataset)
+    assert errors_on(network, labelled).shape == (4, 4)
+    box, looked = measure(labelled, as_call(network), "labelled boxes", [1])
+    assert box.errors.max() < 1e-3 and looked.errors.shape == (4, 4) and looked.expected is not None
+
+    class Shifted:
+        def detect(self, frame: np.ndarray) -> tuple[None, np.ndarray, None]:
+            boxes = np.array([[0, 0, 1, 1], [0, 0, frame.shape[1], frame.shape[0]]], np.float32)
+            return None, boxes, None
+
+    found, missed = detected(labelled, Shifted())  # type: ignore[arg-type]
+    assert len(found) + missed == 4
+
+
+def test_a_turned_photo_keeps_its_labels_on_the_plates(dataset: Path) -> None:
+    path, labels = next(load_dataset(dataset).photos())
+    frame = read_photo(path)
+    marked = np.zeros_like(frame)
+    assert labels[0].quad is not None
+    cv2.fillPoly(marked, [np.round(labels[0].quad).astype(np.int32)], (255, 255, 255))
+    turned, boxes, quads = turned_photo(marked, labels, 20.0)
+    assert quads is not None and turns(quads)[0] == pytest.approx(20, abs=0.1)
+    drawn = np.zeros(turned.shape[:2], np.uint8)
+    cv2.fillPoly(drawn, [np.round(quads[0]).astype(np.int32)], (255,))
+    assert ((drawn > 0) == (turned[:, :, 0] > 180)).mean() > 0.97
+    assert boxes.shape == (1, 4)
+
+
+def test_straightened_crops_for_the_reader() -> None:
+    source = drawn_source(np.random.default_rng(2))
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        crop = photograph_straightened(source.picture, source.corners, rng, severity=float(seed) / 8)
+        assert crop.shape == (24, 94, 3) and crop.dtype == np.uint8
+        crop, text = synthesize_straightened(default_scheme(), rng)
+        assert crop.shape == (24, 94, 3) and len(text) >= 7
+
+
+def test_corners_stray_by_a_few_hundredths_of_the_height() -> None:
+    quad = np.array([[0, 0], [92, 0], [92, 20], [0, 20]], np.float32)
+    rng = np.random.default_rng(0)
+    errors = np.concatenate([corner_errors(stray(quad, rng)[None], quad[None]) for _ in range(400)])
+    assert 0.03 < np.median(errors) < 0.09 and np.quantile(errors, 0.95) < 0.3

@@ -1,0 +1,282 @@
+"""Windows around plates, their corners, and straightened crops: exact geometry, and nothing ever crashes."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plate_nets.errors import InputError
+from plate_nets.nets.corners import WINDOW_HEIGHT, WINDOW_WIDTH, CornerNet
+from plate_nets.recognition.corners import (
+    CornerFinder,
+    CornerSettings,
+    FoundCorners,
+    cut_window,
+    distinct,
+    first_window,
+    from_window,
+    next_window,
+    to_window,
+)
+from plate_nets.recognition.rectification import (
+    GREY,
+    RectificationSettings,
+    box_quads,
+    crop_rectified,
+    order_corners,
+    parallelogram,
+    quad_boxes,
+    quad_size,
+    usable,
+    warp_quad,
+    widen,
+)
+from plate_nets.runtimes.openvino import compile_torch
+
+SQUARE = np.array([[10, 10], [60, 10], [60, 20], [10, 20]], np.float32)
+
+
+def turned(quad: np.ndarray, degrees: float) -> np.ndarray:
+    angle, middle = np.radians(degrees), quad.mean(axis=0)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    return np.asarray((quad - middle) @ turn.T + middle, np.float32)
+
+
+def gradient(height: int = 90, width: int = 120) -> np.ndarray:
+    """A frame whose blue is twice x and whose green is twice y, at the centres of pixels."""
+    frame = np.zeros((height, width, 3), np.uint8)
+    frame[:, :, 0] = 2 * np.arange(width)[None]
+    frame[:, :, 1] = 2 * np.arange(height)[:, None]
+    return frame
+
+
+def test_network_answers_corners_and_an_error() -> None:
+    torch.manual_seed(0)
+    network = CornerNet().eval()
+    windows = torch.randn(3, 3, WINDOW_HEIGHT, WINDOW_WIDTH)
+    with torch.inference_mode():
+        answer = network(windows)
+        assert answer.shape == (3, 9) and answer.dtype == torch.float32
+        assert torch.allclose(answer[1:2], network(windows[1:2]), atol=1e-4)
+
+
+def test_network_runs_in_openvino() -> None:
+    torch.manual_seed(1)
+    network = CornerNet().eval()
+    windows = np.random.default_rng(0).normal(0, 1, (2, 3, WINDOW_HEIGHT, WINDOW_WIDTH)).astype(np.float32)
+    with torch.inference_mode():
+        expected = network(torch.from_numpy(windows)).numpy()
+    assert np.allclose(compile_torch(network, windows.shape[1:], 1)(windows), expected, atol=1e-2)
+
+
+@pytest.mark.parametrize("degrees", [-30, -5, 0, 12, 30])
+@pytest.mark.parametrize("shift", [0, 1, 2, 3])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_corners_are_put_in_order(degrees: float, shift: int, mirrored: bool) -> None:
+    quad = turned(SQUARE, degrees)
+    given_quad = np.roll(quad[::-1] if mirrored else quad, shift, axis=0)
+    assert np.allclose(order_corners(given_quad), quad)
+
+
+def test_a_square_plate_starts_where_it_looks_upright() -> None:
+    square = np.array([[0, 0], [17, 0], [17, 10.2], [0, 10.2]], np.float32)
+    assert np.allclose(order_corners(np.roll(turned(square, 25), 2, axis=0)), turned(square, 25), atol=1e-4)
+
+
+def test_boxes_quads_and_sizes() -> None:
+    boxes = np.array([[1, 2, 5, 4], [0, 0, 1, 1]], np.float32)
+    quads = box_quads(boxes)
+    assert quads.shape == (2, 4, 2) and np.array_equal(quad_boxes(quads), boxes)
+    heights, widths = quad_size(quads)
+    assert heights.tolist() == [2, 1] and widths.tolist() == [4, 1]
+    assert box_quads(np.empty((0, 4), np.float32)).shape == (0, 4, 2)
+
+
+def test_a_wider_quad_keeps_its_perspective() -> None:
+    assert np.allclose(widen(SQUARE, 0.1, 0.2, 0.1, 0.2), [[5, 8], [65, 8], [65, 22], [5, 22]], atol=1e-3)
+    tapering = np.array([[0, 0], [100, 10], [100, 30], [0, 40]], np.float32)
+    wide = widen(tapering, 0, 0.5, 0, 0.5)
+    assert np.allclose(wide[:, 0], [0, 100, 100, 0], atol=1e-2)
+    assert wide[0, 1] == pytest.approx(-20, abs=0.1) and wide[1, 1] == pytest.approx(0, abs=0.1)
+
+
+def test_a_quad_with_a_close_vanishing_line_is_widened_flat() -> None:
+    steep = np.array([[0, 0], [100, 48], [100, 52], [0, 100]], np.float32)
+    assert np.abs(widen(steep, 0.2, 0.2, 0.2, 0.2)).max() < 500
+
+
+def test_a_straight_quad_is_cut_to_the_pixel() -> None:
+    frame = gradient()
+    cut = warp_quad(frame, SQUARE, (10, 50))
+    assert np.array_equal(cut, frame[10:20, 10:60])
+
+
+def test_a_turned_quad_is_cut_along_its_edges() -> None:
+    quad = turned(SQUARE + np.array([10, 20], np.float32), 20)
+    cut = warp_quad(gradient(), quad, (20, 100)).astype(float)
+    for (row, column), corner in zip(((0, 0), (0, 99), (19, 99), (19, 0)), quad, strict=True):
+        middle = quad.mean(axis=0)
+        inside = corner + (middle - corner) * 0.02
+        assert cut[row, column, :2] / 2 == pytest.approx(inside - 0.5, abs=1.0)
+
+
+def test_a_large_plate_is_averaged_not_sampled() -> None:
+    frame = np.zeros((400, 1600, 3), np.uint8)
+    frame[:, ::2] = 255  # finer than any crop can show
+    cut = warp_quad(frame, np.array([[0, 0], [1600, 0], [1600, 400], [0, 400]], np.float32), (24, 94))
+    assert np.abs(cut.astype(int) - 127).max() < 12
+
+
+def test_a_plate_finer_along_than_across_is_averaged_along() -> None:
+    frame = np.zeros((60, 800, 3), np.uint8)
+    frame[:, ::2] = 255
+    quad = np.array([[8, 8], [792, 8], [792, 40], [8, 40]], np.float32)
+    cut = warp_quad(frame, quad, (32, 196))
+    assert np.abs(cut[:, 4:-4].astype(int) - 127).max() < 40
+
+
+def test_beyond_the_frame_is_grey() -> None:
+    frame = np.full((20, 40, 3), 200, np.uint8)
+    cut = warp_quad(frame, np.array([[-40, 0], [40, 0], [40, 20], [-40, 20]], np.float32), (20, 80))
+    assert (cut[:, :36] == GREY).all() and (cut[:, 44:] == 200).all()
+    far = np.array([[500, 500], [600, 500], [600, 520], [500, 520]], np.float32)
+    assert (warp_quad(frame, far, (24, 94)) == GREY).all()
+
+
+@pytest.mark.parametrize(
+    "quad",
+    [
+        np.zeros((4, 2)),
+        np.array([[0, 0], [50, 10], [50, 0], [0, 10]]),  # crossing
+        np.array([[0, 10], [50, 10], [50, 0], [0, 0]]),  # mirrored
+        np.array([[0, 0], [50, 0], [20, 2], [0, 10]]),  # not convex
+        np.array([[0, 0], [50, 0], [50, 10], [0, 90]]),  # no plate's shape
+        np.array([[0, 0], [200, 0], [200, 4.5], [0, 4.5]]),  # edge-on
+        np.array([[np.nan, 0], [50, 0], [50, 10], [0, 10]]),
+        np.array([[0, 0], [np.inf, 0], [np.inf, 10], [0, 10]]),
+        np.array([[0, 0], [1e7, 0], [1e7, 1e6], [0, 1e6]]),
+    ],
+)
+def test_what_is_no_plate_is_cut_upright(quad: np.ndarray) -> None:
+    quads, boxes = quad[None].astype(np.float32), np.array([[10, 10, 60, 20]], np.float32)
+    assert not usable(quads)[0]
+    frame = gradient()
+    crops = crop_rectified(frame, quads, boxes, 0.0)
+    expected = crop_rectified(frame, box_quads(boxes), boxes, 0.0, RectificationSettings(0, 0, least_height=50))
+    assert np.array_equal(crops, expected) and np.isfinite(crops).all()
+
+
+def test_no_plates_give_no_crops() -> None:
+    nothing = np.empty((0, 4), np.float32)
+    assert crop_rectified(gradient(), box_quads(nothing), nothing, 0.1).shape == (0, 3, 24, 94)
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(InputError, match="margin_x: expected 0 to 1, got -1"):
+        RectificationSettings(margin_x=-1)
+    with pytest.raises(InputError, match="looks: expected 1 or more, got 0"):
+        CornerSettings(looks=0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(-300, 500, width=32), min_size=8, max_size=8))
+def test_any_corners_give_a_crop(numbers: list[float]) -> None:
+    quads = np.array(numbers, np.float32).reshape(1, 4, 2)
+    crops = crop_rectified(gradient(), quads, np.array([[0, 0, 50, 20]], np.float32), 0.1)
+    assert crops.shape == (1, 3, 24, 94) and np.isfinite(crops).all()
+
+
+def test_points_go_into_a_window_and_back() -> None:
+    window = next_window(turned(SQUARE, 25))
+    points = np.array([[3, 4], [50, 30], [-10, 80]], np.float32)
+    assert np.allclose(from_window(to_window(points, window), window), points, atol=1e-3)
+
+
+def test_the_first_window_holds_what_a_tight_or_turned_box_leaves_out() -> None:
+    box = np.array([100, 100, 192, 120], np.float32)
+    window = first_window(box)
+    assert quad_boxes(window[None])[0] == pytest.approx([77, 75.5, 215, 144.5])
+    tall = quad_boxes(first_window(np.array([0, 0, 40, 30], np.float32))[None])[0]
+    assert tall[2] - tall[0] == pytest.approx(90) and tall[3] - tall[1] == pytest.approx(45)
+
+
+def test_the_next_window_shows_the_plate_straight() -> None:
+    quad = turned(SQUARE, 17)
+    inside = to_window(quad, next_window(quad))
+    assert np.allclose(inside, [[16, 16], [112, 16], [112, 48], [16, 48]], atol=1e-2)
+    skewed = np.asarray(quad + [[0, 1], [0, 0], [0, 0], [0, 0]], np.float32)
+    straight = parallelogram(skewed)
+    np.testing.assert_allclose(parallelogram(straight), straight, atol=1e-4)
+
+
+class Oracle:
+    """A network that knows where the plate is: it answers for the windows in the order in which they are cut."""
+
+    def __init__(self, quads: np.ndarray, boxes: np.ndarray) -> None:
+        self.quads, self.windows, self.calls = quads, [first_window(box) for box in boxes], 0
+
+    def __call__(self, windows: np.ndarray) -> np.ndarray:
+        if self.calls:
+            self.windows = [next_window(quad) for quad in self.quads]
+        self.calls += 1
+        points = [to_window(q, w).reshape(8) for q, w in zip(self.quads, self.windows, strict=True)]
+        return np.concatenate((np.stack(points), np.full((len(windows), 1), np.log(0.05))), axis=1).astype(np.float32)
+
+
+def test_corners_come_back_in_pixels_of_the_frame() -> None:
+    quads = np.stack([turned(SQUARE, 20), SQUARE + np.array([30, 40], np.float32)])
+    boxes = quad_boxes(quads) + np.array([3, -2, 5, 1], np.float32)
+    network = Oracle(quads, boxes)
+    found = CornerFinder(network, CornerSettings(looks=2)).find(gradient(), boxes)
+    assert network.calls == 2
+    assert np.allclose(found.quads, quads, atol=1e-2) and np.allclose(found.errors, 0.05)
+
+
+@pytest.mark.parametrize("answer", [np.zeros(9), np.full(9, np.nan), np.full(9, 1e30), np.full(9, -np.inf)])
+def test_what_makes_no_sense_gives_the_box_and_an_error_of_one(answer: np.ndarray) -> None:
+    boxes = np.array([[10, 10, 60, 20], [0, 0, 0, 0]], np.float32)
+    finder = CornerFinder(lambda windows: np.tile(answer.astype(np.float32), (len(windows), 1)))
+    found = finder.find(gradient(), boxes)
+    assert np.array_equal(found.quads, box_quads(boxes)) and (found.errors == 1).all()
+
+
+def test_corners_that_are_not_sure_are_not_taken() -> None:
+    boxes = quad_boxes(turned(SQUARE, 20)[None])
+    network = Oracle(turned(SQUARE, 20)[None], boxes)
+    found = CornerFinder(network, CornerSettings(looks=2, largest_error=0.04)).find(gradient(), boxes)
+    assert np.array_equal(found.quads, box_quads(boxes)) and (found.errors == 1).all()
+
+
+def test_a_frame_without_plates_asks_nothing() -> None:
+    def refuse(_: np.ndarray) -> np.ndarray:
+        raise AssertionError("asked")
+
+    found = CornerFinder(refuse).find(gradient(), np.empty((0, 4), np.float32))
+    assert found.quads.shape == (0, 4, 2) and found.errors.shape == (0,)
+
+
+def test_many_plates_are_asked_for_in_chunks() -> None:
+    sizes: list[int] = []
+
+    def network(windows: np.ndarray) -> np.ndarray:
+        sizes.append(len(windows))
+        return np.zeros((len(windows), 9), np.float32)
+
+    boxes = np.tile(np.array([[10, 10, 60, 20]], np.float32), (5, 1))
+    CornerFinder(network, CornerSettings(looks=1, chunk=2)).find(gradient(), boxes)
+    assert sizes == [2, 2, 1]
+
+
+def test_two_boxes_on_one_plate_leave_one() -> None:
+    quads = np.stack([SQUARE, SQUARE + np.array([2, 1], np.float32), SQUARE + np.array([30, 40], np.float32)])
+    found = FoundCorners(quads, np.full(3, 0.05, np.float32))
+    assert distinct(found, np.array([0.9, 0.8, 0.3], np.float32)).tolist() == [0, 2]
+    nothing = FoundCorners(np.empty((0, 4, 2), np.float32), np.empty(0, np.float32))
+    assert distinct(nothing, np.empty(0, np.float32)).tolist() == []
+
+
+def test_a_window_is_what_the_network_takes() -> None:
+    window = cut_window(gradient(), first_window(np.array([40, 30, 80, 50], np.float32)))
+    assert window.shape == (3, WINDOW_HEIGHT, WINDOW_WIDTH) and window.dtype == np.float32
+    assert window.min() >= -1 and window.max() <= 1 and window[2].max() > window[0].max()

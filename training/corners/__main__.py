@@ -1,0 +1,73 @@
+"""`python -m training.corners`: trains CornerNet."""
+
+import logging
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+from rich.logging import RichHandler
+
+from plate_nets.errors import PlateError
+from training.corners.samples import Samples
+from training.corners.sources import load_sources
+from training.corners.state import TrainingState
+from training.corners.trainer import Budget, Rhythm, Trainer
+from training.corners.validation import load_corners
+from training.reader.state import Schedule
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def train(
+    data: Annotated[list[Path], typer.Option(help="Labelled folder with corner points; may be given several times.")],
+    out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
+    validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; the first decides.")] = [],  # noqa: B006
+    steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 40_000,
+    minutes: Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")] = None,
+    batch: Annotated[int, typer.Option(min=2, help="Windows a step, two a photo.")] = 64,
+    start: Annotated[Path | None, typer.Option(help="Weights to start from.")] = None,
+    rate: Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")] = 2e-3,
+    seed: int = 0,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the network.")] = 1,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that make the samples.")] = 1,
+    every: Annotated[int, typer.Option(min=1, help="Validate every so many steps.")] = 1000,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
+) -> None:
+    """Trains CornerNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(show_path=False)])
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.set_num_threads(threads)
+    torch.manual_seed(seed)
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        sources, chances = load_sources(data)
+        logging.info("%d plates with corners; %s", len(sources), device)
+        state = TrainingState(device)
+        if start is not None:
+            state.start_from(start)
+        if resume:
+            state.load(out / "checkpoint.pt")
+            logging.info("continuing at step %d", state.step)
+        trainer = Trainer(
+            state,
+            Samples(sources, chances, batch=batch, seed=seed),
+            {folder.name: load_corners(folder) for folder in validate},
+            Budget(steps, minutes),
+            out,
+            device=device,
+            workers=workers,
+            schedule=Schedule(peak=rate),
+            rhythm=Rhythm(validate=every),
+            metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
+        )
+        trainer.run()
+    except (PlateError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    app()

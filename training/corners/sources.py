@@ -1,0 +1,141 @@
+"""Where training windows come from: cut-outs of labelled photos, and plates drawn onto them or on their own."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
+from plate_nets.plates import default_scheme
+from plate_nets.recognition.rectification import Quad, order_corners, quad_size
+from plate_nets.types import Frame
+from training.corners.two_lines import draw_two_lines
+from training.synthesis import drawn_plate, plates, texts
+from training.synthesis.drawing import paste, rounded
+from training.synthesis.layouts.layout import HEIGHT, WIDTH
+from training.synthesis.scene import foreign_plate
+
+CONTEXT = 0.85
+"""Surroundings kept around a plate, in widths of its box, on each side."""
+STORED_HEIGHT = 44.0
+"""Plates are stored at most this high, px: more than the network ever sees."""
+_SCALE = 0.45
+"""px/mm plates are drawn at."""
+_VANITY = re.compile(r"[A-Z](000|111|222|333|444|555|666|777|888|999)|([A-Z])\d{3}\2\2")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A picture with a plate in it.
+
+    Attributes:
+        picture: (H, W, 3) BGR.
+        corners: (4, 2) the plate's corners, px of the picture.
+        base: (4, 2) where a one-line plate lies or would lie in the same plane: what perspectives are drawn for.
+        plain: whether there is nothing but the plate and its nearest surroundings.
+    """
+
+    picture: Frame
+    corners: Quad
+    base: Quad
+    plain: bool = False
+
+
+def load_sources(folders: Sequence[Path]) -> tuple[list[Source], NDArray[np.float64]]:
+    """Labelled folders -> a cut-out for each plate with labelled corners, and the chance to draw each, (N,).
+
+    Vanity plates and plates photographed often are over-represented: their chances are lower.
+
+    Raises:
+        DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
+    """
+    sources: list[Source] = []
+    labelled: list[str] = []
+    for folder in folders:
+        for path, labels in load_dataset(folder).photos():
+            known = [label for label in labels if label.quad is not None]
+            if not known:
+                continue
+            photo = read_photo(path)
+            sources += [cut_out(photo, label) for label in known]
+            labelled += [label.text for label in known]
+    counts = Counter(labelled)
+    weights = np.array([(0.4 if _VANITY.match(text) else 1.0) / counts[text] ** 0.5 for text in labelled], np.float64)
+    return sources, weights / max(float(weights.sum()), 1e-9)
+
+
+def cut_out(photo: Frame, label: Label) -> Source:
+    """A labelled plate with its surroundings, reduced where it is higher than needed."""
+    assert label.quad is not None
+    quad = order_corners(label.quad)
+    (left, top), (right, bottom) = quad.min(axis=0), quad.max(axis=0)
+    pad = CONTEXT * max(right - left, 2 * (bottom - top))
+    height, width = photo.shape[:2]
+    x0, y0 = max(0, int(left - pad)), max(0, int(top - 0.7 * pad))
+    x1, y1 = min(width, int(right + pad) + 1), min(height, int(bottom + 0.7 * pad) + 1)
+    picture = photo[y0:y1, x0:x1]
+    corners = np.asarray(quad - [x0, y0], np.float32)
+    scale = STORED_HEIGHT / max(float(quad_size(corners[None])[0][0]), 1.0)
+    if scale < 1:
+        size = (max(1, round(picture.shape[1] * scale)), max(1, round(picture.shape[0] * scale)))
+        corners = (corners * (size[0] / picture.shape[1], size[1] / picture.shape[0])).astype(np.float32)
+        picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
+    return Source(np.ascontiguousarray(picture), corners, corners)
+
+
+def drawn_source(rng: np.random.Generator) -> Source:
+    """A drawn one-line plate with drawn surroundings, from the front."""
+    kind, text = texts.sample_text(default_scheme(), rng)
+    picture, corners = drawn_plate(default_scheme(), kind, text, 30.0, rng)
+    return Source(picture, corners, corners, plain=True)
+
+
+def replaced(source: Source, rng: np.random.Generator) -> Source:
+    """Another plate drawn over the one of a cut-out, in the same plane, light and holder: of any kind, one line or two.
+
+    A plate of two lines is drawn larger, so that it covers the old one.
+    """
+    draw = rng.random()
+    x = y = 1.0
+    if draw < 0.35:
+        flat = draw_two_lines(rng, _SCALE)
+        x = float(rng.uniform(0.98, 1.3))
+        y = x * (flat.shape[0] / flat.shape[1]) * (WIDTH / HEIGHT)
+    elif draw < 0.5:
+        flat = foreign_plate(rng)
+    else:
+        kind, text = texts.sample_text(default_scheme(), rng)
+        flat = plates.draw(default_scheme(), kind, text, rng, _SCALE)
+    height, width = flat.shape[:2]
+    quad = _in_plane(source.base, x, y)
+    picture = source.picture.copy()
+    flat = _lit(flat, picture, source.corners)
+    rim = 1 + float(rng.uniform(0.05, 0.16))
+    holder = _in_plane(source.base, x * (1 + (rim - 1) * height / width), y * rim)
+    level = float(rng.choice((12, 30, 60, 120))) * float(rng.uniform(0.6, 1.4))
+    paste(picture, np.full((60, 260, 3), int(min(level, 250)), np.uint8), holder, rounded(60, 260, 5))
+    paste(picture, flat, quad, rounded(height, width, max(2, round(height * float(rng.uniform(0.03, 0.09))))))
+    return Source(picture, quad, source.base)
+
+
+def _in_plane(base: Quad, x: float, y: float) -> Quad:
+    """A quad stretched about its middle by ``x`` and ``y`` in the perspective of its plane."""
+    unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+    matrix = cv2.getPerspectiveTransform(unit, np.ascontiguousarray(base, np.float32))
+    stretched = (unit - 0.5) * np.array([x, y], np.float32) + 0.5
+    return np.asarray(cv2.perspectiveTransform(stretched[None], matrix)[0], np.float32)
+
+
+def _lit(flat: Frame, picture: Frame, corners: Quad) -> Frame:
+    """A drawn plate in the light of the one that it replaces."""
+    (x0, y0), (x1, y1) = np.maximum(corners.min(axis=0), 0).astype(int), np.maximum(corners.max(axis=0), 1).astype(int)
+    old = picture[y0:y1, x0:x1]
+    if old.size == 0:
+        return flat
+    gain = np.percentile(old, 80, axis=(0, 1)) / 225.0
+    return np.asarray(np.clip(flat * np.clip(gain, 0.15, 1.1), 0, 255), np.uint8)
