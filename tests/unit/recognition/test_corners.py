@@ -205,7 +205,7 @@ def test_the_next_window_shows_the_plate_straight() -> None:
     quad = turned(SQUARE, 17)
     inside = to_window(quad, next_window(quad))
     assert np.allclose(inside, [[16, 16], [112, 16], [112, 48], [16, 48]], atol=1e-2)
-    skewed = np.asarray(quad + [[0, 1], [0, 0], [0, 0], [0, 0]], np.float32)
+    skewed = np.asarray(np.add(quad, [[0, 1], [0, 0], [0, 0], [0, 0]]), np.float32)
     straight = parallelogram(skewed)
     np.testing.assert_allclose(parallelogram(straight), straight, atol=1e-4)
 
