@@ -69,7 +69,7 @@ def swap(
             if weights:
                 done = swapping.swap(model, weights, repository, control, client, keep)
             else:
-                done = swapping.back(model, repository, control, client)
+                done = swapping.roll_back(model, repository, control, client)
         except ServerUnavailable:
             raise
         except PlateError as error:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.conversion import openvino_ir
-from plate_nets.conversion.provenance import Origin
+from plate_nets.conversion.provenance import Provenance
 from plate_nets.conversion.reference import read_reference, sample, write_reference
 from plate_nets.errors import ConversionError, MissingExtra
 from plate_nets.nets.checkpoint import check_scheme, load_weights, read_weights
@@ -116,8 +116,8 @@ def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
         read_weights(conversion.weights, conversion.scheme)
     folder = released(repository, conversion.name)
     for kind in _formats(conversion):
-        found = kind.saved_origin(folder)
-        for key, value in kind.current_origin(conversion.weights, found.get("mode", Mode.TRACE)).items():
+        found = kind.saved_provenance(folder)
+        for key, value in kind.current_provenance(conversion.weights, found.get("mode", Mode.TRACE)).items():
             if found.get(key) != value:
                 raise ConversionError(
                     f"{folder}: stale, converted from {key} {found.get(key)}, expected {value}; "
@@ -137,7 +137,8 @@ def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
     folder, mode = released(repository, conversion.name), conversion.mode or mode
     try:
         return all(
-            kind.saved_origin(folder) == kind.current_origin(conversion.weights, mode) for kind in _formats(conversion)
+            kind.saved_provenance(folder) == kind.current_provenance(conversion.weights, mode)
+            for kind in _formats(conversion)
         )
     except ConversionError:
         return False
@@ -162,8 +163,8 @@ class Format(Protocol):
     @property
     def FILES(self) -> tuple[str, ...]: ...
     def run(self, folder: Path, inputs: Sequence[Array]) -> Answers: ...
-    def current_origin(self, weights: Path | None, mode: str) -> Origin: ...
-    def saved_origin(self, folder: Path) -> Origin: ...
+    def current_provenance(self, weights: Path | None, mode: str) -> Provenance: ...
+    def saved_provenance(self, folder: Path) -> Provenance: ...
 
 
 def _formats(conversion: Conversion) -> list[Format]:
@@ -186,12 +187,12 @@ def _save(conversion: Conversion, mode: Mode, folder: Path) -> None:
 
         network = _network(conversion)
         module = torchscript_file.ChannelsLast(network).eval() if conversion.channels_last else network
-        origin = torchscript_file.current_origin(conversion.weights, mode)
-        torchscript_file.save(module, _inputs(conversion)[0], mode, origin, folder)
+        provenance = torchscript_file.current_provenance(conversion.weights, mode)
+        torchscript_file.save(module, _inputs(conversion)[0], mode, provenance, folder)
     if conversion.graph is not None:
         assert conversion.weights is not None
-        origin = openvino_ir.current_origin(conversion.weights, mode)
-        openvino_ir.save(openvino_ir.build(conversion.graph, conversion.weights, conversion.scheme), origin, folder)
+        provenance = openvino_ir.current_provenance(conversion.weights, mode)
+        openvino_ir.save(openvino_ir.build(conversion.graph, conversion.weights, conversion.scheme), provenance, folder)
 
 
 def _network(conversion: Conversion) -> "nn.Module":

@@ -7,7 +7,7 @@ import openvino
 
 import plate_nets.conversion.graphs
 from plate_nets.conversion.graphs.layers import Array, Weights
-from plate_nets.conversion.provenance import Origin, origin_of
+from plate_nets.conversion.provenance import Provenance, provenance_of
 from plate_nets.errors import ConversionError, WeightsError
 from plate_nets.nets.checkpoint import read_weights
 from plate_nets.plates import PlateScheme
@@ -15,7 +15,7 @@ from plate_nets.runtimes.networks import IR, IR_WEIGHTS
 from plate_nets.runtimes.openvino import load_ir
 
 FILES = (IR_WEIGHTS, IR)
-"""In the order in which they are moved into place: the origin stands in the second."""
+"""In the order in which they are moved into place: the provenance stands in the second."""
 
 Graph = Callable[[Weights], openvino.Model]
 
@@ -39,14 +39,14 @@ def build(graph: Graph, path: Path, scheme: PlateScheme | None = None) -> openvi
     return model
 
 
-def save(model: openvino.Model, origin: Origin, folder: Path) -> None:
+def save(model: openvino.Model, provenance: Provenance, folder: Path) -> None:
     """A graph -> `model.xml` and `model.bin` in ``folder``.
 
     Weights stay FP32: FP16 halves the detector's file of 7 MB, but moves boxes by up to 0.3 px and scores by 0.004 (20
     street photos, rows above 0.05; FP32: 0.0003 px and 2e-6).
     """
-    for key, value in origin.items():
-        model.set_rt_info(value, ["origin", key])
+    for key, value in provenance.items():
+        model.set_rt_info(value, ["provenance", key])
     openvino.save_model(model, folder / IR, compress_to_fp16=False)
 
 
@@ -64,12 +64,12 @@ def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
         raise ConversionError(f"{folder / IR}: {error}") from error
 
 
-def current_origin(weights: Path | None, mode: str) -> Origin:
+def current_provenance(weights: Path | None, mode: str) -> Provenance:
     """What an IR made now would say it was made from; ``mode`` is TorchScript's alone."""
-    return origin_of(weights, (Path(plate_nets.conversion.graphs.__path__[0]), Path(__file__)))
+    return provenance_of(weights, (Path(plate_nets.conversion.graphs.__path__[0]), Path(__file__)))
 
 
-def saved_origin(folder: Path) -> Origin:
+def saved_provenance(folder: Path) -> Provenance:
     """What the saved IR says it was made from.
 
     Raises:
@@ -82,6 +82,6 @@ def saved_origin(folder: Path) -> Origin:
         model = openvino.Core().read_model(folder / IR)
     except RuntimeError as error:
         raise ConversionError(f"{folder / IR}: not a readable OpenVINO model: {error}") from error
-    if not model.has_rt_info(["origin"]):
+    if not model.has_rt_info(["provenance"]):
         return {}
-    return {key: model.get_rt_info(["origin", key]).astype(str) for key in model.get_rt_info(["origin"]).value}
+    return {key: model.get_rt_info(["provenance", key]).astype(str) for key in model.get_rt_info(["provenance"]).value}

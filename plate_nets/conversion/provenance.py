@@ -6,12 +6,12 @@ from pathlib import Path
 
 from plate_nets.nets.checkpoint import sha256
 
-Origin = dict[str, str]
+Provenance = dict[str, str]
 """What a converted file was made from, by name. Equal origins give equal files."""
 
 
-def origin_of(weights: Path | None, sources: Iterable[Path], **settings: str) -> Origin:
-    """The origin of a file that is made now.
+def provenance_of(weights: Path | None, sources: Iterable[Path], **settings: str) -> Provenance:
+    """The provenance of a file that is made now.
 
     "weights" is the SHA-256 of the safetensors file, empty where there is none; "source" is that of the modules that
     describe and convert the network: files, or folders of them.

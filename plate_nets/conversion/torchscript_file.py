@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from torch.jit._trace import TracerWarning
 
 import plate_nets.nets
-from plate_nets.conversion.provenance import Origin, origin_of
+from plate_nets.conversion.provenance import Provenance, provenance_of
 from plate_nets.errors import ConversionError
 from plate_nets.runtimes.networks import TORCHSCRIPT
 from plate_nets.runtimes.torchscript import load_torchscript
 
 FILES = (TORCHSCRIPT,)
-ORIGIN = "origin.json"
+PROVENANCE = "provenance.json"
 
 
 class ChannelsLast(nn.Module):
@@ -38,8 +38,8 @@ class ChannelsLast(nn.Module):
         return outputs.contiguous()
 
 
-def save(network: nn.Module, example: NDArray[Any], mode: str, origin: Origin, folder: Path) -> None:
-    """A network in eval mode -> `model.pt` in ``folder``: traced or scripted on the CPU, frozen, with its origin.
+def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Provenance, folder: Path) -> None:
+    """A network in eval mode -> `model.pt` in ``folder``: traced or scripted on the CPU, frozen, with its provenance.
 
     Frozen modules hold their weights as constants, which move only while loading
     (``torch.jit.load(path, map_location=...)``, as libtorch's backend does), not by ``.to``.
@@ -54,7 +54,7 @@ def save(network: nn.Module, example: NDArray[Any], mode: str, origin: Origin, f
             else:
                 module = torch.jit.script(network)
             module = torch.jit.freeze(module)
-            torch.jit.save(module, str(folder / TORCHSCRIPT), _extra_files={ORIGIN: json.dumps(origin)})
+            torch.jit.save(module, str(folder / TORCHSCRIPT), _extra_files={PROVENANCE: json.dumps(provenance)})
     except (RuntimeError, TypeError, torch.jit.frontend.FrontendError) as error:
         raise ConversionError(f"cannot {mode} {type(network).__name__}: {error}") from error
 
@@ -81,13 +81,13 @@ def answers(network: nn.Module, inputs: Sequence[NDArray[Any]]) -> list[tuple[ND
     return [tuple(each.numpy() for each in (answer if isinstance(answer, tuple) else (answer,))) for answer in found]
 
 
-def current_origin(weights: Path | None, mode: str) -> Origin:
+def current_provenance(weights: Path | None, mode: str) -> Provenance:
     """What a TorchScript file made now would say it was made from."""
     sources = (Path(plate_nets.nets.__path__[0]), Path(__file__))
-    return origin_of(weights, sources, mode=mode, torch=str(torch.__version__))
+    return provenance_of(weights, sources, mode=mode, torch=str(torch.__version__))
 
 
-def saved_origin(folder: Path) -> Origin:
+def saved_provenance(folder: Path) -> Provenance:
     """What the saved `model.pt` says it was made from.
 
     Raises:
@@ -98,11 +98,11 @@ def saved_origin(folder: Path) -> Origin:
         raise ConversionError(f"{path}: no such file")
     try:
         with zipfile.ZipFile(path) as archive:
-            found = [name for name in archive.namelist() if name.endswith(f"/extra/{ORIGIN}")]
-            origin: Origin = json.loads(archive.read(found[0])) if found else {}
+            found = [name for name in archive.namelist() if name.endswith(f"/extra/{PROVENANCE}")]
+            provenance: Provenance = json.loads(archive.read(found[0])) if found else {}
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise ConversionError(f"{path}: not a readable TorchScript file: {error}") from error
-    return origin
+    return provenance
 
 
 @contextmanager

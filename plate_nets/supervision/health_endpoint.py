@@ -14,7 +14,7 @@ from plate_nets.supervision.metrics import StatusCollector
 
 HEALTH, METRICS = "/health", "/metrics"
 _SLOWEST = 5.0
-"""Seconds that an asker has to send its question."""
+"""Seconds that an client has to send its question."""
 _AT_ONCE = 64
 """Connections that are answered at once."""
 

@@ -54,7 +54,7 @@ class Verdict:
     suspects: tuple[str, ...] = ()
 
 
-class Asker:
+class ProbeClient:
     """Asks one server over HTTP, always within the deadline; for one thread.
 
     Args:
@@ -127,10 +127,10 @@ class Prober(threading.Thread):
     nor sick: that gives no verdict, unless a model is found to hang.
     """
 
-    def __init__(self, asker: Asker, progress: Progress, interval: float) -> None:
+    def __init__(self, client: ProbeClient, progress: Progress, interval: float) -> None:
         super().__init__(name="prober", daemon=True)
         self.verdicts: queue.SimpleQueue[Verdict] = queue.SimpleQueue()
-        self._asker = asker
+        self._client = client
         self._progress = progress
         self._interval = interval
         self._wanted = threading.Event()
@@ -165,14 +165,14 @@ class Prober(threading.Thread):
     def _probe(self, confirmed: bool) -> bool:
         began = time.monotonic()
         try:
-            self._asker.check()
+            self._client.check()
         except ServerOverloaded:
             hanging = self._progress.hanging()
             if hanging:
                 self.verdicts.put(Verdict(began, "requests wait, and none is answered", True, hanging))
             return False
         except PlateError as error:
-            suspects = self._asker.suspects() if confirmed else ()
+            suspects = self._client.suspects() if confirmed else ()
             self.verdicts.put(Verdict(began, str(error), confirmed, suspects))
             return True
         self._progress.forget()

@@ -17,7 +17,7 @@ from plate_nets.supervision.growth import GrowthWatch
 from plate_nets.supervision.healing import heal
 from plate_nets.supervision.orphans import reap_orphans
 from plate_nets.supervision.policy import GiveUp, Heal, Policy, Restart
-from plate_nets.supervision.probe import Asker, Prober, Verdict
+from plate_nets.supervision.probe import ProbeClient, Prober, Verdict
 from plate_nets.supervision.progress import Progress, read_metrics
 from plate_nets.supervision.stubs import StubWatch
 
@@ -75,7 +75,7 @@ class Supervisor:
         self._replaced: deque[tuple[float, frozenset[int]]] = deque()
         """Until when stubs may live that others have replaced."""
         progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
-        self._prober = Prober(Asker(server.http_url, deadline, server.control_key), progress, interval)
+        self._prober = Prober(ProbeClient(server.http_url, deadline, server.control_key), progress, interval)
         # Kept: gevent, which tritonclient's HTTP stands on, leaves two files open in every thread that used it
         self._loaders = ThreadPoolExecutor(len(MODELS))
         self._changed = 0.0

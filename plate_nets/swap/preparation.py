@@ -15,7 +15,7 @@ from plate_nets.nets.registry import NETWORKS
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.local import LocalReader
 from plate_nets.runtimes.networks import TORCHSCRIPT, load_converted, released
-from plate_nets.swap.versions import aside, latest
+from plate_nets.swap.versions import latest, scratch_folder
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
     served = folder / str(latest(folder))
     if (served / TORCHSCRIPT).is_file() and not torch_installed():
         raise MissingExtra("convert", f"a new {served / TORCHSCRIPT}", "torch")
-    with aside(folder) as temporary:
+    with scratch_folder(folder) as temporary:
         comparisons = convert(replace(conversions(scheme)[model], weights=weights), Mode.TRACE, temporary)
         made = released(temporary, model)
         code = served / "model.py"

@@ -53,7 +53,7 @@ def swap(
         return Swapped(version, former, prepared.comparisons, tuple(prune(folder, keep)))
 
 
-def back(model: str, repository: Path, control: Controller, client: PlateClient) -> Swapped:
+def roll_back(model: str, repository: Path, control: Controller, client: PlateClient) -> Swapped:
     """Away with the version in service; the one before it answers again.
 
     Raises:

@@ -53,7 +53,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def aside(folder: Path) -> Iterator[Path]:
+def scratch_folder(folder: Path) -> Iterator[Path]:
     """A temporary folder beside the versions, on their file system; Triton looks at folders with a number alone.
 
     Raises:
@@ -75,7 +75,7 @@ def add(prepared: Path, folder: Path) -> int:
 
 def remove(folder: Path, version: int) -> None:
     """Away with one version, all at once."""
-    with aside(folder) as bin_:
+    with scratch_folder(folder) as bin_:
         (folder / str(version)).rename(bin_ / str(version))
 
 

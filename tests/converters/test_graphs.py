@@ -80,8 +80,8 @@ def test_what_is_made_without_torch_gives_the_networks_numbers(name: str, made_w
 
 def test_an_ir_has_the_same_origin_with_torch_and_without(made_without_torch: Path) -> None:
     for conversion in CONVERSIONS.values():
-        origin = openvino_ir.current_origin(conversion.weights, Mode.TRACE)
-        assert openvino_ir.saved_origin(released(made_without_torch, conversion.name)) == origin
+        provenance = openvino_ir.current_provenance(conversion.weights, Mode.TRACE)
+        assert openvino_ir.saved_provenance(released(made_without_torch, conversion.name)) == provenance
     again = convert_without_torch("--model-repository", made_without_torch)
     assert again.stdout.splitlines()[1:] == [f"{name}: up to date" for name in CONVERSIONS]
 

@@ -7,7 +7,7 @@ import pytest
 from plate_nets.contract import PLATE_RECOGNITION, PROBE
 from plate_nets.control_key import probe_token
 from plate_nets.errors import DeadlineExceeded, ServerOverloaded, ServerUnavailable
-from plate_nets.supervision.probe import Asker, Prober
+from plate_nets.supervision.probe import ProbeClient, Prober
 from plate_nets.supervision.progress import Progress
 from tests.fakes.stub_server import stub_server
 
@@ -16,7 +16,7 @@ NEVER = 3600.0
 KEY = "k" * 16
 
 
-class Well(Asker):
+class Well(ProbeClient):
     """Recognises whatever it is asked, once it may."""
 
     def __init__(self) -> None:
@@ -42,14 +42,14 @@ class Sick(Well):
         return ()
 
 
-def prober(asker: Asker) -> Prober:
-    return Prober(asker, Progress(lambda: "", NEVER), NEVER)
+def prober(client: ProbeClient) -> Prober:
+    return Prober(client, Progress(lambda: "", NEVER), NEVER)
 
 
 def test_it_ends_at_once_while_it_waits_for_the_next_probe() -> None:
-    asker = Well()
-    asker.may_answer.set()
-    asking = prober(asker)
+    client = Well()
+    client.may_answer.set()
+    asking = prober(client)
     asking.start()
     assert asking.verdicts.get(timeout=60).fault == ""
     asking.end(60)
@@ -57,22 +57,22 @@ def test_it_ends_at_once_while_it_waits_for_the_next_probe() -> None:
 
 
 def test_it_ends_with_the_probe_that_is_under_way() -> None:
-    asker = Well()
-    asking = prober(asker)
+    client = Well()
+    asking = prober(client)
     asking.start()
-    assert asker.asked.wait(60)
+    assert client.asked.wait(60)
     asking.end(0.01)
     assert asking.is_alive()
-    asker.may_answer.set()
+    client.may_answer.set()
     asking.join(60)
     assert not asking.is_alive()
 
 
 def test_it_ends_where_the_server_is_gone() -> None:
-    asker = Sick()
-    asking = prober(asker)
+    client = Sick()
+    asking = prober(client)
     asking.start()
-    assert asker.asked.wait(60)
+    assert client.asked.wait(60)
     asking.end(60)
     assert not asking.is_alive()
 
@@ -80,8 +80,8 @@ def test_it_ends_where_the_server_is_gone() -> None:
 def test_each_question_is_a_probe_over_a_connection_of_its_own() -> None:
     """One that is kept would outlive the server that it leads to."""
     with stub_server() as stub:
-        asker = Asker(stub.http_url, deadline=60, control_key=KEY)
-        assert asker.suspects() == (PLATE_RECOGNITION.name,)
+        client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
+        assert client.suspects() == (PLATE_RECOGNITION.name,)
         assert [each.fields["name"] for each in stub.asked] == ["yolo", "yolo", "stn", "stn", "lprnet", "lprnet"]
         assert [each.fields.get("parameters") for each in stub.asked] == [{PROBE: probe_token(KEY)}, None] * 3
         assert stub.connections == len(stub.asked)
@@ -90,24 +90,24 @@ def test_each_question_is_a_probe_over_a_connection_of_its_own() -> None:
 def test_a_server_that_is_overloaded_is_not_to_blame() -> None:
     with stub_server() as stub:
         stub.fault = (503, "UNAVAILABLE", "Exceeds maximum queue size")
-        asker = Asker(stub.http_url, deadline=60, control_key=KEY)
+        client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
         with pytest.raises(ServerOverloaded):
-            asker.check()
-        assert asker.suspects() == (PLATE_RECOGNITION.name,)
+            client.check()
+        assert client.suspects() == (PLATE_RECOGNITION.name,)
 
 
 def test_a_server_that_does_not_answer_in_time() -> None:
     with stub_server() as stub:
         stub.pause = 0.5
-        asker = Asker(stub.http_url, deadline=0.05, control_key=KEY)
+        client = ProbeClient(stub.http_url, deadline=0.05, control_key=KEY)
         with pytest.raises(DeadlineExceeded, match=r"no answer within 0\.05 s"):
-            asker.check()
-        assert asker.suspects() == ()
+            client.check()
+        assert client.suspects() == ()
 
 
 def test_a_server_that_is_gone() -> None:
     with stub_server() as stub:
-        asker = Asker(stub.http_url, deadline=60, control_key=KEY)
+        client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
     with pytest.raises(ServerUnavailable):
-        asker.check()
-    assert asker.suspects() == ()
+        client.check()
+    assert client.suspects() == ()

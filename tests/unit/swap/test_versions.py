@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plate_nets.errors import SwapError
-from plate_nets.swap.versions import add, aside, latest, locked, prune, remove, versions
+from plate_nets.swap.versions import add, latest, locked, prune, remove, scratch_folder, versions
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_only_folders_with_a_number_are_versions(folder: Path) -> None:
 
 def test_a_version_comes_whole_after_the_latest(folder: Path) -> None:
     (folder / "9").mkdir()
-    with aside(folder) as temporary:
+    with scratch_folder(folder) as temporary:
         prepared = temporary / "new"
         prepared.mkdir()
         (prepared / "model.pt").touch()
@@ -68,7 +68,7 @@ def test_one_at_a_time(folder: Path) -> None:
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SwapError, match=r"none: No such file"), locked(tmp_path / "none"):
         pass
-    with pytest.raises(SwapError, match=r"cannot be written: No such file"), aside(tmp_path / "none"):
+    with pytest.raises(SwapError, match=r"cannot be written: No such file"), scratch_folder(tmp_path / "none"):
         pass
     with pytest.raises(SwapError, match="no version; run `python -m converters` first"):
         latest(tmp_path)
