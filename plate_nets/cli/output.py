@@ -135,8 +135,27 @@ class CsvOutput(Output):
             self._file.close()
 
 
+_MARK = b"\nannotated by plate-nets\n"
+"""After the end of our annotated pictures, where no decoder reads: by it they are known again."""
+
+
+def is_annotated(path: Path) -> bool:
+    """Whether a file is an annotated picture of ours."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            file.seek(-min(len(_MARK), path.stat().st_size), os.SEEK_END)
+            return file.read() == _MARK
+    except OSError:
+        return False
+
+
 class PictureOutput(Output):
-    """A copy of each picture with its boxes and texts, named ``<name>_plates.<suffix>`` in a folder."""
+    """A copy of each picture with its boxes and texts, named ``<name>_plates.<suffix>`` in a folder.
+
+    One of an earlier run is replaced; any other file of that name is kept, and the copy gets a number.
+    """
 
     SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
 
@@ -158,12 +177,12 @@ class PictureOutput(Output):
         path = self._path(picture.name)
         drawn = self._annotate(picture.encoded, picture.plates, path.suffix)
         if drawn is None:
-            path = path.with_suffix(".png")
+            path = self._path(picture.name.with_suffix(".png"))
             drawn = self._annotate(picture.encoded, picture.plates, path.suffix)
         assert drawn is not None, "PNG holds any size"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(drawn)
+            path.write_bytes(drawn + _MARK)
         except OSError as error:
             raise InputError(f"--save-annotated {shown(path)}: {error.strerror}") from error
         typer.echo(f"saved {shown(path)}", err=True)
@@ -172,7 +191,7 @@ class PictureOutput(Output):
         suffix = name.suffix.lower() if name.suffix.lower() in self.SUFFIXES else ".png"
         path = self._folder / name.with_name(f"{name.stem}_plates{suffix}")
         number = 2
-        while path in self._taken:
+        while path in self._taken or (path.exists() and not is_annotated(path)):
             path = self._folder / name.with_name(f"{name.stem}_plates{number}{suffix}")
             number += 1
         self._taken.add(path)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
-from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, shown
+from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, is_annotated, shown
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
 from plate_nets.recognition.reader import Reader
@@ -53,10 +53,11 @@ def read(
 
     Without --url an embedded server runs for the time. Exit code: 0 all pictures were read, 1 some failed, 2 no server.
     """
-    sources = list(find_pictures(paths, without=save_annotated))
+    sources = list(find_pictures(paths))
     if not sources:
         raise InputError(f"no picture in {', '.join(map(shown, paths))}; looked for {', '.join(sorted(SUFFIXES))}")
-    keep_inputs(sources, csv, save_annotated)
+    if csv:
+        keep_inputs(sources, csv)
     failed = 0
     with ExitStack() as stack:
         outputs: list[Output] = [stack.enter_context(JsonOutput() if json else LineOutput())]
@@ -75,22 +76,22 @@ def read(
         raise typer.Exit(SOME_FAILED)
 
 
-def find_pictures(paths: Iterable[Path], without: Path | None = None) -> Iterator[Source]:
+def find_pictures(paths: Iterable[Path]) -> Iterator[Source]:
     """Files as they are, folders with everything below them that looks like a picture, sorted.
 
-    Links to folders are followed, each folder once. What lies below the folder ``without`` is left out: it holds what
-    an earlier run wrote. A folder that does not open is a source that fails.
+    Links to folders are followed, each folder once. Annotated pictures that an earlier run wrote are left out. A folder
+    that does not open is a source that fails.
     """
-    left_out = None if without is None else os.path.realpath(without)
     for path in paths:
         if not os.path.isdir(path):  # noqa: PTH112  Path.is_dir raises where a folder above may not be entered
             yield Source(path, Path(path.name))
             continue
-        for found in sorted(_files_below(path, left_out)):
-            yield Source(found, found.relative_to(path))
+        for found in sorted(_files_below(path)):
+            if not is_annotated(found):
+                yield Source(found, found.relative_to(path))
 
 
-def _files_below(path: Path, left_out: str | None) -> list[Path]:
+def _files_below(path: Path) -> list[Path]:
     found: list[Path] = []
     seen: set[str] = set()
 
@@ -99,7 +100,7 @@ def _files_below(path: Path, left_out: str | None) -> list[Path]:
 
     for folder, folders, files in os.walk(path, followlinks=True, onerror=closed):
         real = os.path.realpath(folder)
-        if real in seen or (real == left_out and Path(folder) != path):
+        if real in seen:
             folders.clear()
             continue
         seen.add(real)
@@ -107,19 +108,12 @@ def _files_below(path: Path, left_out: str | None) -> list[Path]:
     return found
 
 
-def keep_inputs(sources: Iterable[Source], csv: Path | None, save_annotated: Path | None) -> None:
-    """Raises InputError where what is written would lie on a picture, or among the pictures, that are read."""
-    folder = None if save_annotated is None else os.path.realpath(save_annotated)
-    table = None if csv is None else os.path.realpath(csv)
+def keep_inputs(sources: Iterable[Source], table: Path) -> None:
+    """Raises InputError where a table would be written over a picture that is read."""
+    target = os.path.realpath(table)
     for source in sources:
-        real = os.path.realpath(source.path)
-        if real == table:
+        if os.path.realpath(source.path) == target:
             raise InputError(f"--csv {shown(source.path)}: is one of the pictures; expected another file")
-        if folder is not None and os.path.dirname(real) == folder:  # noqa: PTH120
-            raise InputError(
-                f"--save-annotated {shown(save_annotated or source.path)}: holds {shown(source.path)}, which is read; "
-                "expected another folder"
-            )
 
 
 def read_picture(reader: Reader, source: Source, recover: Callable[[], None]) -> Picture:

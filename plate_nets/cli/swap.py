@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 
 from plate_nets.cli.health import DEFAULT_URL
@@ -20,7 +19,7 @@ REFUSED = 1
 
 
 def swap(
-    model: Annotated[str, typer.Argument(help="Which network.", click_type=click.Choice(tuple(NETWORKS)))],
+    model: Annotated[str, typer.Argument(help=f"Which network: {', '.join(NETWORKS)}.")],
     weights: Annotated[
         Path | None,
         typer.Argument(metavar="[FILE]", help="Its new weights: safetensors of the same architecture."),
@@ -46,6 +45,8 @@ def swap(
 
     Exit code: 0 in service, 1 refused or taken back, 2 wrong usage or no server.
     """
+    if model not in NETWORKS:
+        raise InputError(f"expected {' or '.join(NETWORKS)}, got {model}")
     if (weights is not None) + back + list_ != 1:
         raise InputError("expected exactly one of FILE, --back and --list")
     with needs("local", "a swap"):

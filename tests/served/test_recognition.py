@@ -79,7 +79,7 @@ def test_plates_at_each_edge_and_corner(served: Served, size: tuple[int, int], p
 
 def test_200_plates_in_a_picture(client: PlateClient) -> None:
     placed = [
-        Placed(f"{a}{i:03d}{b}{c}77", 200 * (i % 10) + 30, 100 * (i // 10) + 10, 140)
+        Placed(f"{a}{i + 1:03d}{b}{c}77", 200 * (i % 10) + 30, 100 * (i // 10) + 10, 140)
         for i, (a, b, c) in enumerate(itertools.islice(itertools.product("ABEKMHOPCTYX", repeat=3), 200))
     ]
     plates = client.read(compose(2000, 2000, placed))
