@@ -46,7 +46,7 @@ def swap(
     Exit code: 0 in service, 1 refused or taken back, 2 wrong usage or no server.
     """
     if model not in NETWORKS:
-        raise InputError(f"expected {' or '.join(NETWORKS)}, got {model}")
+        raise typer.BadParameter(f"expected {' or '.join(NETWORKS)}, got {model}", param_hint="MODEL")
     if (weights is not None) + back + list_ != 1:
         raise InputError("expected exactly one of FILE, --back and --list")
     with needs("local", "a swap"):
