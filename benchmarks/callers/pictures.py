@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
+from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.health import known_picture
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
 
 HD = (720, 1280)
 FULL_HD = (1080, 1920)
 
-SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
 _PLATE = (slice(190, 245), slice(150, 330))
 """Rows and columns of the plate in the health check's picture, a little of the grey ground around it included."""
 _LEFTS = (70, 390, 710, 1030)

@@ -14,6 +14,7 @@ import typer
 
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
+from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.types import Plate
 
 
@@ -157,8 +158,6 @@ class PictureOutput(Output):
     One of an earlier run is replaced; any other file of that name is kept, and the copy gets a number.
     """
 
-    SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._taken: set[Path] = set()
@@ -188,7 +187,7 @@ class PictureOutput(Output):
         typer.echo(f"saved {shown(path)}", err=True)
 
     def _path(self, name: Path) -> Path:
-        suffix = name.suffix.lower() if name.suffix.lower() in self.SUFFIXES else ".png"
+        suffix = name.suffix.lower() if name.suffix.lower() in SUFFIXES else ".png"
         path = self._folder / name.with_name(f"{name.stem}_plates{suffix}")
         number = 2
         while path in self._taken or (path.exists() and not is_annotated(path)):

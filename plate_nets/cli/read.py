@@ -18,11 +18,10 @@ from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
 from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, is_annotated, shown
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
+from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
 
-SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
-"""Of the pictures that are looked for in a folder; a file that is named is always tried."""
 SOME_FAILED = 1
 _HEALING = 0.5
 """Seconds between two looks at a server that heals."""
@@ -77,7 +76,7 @@ def read(
 
 
 def find_pictures(paths: Iterable[Path]) -> Iterator[Source]:
-    """Files as they are, folders with everything below them that looks like a picture, sorted.
+    """Files as they are, whatever their names, folders with everything below them that looks like a picture, sorted.
 
     Links to folders are followed, each folder once. Annotated pictures that an earlier run wrote are left out. A folder
     that does not open is a source that fails.

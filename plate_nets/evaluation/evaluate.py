@@ -11,6 +11,7 @@ from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.plates import PlateScheme
+from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
 
@@ -102,7 +103,7 @@ def pictures_below(folder: Path) -> list[Path]:
     Raises:
         DatasetError: there is none.
     """
-    found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in {".jpg", ".jpeg", ".png", ".webp", ".bmp"})
+    found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES)
     if not found:
         raise DatasetError(f"{folder}: no picture in it")
     return found

@@ -12,6 +12,9 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
+"""How the names of the pictures end that are looked for in a folder, in small letters."""
+
 MAX_SCANS = 100
 """Passes of one JPEG. Encoders make 1 to 12 of them."""
 MAX_SCANNED_PIXELS = 1_000_000_000
