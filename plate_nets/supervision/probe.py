@@ -34,6 +34,8 @@ from plate_nets.types import Frame, Plate
 
 _CONFIRM = 0.3
 """Seconds from a failure to the probe that confirms it."""
+_LISTENS_WITHIN = 5.0
+"""Seconds that a server may take to say that it lives."""
 _SIDE = 64
 """Pixels of the empty frame that the detector alone is asked with."""
 
@@ -96,20 +98,22 @@ class ProbeClient:
                 continue
             except PlateError:
                 failed.append(spec.name)
-        if len(failed) == len(asked) and not self._listens():
+        if len(failed) == len(asked) and not self.listens():
             return ()
         return tuple(failed) or (PLATE_RECOGNITION.name,)
+
+    def listens(self) -> bool:
+        """Whether anything answers at all, soon: it takes no work of a model."""
+        try:
+            with HttpTransport(self._access) as transport:
+                return transport.send(is_live(), min(self._deadline, _LISTENS_WITHIN))
+        except PlateError:
+            return False
 
     def _check_ready(self, model: str) -> None:
         # Newer servers see by themselves that a stub is dead; 24.10 does not
         if not self._ask(is_model_ready(model)):
             raise ServerUnavailable(f"{model}: not ready")
-
-    def _listens(self) -> bool:
-        try:
-            return self._ask(is_live())
-        except PlateError:
-            return False
 
     def _infer(self, model: ModelSpec, spec: TensorSpec, array: NDArray[Any], outputs: Sequence[TensorSpec]) -> Tensors:
         return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: self._token}))
@@ -164,6 +168,9 @@ class Prober(threading.Thread):
 
     def _probe(self, confirmed: bool) -> bool:
         began = time.monotonic()
+        if confirmed and not self._client.listens():  # no use in asking each model of a server that hangs
+            self.verdicts.put(Verdict(began, "the server does not answer", True))
+            return True
         try:
             self._client.check()
         except ServerOverloaded:

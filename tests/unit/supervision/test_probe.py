@@ -37,9 +37,25 @@ class Sick(Well):
         self.asked.set()
         raise ServerUnavailable("refused")
 
+    def listens(self) -> bool:
+        """It lives."""
+        return True
+
     def suspects(self) -> tuple[str, ...]:
         """As where nothing answers."""
         return ()
+
+
+class Hanging(Sick):
+    """Does not even say that it lives."""
+
+    def listens(self) -> bool:
+        """Nothing answers."""
+        return False
+
+    def suspects(self) -> tuple[str, ...]:
+        """Never asked: each model would take the whole deadline."""
+        raise AssertionError
 
 
 def prober(client: ProbeClient) -> Prober:
@@ -111,3 +127,12 @@ def test_a_server_that_is_gone() -> None:
     with pytest.raises(ServerUnavailable):
         client.check()
     assert client.suspects() == ()
+
+
+def test_a_server_that_hangs_is_told_by_its_silence() -> None:
+    asking = prober(Hanging())
+    asking.start()
+    first, second = (asking.verdicts.get(timeout=60) for _ in range(2))
+    assert (first.fault, first.confirmed) == ("refused", False)
+    assert (second.fault, second.confirmed, second.suspects) == ("the server does not answer", True, ())
+    asking.end(60)
