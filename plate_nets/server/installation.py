@@ -19,6 +19,9 @@ PROGRAM = "tritonserver"
 REQUEST_BYTES = 200 << 20
 """A raw frame of the models' own limit, 50 megapixels, is answered by them and not cut off before; by itself a newer
 server takes 64 MiB, an older one has no limit."""
+_NEWER = (f"--http-max-input-size={REQUEST_BYTES}", "--allow-client-shm=true")
+"""Options that an older server does not have. Clients' shared memory, which a newer one refuses by itself, is behind
+the control key here."""
 PACKAGE = Path(__file__).resolve().parents[1]
 
 ServerKind = Literal["embedded", "system"]
@@ -56,9 +59,8 @@ def system() -> Installation:
     if program is None:
         raise ServerStartError(f"no {PROGRAM} on PATH")
     known = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
-    limit = f"--http-max-input-size={REQUEST_BYTES}"
-    newer = limit.partition("=")[0] in known.stdout + known.stderr
-    return Installation(program, python_environment(os.environ), options=(limit,) if newer else ())
+    options = (each for each in _NEWER if each.partition("=")[0] in known.stdout + known.stderr)
+    return Installation(program, python_environment(os.environ), options=tuple(options))
 
 
 def wheel() -> Installation:

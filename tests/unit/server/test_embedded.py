@@ -16,7 +16,7 @@ from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.server import EmbeddedTriton, installation, plan
 from plate_nets.server import embedded as server_module
 from plate_nets.server.faults import ending, reason
-from plate_nets.server.installation import stub_environment, triton_folder, wheel
+from plate_nets.server.installation import find_installation, stub_environment, triton_folder, wheel
 from plate_nets.server.ports import choose_ports, is_free
 from plate_nets.server.repository import check_converted
 
@@ -250,3 +250,23 @@ def test_a_full_folder_is_named(tmp_path: Path) -> None:
 )
 def test_how_a_server_ended_is_said_in_words(code: int, words: str) -> None:
     assert ending(code) == words
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            "--http-max-input-size <bytes>\n--allow-client-shm <boolean>",
+            ("--http-max-input-size", "--allow-client-shm"),
+        ),
+        ("--http-port <port>", ()),
+    ],
+)
+def test_a_server_gets_the_options_that_it_knows(
+    options: str, expected: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "tritonserver"
+    program.write_text(f"#!/bin/sh\nprintf '%s' '{options}' >&2\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert tuple(each.partition("=")[0] for each in find_installation("system").options) == expected
