@@ -36,7 +36,9 @@ class Source:
 
 
 def read(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Pictures, and folders of pictures.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Pictures, and folders of pictures.", readable=False)
+    ],
     url: Url = None,
     protocol: Protocol = "http",
     json: Annotated[bool, typer.Option("--json", help="One JSON array instead of lines.")] = False,
@@ -153,6 +155,7 @@ def _client(
         url = server.http_url if protocol == "http" else server.grpc_url
         return stack.enter_context(PlateClient(url, protocol, timeout)), server.restart
     client = stack.enter_context(PlateClient(url, protocol, timeout))
+    client.is_ready()  # another program at the address is no fault of the first picture
     return client, partial(wait_until_healthy, client, timeout)
 
 
