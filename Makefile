@@ -28,12 +28,14 @@ demo: .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then r
 
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
+# What the tests start for real, from Debian's or Ubuntu's packages.
+DEBIAN := nginx-light libnginx-mod-http-js openssl
 WORKERS ?= 2
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: test
 test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of developers, then run every test: 9 minutes on two cores
-	-@tools/nginx.sh # without it only the tests of deploy/nginx fail
+	-@tools/debian.sh $(DEBIAN) # without them only the tests that start them fail
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not alone and not soak'
 	@echo "==> those that need the machine for themselves"
