@@ -14,6 +14,7 @@
         +-- ServerUnavailable   nothing answers, or a model is not there for the moment: ask again later
         |   +-- ServerOverloaded    it has more to do than it can: ask again later
         +-- ModelDied           a process ended at work on the question, or before it was replaced
+        |   +-- ConnectionLost      the connection broke while the server was at work on the question
         +-- DeadlineExceeded    no answer within the deadline
         +-- AccessDenied        a key or token is missing or wrong
         +-- SwapError           a new version was not put into service; the former one answers
@@ -82,6 +83,13 @@ class ModelDied(ServerError):
     """A process of the server ended at work on the question, or had ended and was not replaced yet.
 
     What was asked may be the reason, so it is not asked again by itself.
+    """
+
+
+class ConnectionLost(ModelDied):
+    """The connection broke, or nobody answered at it any more, after the question was sent and before its answer.
+
+    The server may have ended of it. One of several servers is asked once more, a server alone is not.
     """
 
 
