@@ -15,6 +15,7 @@ from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.supervision.policy import Limits
 from plate_nets.supervision.supervisor import DEADLINE, GRACE, GROWTH, INTERVAL, SERVER_GROWTH, Supervisor
 
 _STDERR = 2
@@ -54,6 +55,10 @@ def serve(
         float,
         typer.Option(help="Seconds that a model's former processes have to end after it was loaded anew.", min=0),
     ] = GRACE,
+    restart_pause: Annotated[
+        float,
+        typer.Option(help="Seconds before the second restart in a row, twice as many before each further one.", min=0),
+    ] = Limits.pause,
 ) -> None:
     """Run Triton until Ctrl-C or SIGTERM, heal its models and restart it where it fails.
 
@@ -95,6 +100,7 @@ def serve(
             growth=growth << 20,
             server_growth=server_growth << 20,
             grace=grace,
+            restart_pause=restart_pause,
         ).run()
 
 

@@ -16,7 +16,7 @@ from plate_nets.supervision.events import Status
 from plate_nets.supervision.growth import GrowthWatch
 from plate_nets.supervision.healing import heal
 from plate_nets.supervision.orphans import reap_orphans
-from plate_nets.supervision.policy import GiveUp, Heal, Policy, Restart
+from plate_nets.supervision.policy import GiveUp, Heal, Limits, Policy, Restart
 from plate_nets.supervision.probe import ProbeClient, Prober, Verdict
 from plate_nets.supervision.progress import Progress, read_metrics
 from plate_nets.supervision.stubs import StubWatch
@@ -51,6 +51,7 @@ class Supervisor:
         server_growth: bytes that the server itself may grow by, until it is restarted; 0: any number. Triton keeps some
             500 of each answer over HTTP without a plate, see docs/performance.md.
         grace: seconds that the former processes of a model that was loaded anew have to end.
+        restart_pause: seconds before the second restart in a row, twice as long before each further one.
     """
 
     def __init__(
@@ -62,12 +63,13 @@ class Supervisor:
         growth: int = GROWTH,
         server_growth: int = SERVER_GROWTH,
         grace: float = GRACE,
+        restart_pause: float = Limits.pause,
     ) -> None:
         self._server = server
         self._status = status
         self._deadline = deadline
         self._grace = grace
-        self._policy = Policy()
+        self._policy = Policy(Limits(pause=restart_pause))
         self._stubs = StubWatch()
         self._growth = GrowthWatch(growth)
         self._server_growth = GrowthWatch(server_growth)
