@@ -39,7 +39,7 @@ test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of develo
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not alone and not soak'
 	@echo "==> those that need the machine for themselves"
-	@$(BIN)/python -m pytest -m 'alone and not soak'
+	@$(BIN)/python -m pytest -m 'alone and not soak' $$(grep -rl mark.alone tests)
 
 .PHONY: test-fast
 test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long training: a minute and a half

@@ -21,7 +21,7 @@ import psutil
 from plate_nets.control_key import check_key, new_key, restrictions
 from plate_nets.errors import ServerStartError
 from plate_nets.runtimes.networks import default_repository
-from plate_nets.server.faults import reason
+from plate_nets.server.faults import reason, refused
 from plate_nets.server.guard import ENVIRONMENTS, clean
 from plate_nets.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
 from plate_nets.server.plan import Plan, plan_server
@@ -282,8 +282,9 @@ class EmbeddedTriton:
         while not (is_ready(self.http_url) and accepts(self._host, self._ports["metrics"])):
             code = self._guard.poll()
             if code is not None:
-                fault = _Aborted if code == _ABORTED else ServerStartError
-                raise fault(f"the server ended with code {code} before it was ready: {reason(self.log_text())}")
+                log = self.log_text()
+                fault = _Aborted if code == _ABORTED and not refused(log) else ServerStartError
+                raise fault(f"the server ended with code {code} before it was ready: {reason(log)}")
             if time.monotonic() > deadline:
                 raise ServerStartError(
                     f"the server was not ready within {self._start_timeout:g} s: {reason(self.log_text())}"
