@@ -8,6 +8,7 @@
     +-- ConversionError     a converted model cannot be built, read, or does not give the network's numbers
     +-- ContractError       a model's configuration or tensors differ from `contract.py`
     +-- DatasetError        a labelled folder cannot be used
+    +-- BatchError          a batch cannot go on: its source, its folder or its settings
     +-- MissingExtra        a package that an extra of this one brings is not installed
     +-- ServerError         a Triton server could not be started or reached, failed, or did not answer
         +-- ServerStartError    the embedded server did not become ready
@@ -54,6 +55,10 @@ class ContractError(PlateError):
 
 class DatasetError(PlateError):
     """A labelled folder cannot be used."""
+
+
+class BatchError(PlateError):
+    """A batch cannot go on: its source or its folder cannot be used, or its settings are not those it began with."""
 
 
 class MissingExtra(PlateError):

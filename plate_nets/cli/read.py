@@ -23,8 +23,6 @@ from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
 
 SOME_FAILED = 1
-_HEALING = 0.5
-"""Seconds between two looks at a server that heals."""
 
 
 @dataclass(frozen=True)
@@ -161,24 +159,7 @@ def _client(
         return stack.enter_context(PlateClient(url, protocol, timeout)), server.restart
     client = stack.enter_context(PlateClient(urls if urls[1:] else urls[0], protocol, timeout))
     client.is_ready()  # another program at the address is no fault of the first picture
-    return client, partial(wait_until_healthy, client, timeout)
-
-
-def wait_until_healthy(client: PlateClient, timeout: float) -> None:
-    """Ask for the known picture until it is read.
-
-    Raises:
-        ServerUnavailable: it was not within ``timeout`` seconds.
-    """
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            client.health()
-            return
-        except PlateError as error:
-            if time.monotonic() > deadline:
-                raise ServerUnavailable(f"not healed within {timeout:g} s: {error}") from error
-            time.sleep(_HEALING)
+    return client, partial(client.wait_until_healthy, timeout)
 
 
 def _progress(sources: list[Source]) -> Iterator[Source]:

@@ -4,6 +4,7 @@ The client sends the picture as it is and gets boxes in its pixels; it has no im
 """
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -16,15 +17,18 @@ from plate_nets.client.fleet import FleetTransport
 from plate_nets.client.names import PREFIX
 from plate_nets.client.shared_memory import SharedMemoryTransport
 from plate_nets.client.transports import ServerAccess, Transport, open_transport
-from plate_nets.client.transports.calls import Infer, Input, infer, is_ready
+from plate_nets.client.transports.calls import Infer, Input, infer, is_ready, model_metadata
 from plate_nets.client.url import ServerAddress, WireProtocol, parse_url
-from plate_nets.contract import CHARACTERS, CORNERS, EVIDENCE, LOGITS, PLATE_RECOGNITION, PLATES
+from plate_nets.contract import CHARACTERS, CORNERS, EVIDENCE, LOGITS, LPRNET, PLATE_RECOGNITION, PLATES, STN, YOLO
 from plate_nets.control_key import KEY_VARIABLE
+from plate_nets.errors import PlateError, ServerUnavailable
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.reader import check_frame
 from plate_nets.types import Box, Frame, Plate, Reading
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
+_HEALING = 0.5
+"""Seconds between two looks at a server that heals."""
 
 
 class PlateClient:
@@ -127,6 +131,28 @@ class PlateClient:
         from plate_nets.recognition.health import check_health
 
         check_health(self)
+
+    def model_version(self) -> str:
+        """Which version of each network the server serves, such as "yolo:1 stn:1 lprnet:2". Raises as `read` does."""
+        names = [model.name for model in (YOLO, STN, LPRNET)]
+        models = [self._transport.send(model_metadata(name), self.timeout) for name in names]
+        return " ".join(f"{model['name']}:{max(map(int, model['versions']))}" for model in models)
+
+    def wait_until_healthy(self, timeout: float) -> None:
+        """Have the server recognise the known picture again and again, until it does.
+
+        Raises:
+            ServerUnavailable: it did not within ``timeout`` seconds.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                self.health()
+                return
+            except PlateError as error:
+                if time.monotonic() > deadline:
+                    raise ServerUnavailable(f"not healed within {timeout:g} s: {error}") from error
+                time.sleep(_HEALING)
 
     def is_ready(self) -> bool:
         """Whether the server says that all its models are ready; `health` knows whether that is true.
