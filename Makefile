@@ -49,8 +49,8 @@ MINUTES ?= 60
 ROUNDS ?= 20
 
 .PHONY: soak
-soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over three hours: make soak MINUTES=60 ROUNDS=20
-	@echo "==> full load for $(MINUTES) minutes, every process killed $(ROUNDS) times, and more"
+soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over four hours: make soak MINUTES=60 ROUNDS=20
+	@echo "==> full load and odd inputs for $(MINUTES) minutes each, every process killed $(ROUNDS) times, and more"
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults -m soak
 
 .PHONY: bench
