@@ -2,8 +2,10 @@
 
 import resource
 import socket
+import struct
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -17,8 +19,9 @@ from plate_nets.client import PlateClient
 from plate_nets.contract import MODELS
 from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import inspect
+from plate_nets.recognition.images import FrameLimits, decode_image
 from plate_nets.recognition.local import LocalReader
-from tests.bombs import BOMBS
+from tests.bombs import BOMBS, IEND, chunk, png, progressive
 from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.load import Load
@@ -248,3 +251,43 @@ def cpu_time(call: Callable[[bytes], object], picture: bytes) -> float:
         call(picture)
         found.append(time.process_time() - began)
     return min(found)
+
+
+SIDE = 7000
+"""49 megapixels, of the 50 that are accepted."""
+DECODING = 30.0
+"""Seconds of the processor, half of what the watchdog lets a process work."""
+
+
+def interlaced_png() -> bytes:
+    """RGBA of 16 bits whose every row is filtered by Paeth, in seven passes."""
+    packer, packed = zlib.compressobj(1), bytearray()
+    for x, y, dx, dy in (
+        (0, 0, 8, 8),
+        (4, 0, 8, 8),
+        (0, 4, 4, 8),
+        (2, 0, 4, 4),
+        (0, 2, 2, 4),
+        (1, 0, 2, 2),
+        (0, 1, 1, 2),
+    ):
+        w, h = -(-(SIDE - x) // dx), -(-(SIDE - y) // dy)
+        row = b"\x04" + Rng(0).randbytes(997) * (w * 8 // 997 + 1)
+        for _ in range(h):
+            packed += packer.compress(row[: 1 + w * 8])
+    packed += packer.flush()
+    size = struct.pack(">IIBBBBB", SIDE, SIDE, 16, 6, 0, 0, 1)
+    return png(chunk(b"IHDR", size), chunk(b"IDAT", bytes(packed)), IEND)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "worst", [interlaced_png, lambda: progressive(SIDE, 10)], ids=["interlaced PNG", "JPEG of 20 scans"]
+)
+def test_decoding_ends_by_itself(capsys: pytest.CaptureFixture[str], worst: Callable[[], bytes]) -> None:
+    picture = worst()
+    began = time.process_time()
+    assert decode_image(picture, FrameLimits()).shape == (SIDE, SIDE, 3)
+    seconds = time.process_time() - began
+    say(capsys, f"decoding {len(picture) / 1e6:.1f} MB to {SIDE}x{SIDE} takes {seconds:.1f} s of CPU time")
+    assert seconds < DECODING
