@@ -187,9 +187,9 @@ def test_measuring_goes_from_labels_to_rows(dataset: Path) -> None:
     assert box.errors.max() < 1e-3 and looked.errors.shape == (4, 4) and looked.expected is not None
 
     class Shifted:
-        def detect(self, frame: np.ndarray) -> tuple[None, np.ndarray, None]:
+        def detect(self, frame: np.ndarray) -> tuple[np.ndarray, None]:
             boxes = np.array([[0, 0, 1, 1], [0, 0, frame.shape[1], frame.shape[0]]], np.float32)
-            return None, boxes, None
+            return boxes, None
 
     found, missed = detected(labelled, Shifted())  # type: ignore[arg-type]
     assert len(found) + missed == 4
