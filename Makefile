@@ -66,7 +66,7 @@ bench: .venv/all.stamp $(MODELS) ## measure all of docs/performance.md anew, and
 	@$(BIN)/python -m benchmarks.report out/bench docs/performance.md
 
 .PHONY: check
-check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
+check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML, Kubernetes
 	@echo "==> ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -74,10 +74,11 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
 	@$(BIN)/mypy
 	@echo "==> poetry.lock, requirements"
 	@tools/lock.sh --check
-	@echo "==> hadolint, yamllint, kubernetes-validate"
+	@echo "==> hadolint, yamllint"
 	@$(BIN)/hadolint Dockerfile
 	@$(BIN)/yamllint --strict .
-	@$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml
+	@echo "==> Kubernetes' manifests"
+	@$(BIN)/python -m pytest -q --no-header --durations=0 tests/packaging/test_kubernetes.py
 
 .PHONY: image
 image: ## build the container image, with a container engine

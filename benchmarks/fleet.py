@@ -286,7 +286,8 @@ def _grows(server: Server) -> bool:
 
 
 def _calls(callers: Callers) -> str:
-    return f"{callers.answered} answered, {len(callers.faults)} failed, the longest {callers.longest:.1f} s"
+    said = f"{callers.answered} answered, {len(callers.faults)} failed, the longest {callers.longest:.1f} s"
+    return "; ".join([said, *sorted(set(callers.faults))[:3]])
 
 
 def fleet(
@@ -311,16 +312,12 @@ def fleet(
             with ThreadPoolExecutor(2) as threads:
                 list(threads.map(Server.start, servers[:2]))
             pair = servers[:2]
-            for row in (
-                shares(pair, seconds),
-                restarts(pair),
-                killed(pair),
-                frozen(pair),
-                joins(pair),
-            ):
-                table.add_row(*row)
-                console.print(" | ".join(row), markup=False)
-            servers[2].start()
+            table.add_row(*shares(pair, seconds))
+            for measure in (restarts, killed, frozen, joins):
+                table.add_row(*measure(pair))
+            for server in (servers[0], servers[2]):  # the first is not what it was
+                server.close()
+                server.start()
             table.add_row(*overhead(servers, seconds))
         finally:
             for server in servers:
