@@ -112,12 +112,8 @@ class Server:
                 each.resume()
 
     def frames(self) -> int:
-        """Pictures that it read for others than its supervisor; 0 where nobody says."""
-        try:
-            found = re.search(r"^plates_frames_total (\d+)", read_metrics(f"{self.url('metrics')}/metrics", 30), re.M)
-        except OSError:
-            return 0
-        return int(found[1]) if found else 0
+        """See `frames_read`."""
+        return frames_read(f"{self.url('metrics')}/metrics")
 
 
 class Callers:
@@ -180,6 +176,15 @@ def wait(condition: Any) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"not within {_LONGEST:g} s")
         time.sleep(0.02)
+
+
+def frames_read(metrics_url: str) -> int:
+    """Pictures that a server read for others than its supervisor; 0 where it does not say."""
+    try:
+        found = re.search(r"^plates_frames_total (\d+)", read_metrics(metrics_url, 30), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
 
 
 def both(servers: Sequence[Server]) -> dict[str, Sequence[str] | str]:
