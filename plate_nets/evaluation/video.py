@@ -285,6 +285,8 @@ def _text_of(event: PlateEvent, clip: Clip) -> str | None:
         return event.plate if event.plate in clip.texts else None
     time = event.timestamp.timestamp()
     frame = min(clip.truth, key=lambda each: abs(each.time - time))
+    if any(plate.text == event.plate for plate in frame.plates):
+        return event.plate  # its box may be cut by the picture's edge
     plate = _plate_at(event.box, frame)
     return plate.text if plate else None
 

@@ -115,7 +115,7 @@ def test_a_folder_holds_clips_with_truth_beside_them_or_labels(tmp_path: Path) -
     (tmp_path / "labels.csv").write_text(f"file,text\na.mp4,{ONE}\n", encoding="utf-8")
     (tmp_path / "b.jsonl").write_text(clip_of(two_cars(), [ONE, OTHER])[0].truth[0].to_json() + "\n", encoding="utf-8")
     first, second = find_clips(tmp_path, None)
-    assert (first.truth, first.texts) == ((), {ONE})
+    assert not first.truth and first.texts == {ONE}
     assert len(second.truth) == 1 and second.texts == {ONE, OTHER}
 
 
