@@ -21,6 +21,10 @@ def evaluate_video(
     video: Path, truth: Path | None, rates: str, scheme: PlateScheme, reader: Reader, json_file: Path | None
 ) -> None:
     """Reads every frame of the clips once, and tells their cars at each rate."""
+    with needs("watch", "--video"):
+        import av  # noqa: F401  of the other extra: named by its own name
+
+        import plate_nets.video.cars  # noqa: F401
     with needs("evaluate", "--video"):
         from plate_nets.evaluation.video import (
             VideoOutcome,
