@@ -1,5 +1,6 @@
 """The evidence of a track's frames -> a text: CTC forward probabilities, sums with a floor, the gate."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -70,6 +71,15 @@ def test_the_gate_holds_for_a_clear_frame_and_not_for_two_equal_texts() -> None:
     assert not fused([spell("A123BC77", doubts={4: ("K", 9.0)})] * 4).verdict.sure
 
 
+def test_a_text_without_rivals_has_its_neighbours_for_rivals() -> None:
+    narrow = FusionSettings(beam_width=1)  # sees one text, though another is nearly as likely
+    frames = [spell("A123BC77", peak=16.0, doubts={6: ("1", 15.9)})] * 3
+    verdict = fused(frames, narrow).verdict
+    assert [text for text, _ in verdict.texts[:2]] == ["A123BC77", "A123BC17"]
+    assert verdict.lead == pytest.approx(0.3, abs=0.05) and not verdict.sure
+    assert fused(frames, replace(narrow, rivals=0)).verdict.sure
+
+
 def test_a_frame_without_any_text_leaves_no_verdict() -> None:
     blank = np.zeros((1, RUSSIA.classes, 18), np.float32)
     blank[0, RUSSIA.blank] = 20
@@ -100,7 +110,8 @@ def test_joined_tracks_say_what_all_their_frames_say() -> None:
     )
     joined, whole = fused(first), fused([*first, *second])
     joined.join(fused(second))
-    assert dict(joined.verdict.texts) == pytest.approx(dict(whole.verdict.texts))
+    assert joined.verdict.text == whole.verdict.text == "A123BC77"
+    assert joined.verdict.probability == pytest.approx(whole.verdict.probability, abs=1e-6)
     assert joined.readings == whole.readings
 
 

@@ -1,10 +1,12 @@
 """Which plate of a frame is which of the frames before."""
 
 import math
+from functools import partial
 
+import numpy as np
 import pytest
 
-from plate_nets.types import Plate
+from plate_nets.types import Box, Plate
 from plate_nets.video.tracking import Track, Tracker
 from tests.unit.video.traffic import FrameOf, approaching, noise, plate
 
@@ -35,6 +37,24 @@ def test_a_fast_car_that_cannot_be_read_is_one_track(rate: float) -> None:
         ]
 
     assert len(follow(frames, 1.6, rate)) == 1
+
+
+@pytest.mark.parametrize(("rate", "most"), [(25, 1.02), (12, 1.05), (5, 1.25)])
+def test_cars_with_rough_boxes_that_cannot_be_read_fall_into_few_tracks(rate: float, most: float) -> None:
+    rng = np.random.default_rng(0)
+
+    def rough(time: float, speed: float, lane: float) -> list[Plate]:
+        plates = []
+        for seen in approaching("A123BC77", time, lane, speed) if rng.random() > 0.1 else []:
+            height = seen.box.height * float(np.exp(rng.normal(0, 0.07)))
+            x, y = rng.normal(0, 0.1, 2) * height
+            off = Box(seen.box.xmin + x, seen.box.ymin + y, seen.box.xmax + x, seen.box.ymin + y + height)
+            plates.append(Plate(off, seen.score, seen.reading))
+        return plates
+
+    drives = [(speed, lane) for speed in (4.0, 8.0, 12.0, 16.7) for lane in (1.5, 3.0, -3.0)]
+    counts = [len(follow(partial(rough, speed=speed, lane=lane), 21 / speed, rate)) for speed, lane in drives]
+    assert float(np.mean(counts)) <= most
 
 
 def test_cars_that_cross_keep_their_tracks() -> None:
