@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from plate_nets.errors import RecordRefused, SinkError
 from plate_nets.sinks.base import Record, Sink
@@ -37,6 +38,7 @@ class Delivery:
     Args:
         name: of the sink in the outbox, in messages and metrics.
         matches_only: leave out what matches no watch list.
+        finals_only: leave out all but the last record of a car.
         notice: gets a line when the sink fails, refuses a record, or takes records again.
         first_pause: seconds before the second attempt.
     """
@@ -49,13 +51,14 @@ class Delivery:
         notice: Callable[[str], None],
         *,
         matches_only: bool = False,
+        finals_only: bool = False,
         first_pause: float = FIRST_PAUSE,
     ) -> None:
         self.name = name
         self._sink = sink
         self._outbox = outbox
         self._notice = notice
-        self._matches_only = matches_only
+        self._wanted = partial(outbox.waiting, name, sink.batch, matches_only=matches_only, finals_only=finals_only)
         self._first_pause = first_pause
         self._closing = threading.Event()
         self._delivered = self._refused = self._failures = 0
@@ -88,7 +91,7 @@ class Delivery:
         with self._sink as sink:
             while True:
                 closing = self._closing.is_set()
-                records = self._outbox.waiting(self.name, sink.batch, self._matches_only)
+                records = self._wanted()
                 if not records:
                     if closing:
                         return
@@ -96,7 +99,7 @@ class Delivery:
                     continue
                 if len(records) < sink.batch and sink.linger:
                     self._closing.wait(sink.linger)
-                    records = self._outbox.waiting(self.name, sink.batch, self._matches_only)
+                    records = self._wanted()
                 if not self._deliver(sink, records):
                     return
 

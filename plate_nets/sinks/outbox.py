@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS records (
     revision  INTEGER NOT NULL,
     camera_id TEXT NOT NULL,
     matches   INTEGER NOT NULL,
+    final     INTEGER NOT NULL,
     document  TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS records_by_id ON records (id, revision);
@@ -80,25 +81,33 @@ class Outbox:
         Raises:
             SinkError: it cannot be written; what was written before stays.
         """
-        row = (event.id, event.revision, event.camera_id, bool(event.watch), event.to_json())
+        row = (
+            event.id,
+            event.revision,
+            event.camera_id,
+            bool(event.watch),
+            event.stage == "final",
+            event.to_json(),
+        )
         with self._changed:
             try:
                 self._bound()
                 self._database.execute(
-                    "INSERT INTO records (id, revision, camera_id, matches, document) VALUES (?, ?, ?, ?, ?)", row
+                    "INSERT INTO records (id, revision, camera_id, matches, final, document) VALUES (?, ?, ?, ?, ?, ?)",
+                    row,
                 )
             except sqlite3.Error as error:
                 raise SinkError(f"outbox {self._path}: {error}") from error
             self._changed.notify_all()
 
-    def waiting(self, sink: str, limit: int, matches_only: bool = False) -> list[Record]:
-        """The next records that a sink has not taken, oldest first."""
+    def waiting(self, sink: str, limit: int, *, matches_only: bool = False, finals_only: bool = False) -> list[Record]:
+        """The next records that a sink wants and has not taken, oldest first."""
         with self._changed:
             rows = self._database.execute(
                 "SELECT sequence, id || '-' || revision, camera_id, document FROM records"
-                " WHERE sequence > (SELECT sequence FROM cursors WHERE sink = ?) AND matches >= ?"
+                " WHERE sequence > (SELECT sequence FROM cursors WHERE sink = ?) AND matches >= ? AND final >= ?"
                 " ORDER BY sequence LIMIT ?",
-                (sink, matches_only, limit),
+                (sink, matches_only, finals_only, limit),
             )
             records = [Record(*row) for row in rows]
             if not records:  # what it does not want shall not fill the outbox

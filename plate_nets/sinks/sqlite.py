@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from plate_nets.errors import InputError, SinkError
@@ -48,11 +49,15 @@ def create(database: sqlite3.Connection) -> None:
 
 
 class SqliteSink(Sink):
-    """Keeps the last record of each event; one that another event supersedes is deleted."""
+    """Keeps the last record of each event; one that another event supersedes is deleted.
+
+    Args:
+        keep_days: events that are older when later ones come are deleted; None: none.
+    """
 
     batch = 1000
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, keep_days: float | None = None) -> None:
         try:
             self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._database.execute("PRAGMA journal_mode = WAL")
@@ -60,6 +65,7 @@ class SqliteSink(Sink):
         except sqlite3.Error as error:
             raise InputError(f"{path}: {error}") from error
         self._path = path
+        self._keep = None if keep_days is None else timedelta(days=keep_days)
 
     def send(self, records: Sequence[Record]) -> None:
         try:
@@ -78,6 +84,9 @@ class SqliteSink(Sink):
                     "DELETE FROM events WHERE id = ?",
                     [(record.event["supersedes"],) for record in records if record.event["supersedes"]],
                 )
+                if self._keep is not None:
+                    oldest = (datetime.now(UTC) - self._keep).isoformat(timespec="milliseconds")
+                    self._database.execute("DELETE FROM events WHERE timestamp < ?", (oldest,))
         except sqlite3.Error as error:
             raise SinkError(f"{self._path}: {error}") from error
 
