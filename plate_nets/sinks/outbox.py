@@ -13,7 +13,8 @@ from plate_nets.sinks.base import Record
 
 MAX_BYTES = 256 << 20
 """Of records that wait: some 150,000."""
-_DROPPED_AT_ONCE = 500
+_SHARE_DROPPED = 20
+"""One of so many records goes at once where there is no room."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (
@@ -181,8 +182,9 @@ class Outbox:
             sequence
             for (sequence,) in self._database.execute(
                 "SELECT sequence FROM records AS record ORDER BY NOT EXISTS (SELECT 1 FROM records AS later"
-                " WHERE later.id = record.id AND later.revision > record.revision), sequence LIMIT ?",
-                (_DROPPED_AT_ONCE,),
+                " WHERE later.id = record.id AND later.revision > record.revision), sequence"
+                " LIMIT (SELECT count(*) / ? + 1 FROM records)",
+                (_SHARE_DROPPED,),
             )
         ]
         marks = ", ".join("?" * len(oldest))
