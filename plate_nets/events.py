@@ -16,7 +16,7 @@ from plate_nets.types import Box
 SCHEMA: Final = "plate-event/1"
 
 Stage = Literal["provisional", "update", "final"]
-"""The first record of a car, one that differs from the former in its text or its lists, and the last."""
+"""The first record of a car, one that differs from the former in ``plate`` or ``is_parked``, and the last."""
 Clock = Literal["arrival", "given"]
 """Whether times count from when the first frame came, or from a start that the user gave."""
 Heading = Literal["towards", "away"]
