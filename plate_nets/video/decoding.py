@@ -147,7 +147,14 @@ def _options(address: SourceAddress, settings: DecodingSettings) -> dict[str, An
         return {}
     if address.location.lower().startswith("rtsp"):
         # Some cameras send no sound although they promise it: a short look at the stream, not FFmpeg's five seconds
-        return {"options": {"rtsp_transport": "tcp", "timeout": microseconds, "analyzeduration": "1000000", "fpsprobesize": "0"}}
+        return {
+            "options": {
+                "rtsp_transport": "tcp",
+                "timeout": microseconds,
+                "analyzeduration": "1000000",
+                "fpsprobesize": "0",
+            }
+        }
     return {"options": {"rw_timeout": microseconds, "timeout": microseconds, "use_wallclock_as_timestamps": "1"}}
 
 
