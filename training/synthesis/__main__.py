@@ -41,6 +41,9 @@ def main(
     cars: Annotated[int, typer.Option(min=1, help="Cars of the clip.")] = DriveBySettings.cars,
     light: Annotated[LightName, typer.Option(help="Of the clip.")] = DriveBySettings.light,
     bit_rate: Annotated[int, typer.Option(min=100, help="Of the clip, kbit/s.")] = DriveBySettings.bit_rate // 1000,
+    exposure: Annotated[
+        float, typer.Option(min=0, max=0.04, help="Of the clip, s: by it moving cars blur.")
+    ] = DriveBySettings.exposure,
     perspective: Annotated[
         Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
     ] = None,
@@ -49,7 +52,8 @@ def main(
     try:
         _run(sheet, kind, scheme, seed, benchmark, test_set, count, scene, plates, perspective)
         if drive_by is not None:
-            _film(drive_by, scheme, seed, DriveBySettings(cars=cars, light=light, bit_rate=1000 * bit_rate))
+            settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
+            _film(drive_by, scheme, seed, settings)
     except (PlateError, OSError) as error:
         Console(stderr=True).print(f"error: {error}", soft_wrap=True)
         raise typer.Exit(1) from error
