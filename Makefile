@@ -8,12 +8,12 @@ SHELL := /bin/bash
 export PYTHON
 BIN := .venv/bin
 REPOSITORY := model_repository
-NETWORKS := stn lprnet yolo
-IR := $(NETWORKS:%=$(REPOSITORY)/%/1/model.xml)
+NETWORKS := yolo corners stn lprnet
+IR := $(patsubst %,$(REPOSITORY)/%/model.xml,yolo/1 yolo/1/corners stn/1 lprnet/1)
 TORCHSCRIPT := $(IR:.xml=.pt)
 MODELS := $(IR) $(TORCHSCRIPT)
 CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/nets/*.py)
-WEIGHTS := $(addprefix plate_nets/weights/,stn.safetensors lprnet.safetensors yolo.safetensors)
+WEIGHTS := $(NETWORKS:%=plate_nets/weights/%.safetensors)
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 PHOTO ?=
 
@@ -48,7 +48,7 @@ test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of develo
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not alone and not soak'
 	@echo "==> those that need the machine for themselves"
-	@$(BIN)/python -m pytest -m 'alone and not soak'
+	@$(BIN)/python -m pytest -m 'alone and not soak' $$(grep -rl mark.alone tests)
 
 .PHONY: test-fast
 test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long training: a minute and a half
