@@ -46,7 +46,5 @@ class ReaderSettings:
             local = LocalReader(scheme=scheme, threads=self.threads)
             yield OpenReader(local, local.model_version(), lambda: None)
             return
-        with PlateClient(
-            self.urls if self.urls[1:] else self.urls[0], self.protocol, self.timeout, scheme=scheme
-        ) as client:
+        with PlateClient(self.urls, self.protocol, self.timeout, scheme=scheme) as client:
             yield OpenReader(client, client.model_version(), partial(client.wait_until_healthy, self.timeout))

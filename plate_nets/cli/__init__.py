@@ -1,7 +1,7 @@
 """The command line `plates`. A command is a function in a module of this folder, named in `COMMANDS`.
 
-Exit codes: 0 done; 1 some pictures or cameras failed, or not healthy; 2 wrong usage, or no server; 130 and 143: a signal
-ended it (`serve`: SIGTERM drains it, which is done).
+Exit codes: 0 done; 1 some pictures or cameras failed, or not healthy; 2 wrong usage, or no server; 130 and 143: a
+signal ended it (`serve`: SIGTERM drains it, which is done).
 """
 
 import functools

@@ -157,7 +157,7 @@ def _client(
             stack.enter_context(server)
         url = server.http_url if protocol == "http" else server.grpc_url
         return stack.enter_context(PlateClient(url, protocol, timeout)), server.restart
-    client = stack.enter_context(PlateClient(urls if urls[1:] else urls[0], protocol, timeout))
+    client = stack.enter_context(PlateClient(urls, protocol, timeout))
     client.is_ready()  # another program at the address is no fault of the first picture
     return client, partial(client.wait_until_healthy, timeout)
 

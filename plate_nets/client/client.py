@@ -70,12 +70,12 @@ class PlateClient:
             transport = open_transport(ServerAccess(address, headers or {}, ca, key, watched))
             return SharedMemoryTransport(transport) if shared_memory else transport
 
-        if isinstance(url, str) and not url.startswith(PREFIX):
-            address = parse_url(url, protocol)
+        urls = [url] if isinstance(url, str) else list(url)
+        if len(urls) == 1 and not urls[0].startswith(PREFIX):
+            address = parse_url(urls[0], protocol)
             self.url, self.protocol = str(address), address.protocol
             self._transport = open_one(address, watched=False)
         else:
-            urls = [url] if isinstance(url, str) else list(url)
             self.url, self.protocol = ", ".join(urls), protocol
             self._transport = FleetTransport(urls, protocol, open_one)
 

@@ -25,7 +25,7 @@ from plate_nets.runtimes.networks import (
     first_versions,
     load_converted,
 )
-from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
+from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,14 @@ class LocalReader:
         with self._turn:
             return self._pipeline.read_crops(crops)
 
-    def cut(self, frame: Frame, boxes: Boxes) -> Crops:
-        """Boxes (N, 4) xyxy of plates in a frame -> crops (N, 3, 24, 94) along their corners, for `read_crops`.
+    def cut(self, frame: Frame, boxes: Boxes) -> tuple[Crops, Corners]:
+        """Boxes (N, 4) xyxy of plates in a frame -> crops (N, 3, 24, 94) for `read_crops`, and the corners (N, 8).
 
         Raises:
             WeightsError: a network is missing, damaged, or not converted yet.
         """
         with self._turn:
-            return self._finder.cut(frame, boxes)[0]
+            return self._finder.cut(frame, boxes)
 
     def model_version(self) -> str:
         """Which converted networks it reads with: 12 digits of a hash of their weights.
