@@ -1,5 +1,6 @@
 """Writes what was seen as a video file: frames with cars, boxes and texts drawn."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ from plate_nets.errors import InputError
 from plate_nets.recognition.annotation import annotate
 from plate_nets.types import Frame, Plate, Reading
 from plate_nets.video.analysis import AnalysedFrame
+from plate_nets.video.cars import Car
 from plate_nets.video.pictures import blur, is_same
 
 _TICKS = 90_000
@@ -88,7 +90,7 @@ class Recording:
             found = [plate.box for plate in analysed.plates or ()] + [car.box for car in cars]
             frame = blur(frame, [box for box in found if not any(is_same(box, own) for own in listed)])
             cars = [car for car in cars if car.id in self._listed]
-        return annotate(frame, [Plate(car.box, car.score, Reading(car.text, "", car.score)) for car in cars])
+        return annotate(frame, [_as_plate(car, analysed.plates or ()) for car in cars])
 
     def _open(self, frame: Frame) -> VideoStream:
         stream = self._container.add_stream("libx264", rate=_RATE, options={"crf": "23", "preset": "veryfast"})
@@ -96,3 +98,9 @@ class Recording:
         stream.pix_fmt = "yuv420p"
         stream.codec_context.time_base = Fraction(1, _TICKS)
         return stream
+
+
+def _as_plate(car: Car, plates: Sequence[Plate]) -> Plate:
+    """A car as what is drawn of it: its text, at the corners of its plate where that was found in the frame."""
+    corners = next((plate.corners for plate in plates if is_same(plate.box, car.box)), ())
+    return Plate(car.box, car.score, Reading(car.text, "", car.score), corners=corners)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 _LONGEST_GAP = 120.0
 """Seconds between two pictures of a file; a longer gap is a jump of its stamps. A guess: some send one a minute."""
-_AHEAD, _BEHIND = 1.0, 10.0
-"""Seconds by which a live picture's stamp may differ from its arrival: a burst after a stall comes late, none early."""
+_FAR_OFF = 10.0
+"""Seconds by which a live picture's stamp may differ from its arrival: a burst after a stall comes late."""
 _FIRST_STEP = 0.04
 
 
@@ -65,5 +65,8 @@ class StampClock:
         if time <= self._last:
             return None
         if self._by_arrival:
-            return time if arrival - _BEHIND <= time <= arrival + _AHEAD else None
+            if arrival < time <= arrival + _FAR_OFF:  # none is taken after it came: the first ones came late
+                time = max(arrival, self._last + 1e-3)
+                self._offset = time - presentation
+            return time if abs(time - arrival) <= _FAR_OFF else None
         return time if time - self._last <= _LONGEST_GAP else None

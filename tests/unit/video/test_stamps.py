@@ -11,8 +11,8 @@ def positions(stamps: list[float | None], arrivals: list[float] | None = None, *
     clock = StampClock(live)
     arrivals = arrivals or [0.0] * len(stamps)
     found = [clock.stamp(stamp, ARRIVAL + arrival) for stamp, arrival in zip(stamps, arrivals, strict=True)]
-    assert found[0].time == ARRIVAL
-    assert [round(each.time - ARRIVAL, 6) for each in found] == [round(each.position, 6) for each in found]
+    assert found[0].time == ARRIVAL + arrivals[0]
+    assert [round(each.time - found[0].time, 6) for each in found] == [round(each.position, 6) for each in found]
     return [round(each.position, 3) for each in found]
 
 
@@ -41,6 +41,7 @@ def test_time_of_a_file_is_that_of_its_stamps_while_they_make_sense(
         ([5.0, 5.1, 5.2, 5.3], [0, 3.0, 3.0, 3.0], [0, 0.1, 0.2, 0.3]),  # a burst after a stall
         ([5.0, 5.1, 1.0, 1.1], [0, 0.1, 0.2, 0.3], [0, 0.1, 0.2, 0.3]),  # the camera's clock was set
         ([5.0, 99.0, 99.1], [0, 0.1, 0.2], [0, 0.1, 0.2]),
+        ([0.0, 0.5, 1.0, 1.5, 2.0], [2.0, 2.1, 2.2, 2.3, 2.5], [0, 0.1, 0.2, 0.3, 0.5]),  # connecting held them up
         ([None, None], [0, 0.7], [0, 0.7]),
         ([0.0, 0.04, 0.08], [0, 30, 60], [0, 30, 60]),  # stamps of a stream that only pretend a rate
     ],
