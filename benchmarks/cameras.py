@@ -118,10 +118,9 @@ def idle(folder: Path, seconds: float) -> dict[str, Any]:
 def two_cameras(folder: Path, seconds: float) -> dict[str, Any]:
     """Two 1080p cameras with traffic, read in this process on all cores: frames analysed a second, together."""
     clip = folder / "traffic.mkv"
-    cars = itertools.chain.from_iterable(
-        passing(40, size=_FULL_HD) for _ in range(round((seconds + 15) * _RATE / 40) + 1)
-    )
-    write_clip(clip, cars, fps=_RATE)
+    cars = list(passing(40, size=_FULL_HD))
+    count = round((seconds + 15) * _RATE)
+    write_clip(clip, itertools.islice(itertools.cycle(cars), count), fps=_RATE)
     cameras = [RtspCamera(clip) for _ in range(2)]
     try:
         settings = [CameraSettings(camera.url(), id=f"camera-{n}") for n, camera in enumerate(cameras)]

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from plate_nets.sinks.settings import SinkSettings
     from plate_nets.video.analysis import CameraStatus
     from plate_nets.video.cameras_file import WatchPlan
+    from plate_nets.video.settings import WatcherSettings
     from plate_nets.video.watcher import Watcher
 
 SOME_FAILED = 1
@@ -191,7 +192,7 @@ def watch(
         raise typer.Exit(SOME_FAILED)
 
 
-def _settings(plan: "WatchPlan", say: Any) -> Any:
+def _settings(plan: "WatchPlan", say: Callable[..., None]) -> "WatcherSettings":
     from plate_nets.video.cars import CarSettings
     from plate_nets.video.pictures import PictureSettings
     from plate_nets.video.settings import WatcherSettings
