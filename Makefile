@@ -37,8 +37,8 @@ demo-video: .venv/all.stamp $(IR) ## set up, render cars that drive by, watch th
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
 # What the tests start for real, from Debian's or Ubuntu's packages.
-DEBIAN := nginx-light libnginx-mod-http-js openssl mosquitto gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good \
-	gstreamer1.0-plugins-bad python3-gi
+DEBIAN := nginx-light libnginx-mod-http-js openssl strace iproute2 mosquitto gir1.2-gst-rtsp-server-1.0 \
+	gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi
 WORKERS ?= 2
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
@@ -58,8 +58,8 @@ MINUTES ?= 60
 ROUNDS ?= 20
 
 .PHONY: soak
-soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over three hours: make soak MINUTES=60 ROUNDS=20
-	@echo "==> full load for $(MINUTES) minutes, every process killed $(ROUNDS) times, and more"
+soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over four hours: make soak MINUTES=60 ROUNDS=20
+	@echo "==> full load and odd inputs for $(MINUTES) minutes each, every process killed $(ROUNDS) times, and more"
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults -m soak
 
 .PHONY: bench
@@ -75,7 +75,7 @@ bench: .venv/all.stamp $(MODELS) ## measure all of docs/performance.md anew, and
 	@$(BIN)/python -m benchmarks.report out/bench docs/performance.md
 
 .PHONY: check
-check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
+check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML, Kubernetes
 	@echo "==> ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -83,10 +83,11 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML
 	@$(BIN)/mypy
 	@echo "==> poetry.lock, requirements"
 	@tools/lock.sh --check
-	@echo "==> hadolint, yamllint, kubernetes-validate"
+	@echo "==> hadolint, yamllint"
 	@$(BIN)/hadolint Dockerfile
 	@$(BIN)/yamllint --strict .
-	@$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml
+	@echo "==> Kubernetes' manifests"
+	@$(BIN)/python -m pytest -q --no-header --durations=0 tests/packaging/test_kubernetes.py
 
 .PHONY: image
 image: ## build the container image, with a container engine

@@ -112,12 +112,8 @@ class Server:
                 each.resume()
 
     def frames(self) -> int:
-        """Pictures that it read for others than its supervisor; 0 where nobody says."""
-        try:
-            found = re.search(r"^plates_frames_total (\d+)", read_metrics(f"{self.url('metrics')}/metrics", 30), re.M)
-        except OSError:
-            return 0
-        return int(found[1]) if found else 0
+        """See `frames_read`."""
+        return frames_read(f"{self.url('metrics')}/metrics")
 
 
 class Callers:
@@ -180,6 +176,15 @@ def wait(condition: Any) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"not within {_LONGEST:g} s")
         time.sleep(0.02)
+
+
+def frames_read(metrics_url: str) -> int:
+    """Pictures that a server read for others than its supervisor; 0 where it does not say."""
+    try:
+        found = re.search(r"^plates_frames_total (\d+)", read_metrics(metrics_url, 30), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
 
 
 def both(servers: Sequence[Server]) -> dict[str, Sequence[str] | str]:
@@ -286,7 +291,8 @@ def _grows(server: Server) -> bool:
 
 
 def _calls(callers: Callers) -> str:
-    return f"{callers.answered} answered, {len(callers.faults)} failed, the longest {callers.longest:.1f} s"
+    said = f"{callers.answered} answered, {len(callers.faults)} failed, the longest {callers.longest:.1f} s"
+    return "; ".join([said, *sorted(set(callers.faults))[:3]])
 
 
 def fleet(
@@ -311,16 +317,12 @@ def fleet(
             with ThreadPoolExecutor(2) as threads:
                 list(threads.map(Server.start, servers[:2]))
             pair = servers[:2]
-            for row in (
-                shares(pair, seconds),
-                restarts(pair),
-                killed(pair),
-                frozen(pair),
-                joins(pair),
-            ):
-                table.add_row(*row)
-                console.print(" | ".join(row), markup=False)
-            servers[2].start()
+            table.add_row(*shares(pair, seconds))
+            for measure in (restarts, killed, frozen, joins):
+                table.add_row(*measure(pair))
+            for server in (servers[0], servers[2]):  # the first is not what it was
+                server.close()
+                server.start()
             table.add_row(*overhead(servers, seconds))
         finally:
             for server in servers:

@@ -13,8 +13,9 @@ from plate_nets.client.balancing import Balancer, Turn
 from plate_nets.client.names import NameWatch, parse_urls
 from plate_nets.client.retry import FIRST_PAUSE, LONGEST_PAUSE
 from plate_nets.client.transports import Transport
-from plate_nets.client.transports.calls import Call, is_live
+from plate_nets.client.transports.calls import Call, is_model_ready
 from plate_nets.client.url import ServerAddress
+from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.errors import (
     ConnectionLost,
     DeadlineExceeded,
@@ -25,8 +26,8 @@ from plate_nets.errors import (
     ServerUnavailable,
 )
 
-_TRIAL = 1.0
-"""Seconds that a server which failed has to say that it lives, before it gets a call again."""
+_TRIAL = 2.0
+"""Seconds that a server which failed has to say that it is ready, before it gets a call again."""
 
 T = TypeVar("T")
 
@@ -130,13 +131,14 @@ class FleetTransport(Transport):
 
     @staticmethod
     def _try(transport: Transport, deadline: float) -> None:
-        """Raises ServerUnavailable where a server that failed does not live."""
+        """Raises ServerUnavailable where a server that failed is not ready."""
         try:
-            transport.send(is_live(), max(0.0, min(_TRIAL, deadline - time.monotonic())))
-        except ServerUnavailable:
-            raise
+            seconds = max(0.0, min(_TRIAL, deadline - time.monotonic()))
+            ready = transport.send(is_model_ready(PLATE_RECOGNITION.name), seconds)
         except PlateError as error:
             raise ServerUnavailable(str(error)) from error
+        if not ready:
+            raise ServerUnavailable(f"{transport.address}: not ready")
 
     def _transport(self, address: ServerAddress) -> Transport:
         with self._lock:

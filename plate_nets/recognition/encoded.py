@@ -26,6 +26,7 @@ MAX_PARTS = 100_000
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8"
 _DECODED = frozenset((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"))
 """PNG chunks that pixels depend on; texts, profiles and times are left out, however far they would unpack."""
+_CHUNK = struct.Struct(">I4s")
 _ANIMATED = frozenset((b"acTL", b"fcTL", b"fdAT"))
 _MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])", re.DOTALL)
 """A JPEG marker within entropy-coded data: not a stuffed FF, not a restart, and the last FF of several: a pattern that
@@ -76,33 +77,36 @@ def inspect(encoded: bytes) -> EncodedPicture | None:
 
 
 def _png(encoded: bytes) -> EncodedPicture:
-    kept = [_PNG]
-    seen: set[bytes] = set()
+    whole = memoryview(encoded)
+    kept = [whole[: len(_PNG)]]
     h = w = 0
     orientation: int | None = None
-    at = len(_PNG)
+    at, kind, has_pixels, has_more = len(_PNG), b"", False, False
     for _ in _parts():
-        if b"IEND" in seen:
+        if kind == b"IEND":
             break
-        length, kind = struct.unpack_from(">I4s", encoded, at)
+        length, kind = _CHUNK.unpack_from(encoded, at)
         end = at + 12 + length
         if end > len(encoded):
             raise DamagedPicture(f"a chunk of {length} bytes at {at} leads out of it")
-        if (kind == b"IHDR") == bool(seen):
+        if (kind == b"IHDR") != (at == len(_PNG)):
             raise DamagedPicture("expected one IHDR chunk, at its start")
-        if kind in _ANIMATED:
+        if kind in _DECODED:
+            kept.append(whole[at:end])
+        else:
+            has_more = True
+        if kind == b"IDAT":
+            has_pixels = True
+        elif kind in _ANIMATED:
             raise DamagedPicture("animated pictures are not accepted")
-        if kind == b"IHDR":
+        elif kind == b"IHDR":
             w, h = struct.unpack_from(">II", encoded, at + 8)
         elif kind == b"eXIf" and orientation is None:  # the first counts: each may hold 65,535 entries
             orientation = _orientation(encoded[at + 8 : end - 4])
-        if kind in _DECODED:
-            kept.append(encoded[at:end])
-        seen.add(kind)
         at = end
-    if b"IDAT" not in seen:
+    if not has_pixels:
         raise DamagedPicture("no IDAT chunk")
-    return EncodedPicture(h, w, orientation or 1, b"".join(kept))
+    return EncodedPicture(h, w, orientation or 1, b"".join(kept) if has_more else encoded)
 
 
 def _jpeg(encoded: bytes) -> EncodedPicture:

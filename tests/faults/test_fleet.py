@@ -1,9 +1,6 @@
 """Two servers behind one client, under load: one is restarted, killed, frozen, and no call fails."""
 
-import contextlib
-import re
 import signal
-import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
@@ -13,60 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from plate_nets.client import PlateClient
-from plate_nets.errors import PlateError
-from plate_nets.recognition.health import known_picture
-from plate_nets.supervision.progress import read_metrics
+from benchmarks.fleet import Callers, frames_read
 from tests.faults.conftest import LENIENT
 from tests.serve import Serve
-
-CALLERS = 8
-"""Half of them over HTTP."""
-
-
-class Callers:
-    """Threads that ask two clients of both servers without a pause; every answer must be right."""
-
-    def __init__(self, servers: Sequence[Serve]) -> None:
-        self.faults: list[str] = []
-        self.answered = [0.0] * CALLERS
-        """When each was answered last."""
-        self._ended = threading.Event()
-        self._clients = [
-            PlateClient([each.addresses[wire] for each in servers], timeout=60) for wire in ("http", "grpc")
-        ]
-        self._threads = [threading.Thread(target=self._ask, args=(number,)) for number in range(CALLERS)]
-
-    def __enter__(self) -> "Callers":
-        for thread in self._threads:
-            thread.start()
-        self.wait_for_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        for thread in self._threads:
-            thread.join()
-        for client in self._clients:
-            client.close()
-
-    def wait_for_all(self) -> None:
-        """Until each has got an answer to a call that it began from now on."""
-        for _ in range(2):
-            began = time.monotonic()
-            wait(lambda: min(self.answered) > began, "a caller gets no answer")  # noqa: B023
-
-    def _ask(self, number: int) -> None:
-        known = known_picture()
-        client = self._clients[number % 2]
-        while not self._ended.is_set():
-            try:
-                texts = {plate.reading.text for plate in client.read(known.image)}
-                if texts != set(known.texts):
-                    self.faults.append(f"read {texts}")
-                self.answered[number] = time.monotonic()
-            except PlateError as error:
-                self.faults.append(f"{type(error).__name__}: {error}")
 
 
 def wait(condition: Callable[[], bool], otherwise: str, seconds: float = 60 * LENIENT) -> None:
@@ -77,16 +23,19 @@ def wait(condition: Callable[[], bool], otherwise: str, seconds: float = 60 * LE
 
 
 def frames(serve: Serve) -> int:
-    """How many pictures a server has read, the supervisor's own left out."""
-    found = re.search(r"^plates_frames_total (\d+)", read_metrics(serve.addresses["metrics"], 30), re.MULTILINE)
-    assert found is not None
-    return int(found[1])
+    return frames_read(serve.addresses["metrics"])
+
+
+def callers_of(servers: Sequence[Serve]) -> Callers:
+    return Callers({wire: [each.addresses[wire] for each in servers] for wire in ("http", "grpc")})
 
 
 def is_healthy(serve: Serve) -> bool:
-    with contextlib.suppress(OSError):
-        return bool(urllib.request.urlopen(serve.addresses["health"], timeout=10).close() is None)
-    return False
+    try:
+        urllib.request.urlopen(serve.addresses["health"], timeout=10).close()
+    except OSError:
+        return False
+    return True
 
 
 def start_again(serve: Serve, folder: Path) -> Serve:
@@ -111,7 +60,7 @@ def callers(servers: list[Serve]) -> Iterator[Callers]:
     """At work; none of their calls may fail."""
     for serve in servers:
         wait(lambda: is_healthy(serve), "not healthy")  # noqa: B023
-    with Callers(servers) as callers:
+    with callers_of(servers) as callers:
         yield callers
     assert callers.faults == []
 
@@ -119,7 +68,7 @@ def callers(servers: list[Serve]) -> Iterator[Callers]:
 def test_the_calls_are_shared_evenly(servers: list[Serve], callers: Callers) -> None:
     before = [frames(serve) for serve in servers]
     for _ in range(10):
-        callers.wait_for_all()
+        callers.all_answered()
     own = [frames(serve) - then for serve, then in zip(servers, before, strict=True)]
     assert 0.4 <= own[0] / sum(own) <= 0.6, own
 
@@ -127,7 +76,7 @@ def test_the_calls_are_shared_evenly(servers: list[Serve], callers: Callers) -> 
 def test_a_restart_in_turn_is_not_noticed(servers: list[Serve], callers: Callers, tmp_path: Path) -> None:
     for number, serve in enumerate(list(servers)):
         assert serve.finish(signal.SIGTERM) == 0
-        callers.wait_for_all()
+        callers.all_answered()
         servers[number] = start_again(serve, tmp_path / str(number))
         wait(lambda: frames(servers[number]) > 0, "it gets no call")  # noqa: B023
 
@@ -135,7 +84,7 @@ def test_a_restart_in_turn_is_not_noticed(servers: list[Serve], callers: Callers
 def test_a_server_that_is_killed_costs_no_call(servers: list[Serve], callers: Callers) -> None:
     before = len(servers[0].events("restart"))
     servers[0].server().kill()
-    callers.wait_for_all()
+    callers.all_answered()
     wait(lambda: len(servers[0].events("restart")) > before, "its supervisor starts it again")
     wait(lambda: frames(servers[0]) > 0, "it gets no call")
 
@@ -145,10 +94,10 @@ def test_a_server_that_freezes_is_left(servers: list[Serve]) -> None:
     wait(lambda: is_healthy(servers[1]), "not healthy")
     frozen = [psutil.Process(servers[1].process.pid), servers[1].server()]
     try:
-        with Callers(servers) as callers:
+        with callers_of(servers) as callers:
             for process in frozen:
                 process.suspend()
-            callers.wait_for_all()
+            callers.all_answered()
         assert callers.faults == []
     finally:
         for process in frozen:

@@ -253,4 +253,5 @@ def test_version_and_licence_are_those_of_the_package() -> None:
     command = shell("make --dry-run image").stdout
     assert f"--build-arg VERSION={project}" in command
     assert 'image.version="${VERSION}"' in value(FINAL, "LABEL")
-    assert f"image: plate-nets:{project}\n" in (ROOT / "deploy" / "kubernetes.yaml").read_text(encoding="utf-8")
+    base = (ROOT / "deploy" / "kubernetes" / "base" / "kustomization.yaml").read_text(encoding="utf-8")
+    assert f"{{name: plate-nets, newTag: {project}}}" in base

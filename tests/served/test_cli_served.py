@@ -55,6 +55,13 @@ def test_a_folder_with_a_bad_file(served: Served, photos: Path, tmp_path: Path, 
     assert "A123BC77" in table.read_text(encoding="utf-8")
 
 
+def test_several_servers_share_a_folder(served: Served, photos: Path) -> None:
+    (photos / "torn.jpg").unlink()
+    found = plates("read", photos, "--url", served.http, "--url", f"grpc://{served.grpc}", "--json")
+    assert found.returncode == 0, found.stderr
+    assert [len(picture["plates"]) for picture in json.loads(found.stdout)] == [1, 0]
+
+
 def test_the_address_may_come_from_the_environment(served: Served, photos: Path) -> None:
     for name in ("PLATES_URL", "TRITON_URL"):
         found = plates("read", photos / "car.jpg", "--json", **{name: served.http})

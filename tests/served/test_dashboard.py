@@ -27,12 +27,16 @@ from tests.serve import Serve
 DEPLOY = ROOT / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "plates.json").read_text(encoding="utf-8"))
 ALERTS = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text(encoding="utf-8"))
+RULES = yaml.safe_load((DEPLOY / "kubernetes/components/monitoring/prometheusrule.yaml").read_text(encoding="utf-8"))
 QUERIES = [
     *((panel["title"], target["expr"]) for panel in DASHBOARD["panels"] for target in panel["targets"]),
     *((rule["alert"], rule["expr"]) for group in ALERTS["groups"] for rule in group["rules"]),
+    *((rule.get("alert", ""), rule["expr"]) for group in RULES["spec"]["groups"] for rule in group["rules"]),
 ]
 OF_PROMETHEUS = {"up"}
 """Metrics that Prometheus makes of a scrape itself."""
+LABELS_OF_PROMETHEUS = {"job", "namespace", "pod"}
+"""Labels that it adds."""
 
 Metrics = dict[str, list[dict[str, str]]]
 """Name -> the labels of each of its series."""
@@ -121,11 +125,13 @@ def test_a_query_names_what_exists(metrics: Metrics, title: str, query: str) -> 
             continue
         assert name in metrics, f"{title}: no metric {name}"
         for label, (sign, value) in matchers.items():
+            if label in LABELS_OF_PROMETHEUS:
+                continue
             wanted = value.split("|") if sign in ("=~", "!~") else [value]
             there = {series.get(label) for series in metrics[name]}
             assert set(wanted) <= there, f"{title}: {name} has {label} {there}, not {wanted}"
     grouped = {label.strip() for labels in re.findall(r"\bby \(([^)]*)\)", query) for label in labels.split(",")}
-    known = {label for name, _ in asked for series in metrics.get(name, []) for label in series}
+    known = LABELS_OF_PROMETHEUS | {label for name, _ in asked for series in metrics.get(name, []) for label in series}
     assert grouped <= known, f"{title}: groups by {grouped - known}"
     assert query.count("(") == query.count(")")
 

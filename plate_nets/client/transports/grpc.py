@@ -26,7 +26,8 @@ _WATCHING = (
     ("grpc.min_reconnect_backoff_ms", round(SILENT * 1000)),  # what a connection may take
 )
 _BROKEN = ("Stream removed", "Socket closed", "Connection reset", "Broken pipe", "ping timeout", "GOAWAY")
-"""How gRPC says that a connection broke under a call; what it never sent, it failed to connect for."""
+"""How gRPC says that a connection broke under a call."""
+_NEVER_SENT = "failed to connect"
 
 
 class GrpcTransport(ClientTransport):
@@ -58,7 +59,8 @@ class GrpcTransport(ClientTransport):
             raise
         except InferenceServerException as error:
             said = error.message() or ""
-            if str(error.status()).endswith("UNAVAILABLE") and any(each in said for each in _BROKEN):
+            unavailable = str(error.status()).endswith("UNAVAILABLE") and _NEVER_SENT not in said
+            if unavailable and any(each in said for each in _BROKEN):
                 raise ConnectionLost(said) from error
             raise
         return MessageToDict(answer, preserving_proto_field_name=True) if isinstance(answer, Message) else answer

@@ -13,8 +13,9 @@ from plate_nets.client import PlateClient, names, parse_url
 from plate_nets.client.balancing import BUDGET, FIRST_REST, LONGEST_REST, Balancer
 from plate_nets.client.fleet import FleetTransport
 from plate_nets.client.transports import Transport
-from plate_nets.client.transports.calls import Call, is_live, server_metadata
+from plate_nets.client.transports.calls import Call, is_model_ready, server_metadata
 from plate_nets.client.url import ServerAddress
+from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.errors import (
     ConnectionLost,
     DeadlineExceeded,
@@ -28,7 +29,7 @@ from plate_nets.errors import (
 from tests.unit.client.conftest import Clock
 
 URLS = ("grpc://a", "grpc://b")
-LIVES = is_live()
+READY = is_model_ready(PLATE_RECOGNITION.name)
 
 
 @dataclass
@@ -54,7 +55,7 @@ class FakeTransport(Transport):
 
     def send(self, call: Call[Any], seconds: float) -> Any:
         host, fakes = self.address.host, self._fakes
-        if call == LIVES:
+        if call == READY:
             fakes.trials.append(host)
             if host in fakes.dead:
                 raise DeadlineExceeded("silent")

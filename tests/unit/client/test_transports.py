@@ -335,6 +335,33 @@ def test_and_so_does_the_want_of_an_answer(error: Exception, kind: type[PlateErr
     assert str(caught.value) == f"host:1: {text}"
 
 
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("Stream removed (Socket closed)", ConnectionLost),
+        ("Stream removed (recvmsg:Connection reset by peer (104))", ConnectionLost),
+        ("Stream removed (ping timeout)", ConnectionLost),
+        ("failed to connect to all addresses; last error: UNKNOWN: Connection reset by peer", ServerUnavailable),
+        ("Server is stopping, scheduler for model has stopped accepting new inference requests", ServerUnavailable),
+    ],
+)
+def test_a_connection_that_broke_is_told_from_one_that_never_was(said: str, kind: type[PlateError]) -> None:
+    """In the words of gRPC, of which NVIDIA's client leaves nothing but the text."""
+
+    class Broken(Call[None]):
+        restricted = False
+
+        def ask(self, library: Any, client: Any, options: Any) -> Any:
+            raise InferenceServerException(said, "StatusCode.UNAVAILABLE")
+
+        def meaning(self, answer: Any) -> None:
+            return None
+
+    with open_transport(ServerAccess(parse_url("grpc://host:1"))) as transport, pytest.raises(ServerError) as caught:
+        transport.send(Broken(), SECONDS)
+    assert type(caught.value) is kind
+
+
 def test_a_fault_of_ours_stays_one() -> None:
     with pytest.raises(ZeroDivisionError), our_errors(ADDRESS):
         raise ZeroDivisionError

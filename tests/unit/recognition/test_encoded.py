@@ -13,26 +13,12 @@ from PIL import Image, ImageOps
 from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import MAX_SCANNED_PIXELS, DamagedPicture, inspect
 from plate_nets.recognition.images import FORMATS, FrameLimits, decode_image
+from tests.bombs import IDAT, IEND, IHDR, chunk, png
 from tests.frames import Placed, compose, encode
 
 LIMITS = FrameLimits()
 CAR = compose(96, 128, [Placed("A123BC77", 20, 40, 80)])
 PICTURES = tuple(encode(CAR, suffix) for suffix in (".jpg", ".png", ".webp", ".bmp"))
-
-
-def chunk(kind: bytes, body: bytes = b"", length: int | None = None) -> bytes:
-    """A PNG chunk, also of a false length."""
-    size = len(body) if length is None else length
-    return struct.pack(">I", size) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-
-def png(*chunks: bytes) -> bytes:
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
-
-
-IHDR = chunk(b"IHDR", struct.pack(">IIBBBBB", 16, 16, 8, 0, 0, 0, 0))
-IDAT = chunk(b"IDAT", zlib.compress(bytes(17 * 16)))
-IEND = chunk(b"IEND")
 
 
 def saved(kind: str, **options: object) -> bytes:
