@@ -17,6 +17,7 @@ from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.supervision.metrics import StatusCollector
 from plate_nets.supervision.policy import Limits
 from plate_nets.supervision.supervisor import (
     DEADLINE,
@@ -114,7 +115,7 @@ def serve(
             ),
             exit_timeout=0,  # the supervisor lets requests in flight end, and nested ones with them
         )
-        endpoint = HealthEndpoint(status, address, health_port)
+        endpoint = HealthEndpoint(status, address, health_port, StatusCollector(status))
         stack.callback(endpoint.close)
         if control_key_file:
             write_key(control_key_file, triton.control_key)
