@@ -156,4 +156,4 @@ def _reading(
     text: str, best: str, confidence: np.float32, characters: NDArray[np.float32], scheme: PlateScheme
 ) -> Reading:
     probabilities = tuple(characters[: len(best)].tolist())
-    return Reading(text, best, float(confidence), probabilities, scheme.format_names(text), scheme.name)
+    return Reading(text, best, float(confidence), probabilities, scheme.by_lines[1].format_names(text), scheme.name)

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
 from plate_nets.nets.corners import WINDOW_HEIGHT, WINDOW_WIDTH
+from plate_nets.recognition.quads import Quad, Quads
 from plate_nets.recognition.rectification import (
-    Quad,
-    Quads,
     RectificationSettings,
     box_quads,
     parallelogram,

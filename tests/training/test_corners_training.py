@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from plate_nets.errors import WeightsError
 from plate_nets.evaluation.dataset import COLUMNS, load_dataset, read_photo
 from plate_nets.plates import default_scheme
-from plate_nets.recognition.rectification import order_corners, quad_size
+from plate_nets.recognition.quads import quad_size
+from plate_nets.recognition.rectification import order_corners
 from training.corners.__main__ import app
 from training.corners.measure import detected, measure, turns
 from training.corners.reading import turned_photo
@@ -20,7 +21,6 @@ from training.corners.samples import Mixture, Samples, make_windows
 from training.corners.sources import drawn_source, load_sources, replaced
 from training.corners.state import TrainingState
 from training.corners.trainer import Budget, Trainer, corner_loss
-from training.corners.two_lines import KINDS, draw_two_lines
 from training.corners.validation import as_call, corner_errors, errors_on, load_corners
 from training.reader.straightened import photograph_straightened, stray, synthesize_straightened
 
@@ -92,11 +92,6 @@ def test_other_plates_are_drawn_over_real_ones(dataset: Path) -> None:
         aspects.append(float(widths[0] / heights[0]))
     assert np.array_equal(source.picture, before)
     assert min(aspects) < 2 and max(aspects) > 4
-
-
-def test_plates_of_two_lines_have_their_kinds_shape() -> None:
-    shapes = {draw_two_lines(np.random.default_rng(seed), 0.5).shape for seed in range(30)}
-    assert {(round(kind.height * 0.5), round(kind.width * 0.5), 3) for kind in KINDS} == shapes
 
 
 def test_resumed_training_is_the_uninterrupted_one(tmp_path: Path, dataset: Path) -> None:

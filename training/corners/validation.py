@@ -13,7 +13,8 @@ from torch import nn
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.recognition.corners import CornerFinder, CornerNetwork, CornerSettings
-from plate_nets.recognition.rectification import Quads, order_corners, quad_size
+from plate_nets.recognition.quads import Quads, quad_size
+from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import Boxes, Frame
 
 

@@ -37,6 +37,13 @@ def train(
     straightened: Annotated[
         float, typer.Option(min=0, max=1, help="Share of plates cut along their corners, not along a box.")
     ] = 0.0,
+    two_lines: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of rendered plates of two lines, laid side by side.")
+    ] = 0.0,
+    hard: Annotated[
+        float,
+        typer.Option(min=1, help="How often real plates that are turned, dim or blurred come, for one of the rest."),
+    ] = 1.0,
     start: Annotated[
         Path | None, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors to start from.")
     ] = None,
@@ -74,7 +81,7 @@ def train(
                 empty,
                 batch=batch,
                 seed=seed,
-                mixture=Mixture(real=real, straightened=straightened),
+                mixture=Mixture(real=real, straightened=straightened, two_lines=two_lines, hard=hard),
             ),
             {name: crops for each in validate for name, crops in validation_crops(country, each, straightened > 0)},
             Budget(steps, minutes),

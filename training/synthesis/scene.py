@@ -113,7 +113,7 @@ def _hang(
     if abroad:
         kind, text, picture = "foreign", "", foreign_plate(rng)
     else:
-        kind, text = texts.sample_text(scheme, rng)
+        kind, text = texts.sample_text(scheme.by_lines[1], rng)
         picture = plates.draw(scheme, kind, text, rng, _PLATE_SCALE)
     holder = (quad - quad.mean(axis=0)) * np.array([1.035, 1.22], np.float32) + quad.mean(axis=0)
     paste(frame, np.full((60, 260, 3), 24, np.uint8), holder.astype(np.float32), rounded(60, 260, 6))
