@@ -17,9 +17,10 @@ from plate_nets.client.shared_memory import SharedMemoryTransport
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, Tensors, infer, is_ready
 from plate_nets.client.url import WireProtocol, parse_url
-from plate_nets.contract import CHARACTERS, EVIDENCE, LOGITS, PLATE_RECOGNITION, PLATES
+from plate_nets.contract import CHARACTERS, CORNERS, EVIDENCE, LOGITS, PLATE_RECOGNITION, PLATES
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.reader import check_frame
 from plate_nets.types import Box, Frame, Plate, Reading
 
@@ -125,7 +126,7 @@ class PlateClient:
 
 
 def plates(outputs: Mapping[str, NDArray[Any]], scheme: PlateScheme | None = None) -> list[Plate]:
-    """The outputs of `plate_recognition`, with `EVIDENCE` or without -> plates, row by row.
+    """The outputs of `plate_recognition`, with `EVIDENCE` and `CORNERS` or without -> plates, row by row.
 
     ``scheme``: whose formats name the type of a plate; by default Russia's.
     """
@@ -139,16 +140,19 @@ def plates(outputs: Mapping[str, NDArray[Any]], scheme: PlateScheme | None = Non
         outputs["confidences"],
         outputs.get(CHARACTERS.name, np.empty((count, 0), np.float32)),
         outputs.get(LOGITS.name, [None] * count),
+        outputs.get(CORNERS.name, np.empty((count, 0), np.float32)),
+        lines_of(outputs[CORNERS.name].reshape(-1, 4, 2)) if CORNERS.name in outputs else np.ones(count, np.intp),
         strict=True,
     )
     return [
         Plate(
             Box(*map(float, box)),
             float(score),
-            _reading(text.decode(), best.decode(), confidence, characters, scheme),
+            _reading(text.decode(), best.decode(), confidence, characters, scheme.by_lines[int(lines)]),
             own,
+            corners=tuple(map(float, corners)),
         )
-        for box, score, text, best, confidence, characters, own in rows
+        for box, score, text, best, confidence, characters, own, corners, lines in rows
     ]
 
 
@@ -156,4 +160,4 @@ def _reading(
     text: str, best: str, confidence: np.float32, characters: NDArray[np.float32], scheme: PlateScheme
 ) -> Reading:
     probabilities = tuple(characters[: len(best)].tolist())
-    return Reading(text, best, float(confidence), probabilities, scheme.by_lines[1].format_names(text), scheme.name)
+    return Reading(text, best, float(confidence), probabilities, scheme.format_names(text), scheme.name)

@@ -12,13 +12,15 @@ from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.recognition.geometry import crop_plates
-from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
+from plate_nets.recognition.quads import lines_of
+from plate_nets.types import Boxes, Crops, Frame, Lines, Plate, Reading
 
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
-CropReader = Callable[[Crops], Sequence[Reading]]
-"""Crops (N, 3, 24, 94) -> N readings."""
+CropReader = Callable[[Crops, Lines], Sequence[Reading]]
+"""Crops (N, 3, 24, 94) and the lines of their plates -> N readings."""
+Cut = Callable[[Frame, Boxes], tuple[Crops, Lines]]
+"""A frame and boxes (N, 4) of plates -> crops (N, 3, 24, 94) and lines, for a `CropReader`."""
 FrameReader = Callable[[Frame], list[Plate]]
 """A frame -> its plates, highest detector score first."""
 
@@ -49,21 +51,27 @@ def plate_height(label: Label) -> float:
     return float(np.linalg.norm(bottom_left - top_left) + np.linalg.norm(bottom_right - top_right)) / 2
 
 
-def evaluate_given(photos: Iterable[LabelledPhoto], read: CropReader, scheme: PlateScheme, margin: float) -> Outcome:
-    """Reads every labelled plate from its labelled box, widened by ``margin`` times its height on each side."""
+def read_plate(label: Label, reading: Reading | None) -> ReadPlate:
+    """A labelled plate of a photo and what was read of it; without labelled corners it has one line."""
+    lines = 1 if label.quad is None else int(lines_of(label.quad[None])[0])
+    return ReadPlate(label.photo.name, label.text, plate_height(label), reading, lines)
+
+
+def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, scheme: PlateScheme) -> Outcome:
+    """Reads every labelled plate, cut out from its labelled box."""
     outcome = Outcome(scheme)
     for path, labels in photos:
         readable = _readable(labels, outcome)
         if readable:
-            crops = crop_plates(read_photo(path), boxes_of(readable), margin)
-            for label, crop, reading in zip(readable, crops, read(crops), strict=True):
-                outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
+            crops, lines = cut(read_photo(path), boxes_of(readable))
+            for label, crop, reading in zip(readable, crops, read(crops, lines), strict=True):
+                outcome.plates.append(read_plate(label, reading))
                 outcome.crops.append(crop[None])
     return outcome
 
 
 def evaluate_detected(
-    photos: Iterable[LabelledPhoto], read: FrameReader, scheme: PlateScheme, margin: float, score_threshold: float
+    photos: Iterable[LabelledPhoto], cut: Cut, read: FrameReader, scheme: PlateScheme, score_threshold: float
 ) -> Outcome:
     """Finds and reads the plates of every photo.
 
@@ -85,8 +93,8 @@ def evaluate_detected(
             if label in readable:
                 plate = found.get(index)
                 reading = plate.reading if plate else None
-                outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
-                outcome.crops.append(crop_plates(photo, boxes_of([plate or label]), margin))
+                outcome.plates.append(read_plate(label, reading))
+                outcome.crops.append(cut(photo, boxes_of([plate or label]))[0])
     return outcome
 
 

@@ -6,7 +6,6 @@ that only follows plate formats looks for a better reading: so the position deci
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
-from plate_nets.types import STEPS, Logits, Reading
+from plate_nets.types import STEPS, Lines, Logits, Reading
 
 _NEGLIGIBLE = 1e-4
 """A symbol less probable than this at a step starts no prefix: it could not become sure."""
@@ -60,10 +59,10 @@ class PlateDecoder:
         self.scheme = scheme
         self.settings = settings
 
-    def decode(self, logits: Logits, lines: Sequence[int] | NDArray[np.intp] | None = None) -> list[Reading]:
+    def decode(self, logits: Logits, lines: Lines | None = None) -> list[Reading]:
         """Logits (N, C, 18), N of 0 or more -> readings in the same order.
 
-        ``lines``: of each plate, 1 or 2 (N,); without it each has one. Only formats of so many lines are read.
+        ``lines``: of each plate; without it each has one. Only formats of so many lines are read.
         It never invents: where no reading that fits a format is sure, ``text`` is empty and ``best`` is the best path.
 
         Raises:

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.types import Lines
+
 Quad = NDArray[np.float32]
 """Corner points (4, 2) x, y, clockwise from the plate's own top left, px of the frame."""
 Quads = NDArray[np.float32]
@@ -22,8 +24,8 @@ def quad_size(quads: Quads) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     return ((left + right) / 2).astype(np.float32), ((top + bottom) / 2).astype(np.float32)
 
 
-def lines_of(quads: Quads) -> NDArray[np.intp]:
-    """Quads (N, 4, 2) -> the lines of each plate, 1 or 2 (N,), by its shape."""
+def lines_of(quads: Quads) -> Lines:
+    """Quads (N, 4, 2) -> the lines of each plate, by its shape."""
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite has one line
         heights, widths = quad_size(quads)
     two = (widths >= LEAST_ASPECT * heights) & (widths < ONE_LINE_ASPECT * heights)

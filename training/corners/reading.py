@@ -17,7 +17,7 @@ from plate_nets.contract import CROP_DIMS, LPRNET, STN
 from plate_nets.errors import DatasetError, PlateError
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
-from plate_nets.evaluation.evaluate import boxes_of, plate_height
+from plate_nets.evaluation.evaluate import boxes_of, read_plate
 from plate_nets.evaluation.reading_metrics import ReadPlate, summarize
 from plate_nets.nets.checkpoint import WEIGHTS, weights_path
 from plate_nets.nets.registry import NETWORKS
@@ -29,11 +29,11 @@ from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.quads import Quads, lines_of
 from plate_nets.recognition.rectification import RectificationSettings, crop_rectified, order_corners, quad_boxes
 from plate_nets.runtimes.openvino import compile_torch
-from plate_nets.types import Boxes, Crops, Frame, Reading
+from plate_nets.types import Boxes, Crops, Frame, Lines, Reading
 from training.corners.measure import TURNED, load_corner_net, load_detector, turn_frame, turns
 
-Cut = Callable[[Frame, Boxes, FoundCorners], tuple[Crops, NDArray[np.intp]]]
-"""A frame, boxes (N, 4) and their corners -> crops (N, 3, 24, 94) and the lines of each plate (N,)."""
+Cut = Callable[[Frame, Boxes, FoundCorners], tuple[Crops, Lines]]
+"""A frame, boxes (N, 4) and their corners -> crops (N, 3, 24, 94) and the lines of their plates."""
 
 MARGINS = ((0, 0), (0.1, 0.1), (0.15, 0.1), (0.15, 0.15), (0.2, 0.15), (0.25, 0.15), (0.2, 0.2), (0.3, 0.2))
 """Margins (x, y) that are tried, shares of the plate's height."""
@@ -67,7 +67,7 @@ class Reader:
         self._stn, self._lprnet = (compile_torch(network, CROP_DIMS, threads) for network in loaded)
         self._decoder = PlateDecoder(scheme)
 
-    def read(self, crops: Crops, lines: NDArray[np.intp]) -> list[Reading]:
+    def read(self, crops: Crops, lines: Lines) -> list[Reading]:
         """One reading a crop, of a plate of so many lines."""
         return self._decoder.decode(np.array(self._lprnet(np.array(self._stn(crops)))), lines) if len(crops) else []
 
@@ -80,7 +80,7 @@ def upright(margin: float) -> Cut:
 def straightened(settings: RectificationSettings, box_margin: float = DetectionSettings().crop_margin) -> Cut:
     """Crops along the corners."""
 
-    def cut(frame: Frame, boxes: Boxes, corners: FoundCorners) -> tuple[Crops, NDArray[np.intp]]:
+    def cut(frame: Frame, boxes: Boxes, corners: FoundCorners) -> tuple[Crops, Lines]:
         return crop_rectified(frame, corners.quads, boxes, box_margin, settings), lines_of(corners.quads)
 
     return cut
@@ -109,10 +109,10 @@ def gather(
             frame, boxes_of_labels, quads = close_up(frame, boxes_of_labels, quads, share)
         boxes, scores = boxes_of_labels, np.ones(len(labels), np.float32)
         if not given:
-            _, boxes, scores = detector.detect(frame)
+            boxes, scores = detector.detect(frame)
         corners = finder.find(frame, boxes)
         kept = distinct(corners, scores)
-        boxes, corners = boxes[kept], FoundCorners(corners.quads[kept], corners.errors[kept])
+        boxes, corners = boxes[kept], corners.rows(kept)
         hits = match(boxes, boxes_of_labels).tolist()
         by_corners = match(quad_boxes(corners.quads), boxes_of_labels).tolist()
         for number, label in enumerate(labels):
@@ -156,15 +156,7 @@ def close_up(frame: Frame, boxes: Boxes, quads: Quads | None, share: float) -> t
 def read_cases(seen: Sequence[Seen], cases: Sequence[Case], reader: Reader, cut: Cut) -> list[ReadPlate]:
     """Cases -> what is read of each."""
     readings = [reader.read(*cut(each.frame, each.boxes, each.corners)) for each in seen]
-    return [
-        ReadPlate(
-            case.label.photo.name,
-            case.label.text,
-            plate_height(case.label),
-            None if case.row is None else readings[case.frame][case.row],
-        )
-        for case in cases
-    ]
+    return [read_plate(case.label, None if case.row is None else readings[case.frame][case.row]) for case in cases]
 
 
 def main(

@@ -66,10 +66,10 @@ def test_a_text_has_its_format_and_scheme(text: str, name: str) -> None:
 
 def test_the_lines_tell_the_format() -> None:
     decoder, logits = PlateDecoder(RUSSIA), np.concatenate([spell("B911TO150"), spell("1234A77")])
-    one, two = (decoder.decode(logits, lines) for lines in ([1, 1], [2, 2]))
+    one, two = (decoder.decode(logits, lines) for lines in (np.array([1, 1]), np.array([2, 2])))
     assert [each.format for each in one] == ["private", ""] and one[1].text == ""
     assert [each.format for each in two] == ["square", "police motorcycle"]
-    assert decoder.decode(logits, [2, 1]) == [two[0], one[1]]
+    assert decoder.decode(logits, np.array([2, 1])) == [two[0], one[1]]
 
 
 @pytest.mark.parametrize(
