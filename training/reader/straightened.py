@@ -1,5 +1,7 @@
 """Photographs plates as they are cut along found corners: straight, with the errors of the corners."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 
@@ -55,16 +57,22 @@ def shoot_straightened(
     """
     height = edge_height(target) / lines
     found = stray(target, rng)
-    margin_x = max(0.02, _MARGINS.margin_x + float(rng.normal(0, 0.06)))
-    margin_y = max(0.02, _MARGINS.margin_y + float(rng.normal(0, 0.04)))
-    around = (margin_x + margin_y + 0.1) * height
+    off_x, off_y = float(rng.normal(0, 0.06)), float(rng.normal(0, 0.04))
+    margins = replace(
+        _MARGINS,
+        margin_x=max(0.02, _MARGINS.margin_x + off_x),
+        margin_y=max(0.02, _MARGINS.margin_y + off_y),
+        line_margin_x=max(0.02, _MARGINS.line_margin_x + off_x),
+        line_margin_y=max(0.02, _MARGINS.line_margin_y + off_y),
+    )
+    around = (margins.margin_x + margins.margin_y + 0.1) * height
     points = np.concatenate((found, target))
     low = np.floor(points.min(axis=0) - around)
     size = np.maximum(np.ceil(points.max(axis=0) + around) - low, 4).astype(int)
     shifted = target - low.astype(np.float32)
     photo = take_photo(picture, corners, shifted, (int(size[0]), int(size[1])), rng, severity, lines)
     how = cv2.INTER_CUBIC if rng.random() < 0.8 or height > CROP_HEIGHT else cv2.INTER_LINEAR
-    return straighten(photo, np.asarray(found - low, np.float32), lines, margin_x, margin_y, how)
+    return straighten(photo, np.asarray(found - low, np.float32), lines, margins, how)
 
 
 def stray(corners: Corners, rng: np.random.Generator) -> Corners:
