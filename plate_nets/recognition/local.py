@@ -16,10 +16,9 @@ from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import FrameLimits, load_picture
 from plate_nets.recognition.pipeline import PlateReader, split_rows
-from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.networks import Networks, Runtime, default_repository, first_versions, load_converted
-from plate_nets.types import Boxes, Crops, Frame, Lines, Plate, Reading
+from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
 
 
 @dataclass(frozen=True)
@@ -69,24 +68,23 @@ class LocalReader:
         with self._turn:
             return self._pipeline.read(frame, evidence=evidence, stages=stages)
 
-    def read_crops(self, crops: Crops, lines: Lines | None = None) -> Sequence[Reading]:
-        """Crops (N, 3, 24, 94), N above 0, of plates of so many lines, by default of one -> their readings, in order.
+    def read_crops(self, crops: Crops, corners: Corners | None = None) -> Sequence[Reading]:
+        """Crops (N, 3, 24, 94), N above 0 -> their readings, in order; as `PlateReader.read_crops`.
 
         Raises:
             WeightsError: a network is missing, damaged, or not converted yet.
         """
         with self._turn:
-            return self._pipeline.read_crops(crops, lines)
+            return self._pipeline.read_crops(crops, corners)
 
-    def cut(self, frame: Frame, boxes: Boxes) -> tuple[Crops, Lines]:
-        """Boxes (N, 4) xyxy of plates in a frame -> crops (N, 3, 24, 94) along their corners, and lines.
+    def cut(self, frame: Frame, boxes: Boxes) -> tuple[Crops, Corners]:
+        """Boxes (N, 4) xyxy of plates in a frame -> crops (N, 3, 24, 94) for `read_crops`, and the corners (N, 8).
 
         Raises:
             WeightsError: a network is missing, damaged, or not converted yet.
         """
         with self._turn:
-            crops, found = self._finder.cut(frame, boxes)
-            return crops, lines_of(found.quads)
+            return self._finder.cut(frame, boxes)
 
     @cached_property
     def _pipeline(self) -> PlateReader[Frame, Crops]:

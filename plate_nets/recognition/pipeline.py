@@ -83,8 +83,12 @@ class PlateReader(Generic[F, T]):
             readings = self._decoder.decode(logits, lines_of(corners.reshape(-1, 4, 2)))
         return join(boxes, scores, corners, readings, logits if evidence else None)
 
-    def read_crops(self, crops: T, lines: Lines | None = None) -> Sequence[Reading]:
-        """Crops (N, 3, 24, 94), N above 0, of plates of so many lines, by default one -> their readings, in order."""
+    def read_crops(self, crops: T, corners: Corners | None = None) -> Sequence[Reading]:
+        """Crops (N, 3, 24, 94), N above 0, and the corners (N, 8) that they were cut along -> their readings, in order.
+
+        Without corners they are of plates of one line.
+        """
+        lines = None if corners is None else lines_of(corners.reshape(-1, 4, 2))
         return self._decoder.decode(self._logits(crops, nullcontext), lines)
 
     def _logits(self, crops: T, stages: Stages) -> Logits:

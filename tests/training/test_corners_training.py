@@ -9,18 +9,19 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from plate_nets.evaluation.corner_metrics import corner_errors, turns
 from plate_nets.evaluation.dataset import COLUMNS, load_dataset, read_photo
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import order_corners
 from training.corners.__main__ import app
-from training.corners.measure import detected, measure, turns
+from training.corners.measure import detected, measure
 from training.corners.reading import turned_photo
 from training.corners.samples import Mixture, Samples, make_windows
 from training.corners.sources import drawn_source, load_sources, replaced
 from training.corners.state import CornerState
 from training.corners.trainer import CornerTrainer, corner_loss
-from training.corners.validation import as_call, corner_errors, errors_on, load_corners
+from training.corners.validation import as_call, errors_on, load_corners
 from training.loop import Budget
 from training.reader.straightened import photograph_straightened, stray, synthesize_straightened
 

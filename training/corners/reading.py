@@ -15,6 +15,7 @@ from rich.table import Table
 
 from plate_nets.contract import CROP_DIMS, LPRNET, STN
 from plate_nets.errors import DatasetError, PlateError
+from plate_nets.evaluation.corner_metrics import TURNED, turns
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
 from plate_nets.evaluation.evaluate import boxes_of, read_plate
@@ -30,7 +31,7 @@ from plate_nets.recognition.quads import Quads, lines_of
 from plate_nets.recognition.rectification import RectificationSettings, crop_rectified, order_corners, quad_boxes
 from plate_nets.runtimes.openvino import compile_torch
 from plate_nets.types import Boxes, Crops, Frame, Lines, Reading
-from training.corners.measure import TURNED, load_corner_net, load_detector, turn_frame, turns
+from training.corners.measure import load_corner_net, load_detector, turn_frame
 
 Cut = Callable[[Frame, Boxes, FoundCorners], tuple[Crops, Lines]]
 """A frame, boxes (N, 4) and their corners -> crops (N, 3, 24, 94) and the lines of their plates."""
@@ -112,7 +113,7 @@ def gather(
             boxes, scores = detector.detect(frame)
         corners = finder.find(frame, boxes)
         kept = distinct(corners, scores)
-        boxes, corners = boxes[kept], corners.rows(kept)
+        boxes, corners = boxes[kept], FoundCorners(corners.quads[kept], corners.errors[kept])
         hits = match(boxes, boxes_of_labels).tolist()
         by_corners = match(quad_boxes(corners.quads), boxes_of_labels).tolist()
         for number, label in enumerate(labels):
