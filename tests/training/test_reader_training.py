@@ -51,6 +51,26 @@ def test_real_plates_and_empty_regions_take_part() -> None:
     assert set(batch.lengths.tolist()) == {0, 8}
 
 
+def test_hard_plates_come_more_often() -> None:
+    front = np.array([[20, 20], [114, 20], [114, 44], [20, 44]], np.float32)
+    ramp = np.tile(np.arange(134, dtype=np.uint8)[None, :, None] * 37, (64, 1, 3))
+    easy = RealPlate(ramp, front, "A123BC77", exact=True)
+    turned = RealPlate(ramp, front + np.array([[0, 0], [0, 9], [0, 9], [0, 0]], np.float32), "B123BC77", exact=True)
+    dim = RealPlate(np.full_like(ramp, 60), front, "C123BC77", exact=True)
+    assert [plate.hard for plate in (easy, turned, dim)] == [False, True, True]
+    samples = Samples(RUSSIA, [easy, turned, dim], [], batch=2, seed=0, mixture=Mixture(hard=2))
+    assert samples.chances == pytest.approx([0.2, 0.6, 1.0])
+
+
+def test_plates_of_two_lines_take_part() -> None:
+    batch = Samples(RUSSIA, [], [], batch=6, seed=0, mixture=Mixture(real=0, empty=0, two_lines=1))[0]
+    start = 0
+    for length in batch.lengths.tolist():
+        text = "".join(RUSSIA.alphabet[c] for c in batch.targets[start : start + length])
+        assert RUSSIA.by_lines[2].is_plate(text)
+        start += length
+
+
 def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:
     options = ["--data", str(dataset), "--validate", str(dataset), "--out", str(tmp_path / "run"), "--batch", "4"]
     options += ["--workers", "0", "--threads", "1", "--every", "2"]
