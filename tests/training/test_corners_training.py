@@ -102,8 +102,8 @@ def test_loss_falls_on_one_batch(dataset: Path) -> None:
     batch = training.samples[0]
     state.set_rate(2e-3)
     training.schedule = type(training.schedule)(peak=2e-3, warmup=0.001)
-    losses = [training.step(batch)[0] for _ in range(25)]
-    assert losses[-1] < 0.5 * losses[0]
+    losses = [training.step(batch)[0] for _ in range(12)]
+    assert losses[-1] < 0.7 * losses[0]
 
 
 def test_loss_is_least_for_agreeing_right_votes() -> None:

@@ -1,5 +1,6 @@
 """The reader's training on a handful of plates: it learns, resumes exactly, and names what is wrong."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,13 @@ import torch
 from typer.testing import CliRunner
 
 from plate_nets.errors import WeightsError
+from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.plates import default_scheme
+from plate_nets.recognition.geometry import normalize_crop
+from plate_nets.types import Reading
 from training.loop import Budget
 from training.reader.__main__ import app
+from training.reader.lookalikes import look_alike, pictures_of, worst
 from training.reader.real import RealPlate, readable
 from training.reader.samples import Mixture, Samples
 from training.reader.state import Reader, ReaderState
@@ -69,6 +74,24 @@ def test_plates_of_two_lines_take_part() -> None:
         text = "".join(RUSSIA.alphabet[c] for c in batch.targets[start : start + length])
         assert RUSSIA.by_lines[2].is_plate(text)
         start += length
+
+
+def test_look_alikes_have_the_light_of_the_worst_crops_and_texts_of_their_own() -> None:
+    def plate(best: str, confidence: float) -> ReadPlate:
+        return ReadPlate("a.jpg", "A123BC77", 20.0, Reading(best, best, confidence))
+
+    plates = [
+        plate("A123BC77", 0.99),
+        plate("A123BC77", 0.6),
+        plate("A128BC77", 0.95),
+        replace(plate("", 0), reading=None),
+    ]
+    assert worst(plates, 3) == [3, 2, 1]
+    crop = np.random.default_rng(0).integers(20, 60, (24, 94, 3), np.uint8)
+    sample = look_alike(RUSSIA, plates[2], crop, np.random.default_rng(1))
+    assert sample.text != "A123BC77" and sample.kind == "private"
+    assert np.abs(sample.crop.mean(axis=(0, 1)) - crop.mean(axis=(0, 1))).max() < 3
+    assert np.array_equal(pictures_of(normalize_crop(crop)[None])[0], crop)
 
 
 def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:
