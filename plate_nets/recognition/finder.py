@@ -35,7 +35,7 @@ class PlateFinder:
         Returns:
             (N, 3, 24, 94) crops for the STN, (N, 4) boxes xyxy in pixels of the frame, (N,) scores 0..1 and (N, 8)
             corners, highest score first. A box lies around the corners, clamped to the frame. Of the labelled boxes of
-            ru_dev such boxes are nearer than the detector's own: AP50:95 0.783 and 0.650, AP50 0.9515 of both
+            ru_dev such boxes are nearer than the detector's own: AP50:95 0.778 and 0.650, AP50 0.9515 of both
             (`plates evaluate ru_dev --boxes detected`).
         """
         boxes, scores = self.detector.detect(frame, stages)

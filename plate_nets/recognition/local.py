@@ -17,7 +17,14 @@ from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import FrameLimits, load_picture
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.stages import Stages
-from plate_nets.runtimes.networks import Networks, Runtime, default_repository, first_versions, load_converted
+from plate_nets.runtimes.networks import (
+    Networks,
+    Runtime,
+    default_repository,
+    digest_of,
+    first_versions,
+    load_converted,
+)
 from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
 
 
@@ -85,6 +92,14 @@ class LocalReader:
         """
         with self._turn:
             return self._finder.cut(frame, boxes)
+
+    def model_version(self) -> str:
+        """Which converted networks it reads with: 12 digits of a hash of their weights.
+
+        Raises:
+            WeightsError: a network is not converted yet.
+        """
+        return digest_of(first_versions(default_repository()))
 
     @cached_property
     def _pipeline(self) -> PlateReader[Frame, Crops]:

@@ -1,5 +1,7 @@
 """What the four corners of a plate tell alone: its size, and how many lines it has."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,3 +32,8 @@ def lines_of(quads: Quads) -> Lines:
         heights, widths = quad_size(quads)
     two = (widths >= LEAST_ASPECT * heights) & (widths < ONE_LINE_ASPECT * heights)
     return np.where(two, 2, 1)
+
+
+def lines_of_plate(corners: Sequence[float]) -> int:
+    """The corners of a `types.Plate` -> its lines; 1 where nobody said its corners."""
+    return int(lines_of(np.array(corners, np.float32).reshape(-1, 4, 2)).max(initial=1))

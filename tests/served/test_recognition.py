@@ -55,7 +55,8 @@ def test_corners_turn_with_the_plate_and_a_mirrored_one_gets_no_text(client: Pla
     matrix = cv2.getRotationMatrix2D((320, 240), -12, 1)
     turned = np.asarray(cv2.warpAffine(CAR, matrix, (640, 480), borderValue=(110, 110, 110)), np.uint8)
     plates = client.read(turned)
-    assert plates == LocalReader().read(turned)
+    local = LocalReader().read(turned)
+    assert [plate.corners for plate in plates] == [pytest.approx(plate.corners, abs=0.5) for plate in local]
     (plate,) = (plate for plate in plates if plate.reading.text == "A123BC77")
     assert plate.corners[:2] == pytest.approx(matrix @ (100, 300, 1), abs=0.25 * 160 * ASPECT)
     assert texts(client.read(np.ascontiguousarray(CAR[:, ::-1]))) == set()

@@ -153,7 +153,8 @@ def test_measuring_goes_from_labels_to_rows(dataset: Path) -> None:
 
     class Shifted:
         def detect(self, frame: np.ndarray) -> tuple[np.ndarray, None]:
-            return np.array([[0, 0, 1, 1], [0, 0, frame.shape[1], frame.shape[0]]], np.float32), None
+            boxes = np.array([[0, 0, 1, 1], [0, 0, frame.shape[1], frame.shape[0]]], np.float32)
+            return boxes, None
 
     found, missed = detected(labelled, Shifted())  # type: ignore[arg-type]
     assert len(found) + missed == 4
