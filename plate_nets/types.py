@@ -32,6 +32,9 @@ Pixel ``i`` covers ``i`` to ``i + 1``. They may lie beyond the frame.
 CORNER_COLUMNS = ("x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4")
 """Their names in tables."""
 
+Lines = NDArray[np.intp]
+"""How many lines plates have: (N,), 1 or 2."""
+
 CROP_HEIGHT = 24
 CROP_WIDTH = 94
 WINDOW_HEIGHT = 64

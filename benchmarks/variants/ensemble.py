@@ -12,6 +12,7 @@ from plate_nets.errors import PlateError
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import join
+from plate_nets.recognition.quads import lines_of
 from plate_nets.serving.recognition import pack
 from plate_nets.serving.settings import read_settings, refuse_unknown
 from plate_nets.serving.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
@@ -47,7 +48,8 @@ class EnsemblePlates:
 
     def _respond(self, request: Request) -> list[Tensor]:
         logits, boxes, scores, corners = arrays(request, ENSEMBLE_PLATES)
-        return pack(join(boxes, scores, corners, self._decoder.decode(logits[: len(boxes)])))
+        readings = self._decoder.decode(logits[: len(boxes)], lines_of(corners.reshape(-1, 4, 2)))
+        return pack(join(boxes, scores, corners, readings))
 
 
 def arrays(request: Request, spec: ModelSpec) -> list[NDArray[Any]]:

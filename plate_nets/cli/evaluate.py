@@ -80,6 +80,7 @@ def evaluate(
     if dataset is None:
         raise InputError("plates evaluate: expected a folder with images/ and labels.csv, or --video CLIP, got neither")
     with needs("evaluate", "an evaluation"):
+        from plate_nets.evaluation.calibration import reliability
         from plate_nets.evaluation.dataset import load_dataset, read_photo
         from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, pictures_below
         from plate_nets.evaluation.reading_metrics import threshold_trade, withdraw_unsure
@@ -122,10 +123,10 @@ def evaluate(
             ]
             texts = (sum(bool(each.text) and each.confidence >= sure for each in readings) for readings in found)
             free = PlateFree(tuple(map(len, found)), tuple(texts))
-    trade = threshold_trade(outcome.plates, TRADE_THRESHOLDS)
+    trade, bins = threshold_trade(outcome.plates, TRADE_THRESHOLDS), reliability(outcome.plates)
     outcome.plates = withdraw_unsure(outcome.plates, sure)
     values = figures(outcome, least_score, free)
-    print_figures(console, values, trade)
+    print_figures(console, values, trade, bins)
     if labelled.faults:
         console.print(f"{len(labelled.faults)} rows left out: {', '.join(map(str, labelled.faults[:5]))}")
     if json_file is not None:
@@ -139,7 +140,7 @@ def evaluate(
             save_sheet(worst / "worst.png", [outcome.plates[index] for index in chosen], crops)
             console.print(f"{len(chosen)} plates not read exactly: {worst / 'worst.png'}")
     if curves is not None:
-        save_curves(curves, outcome.pictures, trade, least_score)
+        save_curves(curves, outcome.pictures, trade, bins, least_score)
         console.print(f"curves: {curves}")
 
 

@@ -23,6 +23,7 @@ from plate_nets.contract import CHARACTERS, CORNERS, EVIDENCE, LOGITS, LPRNET, P
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import PlateError, ServerUnavailable
 from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.reader import check_frame
 from plate_nets.types import Box, Frame, Plate, Reading
 
@@ -178,17 +179,18 @@ def plates(outputs: Mapping[str, NDArray[Any]], scheme: PlateScheme | None = Non
         outputs.get(CHARACTERS.name, np.empty((count, 0), np.float32)),
         outputs.get(LOGITS.name, [None] * count),
         outputs.get(CORNERS.name, np.empty((count, 0), np.float32)),
+        lines_of(outputs[CORNERS.name].reshape(-1, 4, 2)) if CORNERS.name in outputs else np.ones(count, np.intp),
         strict=True,
     )
     return [
         Plate(
             Box(*map(float, box)),
             float(score),
-            _reading(text.decode(), best.decode(), confidence, characters, scheme),
+            _reading(text.decode(), best.decode(), confidence, characters, scheme.by_lines[int(lines)]),
             own,
             corners=tuple(map(float, corners)),
         )
-        for box, score, text, best, confidence, characters, own, corners in rows
+        for box, score, text, best, confidence, characters, own, corners, lines in rows
     ]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.recognition.rectification import Quads, quad_size
+from plate_nets.recognition.quads import Quads, quad_size
 
 TURNED = 3.0
 """Plates turned by more than this, degrees, count as turned."""

@@ -14,15 +14,16 @@ from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.encoded import SUFFIXES
+from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
 
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
-CropReader = Callable[[Crops], Sequence[Reading]]
-"""Crops (N, 3, 24, 94) -> N readings."""
+CropReader = Callable[[Crops, Corners], Sequence[Reading]]
+"""Crops (N, 3, 24, 94) and the corners (N, 8) of their plates -> N readings."""
 Cut = Callable[[Frame, Boxes], tuple[Crops, Corners]]
-"""A frame and boxes (N, 4) of plates -> crops (N, 3, 24, 94) for a `CropReader`, and the corners (N, 8) in them."""
+"""A frame and boxes (N, 4) of plates -> crops (N, 3, 24, 94) and corners (N, 8), for a `CropReader`."""
 FrameReader = Callable[[Frame], list[Plate]]
 """A frame -> its plates, highest detector score first."""
 
@@ -53,6 +54,22 @@ def plate_height(label: Label) -> float:
     return float(np.linalg.norm(bottom_left - top_left) + np.linalg.norm(bottom_right - top_right)) / 2
 
 
+def read_plate(
+    label: Label, reading: Reading | None, corners: NDArray[np.float32] = np.empty(0, np.float32)
+) -> ReadPlate:
+    """A label, what was read of it and the corners (8,) or none that were found.
+
+    Without labelled corners it counts as a plate of one line.
+    """
+    lines, turn, errors = 1, None, ()
+    if label.quad is not None:
+        quad = order_corners(label.quad)[None]
+        lines, turn = int(lines_of(quad)[0]), float(turns(quad)[0])
+        if len(corners):
+            errors = tuple(corner_errors(corners.reshape(1, 4, 2), quad)[0].tolist())
+    return ReadPlate(label.photo.name, label.text, plate_height(label), reading, lines, turn, errors)
+
+
 def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, scheme: PlateScheme) -> Outcome:
     """Reads every labelled plate, cut out from its labelled box."""
     outcome = Outcome(scheme)
@@ -60,8 +77,8 @@ def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, 
         readable = _readable(labels, outcome)
         if readable:
             crops, corners = cut(read_photo(path), boxes_of(readable))
-            for label, crop, points, reading in zip(readable, crops, corners, read(crops), strict=True):
-                outcome.plates.append(_read_plate(label, reading, points))
+            for label, crop, points, reading in zip(readable, crops, corners, read(crops, corners), strict=True):
+                outcome.plates.append(read_plate(label, reading, points))
                 outcome.crops.append(crop[None])
     return outcome
 
@@ -89,21 +106,9 @@ def evaluate_detected(
             if label in readable:
                 plate = found.get(index)
                 reading, points = (plate.reading, plate.corners) if plate else (None, ())
-                outcome.plates.append(_read_plate(label, reading, np.array(points, np.float32)))
+                outcome.plates.append(read_plate(label, reading, np.array(points, np.float32)))
                 outcome.crops.append(cut(photo, boxes_of([plate or label]))[0])
     return outcome
-
-
-def _read_plate(label: Label, reading: Reading | None, corners: NDArray[np.float32]) -> ReadPlate:
-    """A label, what was read of it and the corners (8,) or none that were found."""
-    turn: float | None = None
-    errors: tuple[float, ...] = ()
-    if label.quad is not None:
-        quad = order_corners(label.quad)[None]
-        turn = float(turns(quad)[0])
-        if len(corners):
-            errors = tuple(corner_errors(corners.reshape(1, 4, 2), quad)[0].tolist())
-    return ReadPlate(label.photo.name, label.text, plate_height(label), reading, turn, errors)
 
 
 def _readable(labels: Sequence[Label], outcome: Outcome) -> list[Label]:

@@ -22,6 +22,8 @@ class ReadPlate:
     height: float
     """Mean of the left and right edge in the photo, px."""
     reading: Reading | None
+    lines: int = 1
+    """Of the plate, by its labelled corners."""
     turn: float | None = None
     """By how much the labelled corners are turned, degrees; None where they are unknown."""
     corner_errors: tuple[float, ...] = ()
@@ -133,10 +135,10 @@ def by_turn(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
 
 
 def by_format(plates: Sequence[ReadPlate], scheme: PlateScheme) -> dict[str, ReadingSummary]:
-    """Plates -> a summary for each format of the scheme that the label's text fits."""
+    """Plates -> a summary for each format of the scheme that the label's text fits on as many lines."""
     return _grouped(
         sorted(plates, key=lambda plate: plate.label),
-        lambda plate: scheme.format_names(plate.label) or "other",
+        lambda plate: scheme.by_lines[plate.lines].format_names(plate.label) or "other",
     )
 
 

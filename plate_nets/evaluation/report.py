@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from plate_nets.evaluation.calibration import ConfidenceBin, calibration_error
 from plate_nets.evaluation.detection_metrics import (
     Detections,
     average_precision,
@@ -68,8 +69,13 @@ def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | No
     return result
 
 
-def print_figures(console: Console, values: Mapping[str, Any], trade: Sequence[tuple[float, float, float]]) -> None:
-    """Figures of `figures` and rows of `threshold_trade` -> tables on the terminal."""
+def print_figures(
+    console: Console,
+    values: Mapping[str, Any],
+    trade: Sequence[tuple[float, float, float]],
+    bins: Sequence[ConfidenceBin] = (),
+) -> None:
+    """Figures of `figures`, rows of `threshold_trade` and bins of `reliability` -> tables on the terminal."""
     if values["plates"]:
         columns = ("count", "exact", "95 %", "wrong", "unread", "best exact", "characters", "corner error", "95 %")
         table = Table("plates", *columns, caption="corner error: median and 95 % mark, shares of the plate's height")
@@ -93,6 +99,19 @@ def print_figures(console: Console, values: Mapping[str, Any], trade: Sequence[t
         table = Table("least confidence", "read", "wrong among the read", title="what a threshold trades")
         for threshold, read, wrong in trade:
             table.add_row(f"{threshold:.2f}", f"{read:.4f}", f"{wrong:.4f}")
+        console.print(table)
+    if bins:
+        table = Table("confidence", "texts", "mean confidence", "right", "95 %", title="what the confidence means")
+        for each in bins:
+            low, high = each.right.interval
+            table.add_row(
+                f"{each.low:g} to {each.high:g}",
+                str(each.right.count),
+                f"{each.confidence:.3f}",
+                f"{each.right.value:.3f}",
+                f"{low:.3f} to {high:.3f}",
+            )
+        table.caption = f"expected calibration error {calibration_error(bins):.4f}"
         console.print(table)
     if detection := values.get("detection"):
         print_detection(console, detection)
@@ -124,17 +143,25 @@ def save_curves(
     path: Path,
     pictures: Sequence[Detections],
     trade: Sequence[tuple[float, float, float]],
+    bins: Sequence[ConfidenceBin],
     score_threshold: float,
 ) -> None:
-    """Detections and the trade of the threshold -> one PNG with their curves."""
+    """Detections, the trade of the threshold and bins of the confidence -> one PNG with their curves."""
     from matplotlib.figure import Figure  # late: takes a second to import
 
-    figure = Figure(figsize=(13, 4), layout="constrained")
-    reading, detection, heights = figure.subplots(1, 3)
+    figure = Figure(figsize=(17, 4), layout="constrained")
+    reading, diagram, detection, heights = figure.subplots(1, 4)
     reading.plot([row[1] for row in trade], [row[2] for row in trade], marker=".")
     for threshold, read, wrong in trade:
         reading.annotate(f"{threshold:g}", (read, wrong), fontsize=7)
     reading.set(xlabel="share read", ylabel="wrong among the read", title="threshold of the confidence")
+    shares = [each.right.value for each in bins]
+    ends = np.array([each.right.interval for each in bins]).reshape(-1, 2).T
+    diagram.plot([0, 1], [0, 1], linewidth=0.7)
+    diagram.errorbar([each.confidence for each in bins], shares, np.abs(ends - shares), marker="o", linestyle="none")
+    for each, share in zip(bins, shares, strict=True):
+        diagram.annotate(f" {each.right.count}", (each.confidence, share), fontsize=7)
+    diagram.set(xlabel="mean confidence", ylabel="share right, 95 %", title="reliability", ylim=(-0.02, 1.02))
     if pictures:
         curve = precision_recall(pictures)
         detection.plot(curve.recall, curve.precision)

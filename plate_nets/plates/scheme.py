@@ -6,7 +6,7 @@ A scheme is handed to whatever needs one: decoder, network, contract, synthesis,
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 
@@ -16,10 +16,17 @@ class PlateFormat:
     """One type of plate.
 
     ``parts``: its parts in order, each with the patterns that it may have: (("A000AA",), ("00", "100")).
+    ``first_line``: how many of them stand on the first line of two; None: there is but one line.
     """
 
     name: str
     parts: tuple[tuple[str, ...], ...]
+    first_line: int | None = None
+
+    @property
+    def lines(self) -> int:
+        """1 or 2."""
+        return 1 if self.first_line is None else 2
 
     @property
     def patterns(self) -> tuple[tuple[str, ...], ...]:
@@ -63,8 +70,9 @@ class PlateScheme:
     """The plates of a country.
 
     ``alphabet``: the symbols in the order of LPRNet's classes. ``signs``: a sign of patterns -> the symbols it stands
-    for. ``not_issued``: digits that no part has alone. ``lines``: of a plate. The first format is the usual one.
-    ``country``: ISO 3166 alpha-2 in lower case, or empty; ``region_is_last``: a plate's last part is its region's code.
+    for. ``not_issued``: digits that no part has alone. ``lines``: of a plate, 1 or at most 2. The first format is the
+    usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty; ``region_is_last``: a plate's last part is its
+    region's code.
     """
 
     name: str
@@ -91,6 +99,14 @@ class PlateScheme:
     def index(self) -> Mapping[str, int]:
         """A symbol -> its class."""
         return {symbol: index for index, symbol in enumerate(self.alphabet)}
+
+    @cached_property
+    def by_lines(self) -> Mapping[int, "PlateScheme"]:
+        """Lines of a plate -> the scheme with the formats of so many lines alone: there may be none.
+
+        The same text can stand on one line and on two: the plate's shape tells the formats apart.
+        """
+        return {lines: self._only(lines) for lines in (1, 2)}
 
     @cached_property
     def sha256(self) -> str:
@@ -152,6 +168,13 @@ class PlateScheme:
     def texts_of(self, pattern: str) -> tuple[str, ...]:
         """Every text that a part of this pattern may have."""
         return tuple(filter(self.is_issued, map("".join, product(*(self.signs[sign] for sign in pattern)))))
+
+    def _only(self, lines: int) -> "PlateScheme":
+        formats = tuple(each for each in self.formats if each.lines == lines)
+        shares = {each.name: self.synthesis.shares[each.name] for each in formats}
+        total = sum(shares.values()) or 1.0
+        synthesis = replace(self.synthesis, shares={name: share / total for name, share in shares.items()})
+        return replace(self, formats=formats, synthesis=synthesis)
 
     @cached_property
     def _expressions(self) -> tuple[tuple[PlateFormat, tuple[str, ...], re.Pattern[str]], ...]:

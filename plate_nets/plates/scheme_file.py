@@ -48,7 +48,7 @@ def load_scheme(name: str, folder: Path = Path()) -> PlateScheme:
 
 def _scheme(table: "_Table") -> PlateScheme:
     name = table.text("name")
-    lines: int = table.take("lines", int, "1 (plates of more lines are not read yet)", lambda value: value == 1)
+    lines: int = table.take("lines", int, "1 or 2", lambda value: value in (1, 2))
     alphabet = table.text("alphabet")
     table.distinct("alphabet", alphabet, "every symbol once")
     country = table.take(
@@ -60,7 +60,7 @@ def _scheme(table: "_Table") -> PlateScheme:
         "not_issued", f"digits of {digits}", lambda text: text != "" and not set(text) - set(digits)
     )
     signs = _signs(table.table("signs"), alphabet)
-    formats = tuple(_format(each, signs) for each in table.tables("formats"))
+    formats = tuple(_format(each, signs, lines) for each in table.tables("formats"))
     if not formats:
         raise table.error("formats", "one format at least", "none")
     table.distinct("formats", [each.name for each in formats], "every name once")
@@ -76,8 +76,8 @@ def _scheme(table: "_Table") -> PlateScheme:
 def _signs(table: "_Table", alphabet: str) -> dict[str, str]:
     signs = {}
     for sign in list(table.values):
-        if len(sign) != 1 or sign in " |":
-            raise table.error(sign, "one character that is no space and no |", repr(sign))
+        if len(sign) != 1 or sign in " |/":
+            raise table.error(sign, "one character that is no space, no | and no /", repr(sign))
         signs[sign] = table.text(sign)
         table.distinct(sign, signs[sign], "every symbol once")
         if unknown := sorted(set(signs[sign]) - set(alphabet)):
@@ -85,17 +85,20 @@ def _signs(table: "_Table", alphabet: str) -> dict[str, str]:
     return signs
 
 
-def _format(table: "_Table", signs: Mapping[str, str]) -> PlateFormat:
+def _format(table: "_Table", signs: Mapping[str, str], lines: int) -> PlateFormat:
     name, pattern = table.text("name"), table.text("pattern")
     table.done()
-    parts = tuple(tuple(part.split("|")) for part in pattern.split(" "))
+    written = [line.split(" ") for line in pattern.split(" / ")]
+    if len(written) > lines:
+        raise table.error("pattern", f"{lines} line{'s' * (lines > 1)} at most, as the key lines says", repr(pattern))
+    parts = tuple(tuple(part.split("|")) for line in written for part in line)
     if not all(each for part in parts for each in part):
         raise table.error("pattern", "parts with one space between them and patterns with one |", repr(pattern))
-    if unknown := sorted(set(pattern) - set(signs) - set(" |")):
+    if unknown := sorted({sign for part in parts for each in part for sign in each} - set(signs)):
         raise table.error("pattern", f"signs of {' '.join(signs)}", f"{''.join(unknown)!r} in {pattern!r}")
     if (longest := sum(max(map(len, part)) for part in parts)) > STEPS:
         raise table.error("pattern", f"at most {STEPS} symbols, the steps of LPRNet", f"{longest} in {pattern!r}")
-    return PlateFormat(name, parts)
+    return PlateFormat(name, parts, len(written[0]) if len(written) > 1 else None)
 
 
 def _shares(table: "_Table", formats: Collection[PlateFormat]) -> dict[str, float]:

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
+from plate_nets.recognition.quads import Quad, Quads
 from plate_nets.recognition.rectification import (
-    Quad,
-    Quads,
     RectificationSettings,
     box_quads,
     parallelogram,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
-from plate_nets.types import STEPS, Logits, Reading
+from plate_nets.types import STEPS, Lines, Logits, Reading
 
 _NEGLIGIBLE = 1e-4
 """A symbol less probable than this at a step starts no prefix: it could not become sure."""
@@ -60,9 +60,10 @@ class PlateDecoder:
         self.scheme = scheme
         self.settings = settings
 
-    def decode(self, logits: Logits) -> list[Reading]:
+    def decode(self, logits: Logits, lines: Lines | None = None) -> list[Reading]:
         """Logits (N, C, 18), N of 0 or more -> readings in the same order.
 
+        ``lines``: of each plate; without it each has one. Only formats of so many lines are read.
         It never invents: where no reading that fits a format is sure, ``text`` is empty and ``best`` is the best path.
 
         Raises:
@@ -73,24 +74,27 @@ class PlateDecoder:
                 f"logits: expected (N, {self.scheme.classes}, {STEPS}) for the scheme {self.scheme.name}, "
                 f"got {logits.shape}; is the reader's network of another scheme?"
             )
-        return [self._decode_one(logp) for logp in log_softmax(logits)]
+        counts = np.ones(len(logits), np.intp) if lines is None else lines
+        return [
+            self._decode_one(logp, self.scheme.by_lines[int(count)])
+            for logp, count in zip(log_softmax(logits), counts, strict=True)
+        ]
 
-    def _decode_one(self, logp: NDArray[np.float32]) -> Reading:
-        best = best_path(logp, self.scheme)
+    def _decode_one(self, logp: NDArray[np.float32], scheme: PlateScheme) -> Reading:
+        best = best_path(logp, scheme)
         if not best.text:
-            return self._reading(best, sure=False)
+            return _reading(best, scheme, sure=False)
         chosen: Candidate | None = best
-        if best.probability < self.settings.certain or not self.scheme.is_plate(best.text):
-            chosen = format_beam(logp, self.scheme, self.settings.beam_width)
+        if best.probability < self.settings.certain or not scheme.is_plate(best.text):
+            chosen = format_beam(logp, scheme, self.settings.beam_width)
         if chosen is None or chosen.probability < self.settings.floor:
-            return self._reading(best, sure=False)
-        return self._reading(chosen, sure=chosen.confidence >= self.settings.sure)
+            return _reading(best, scheme, sure=False)
+        return _reading(chosen, scheme, sure=chosen.confidence >= self.settings.sure)
 
-    def _reading(self, best: Candidate, sure: bool) -> Reading:
-        text = best.text if sure else ""
-        return Reading(
-            text, best.text, best.confidence, best.characters, self.scheme.format_names(text), self.scheme.name
-        )
+
+def _reading(best: Candidate, scheme: PlateScheme, sure: bool) -> Reading:
+    text = best.text if sure else ""
+    return Reading(text, best.text, best.confidence, best.characters, scheme.format_names(text), scheme.name)
 
 
 def log_softmax(logits: Logits) -> NDArray[np.float32]:

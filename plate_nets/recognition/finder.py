@@ -7,7 +7,8 @@ import numpy as np
 from plate_nets.recognition.corners import CornerFinder, distinct
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.geometry import clip
-from plate_nets.recognition.rectification import Quads, RectificationSettings, crop_rectified, quad_boxes
+from plate_nets.recognition.quads import Quads
+from plate_nets.recognition.rectification import RectificationSettings, crop_rectified, quad_boxes
 from plate_nets.recognition.stages import Stages
 from plate_nets.types import Boxes, Corners, Crops, Frame, Scores
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from plate_nets.contract import LPRNET, STN
 from plate_nets.errors import ContractError
+from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Box, Boxes, Corners, Crops, Logits, Plate, Reading, Scores
+from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, Reading, Scores
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
@@ -25,8 +26,8 @@ T = TypeVar("T")
 class Decoder(Protocol):
     """Logits (N, C, 18) -> N readings."""
 
-    def decode(self, logits: Logits) -> Sequence[Reading]:
-        """One reading a row."""
+    def decode(self, logits: Logits, lines: Lines | None = None) -> Sequence[Reading]:
+        """One reading a row, of plates of so many lines; by default of one."""
         ...
 
 
@@ -79,12 +80,16 @@ class PlateReader(Generic[F, T]):
             return []
         logits = self._logits(crops, stages)
         with stages("decode_text"):
-            readings = self._decoder.decode(logits)
+            readings = self._decoder.decode(logits, lines_of(corners.reshape(-1, 4, 2)))
         return join(boxes, scores, corners, readings, logits if evidence else None)
 
-    def read_crops(self, crops: T) -> Sequence[Reading]:
-        """Crops (N, 3, 24, 94), N above 0 -> their readings, in order."""
-        return self._decoder.decode(self._logits(crops, nullcontext))
+    def read_crops(self, crops: T, corners: Corners | None = None) -> Sequence[Reading]:
+        """Crops (N, 3, 24, 94), N above 0, and the corners (N, 8) that they were cut along -> their readings, in order.
+
+        Without corners they are of plates of one line.
+        """
+        lines = None if corners is None else lines_of(corners.reshape(-1, 4, 2))
+        return self._decoder.decode(self._logits(crops, nullcontext), lines)
 
     def _logits(self, crops: T, stages: Stages) -> Logits:
         def ask(chunk: T) -> Logits:

@@ -23,6 +23,7 @@ from plate_nets.events import (
 )
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.decoding import shares
+from plate_nets.recognition.quads import lines_of_plate
 from plate_nets.types import Box, Plate
 from plate_nets.video.fusion import FusionSettings
 from plate_nets.video.tracking import Track, Tracker, TrackerSettings
@@ -229,6 +230,7 @@ class CarEvents:
     def _event(self, stay: "_Stay", stage: Stage, supersedes: str | None = None) -> PlateEvent:
         track, plate, camera = stay.track, stay.best, self.camera
         evidence, text = track.evidence, stay.text
+        scheme = self.scheme.by_lines[lines_of_plate(plate.corners)]
         texts = dict(evidence.verdict.texts) | {text: evidence.probability(text)}
         ranked = sorted(texts, key=lambda other: (other != text, -texts[other]))[:_CANDIDATES]
         stay.revision += 1
@@ -251,9 +253,9 @@ class CarEvents:
             score=texts[text],
             dscore=plate.score,
             characters=tuple(map(Character, text, shares(text, texts))),
-            candidates=tuple(Candidate(other, texts[other], self.scheme.is_plate(other)) for other in ranked),
-            region=_region(self.scheme, text),
-            plate_type=self.scheme.format_names(text),
+            candidates=tuple(Candidate(other, texts[other], scheme.is_plate(other)) for other in ranked),
+            region=_region(scheme, text),
+            plate_type=scheme.format_names(text),
             box=plate.box,
             corners=tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None,
             frames=Frames(stay.frames_seen, len(evidence), evidence.readings.count(text)),

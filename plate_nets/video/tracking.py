@@ -17,6 +17,7 @@ from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linear_sum_assignment
 
 from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.recognition.quads import lines_of_plate
 from plate_nets.types import Box, Plate
 from plate_nets.video.fusion import Fusion, FusionSettings, View, log_probabilities, view
 
@@ -119,7 +120,12 @@ class Tracker:
             if elapsed < self.settings.gone_after:
                 _predict(track, elapsed)
             track.seen = False
-        views = [None if p.logits is None else view(p.logits, self._scheme, self._fusion.beam_width) for p in plates]
+        views = [
+            None
+            if p.logits is None
+            else view(p.logits, self._scheme.by_lines[lines_of_plate(p.corners)], self._fusion.beam_width)
+            for p in plates
+        ]
         costs = self._costs(tracks, plates, views)
         found: set[int] = set()
         high = [index for index, plate in enumerate(plates) if plate.score >= self.settings.high]

@@ -17,9 +17,10 @@ from plate_nets.server import EmbeddedTriton
 from plate_nets.types import STEPS
 from tests.frames import Placed, compose
 from tests.schemes import for_testland
+from training.loop import Budget
 from training.reader.samples import Samples
-from training.reader.state import TrainingState
-from training.reader.trainer import Budget, Trainer, save_reader
+from training.reader.state import ReaderState
+from training.reader.trainer import ReaderTrainer, save_reader
 
 CAR = compose(600, 800, [Placed("A123BC77", 300, 400)])
 TEXT = "DG1234"
@@ -28,9 +29,9 @@ TEXT = "DG1234"
 def train(scheme: PlateScheme, folder: Path) -> Path:
     """A few steps on rendered plates -> the folder of the weights."""
     torch.manual_seed(0)
-    state = TrainingState(scheme, torch.device("cpu"))
+    state = ReaderState(scheme, torch.device("cpu"))
     samples = Samples(scheme, [], [], batch=4, seed=1)
-    Trainer(state, samples, {}, Budget(3), folder, device=torch.device("cpu"), seed=1, workers=0).run()
+    ReaderTrainer(state, samples, {}, Budget(3), folder, device=torch.device("cpu"), workers=0).run()
     return folder / "last"
 
 
@@ -39,9 +40,9 @@ def spell(scheme: PlateScheme, folder: Path) -> None:
 
     Each step is a direction of its own in the network's last features, and its class is read from that.
     """
-    state = TrainingState(scheme, torch.device("cpu"))
+    state = ReaderState(scheme, torch.device("cpu"))
     state.start_from(folder)
-    network = state.reader.lprnet
+    network = state.network.lprnet
     with torch.no_grad():
         network.classes.weight.zero_()
         network.classes.bias.zero_()
@@ -50,7 +51,7 @@ def spell(scheme: PlateScheme, folder: Path) -> None:
             symbol = scheme.blank if between or place >= len(TEXT) else scheme.index[TEXT[place]]
             network.position[0, step, step] = 1000.0
             network.classes.weight[symbol, step] = 2.0
-    save_reader(state.reader, folder, {}, scheme)
+    save_reader(state.network, folder, {}, scheme)
 
 
 @pytest.mark.timeout(600)

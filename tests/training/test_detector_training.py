@@ -12,9 +12,12 @@ import cv2
 import numpy as np
 import pytest
 
+from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.nets.checkpoint import load_weights, save_weights
 from plate_nets.nets.yolov5 import YOLOv5n
+from training.detector.job import Job
+from training.detector.trainer import train
 
 pytestmark = pytest.mark.slow
 
@@ -67,9 +70,10 @@ def test_interrupted_resumed_finished(folder: Path, tmp_path: Path) -> None:
     assert after["seconds"] > spent["seconds"]
     load_weights(YOLOv5n(), out / "best.safetensors")
 
-    third = subprocess.run(command(folder, out, 0.1, "--resume"), capture_output=True, text=True, check=False)
-    assert third.returncode == 1
-    assert "the run is finished" in third.stderr
+    job = Job(**json.loads((out / "job.json").read_text(encoding="utf-8")))
+    assert job.resume
+    with pytest.raises(DatasetError, match="the run is finished"):
+        train(job)
 
 
 def test_nothing_to_resume(folder: Path, tmp_path: Path) -> None:

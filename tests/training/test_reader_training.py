@@ -1,5 +1,6 @@
 """The reader's training on a handful of plates: it learns, resumes exactly, and names what is wrong."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +9,17 @@ import torch
 from typer.testing import CliRunner
 
 from plate_nets.errors import WeightsError
+from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.plates import default_scheme
+from plate_nets.recognition.geometry import normalize_crop
+from plate_nets.types import Reading
+from training.loop import Budget
 from training.reader.__main__ import app
+from training.reader.lookalikes import look_alike, pictures_of, worst
 from training.reader.real import RealPlate, readable
 from training.reader.samples import Mixture, Samples
-from training.reader.state import Reader, Schedule, TrainingState
-from training.reader.trainer import Budget, Trainer, ctc_loss, save_reader
+from training.reader.state import Reader, ReaderState
+from training.reader.trainer import ReaderTrainer, ctc_loss, save_reader
 from training.reader.validation import best_paths
 from training.synthesis.__main__ import app as synthesis_app
 
@@ -29,9 +35,9 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def trainer(out: Path, steps: int, state: TrainingState) -> Trainer:
+def trainer(out: Path, steps: int, state: ReaderState) -> ReaderTrainer:
     samples = Samples(RUSSIA, [], [], batch=4, seed=7)
-    return Trainer(state, samples, {}, Budget(steps), out, device=CPU, seed=7, workers=0)
+    return ReaderTrainer(state, samples, {}, Budget(steps), out, device=CPU, workers=0)
 
 
 def test_samples_are_a_function_of_the_step() -> None:
@@ -50,29 +56,42 @@ def test_real_plates_and_empty_regions_take_part() -> None:
     assert set(batch.lengths.tolist()) == {0, 8}
 
 
-@pytest.mark.slow
-def test_resumed_training_is_the_uninterrupted_one(tmp_path: Path) -> None:
-    def fresh() -> TrainingState:
-        torch.manual_seed(3)
-        return TrainingState(RUSSIA, CPU)
+def test_hard_plates_come_more_often() -> None:
+    front = np.array([[20, 20], [114, 20], [114, 44], [20, 44]], np.float32)
+    ramp = np.tile(np.arange(134, dtype=np.uint8)[None, :, None] * 37, (64, 1, 3))
+    easy = RealPlate(ramp, front, "A123BC77", exact=True)
+    turned = RealPlate(ramp, front + np.array([[0, 0], [0, 9], [0, 9], [0, 0]], np.float32), "B123BC77", exact=True)
+    dim = RealPlate(np.full_like(ramp, 60), front, "C123BC77", exact=True)
+    assert [plate.hard for plate in (easy, turned, dim)] == [False, True, True]
+    samples = Samples(RUSSIA, [easy, turned, dim], [], batch=2, seed=0, mixture=Mixture(hard=2))
+    assert samples.chances == pytest.approx([0.2, 0.6, 1.0])
 
-    whole = fresh()
-    trainer(tmp_path / "whole", 4, whole).run()
 
-    first = fresh()
-    stopped = trainer(tmp_path / "part", 4, first)
-    batches = stopped._batches()
-    for _ in range(2):
-        stopped._step(next(batches))
-    (tmp_path / "part").mkdir()
-    first.save(tmp_path / "part" / "checkpoint.pt")
-    resumed = TrainingState(RUSSIA, CPU)
-    resumed.load(tmp_path / "part" / "checkpoint.pt")
-    trainer(tmp_path / "part", 4, resumed).run()
-    for name, value in whole.reader.state_dict().items():
-        assert torch.equal(value, resumed.reader.state_dict()[name]), name
-    for name, value in whole.average.state_dict().items():
-        assert torch.equal(value, resumed.average.state_dict()[name]), name
+def test_plates_of_two_lines_take_part() -> None:
+    batch = Samples(RUSSIA, [], [], batch=6, seed=0, mixture=Mixture(real=0, empty=0, two_lines=1))[0]
+    start = 0
+    for length in batch.lengths.tolist():
+        text = "".join(RUSSIA.alphabet[c] for c in batch.targets[start : start + length])
+        assert RUSSIA.by_lines[2].is_plate(text)
+        start += length
+
+
+def test_look_alikes_have_the_light_of_the_worst_crops_and_texts_of_their_own() -> None:
+    def plate(best: str, confidence: float) -> ReadPlate:
+        return ReadPlate("a.jpg", "A123BC77", 20.0, Reading(best, best, confidence))
+
+    plates = [
+        plate("A123BC77", 0.99),
+        plate("A123BC77", 0.6),
+        plate("A128BC77", 0.95),
+        replace(plate("", 0), reading=None),
+    ]
+    assert worst(plates, 3) == [3, 2, 1]
+    crop = np.random.default_rng(0).integers(20, 60, (24, 94, 3), np.uint8)
+    sample = look_alike(RUSSIA, plates[2], crop, np.random.default_rng(1))
+    assert sample.text != "A123BC77" and sample.kind == "private"
+    assert np.abs(sample.crop.mean(axis=(0, 1)) - crop.mean(axis=(0, 1))).max() < 3
+    assert np.array_equal(pictures_of(normalize_crop(crop)[None])[0], crop)
 
 
 def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:
@@ -92,39 +111,6 @@ def test_missing_data_is_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["--data", str(tmp_path), "--out", str(tmp_path / "run")])
     assert result.exit_code == 1
     assert "labels.csv: no such file" in result.output
-
-
-def test_checkpoint_of_another_architecture_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "checkpoint.pt"
-    torch.save({"architecture": "crnn/3"}, path)
-    with pytest.raises(WeightsError, match="checkpoint of 'crnn/3', expected"):
-        TrainingState(RUSSIA, CPU).load(path)
-    path.write_bytes(b"nothing")
-    with pytest.raises(WeightsError, match="not a readable checkpoint"):
-        TrainingState(RUSSIA, CPU).load(path)
-
-
-def test_full_disk_keeps_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    state = TrainingState(RUSSIA, CPU)
-    path = tmp_path / "checkpoint.pt"
-    state.save(path)
-    before = path.read_bytes()
-
-    def full(_: object, target: Path) -> None:
-        target.write_bytes(b"half")
-        raise RuntimeError("PytorchStreamWriter failed writing file: No space left on device")
-
-    monkeypatch.setattr(torch, "save", full)
-    with pytest.raises(OSError, match="could not be written"):
-        state.save(path)
-    assert path.read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["checkpoint.pt"]
-
-
-def test_schedule_rises_and_falls() -> None:
-    schedule = Schedule(peak=1.0, warmup=0.1)
-    assert schedule.rate(0.05) < schedule.rate(0.1) == pytest.approx(1.0)
-    assert schedule.rate(1.0) == pytest.approx(0.01)
 
 
 def test_readable_counts_the_blanks_between_equal_neighbours() -> None:
@@ -147,9 +133,9 @@ def test_a_training_starts_from_given_weights(tmp_path: Path) -> None:
     torch.manual_seed(5)
     given = Reader(RUSSIA.classes)
     save_reader(given, tmp_path, {}, RUSSIA)
-    state = TrainingState(RUSSIA, CPU)
+    state = ReaderState(RUSSIA, CPU)
     state.start_from(tmp_path)
-    for reader in (state.reader, state.average):
+    for reader in (state.network, state.average):
         assert all(
             torch.equal(a, b) for a, b in zip(reader.state_dict().values(), given.state_dict().values(), strict=True)
         )

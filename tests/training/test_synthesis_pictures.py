@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.plates import default_scheme
+from plate_nets.recognition.quads import lines_of
 from training.synthesis.__main__ import app
 from training.synthesis.scene import render_scene
 from training.synthesis.test_set import write_test_set
@@ -19,18 +20,22 @@ RUSSIA = default_scheme()
 KINDS = {each.name for each in RUSSIA.formats}
 
 
-def test_the_test_set_is_a_dataset_and_comes_out_the_same_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lines", [1, 2])
+def test_the_test_set_is_a_dataset_and_comes_out_the_same_again(lines: int, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        assert len(list(write_test_set(RUSSIA, tmp_path / name, count=40, seed=3))) == 40
+        assert len(list(write_test_set(RUSSIA, tmp_path / name, count=40, seed=3, lines=lines))) == 40
+    scheme = RUSSIA.by_lines[lines]
     dataset = load_dataset(tmp_path / "one", symbols=RUSSIA.alphabet, strict=True)
     assert not dataset.faults and len(dataset.labels) == 40
     for label in dataset.labels:
         photo = read_photo(label.photo)
-        assert RUSSIA.is_plate(label.text)
-        assert label.photo.name.split("_")[0] in KINDS
+        kind = label.photo.name.rpartition("_")[0].replace("_", " ")
+        assert kind in {each.name for each in scheme.formats_of(label.text)}
         assert label.quad is not None
         assert label.quad.min() > 0 and (label.quad.max(axis=0) < [photo.shape[1], photo.shape[0]]).all()
         assert np.array_equal(photo, read_photo(tmp_path / "two" / "images" / label.photo.name))
+    quads = np.stack([label.quad for label in dataset.labels if label.quad is not None])
+    assert (lines_of(quads) == lines).mean() > 0.9, "all but a few that are seen from far aside"
     assert (tmp_path / "one" / "labels.csv").read_bytes() == (tmp_path / "two" / "labels.csv").read_bytes()
 
 

@@ -5,17 +5,15 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
-from rich.logging import RichHandler
 
 from plate_nets.errors import PlateError
 from training.corners.samples import Samples
 from training.corners.sources import load_sources
-from training.corners.state import TrainingState
-from training.corners.trainer import Budget, Rhythm, Trainer
+from training.corners.state import CornerState
+from training.corners.trainer import CornerTrainer
 from training.corners.validation import load_corners
-from training.reader.state import Schedule
+from training.loop import Budget, Rhythm, Schedule, prepare
 
 app = typer.Typer(add_completion=False)
 
@@ -37,21 +35,17 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
 ) -> None:
     """Trains CornerNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(show_path=False)])
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    torch.set_num_threads(threads)
-    torch.manual_seed(seed)
-    out.mkdir(parents=True, exist_ok=True)
+    device = prepare(out, threads, seed)
     try:
         sources, chances = load_sources(data)
         logging.info("%d plates with corners; %s", len(sources), device)
-        state = TrainingState(device)
+        state = CornerState(device)
         if start is not None:
             state.start_from(start)
         if resume:
             state.load(out / "checkpoint.pt")
             logging.info("continuing at step %d", state.step)
-        trainer = Trainer(
+        trainer = CornerTrainer(
             state,
             Samples(sources, chances, batch=batch, seed=seed),
             {folder.name: load_corners(folder) for folder in validate},

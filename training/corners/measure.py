@@ -27,7 +27,8 @@ from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import CornerFinder, CornerNetwork, CornerSettings, cut_window, first_window
 from plate_nets.recognition.detection import PlateDetector
-from plate_nets.recognition.rectification import GREY, Quads, box_quads, quad_boxes
+from plate_nets.recognition.quads import Quads
+from plate_nets.recognition.rectification import GREY, box_quads, quad_boxes
 from plate_nets.runtimes.openvino import compile_torch
 from plate_nets.runtimes.torchscript import forward
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH, Boxes, Frame

@@ -18,7 +18,7 @@ from plate_nets.errors import DatasetError, PlateError
 from plate_nets.evaluation.corner_metrics import TURNED, turns
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
-from plate_nets.evaluation.evaluate import boxes_of, plate_height
+from plate_nets.evaluation.evaluate import boxes_of, read_plate
 from plate_nets.evaluation.reading_metrics import ReadPlate, summarize
 from plate_nets.nets.checkpoint import WEIGHTS, weights_path
 from plate_nets.nets.registry import NETWORKS
@@ -27,13 +27,14 @@ from plate_nets.recognition.corners import CornerFinder, FoundCorners, distinct
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.geometry import crop_plates
-from plate_nets.recognition.rectification import Quads, RectificationSettings, crop_rectified, order_corners, quad_boxes
+from plate_nets.recognition.quads import Quads, lines_of
+from plate_nets.recognition.rectification import RectificationSettings, crop_rectified, order_corners, quad_boxes
 from plate_nets.runtimes.openvino import compile_torch
-from plate_nets.types import Boxes, Crops, Frame, Reading
+from plate_nets.types import Boxes, Crops, Frame, Lines, Reading
 from training.corners.measure import load_corner_net, load_detector, turn_frame
 
-Cut = Callable[[Frame, Boxes, FoundCorners], Crops]
-"""A frame, boxes (N, 4) and their corners -> crops (N, 3, 24, 94)."""
+Cut = Callable[[Frame, Boxes, FoundCorners], tuple[Crops, Lines]]
+"""A frame, boxes (N, 4) and their corners -> crops (N, 3, 24, 94) and the lines of their plates."""
 
 MARGINS = ((0, 0), (0.1, 0.1), (0.15, 0.1), (0.15, 0.15), (0.2, 0.15), (0.25, 0.15), (0.2, 0.2), (0.3, 0.2))
 """Margins (x, y) that are tried, shares of the plate's height."""
@@ -67,19 +68,23 @@ class Reader:
         self._stn, self._lprnet = (compile_torch(network, CROP_DIMS, threads) for network in loaded)
         self._decoder = PlateDecoder(scheme)
 
-    def read(self, crops: Crops) -> list[Reading]:
-        """One reading a crop."""
-        return self._decoder.decode(np.array(self._lprnet(np.array(self._stn(crops))))) if len(crops) else []
+    def read(self, crops: Crops, lines: Lines) -> list[Reading]:
+        """One reading a crop, of a plate of so many lines."""
+        return self._decoder.decode(np.array(self._lprnet(np.array(self._stn(crops)))), lines) if len(crops) else []
 
 
 def upright(margin: float) -> Cut:
     """Crops along the boxes."""
-    return lambda frame, boxes, _: crop_plates(frame, boxes, margin)
+    return lambda frame, boxes, _: (crop_plates(frame, boxes, margin), np.ones(len(boxes), np.intp))
 
 
 def straightened(settings: RectificationSettings, box_margin: float = DetectionSettings().crop_margin) -> Cut:
     """Crops along the corners."""
-    return lambda frame, boxes, corners: crop_rectified(frame, corners.quads, boxes, box_margin, settings)
+
+    def cut(frame: Frame, boxes: Boxes, corners: FoundCorners) -> tuple[Crops, Lines]:
+        return crop_rectified(frame, corners.quads, boxes, box_margin, settings), lines_of(corners.quads)
+
+    return cut
 
 
 def gather(
@@ -151,16 +156,8 @@ def close_up(frame: Frame, boxes: Boxes, quads: Quads | None, share: float) -> t
 
 def read_cases(seen: Sequence[Seen], cases: Sequence[Case], reader: Reader, cut: Cut) -> list[ReadPlate]:
     """Cases -> what is read of each."""
-    readings = [reader.read(cut(each.frame, each.boxes, each.corners)) for each in seen]
-    return [
-        ReadPlate(
-            case.label.photo.name,
-            case.label.text,
-            plate_height(case.label),
-            None if case.row is None else readings[case.frame][case.row],
-        )
-        for case in cases
-    ]
+    readings = [reader.read(*cut(each.frame, each.boxes, each.corners)) for each in seen]
+    return [read_plate(case.label, None if case.row is None else readings[case.frame][case.row]) for case in cases]
 
 
 def main(
@@ -173,6 +170,9 @@ def main(
         typer.Option(help="Cut the photos so that their plate takes this share of the width; again for more."),
     ] = [0.0],  # noqa: B006
     relabel: Annotated[list[str], typer.Option(help="Put a label right: vk_1090.jpg=P602KP197; again for more.")] = [],  # noqa: B006
+    rendered: Annotated[
+        bool, typer.Option("--rendered", help="A rendered set: margins as served alone, and the plates by their type.")
+    ] = False,
     given: Annotated[bool, typer.Option("--given", help="Labelled boxes instead of detected ones.")] = False,
     photos: Annotated[int | None, typer.Option(min=1, help="Only the first photos.")] = None,
     differences: Annotated[bool, typer.Option("--differences", help="List what is read otherwise.")] = False,
@@ -193,8 +193,10 @@ def main(
             title += f", plate {part:g} of the width" if part else ""
             found = sum(case.row is not None for case in cases)
             console.print(f"{found} of {len(cases)} plates found")
-            read = {name: read_cases(seen, cases, networks, cut) for name, cut in variants().items()}
+            read = {name: read_cases(seen, cases, networks, cut) for name, cut in variants(rendered).items()}
             console.print(_table(title, read, np.array([case.turned for case in cases])))
+            if rendered:
+                console.print(_kinds_table(list(read.values())[-1]))
             if differences:
                 _list_differences(console, read)
     except PlateError as error:
@@ -202,11 +204,12 @@ def main(
         sys.exit(1)
 
 
-def variants() -> dict[str, Cut]:
-    """What is compared, by name."""
+def variants(served: bool = False) -> dict[str, Cut]:
+    """What is compared, by name; ``served``: with the margins that are served alone."""
+    usual = RectificationSettings()
     margin = DetectionSettings().crop_margin
     cuts = {f"upright, margin {margin:g}": upright(margin)}
-    for x, y in MARGINS:
+    for x, y in ((usual.margin_x, usual.margin_y),) if served else MARGINS:
         settings = RectificationSettings(margin_x=x, margin_y=y)
         cuts[f"straightened, margins {x:g}, {y:g}"] = straightened(settings)
     return cuts
@@ -228,6 +231,18 @@ def _table(title: str, read: dict[str, list[ReadPlate]], turned: NDArray[np.bool
             values = (summary.exact.value, summary.wrong.value, summary.best_exact.value)
             cells += [str(summary.plates), *(f"{value:.3f}" for value in values)]
         table.add_row(*cells)
+    return table
+
+
+def _kinds_table(plates: Iterable[ReadPlate]) -> Table:
+    """Plates of a rendered test set by the type that their files are named after."""
+    kinds: dict[str, list[ReadPlate]] = {}
+    for plate in plates:
+        kinds.setdefault(plate.source.rpartition("_")[0], []).append(plate)
+    table = Table("type", "plates", "exact", "wrong", "best exact")
+    for kind, members in sorted(kinds.items()):
+        s = summarize(members)
+        table.add_row(kind, str(s.plates), *(f"{share.value:.3f}" for share in (s.exact, s.wrong, s.best_exact)))
     return table
 
 

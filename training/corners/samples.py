@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from torch.utils.data import Dataset as TorchDataset
 
 from plate_nets.recognition.corners import cut_window, first_window, next_window, to_window
-from plate_nets.recognition.rectification import Quad, quad_boxes, quad_size
+from plate_nets.recognition.quads import Quad, quad_size
+from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import Frame
 from training.corners.sources import Source, drawn_source, replaced
 from training.synthesis.camera import edge_height, take_photo

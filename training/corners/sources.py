@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.plates import default_scheme
-from plate_nets.recognition.rectification import Quad, order_corners, quad_size
+from plate_nets.recognition.quads import Quad, quad_size
+from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import Frame
-from training.corners.two_lines import draw_two_lines
 from training.synthesis import drawn_plate, plates, texts
 from training.synthesis.drawing import paste, rounded
 from training.synthesis.layouts.layout import HEIGHT, WIDTH
+from training.synthesis.perspective import stretched
 from training.synthesis.scene import foreign_plate
 
 CONTEXT = 0.85
@@ -90,7 +91,7 @@ def cut_out(photo: Frame, label: Label) -> Source:
 
 def drawn_source(rng: np.random.Generator) -> Source:
     """A drawn one-line plate with drawn surroundings, from the front."""
-    kind, text = texts.sample_text(default_scheme(), rng)
+    kind, text = texts.sample_text(default_scheme().by_lines[1], rng)
     picture, corners = drawn_plate(default_scheme(), kind, text, 30.0, rng)
     return Source(picture, corners, corners, plain=True)
 
@@ -103,32 +104,26 @@ def replaced(source: Source, rng: np.random.Generator) -> Source:
     draw = rng.random()
     x = y = 1.0
     if draw < 0.35:
-        flat = draw_two_lines(rng, _SCALE)
+        two_lines = default_scheme().by_lines[2]
+        kind, text = texts.sample_text(two_lines, rng)
+        flat = plates.draw(two_lines, kind, text, rng, _SCALE)
         x = float(rng.uniform(0.98, 1.3))
         y = x * (flat.shape[0] / flat.shape[1]) * (WIDTH / HEIGHT)
     elif draw < 0.5:
         flat = foreign_plate(rng)
     else:
-        kind, text = texts.sample_text(default_scheme(), rng)
+        kind, text = texts.sample_text(default_scheme().by_lines[1], rng)
         flat = plates.draw(default_scheme(), kind, text, rng, _SCALE)
     height, width = flat.shape[:2]
-    quad = _in_plane(source.base, x, y)
+    quad = stretched(source.base, x, y)
     picture = source.picture.copy()
     flat = _lit(flat, picture, source.corners)
     rim = 1 + float(rng.uniform(0.05, 0.16))
-    holder = _in_plane(source.base, x * (1 + (rim - 1) * height / width), y * rim)
+    holder = stretched(source.base, x * (1 + (rim - 1) * height / width), y * rim)
     level = float(rng.choice((12, 30, 60, 120))) * float(rng.uniform(0.6, 1.4))
     paste(picture, np.full((60, 260, 3), int(min(level, 250)), np.uint8), holder, rounded(60, 260, 5))
     paste(picture, flat, quad, rounded(height, width, max(2, round(height * float(rng.uniform(0.03, 0.09))))))
     return Source(picture, quad, source.base)
-
-
-def _in_plane(base: Quad, x: float, y: float) -> Quad:
-    """A quad stretched about its middle by ``x`` and ``y`` in the perspective of its plane."""
-    unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
-    matrix = cv2.getPerspectiveTransform(unit, np.ascontiguousarray(base, np.float32))
-    stretched = (unit - 0.5) * np.array([x, y], np.float32) + 0.5
-    return np.asarray(cv2.perspectiveTransform(stretched[None], matrix)[0], np.float32)
 
 
 def _lit(flat: Frame, picture: Frame, corners: Quad) -> Frame:

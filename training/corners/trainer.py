@@ -1,23 +1,19 @@
-"""The training loop of CornerNet."""
+"""What CornerNet learns: to vote for the corners, and to know the error to expect."""
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from functools import cached_property
 
 import torch
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from torch import Tensor
 from torch.nn import functional
-from torch.utils.data import DataLoader
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.nets.checkpoint import save_weights
 from plate_nets.types import Frame
-from training.corners.samples import Batch, Samples
-from training.corners.state import TrainingState
+from training.corners.samples import Batch
+from training.corners.state import CornerState
 from training.corners.validation import LabelledCorners, errors_on, quantiles
-from training.reader.state import Schedule
+from training.loop import Trainer
 
 _VOTES = 0.3
 """Weight of the votes' own errors beside that of their mean: it makes those that count agree."""
@@ -27,120 +23,21 @@ _FINE = 0.05
 """Errors below this, in plate heights, are squared: labels are no more exact."""
 
 
-@dataclass(frozen=True)
-class Budget:
-    """When the training ends: after ``steps``, or after ``minutes`` of training time where that is sooner.
+class CornerTrainer(Trainer[CornerState, Batch, Sequence[LabelledCorners]]):
+    """Trains CornerNet."""
 
-    The learning rate follows the progress through the budget.
-    """
-
-    steps: int
-    minutes: float | None = None
-
-    def progress(self, state: TrainingState) -> float:
-        """0 at the start, 1 at the end."""
-        by_steps = state.step / self.steps
-        return by_steps if self.minutes is None else max(by_steps, state.seconds / (60 * self.minutes))
-
-
-@dataclass(frozen=True)
-class Rhythm:
-    """Every how many steps something is done."""
-
-    validate: int = 1000
-    checkpoint: int = 250
-    log: int = 25
-
-
-class Trainer:
-    """Trains a state on samples within a budget; writes checkpoint, curves and the best weights to ``out``."""
-
-    def __init__(
-        self,
-        state: TrainingState,
-        samples: Samples,
-        validation: Mapping[str, Sequence[LabelledCorners]],
-        budget: Budget,
-        out: Path,
-        *,
-        device: torch.device,
-        workers: int,
-        schedule: Schedule = Schedule(),
-        rhythm: Rhythm = Rhythm(),
-        metadata: Mapping[str, str] | None = None,
-    ) -> None:
-        self.state = state
-        self.samples = samples
-        self.validation = validation
-        self.budget = budget
-        self.out = out
-        self.device = device
-        self.workers = workers
-        self.schedule = schedule
-        self.rhythm = rhythm
-        self.metadata = dict(metadata or {})
-        self._photos: dict[str, Frame] = {}
-
-    def run(self) -> None:
-        """Trains to the end of the budget.
-
-        The first validation set decides which weights are the best; `last` are those at the end of the budget.
-        """
-        state = self.state
-        writer = SummaryWriter(str(self.out / "curves"), purge_step=state.step)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns) as bar:
-            task = bar.add_task("training", total=self.budget.steps, completed=state.step)
-            batches = self._batches()
-            before = time.monotonic()
-            while self.budget.progress(state) < 1:
-                loss, rate = self._step(next(batches))
-                state.seconds += time.monotonic() - before
-                before = time.monotonic()
-                bar.update(task, completed=state.step, description=f"loss {loss:.3f}")
-                if state.step % self.rhythm.log == 0:
-                    writer.add_scalar("loss", loss, state.step)
-                    writer.add_scalar("rate", rate, state.step)
-                ended = self.budget.progress(state) >= 1
-                if state.step % self.rhythm.validate == 0 or ended:
-                    bar.console.print(self._validate(writer, loss))
-                if state.step % self.rhythm.checkpoint == 0 or ended:
-                    state.save(self.out / "checkpoint.pt")
-        writer.close()
-        self._save("last")
-
-    def _batches(self) -> Iterator[Batch]:
-        loader = DataLoader(
-            self.samples,
-            batch_size=None,
-            sampler=range(self.state.step, self.budget.steps),
-            num_workers=self.workers,
-            worker_init_fn=_one_thread,
-            prefetch_factor=8 if self.workers else None,
-        )
-        yield from loader
-
-    def _step(self, batch: Batch) -> tuple[float, float]:
-        state = self.state
-        rate = self.schedule.rate(self.budget.progress(state))
-        state.set_rate(rate)
-        state.network.train()
+    def loss(self, batch: Batch) -> Tensor:
+        """What the votes of a batch miss of the corners."""
         windows = torch.from_numpy(batch.windows).to(self.device, memory_format=torch.channels_last)
         with torch.autocast(self.device.type, torch.bfloat16):
-            votes = state.network.vote(windows)
+            votes = self.state.network.vote(windows)
         corners = torch.from_numpy(batch.corners).to(self.device)
         heights = torch.from_numpy(batch.heights).to(self.device)
         points, weights, error = (part.float() for part in votes)
-        loss = corner_loss(points, weights, error, corners, heights)
-        state.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(state.network.parameters(), 5.0)
-        state.optimizer.step()
-        state.step += 1
-        state.update_average()
-        return loss.item(), rate
+        return corner_loss(points, weights, error, corners, heights)
 
-    def _validate(self, writer: SummaryWriter, loss: float) -> str:
+    def validate(self, writer: SummaryWriter) -> str:
+        """The errors of the corners, in plate heights."""
         state = self.state
         shown = []
         for place, (name, labelled) in enumerate(self.validation.items()):
@@ -152,11 +49,16 @@ class Trainer:
                 writer.add_scalar(f"error/{name}/{kind}", value, state.step)
             if place == 0 and mean < state.best:
                 state.best = mean
-                self._save("best")
-        listed = "; ".join(shown)
-        return f"step {state.step}, {state.seconds / 60:.1f} min, loss {loss:.4f}: error median, 95 %: {listed}"
+                self.save("best")
+        return f"error median, 95 %: {'; '.join(shown)}"
 
-    def _save(self, name: str) -> None:
+    @cached_property
+    def _photos(self) -> dict[str, Frame]:
+        """Those of the validation, kept from one to the next."""
+        return {}
+
+    def save(self, name: str) -> None:
+        """Writes the network."""
         metadata = self.metadata | {"steps": str(self.state.step)}
         save_weights(self.state.average, self.out / name / "corners.safetensors", metadata)
 
@@ -185,10 +87,3 @@ def corner_loss(points: Tensor, weights: Tensor, error: Tensor, corners: Tensor,
     likelihood = (distance * torch.exp(-error[:, 0]) + error[:, 0]).mean()
     loss: Tensor = main + _VOTES * agreed + _QUALITY * likelihood
     return loss
-
-
-def _one_thread(_: int) -> None:
-    import cv2
-
-    cv2.setNumThreads(0)
-    torch.set_num_threads(1)

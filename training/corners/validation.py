@@ -14,7 +14,8 @@ from plate_nets.evaluation.corner_metrics import corner_errors
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.recognition.corners import CornerFinder, CornerNetwork, CornerSettings
-from plate_nets.recognition.rectification import Quads, order_corners
+from plate_nets.recognition.quads import Quads
+from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import Boxes, Frame
 
 

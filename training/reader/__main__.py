@@ -5,16 +5,15 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
-from rich.logging import RichHandler
 
 from plate_nets.errors import PlateError
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
+from training.loop import Budget, Rhythm, Schedule, prepare
 from training.reader.real import load_real
 from training.reader.samples import Mixture, Samples
-from training.reader.state import Schedule, TrainingState
-from training.reader.trainer import Budget, Rhythm, Trainer
+from training.reader.state import ReaderState
+from training.reader.trainer import ReaderTrainer
 from training.reader.validation import validation_crops
 
 app = typer.Typer(add_completion=False)
@@ -37,6 +36,13 @@ def train(
     straightened: Annotated[
         float, typer.Option(min=0, max=1, help="Share of plates cut along their corners, not along a box.")
     ] = 0.0,
+    two_lines: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of rendered plates of two lines, laid side by side.")
+    ] = 0.0,
+    hard: Annotated[
+        float,
+        typer.Option(min=1, help="How often real plates that are turned, dim or blurred come, for one of the rest."),
+    ] = 1.0,
     start: Annotated[
         Path | None, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors to start from.")
     ] = None,
@@ -51,22 +57,18 @@ def train(
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
     """Trains the reader; the averaged weights are written to OUT/best and, at the end, OUT/last."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(show_path=False)])
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    torch.set_num_threads(threads)
-    torch.manual_seed(seed)
-    out.mkdir(parents=True, exist_ok=True)
+    device = prepare(out, threads, seed)
     try:
         country = load_scheme(scheme)
         plates, empty = load_real(country, data, strict=strict)
         logging.info("%d real plates, %d regions without a plate; %s", len(plates), len(empty), device)
-        state = TrainingState(country, device)
+        state = ReaderState(country, device)
         if start is not None:
             state.start_from(start)
         if resume:
             state.load(out / "checkpoint.pt")
             logging.info("continuing at step %d", state.step)
-        trainer = Trainer(
+        trainer = ReaderTrainer(
             state,
             Samples(
                 country,
@@ -74,13 +76,12 @@ def train(
                 empty,
                 batch=batch,
                 seed=seed,
-                mixture=Mixture(real=real, straightened=straightened),
+                mixture=Mixture(real=real, straightened=straightened, two_lines=two_lines, hard=hard),
             ),
             {name: crops for each in validate for name, crops in validation_crops(country, each, straightened > 0)},
             Budget(steps, minutes),
             out,
             device=device,
-            seed=seed,
             workers=workers,
             schedule=Schedule(peak=rate),
             rhythm=Rhythm(validate=every),

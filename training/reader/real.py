@@ -14,11 +14,17 @@ from plate_nets.plates import PlateScheme
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Frame
 from training.synthesis.camera import edge_height
+from training.synthesis.layouts.layout import HEIGHT, WIDTH
+from training.synthesis.perspective import features_of
 
 CONTEXT = 0.8
 """Surroundings kept around a plate, in plate heights, so that loose and turned crops show real background."""
 STORED_HEIGHT = 48
 """Plates are stored at most this high, px: twice the crop's height loses nothing that the crop could show."""
+
+_TURNED, _DIM, _BLURRED = np.radians(3.0), 19.0, 0.8
+"""What makes a plate hard to read: a turn above, a contrast (standard deviation of grey) or a sharpness (that of the
+Laplacian for that of grey, plate 24 px high) below. A tenth of the plates of ru_train are dim, a tenth blurred."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,18 @@ class RealPlate:
     corners: NDArray[np.float32]
     text: str
     exact: bool
+
+    @property
+    def hard(self) -> bool:
+        """Whether the plate is turned, dim (night, snow, fog) or blurred: of ru_train two fifths are."""
+        size = (round(CROP_HEIGHT * WIDTH / HEIGHT), CROP_HEIGHT)
+        front = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
+        flat = cv2.warpPerspective(self.picture, cv2.getPerspectiveTransform(self.corners, front), size)
+        grey = cv2.cvtColor(flat, cv2.COLOR_BGR2GRAY).astype(np.float32)
+        contrast = float(grey.std())
+        sharpness = float(cv2.Laplacian(grey, cv2.CV_32F).std()) / max(contrast, 1.0)
+        angle = abs(float(features_of(self.corners[None].astype(np.float64))[0, 0]))
+        return angle > _TURNED or contrast < _DIM or sharpness < _BLURRED
 
 
 def readable(text: str) -> bool:

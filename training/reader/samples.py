@@ -26,11 +26,15 @@ from training.synthesis.camera import photograph
 class Mixture:
     """The share of each kind of sample; the rest is synthetic. ``shuffled`` is a share of the real ones.
 
-    ``straightened``: the share of plates that are cut along their corners; the others are cut along a box.
+    ``two_lines``: drawn plates of two lines, laid side by side. ``straightened``: of the other plates, those that are
+    cut along their corners; the rest is cut along a box. ``hard``: how often a real plate that is hard to read (see
+    `RealPlate.hard`) comes for one that is not.
     """
 
     real: float = 0.5
     empty: float = 0.03
+    two_lines: float = 0.0
+    hard: float = 1.0
     shuffled: float = 0.5
     straightened: float = 0.0
 
@@ -66,6 +70,7 @@ class Samples(TorchDataset[Batch]):
         counts = Counter(plate.text for plate in plates)
         # Vanity plates and plates photographed often are over-represented: weigh them down.
         weights = np.array([(0.3 if is_vanity(scheme, p.text) else 1.0) / counts[p.text] ** 0.5 for p in plates])
+        weights *= np.array([mixture.hard if plate.hard else 1.0 for plate in plates])
         self.chances = np.cumsum(weights / weights.sum()) if len(plates) else np.zeros(0)
 
     def __getitem__(self, step: int) -> Batch:
@@ -93,9 +98,10 @@ class Samples(TorchDataset[Batch]):
             h, w = region.shape[:2]
             corners = np.array([[0, 0], [w, 0], [w, h], [0, h]], np.float32)
             return photograph(region, corners, rng, severity=float(rng.uniform(0, 0.6))), ""
-        if self._straight(rng):
-            return synthesize_straightened(self.scheme, rng)
-        sample = synthesize(self.scheme, rng)
+        if kind < self.mixture.real + self.mixture.two_lines:
+            sample = synthesize_straightened(self.scheme, rng, lines=2)
+        else:
+            sample = (synthesize_straightened if self._straight(rng) else synthesize)(self.scheme, rng)
         return sample.crop, sample.text
 
     def _straight(self, rng: np.random.Generator) -> bool:

@@ -1,14 +1,16 @@
 """Photographs plates as they are cut along found corners: straight, with the errors of the corners."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 
 from plate_nets.plates import PlateScheme
-from plate_nets.recognition.rectification import RectificationSettings, quad_size, warp_quad, widen
-from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
-from training.synthesis import drawn_plate, texts
+from plate_nets.recognition.quads import quad_size
+from plate_nets.recognition.rectification import RectificationSettings, straighten
+from plate_nets.types import CROP_HEIGHT, Frame
+from training.synthesis import Sample, drawn_plate, placed, texts
 from training.synthesis.camera import Corners, draw_height, edge_height, take_photo, tilt
-from training.synthesis.perspective import sample_corners
 
 HIGHEST = 60.0
 """Plate heights in the simulated photo, px, at most: above it nothing changes in the crop."""
@@ -29,27 +31,48 @@ def photograph_straightened(picture: Frame, corners: Corners, rng: np.random.Gen
     return shoot_straightened(picture, corners, tilt(centred, height, rng, severity), rng, severity)
 
 
-def synthesize_straightened(scheme: PlateScheme, rng: np.random.Generator) -> tuple[Frame, str]:
-    """A drawn plate of any kind, photographed and cut along its corners: (24, 94, 3) BGR, and its text."""
-    kind, text = texts.sample_text(scheme, rng)
-    height = draw_height(rng)
-    target = sample_corners(rng, height, largest_box=_LARGEST_BOX)
+def synthesize_straightened(
+    scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None, lines: int = 1
+) -> Sample:
+    """A drawn plate of a format (one of ``lines`` lines unless given), photographed and cut along its corners."""
+    kind, text = texts.sample_text(scheme if kind else scheme.by_lines[lines], rng, kind)
+    lines = next(each.lines for each in scheme.formats if each.name == kind)
+    height = lines * draw_height(rng)
     picture, corners = drawn_plate(scheme, kind, text, height, rng)
-    return shoot_straightened(picture, corners, target, rng), text
+    target = placed(corners, height, rng, _LARGEST_BOX)
+    return Sample(shoot_straightened(picture, corners, target, rng, lines=lines), text, kind, height)
 
 
 def shoot_straightened(
-    picture: Frame, corners: Corners, target: Corners, rng: np.random.Generator, severity: float = 1.0
+    picture: Frame,
+    corners: Corners,
+    target: Corners,
+    rng: np.random.Generator,
+    severity: float = 1.0,
+    lines: int = 1,
 ) -> Frame:
-    """As `training.synthesis.camera.shoot`, but cut along corners that stray from ``target``: (24, 94, 3) BGR."""
-    height = edge_height(target)
-    wide = _widened(stray(target, rng), rng)
-    points = np.concatenate((wide, target))
-    low = np.floor(points.min(axis=0)) - 2
-    size = np.maximum(np.ceil(points.max(axis=0)) + 2 - low, 4).astype(int)
-    photo = take_photo(picture, corners, target - low.astype(np.float32), (int(size[0]), int(size[1])), rng, severity)
+    """As `training.synthesis.camera.shoot`, but cut along corners that stray from ``target``: (24, 94, 3) BGR.
+
+    The margins vary a little, so that the reader depends on none of them.
+    """
+    height = edge_height(target) / lines
+    found = stray(target, rng)
+    off_x, off_y = float(rng.normal(0, 0.06)), float(rng.normal(0, 0.04))
+    margins = replace(
+        _MARGINS,
+        margin_x=max(0.02, _MARGINS.margin_x + off_x),
+        margin_y=max(0.02, _MARGINS.margin_y + off_y),
+        line_margin_x=max(0.02, _MARGINS.line_margin_x + off_x),
+        line_margin_y=max(0.02, _MARGINS.line_margin_y + off_y),
+    )
+    around = (margins.margin_x + margins.margin_y + 0.1) * height
+    points = np.concatenate((found, target))
+    low = np.floor(points.min(axis=0) - around)
+    size = np.maximum(np.ceil(points.max(axis=0) + around) - low, 4).astype(int)
+    shifted = target - low.astype(np.float32)
+    photo = take_photo(picture, corners, shifted, (int(size[0]), int(size[1])), rng, severity, lines)
     how = cv2.INTER_CUBIC if rng.random() < 0.8 or height > CROP_HEIGHT else cv2.INTER_LINEAR
-    return warp_quad(photo, np.asarray(wide - low, np.float32), (CROP_HEIGHT, CROP_WIDTH), enlarge=how)
+    return straighten(photo, np.asarray(found - low, np.float32), lines, margins, how)
 
 
 def stray(corners: Corners, rng: np.random.Generator) -> Corners:
@@ -65,11 +88,3 @@ def stray(corners: Corners, rng: np.random.Generator) -> Corners:
     shift = rng.normal(0, 0.02, 2) + rng.standard_t(5, (4, 2)) * 0.03
     shift = shift + np.outer([ends[0], ends[1], ends[1], ends[0]], along)
     return np.asarray(corners + np.clip(amount * shift, -0.4, 0.4) * height, np.float32)
-
-
-def _widened(corners: Corners, rng: np.random.Generator) -> Corners:
-    """Corners with the crop's margins, which vary a little: so the reader depends on none of them."""
-    heights, widths = quad_size(corners[None])
-    x = max(0.02, _MARGINS.margin_x + float(rng.normal(0, 0.06))) * float(heights[0] / max(widths[0], 1e-3))
-    y = max(0.02, _MARGINS.margin_y + float(rng.normal(0, 0.04)))
-    return widen(corners, x, y, x, y)

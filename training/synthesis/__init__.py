@@ -10,9 +10,9 @@ import numpy as np
 from plate_nets.plates import PlateScheme
 from plate_nets.types import Frame
 from training.synthesis import camera, perspective, plates, surroundings, texts
-from training.synthesis.layouts.layout import HEIGHT
+from training.synthesis.layouts.layout import HEIGHT, WIDTH
 
-_SCALES = tuple(float(v) for v in np.geomspace(0.22, 0.66, 6))
+_SCALES = tuple(float(v) for v in np.geomspace(0.22, 1.0, 8))
 """px/mm plates are drawn at; few, so that drawn glyphs are used again."""
 
 
@@ -27,15 +27,17 @@ class Sample:
 
 
 def synthesize(scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None) -> Sample:
-    """A scheme and a generator -> the next synthetic crop; everything in it is decided by the generator.
+    """A scheme and a generator -> the next synthetic crop of a plate of one line, cut along its upright box.
+
+    Everything in it is decided by the generator.
 
     Raises:
         InputError: ``kind`` is no format of the scheme.
     """
-    kind, text = texts.sample_text(scheme, rng, kind)
+    kind, text = texts.sample_text(scheme.by_lines[1], rng, kind)
     height = camera.draw_height(rng)
-    target = perspective.sample_corners(rng, height)
     picture, corners = drawn_plate(scheme, kind, text, height, rng)
+    target = placed(corners, height, rng)
     return Sample(camera.shoot(picture, corners, target, rng), text, kind, height)
 
 
@@ -43,6 +45,22 @@ def drawn_plate(
     scheme: PlateScheme, kind: str, text: str, height: float, rng: np.random.Generator
 ) -> tuple[Frame, camera.Corners]:
     """A plate with its surroundings from the front, drawn finely enough for ``height`` px, and its corners (4, 2)."""
-    wanted = height * 1.15 / HEIGHT
+    wanted = height * 1.15 / plates.layout_of(scheme, kind, text).height
     scale = next((value for value in _SCALES if value >= wanted), _SCALES[-1])
     return surroundings.surround(plates.draw(scheme, kind, text, rng, scale), rng)
+
+
+def placed(
+    corners: camera.Corners,
+    height: float,
+    rng: np.random.Generator,
+    largest_box: float = perspective.LARGEST_BOX,
+) -> camera.Corners:
+    """Where a plate seen from the front, with ``corners`` (4, 2), lies in a photo: (4, 2) around (0, 0).
+
+    It is about ``height`` px high there. The perspective is that of plates of one line in the same plane.
+    """
+    (front_width, front_height) = corners[2] - corners[0]
+    tall = float(front_height / front_width) * WIDTH / HEIGHT  # 1 for a plate of one line
+    base = perspective.sample_corners(rng, height / tall, largest_box=largest_box)
+    return base if abs(tall - 1) < 0.05 else perspective.stretched(base, 1.0, tall)

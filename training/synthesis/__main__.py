@@ -35,6 +35,7 @@ def main(
     benchmark: Annotated[bool, typer.Option("--benchmark", help="Crops a second in two processes.")] = False,
     test_set: Annotated[Path | None, typer.Option(help="Write a test set into this new folder.")] = None,
     count: Annotated[int, typer.Option(min=1, help="Photos of the test set.")] = 2000,
+    lines: Annotated[int, typer.Option(min=1, max=2, help="Lines of the test set's plates.")] = 1,
     scene: Annotated[Path | None, typer.Option(help="Write a street scene.")] = None,
     plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in the scene.")] = 3,
     drive_by: Annotated[Path | None, typer.Option(help="Write a clip of cars that drive by, and its truth.")] = None,
@@ -50,7 +51,7 @@ def main(
 ) -> None:
     """Look at synthetic plates and scenes, write the test set, measure the speed, refit the perspective."""
     try:
-        _run(sheet, kind, scheme, seed, benchmark, test_set, count, scene, plates, perspective)
+        _run(sheet, kind, scheme, seed, benchmark, test_set, count, lines, scene, plates, perspective)
         if drive_by is not None:
             settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
             _film(drive_by, scheme, seed, settings)
@@ -67,6 +68,7 @@ def _run(
     benchmark: bool,
     test_set: Path | None,
     count: int,
+    lines: int,
     scene: Path | None,
     plates: int,
     perspective: Path | None,
@@ -83,7 +85,7 @@ def _run(
         console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:
         for _ in track(
-            write_test_set(country, test_set, count, seed), total=count, description="test set", console=console
+            write_test_set(country, test_set, count, seed, lines), total=count, description="test set", console=console
         ):
             pass
         console.print(f"wrote {count} photos to {test_set}")

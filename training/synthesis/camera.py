@@ -71,10 +71,14 @@ def take_photo(
     size: tuple[int, int],
     rng: np.random.Generator,
     severity: float = 1.0,
+    lines: int = 1,
 ) -> Frame:
-    """A picture -> a photo of it, BGR, ``size`` (w, h) px, in which the plate's corners lie at ``target`` (4, 2)."""
-    height = edge_height(target)
-    light = _project(picture, corners, target, size, edge_height(corners) / height).astype(np.float32)
+    """A picture -> a photo of it, BGR, ``size`` (w, h) px, in which the plate's corners lie at ``target`` (4, 2).
+
+    ``lines``: of the plate; the more, the smaller its characters, and the less of blur and dirt they bear.
+    """
+    height = edge_height(target) / lines
+    light = _project(picture, corners, target, size, edge_height(corners) / edge_height(target)).astype(np.float32)
     least = min(_contrast(light, target), _LEAST_DEVIATION * (2.2 - 1.2 * min(severity, 1.0)))
     strength = severity * float(rng.beta(1.1, 1.9))
     if rng.random() < 0.22 * severity:

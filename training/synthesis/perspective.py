@@ -18,6 +18,7 @@ from functools import lru_cache
 from math import lgamma, log
 from pathlib import Path
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -89,6 +90,14 @@ def corners_of(features: NDArray[np.float64], height: float) -> NDArray[np.float
     )
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     return np.asarray(corners @ turn * (height / v), np.float32)
+
+
+def stretched(quad: NDArray[np.float32], x: float, y: float) -> NDArray[np.float32]:
+    """A quad (4, 2) stretched about its middle by ``x`` and ``y`` in the perspective of its plane."""
+    unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+    matrix = cv2.getPerspectiveTransform(unit, np.ascontiguousarray(quad, np.float32))
+    wanted = (unit - 0.5) * np.array([x, y], np.float32) + 0.5
+    return np.asarray(cv2.perspectiveTransform(wanted[None], matrix)[0], np.float32)
 
 
 def features_of(corners: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """Number plates drawn flat, from the front, by the layouts of their scheme."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import cv2
@@ -11,36 +12,39 @@ from plate_nets.types import Frame
 from training.synthesis import glyphs
 from training.synthesis.errors import unknown
 from training.synthesis.layouts import layouts
-from training.synthesis.layouts.layout import BLACK, HEIGHT, WIDTH, Colour, PlateLayout
+from training.synthesis.layouts.layout import BLACK, Colour, PlateLayout
 
-BOLTS = ((13.0, 54.5), (505.0, 54.5))
-
+_OTHERS = 0.15
+"""Of plates whose format has another look: the share that has it."""
 _COVER = np.linspace(0, 1, 256, dtype=np.float32)[:, None]
 _EDGES = (0.0, 0.75, 1.25, 1.75, 2.5)
 _WEIGHTS = (-2.4, -1.6, -0.9, -0.3, 0.3)
 
 
 def draw(scheme: PlateScheme, kind: str, text: str, rng: np.random.Generator, scale: float = 0.5) -> Frame:
-    """A text of a format -> the plate from the front, about (112, 520, 3) times ``scale`` px/mm, BGR.
+    """A text of a format -> the plate from the front, (height, width, 3) of its layout times ``scale`` px/mm, BGR.
 
     Raises:
         InputError: no such format, or the text does not fit it.
     """
     layout = layout_of(scheme, kind, text)
-    ink = _ink(layout, text, rng, scale)
+    if layout.other and rng.random() < _OTHERS:
+        ground, ink = layout.other
+        layout = replace(layout, ground=ground, ink=ink, flag=())
+    cover = _ink(layout, text, rng, scale)
     if rng.random() < 0.15:
-        ink = _worn(ink, rng)
-    ground, dark = (_vary(colour, rng) for colour in (layout.ground, layout.ink))
+        cover = _worn(cover, rng)
+    light, dark = (_vary(colour, rng) for colour in (layout.ground, layout.ink))
     if layout.ink == BLACK and rng.random() < 0.35:  # worn or bleached paint
-        dark = dark + (ground - dark) * np.float32(rng.uniform(0, 0.4))
-    canvas = _painted(ink, ground, dark)
+        dark = dark + (light - dark) * np.float32(rng.uniform(0, 0.4))
+    canvas = _painted(cover, light, dark)
     if layout.divider and layout.last_ground and rng.random() < 0.8:
         right = round((layout.divider + 2) * scale)
-        canvas[:, right:] = _painted(ink[:, right:], _vary(layout.last_ground, rng), dark)
+        canvas[:, right:] = _painted(cover[:, right:], _vary(layout.last_ground, rng), dark)
     if layout.flag and rng.random() < 0.94:
-        _draw_flag(canvas, layout.flag, rng, scale)
+        _draw_flag(canvas, layout, rng, scale)
     if rng.random() < 0.8:
-        _draw_bolts(canvas, rng, scale)
+        _draw_bolts(canvas, layout, rng, scale)
     return canvas
 
 
@@ -69,7 +73,8 @@ def _vary(colour: Colour, rng: np.random.Generator) -> NDArray[np.float32]:
 
 def _ink(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float) -> glyphs.Mask:
     """Coverage of everything in the plate's second colour: line at the edge, divider, characters, country."""
-    ink = _lines(layout.divider, scale, _EDGES[int(rng.integers(len(_EDGES)))]).copy()
+    size = (layout.width, layout.height)
+    ink = _lines(size, layout.divider, scale, _EDGES[int(rng.integers(len(_EDGES)))]).copy()
     weight = _WEIGHTS[int(rng.integers(len(_WEIGHTS)))]
     wander = rng.normal(0, 1.0, (len(text), 2))
     wander[:, 1] *= 0.6
@@ -77,9 +82,9 @@ def _ink(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float)
     for symbol, slot, (dx, dy) in zip(text, layout.slots, wander, strict=True):
         _stamp(ink, symbol, slot.x + dx, slot.baseline + dy, slot.height, weight, scale)
     if layout.country:
-        centre, weight = (433.0 if layout.flag else 452.0), float(rng.choice((-3.0, -1.5)))
-        for symbol, x in zip(layout.country, (-19.5, 0.0, 19.0), strict=True):
-            _stamp(ink, symbol, centre + x, 99.0, 19.0, weight, scale)
+        weight = float(rng.choice((-3.0, -1.5)))
+        for symbol, slot in layout.country:
+            _stamp(ink, symbol, slot.x, slot.baseline, slot.height, weight, scale)
     return ink
 
 
@@ -103,13 +108,14 @@ def _stamp(
 
 
 @lru_cache(maxsize=512)
-def _lines(divider: float | None, scale: float, edge: float) -> glyphs.Mask:
-    """The raised line along the plate's edge and the line before the last part, drawn fine and reduced."""
+def _lines(size: tuple[float, float], divider: float | None, scale: float, edge: float) -> glyphs.Mask:
+    """The raised line along the edge of a plate (width, height) and that before the last part, drawn fine, reduced."""
     fine = 4
-    canvas = np.zeros((round(HEIGHT * fine), round(WIDTH * fine)), np.uint8)
+    width, height = size
+    canvas = np.zeros((round(height * fine), round(width * fine)), np.uint8)
     if edge:
         inset, radius, thick = 2.6 * fine, 7.0 * fine, round(edge * fine)
-        x0, y0, x1, y1 = (round(v) for v in (inset, inset, WIDTH * fine - inset, HEIGHT * fine - inset))
+        x0, y0, x1, y1 = (round(v) for v in (inset, inset, width * fine - inset, height * fine - inset))
         r = round(radius)
         for start, end in (
             ((x0 + r, y0), (x1 - r, y0)),
@@ -127,24 +133,25 @@ def _lines(divider: float | None, scale: float, edge: float) -> glyphs.Mask:
             cv2.ellipse(canvas, centre, (r, r), angle, 0, 90, (255,), thick, cv2.LINE_AA)
     if divider is not None:
         x = round(divider * fine)
-        cv2.line(canvas, (x, round(3 * fine)), (x, round((HEIGHT - 3) * fine)), (255,), round(2.2 * fine))
-    size = (round(WIDTH * scale), round(HEIGHT * scale))
-    drawn = np.asarray(cv2.resize(canvas, size, interpolation=cv2.INTER_AREA), np.uint8)
+        cv2.line(canvas, (x, round(3 * fine)), (x, round((height - 3) * fine)), (255,), round(2.2 * fine))
+    reduced = (round(width * scale), round(height * scale))
+    drawn = np.asarray(cv2.resize(canvas, reduced, interpolation=cv2.INTER_AREA), np.uint8)
     drawn.setflags(write=False)
     return drawn
 
 
-def _draw_flag(canvas: Frame, stripes: tuple[Colour, ...], rng: np.random.Generator, scale: float) -> None:
+def _draw_flag(canvas: Frame, layout: PlateLayout, rng: np.random.Generator, scale: float) -> None:
     """Stripes from the top, in the lower right corner."""
-    x0, x1 = round(467 * scale), round(508 * scale)
-    rows = [round((84.5 + 5.2 * number) * scale) for number in range(len(stripes) + 1)]
+    left, top, right, bottom = layout.flag_box
+    x0, x1 = round(left * scale), round(right * scale)
+    rows = [round(float(y) * scale) for y in np.linspace(top, bottom, len(layout.flag) + 1)]
     fade = rng.uniform(0, 0.5) if rng.random() < 0.3 else 0.0
-    for colour, top, bottom in zip(stripes, rows[:-1], rows[1:], strict=True):
-        canvas[top:bottom, x0:x1] = np.asarray(np.array(colour) * (1 - fade) + 200 * fade, np.uint8)
+    for colour, above, below in zip(layout.flag, rows[:-1], rows[1:], strict=True):
+        canvas[above:below, x0:x1] = np.asarray(np.array(colour) * (1 - fade) + 200 * fade, np.uint8)
     cv2.rectangle(canvas, (x0, rows[0]), (x1, rows[-1]), (150, 150, 150), 1)
 
 
-def _draw_bolts(canvas: Frame, rng: np.random.Generator, scale: float) -> None:
+def _draw_bolts(canvas: Frame, layout: PlateLayout, rng: np.random.Generator, scale: float) -> None:
     style = rng.random()
     if style < 0.6:
         level = int(rng.uniform(20, 110))
@@ -155,6 +162,6 @@ def _draw_bolts(canvas: Frame, rng: np.random.Generator, scale: float) -> None:
     else:
         colour = (int(rng.uniform(30, 70)), int(rng.uniform(30, 70)), int(rng.uniform(120, 200)))
     radius = rng.uniform(2.5, 7.0)
-    for x, y in BOLTS:
+    for x, y in layout.bolts:
         centre = (round((x + rng.normal(0, 2)) * scale * 16), round((y + rng.normal(0, 3)) * scale * 16))
         cv2.circle(canvas, centre, round(radius * scale * 16), colour, -1, cv2.LINE_AA, 4)

@@ -114,7 +114,7 @@ def _hang(
     if abroad:
         kind, text, picture = "foreign", "", foreign_plate(rng)
     else:
-        kind, text = texts.sample_text(scheme, rng)
+        kind, text = texts.sample_text(scheme.by_lines[1], rng)
         picture = plates.draw(scheme, kind, text, rng, PLATE_SCALE)
     hang(frame, picture, quad)
     small = np.asarray((quad + 0.5) / _FINE - 0.5, np.float32)

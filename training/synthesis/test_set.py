@@ -11,23 +11,26 @@ from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.plates import PlateScheme
 from plate_nets.types import Frame
-from training.synthesis import camera, drawn_plate, perspective, texts
+from training.synthesis import camera, drawn_plate, placed, texts
 
 SEVERITY = 0.6
 """Milder than training, so that a careful person reads nearly every plate."""
 LOWEST = 13.0
 LARGEST_BOX = 2.2
-"""Least plate height, px, and largest upright box, in plate heights."""
+"""Least height of a line, px, and largest upright box around a plate of one line, in its heights."""
 USUAL_SHARE = 0.5
-"""Of the scheme's first format; the other half is shared evenly by the others."""
+"""Of one-line plates: that of the scheme's first format; the other half is shared evenly by the others. Plates of two
+lines have all formats evenly."""
 _SURROUNDINGS = (0.5, 1.1)
 """Least and largest width of what the photo shows around the plate's box, in plate heights."""
 
 
-def write_test_set(scheme: PlateScheme, folder: Path, count: int = 2000, seed: int = 0) -> Iterator[Path]:
+def write_test_set(
+    scheme: PlateScheme, folder: Path, count: int = 2000, seed: int = 0, lines: int = 1
+) -> Iterator[Path]:
     """Writes ``images/`` and ``labels.csv``, one photo a step; each photo depends on (seed, number) alone.
 
-    The format is part of the file name: ``taxi_0001.png``.
+    The plates have so many lines, 1 or 2. The format is part of the file name: ``taxi_0001.png``.
 
     Raises:
         DatasetError: the folder holds something already, or a photo cannot be written.
@@ -41,8 +44,8 @@ def write_test_set(scheme: PlateScheme, folder: Path, count: int = 2000, seed: i
         rows.writerow(COLUMNS)
         for number in range(count):
             rng = np.random.default_rng((seed, number))
-            photo, corners, kind, text = _photo(scheme, rng)
-            path = images / f"{kind}_{number:04d}.png"
+            photo, corners, kind, text = _photo(scheme.by_lines[lines], rng, lines)
+            path = images / f"{kind.replace(' ', '_')}_{number:04d}.png"
             if not cv2.imwrite(str(path), photo):
                 raise DatasetError(f"{path}: cannot be written")
             box = (*corners.min(axis=0), *corners.max(axis=0))
@@ -51,17 +54,18 @@ def write_test_set(scheme: PlateScheme, folder: Path, count: int = 2000, seed: i
             yield path
 
 
-def _photo(scheme: PlateScheme, rng: np.random.Generator) -> tuple[Frame, camera.Corners, str, str]:
+def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> tuple[Frame, camera.Corners, str, str]:
     usual, *others = (each.name for each in scheme.formats)
-    kind = usual if rng.random() < USUAL_SHARE or not others else others[int(rng.integers(len(others)))]
+    first = rng.random() < (USUAL_SHARE if lines == 1 else 1 / len(scheme.formats))
+    kind = usual if first or not others else others[int(rng.integers(len(others)))]
     kind, text = texts.sample_text(scheme, rng, kind)
-    height = float(LOWEST * (camera.HIGHEST / LOWEST) ** rng.random())
-    target = perspective.sample_corners(rng, height, largest_box=LARGEST_BOX)
+    height = float(lines * LOWEST * (camera.HIGHEST / LOWEST) ** rng.random())
     picture, corners = drawn_plate(scheme, kind, text, height, rng)
+    target = placed(corners, height, rng, LARGEST_BOX)
     margins = height * rng.uniform(*_SURROUNDINGS, 4)
     low, high = target.min(axis=0) - margins[:2], target.max(axis=0) + margins[2:]
     origin = np.floor(low).astype(np.float32)
     width, rows = np.ceil(high - origin).astype(int)
     target = target - origin
-    photo = camera.take_photo(picture, corners, target, (int(width), int(rows)), rng, SEVERITY)
+    photo = camera.take_photo(picture, corners, target, (int(width), int(rows)), rng, SEVERITY, lines)
     return photo, target, kind, text

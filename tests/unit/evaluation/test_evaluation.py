@@ -1,6 +1,7 @@
 """Figures of an evaluation: each plate is exact, wrong or unread; intervals, heights, sheet, command."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
+from plate_nets.evaluation.calibration import calibration_error, reliability
 from plate_nets.evaluation.dataset import COLUMNS, load_dataset
 from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, plate_height
 from plate_nets.evaluation.reading_metrics import (
@@ -78,6 +80,21 @@ def test_threshold_trade() -> None:
     assert threshold_trade([sure, unsure], [0.0, 0.9]) == [(0.0, 1.0, 0.5), (0.9, 0.5, 0.0)]
 
 
+def test_reliability_counts_texts_by_their_confidence() -> None:
+    given = [plate("A123BC77", "A123BC77", confidence=c) for c in (0.92, 0.96, 1.0)]
+    given += [plate("A123BC77", "A128BC77", confidence=0.94), plate("A123BC77", "", confidence=0.99), MISSED]
+    sure, surest = reliability(given)
+    assert (sure.low, sure.high, str(sure.right)[:6], sure.right.count) == (0.9, 0.97, "0.6667", 3)
+    assert sure.confidence == pytest.approx(0.94) and (surest.right.hits, surest.right.count) == (1, 1)
+    assert calibration_error([sure, surest]) == pytest.approx(0.75 * (0.94 - 2 / 3))
+    assert reliability([MISSED]) == [] and calibration_error([]) == 0
+
+
+def test_the_lines_of_a_label_tell_its_format() -> None:
+    one, two = plate("A123BC77", "A123BC77"), replace(plate("A123BC77", "A123BC77"), lines=2)
+    assert list(by_format([one, two], RUSSIA)) == ["private", "square"]
+
+
 def test_texts_below_the_confidence_asked_for_are_withdrawn_and_stay_the_best_reading() -> None:
     kept, withdrawn, missed = withdraw_unsure(
         [plate("A123BC77", "A123BC77", confidence=0.9), plate("A123BC77", "A128BC77", confidence=0.89), MISSED], 0.9
@@ -110,7 +127,7 @@ def cut(frame: Frame, boxes: Boxes) -> tuple[Crops, Corners]:
 
 
 def test_given_boxes(folder: Path) -> None:
-    def read(crops: Crops) -> list[Reading]:
+    def read(crops: Crops, corners: Corners) -> list[Reading]:
         return [Reading("A123BC77", "A123BC77", 1.0)] * len(crops)
 
     dataset = load_dataset(folder)
@@ -149,7 +166,7 @@ def test_detected_boxes(folder: Path) -> None:
     beside = {row["score"]: row["beside_a_photo"] for row in values["detection"]["by_score"]}
     assert beside == dict.fromkeys(beside, 0.0)
     assert values["wrong"] == 1.0
-    save_curves(folder / "curves.png", outcome.pictures, [(0.0, 1.0, 0.0)], 0.15)
+    save_curves(folder / "curves.png", outcome.pictures, [(0.0, 1.0, 0.0)], reliability(outcome.plates), 0.15)
     assert cv2.imread(str(folder / "curves.png")) is not None
 
 

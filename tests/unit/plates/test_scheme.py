@@ -26,6 +26,9 @@ RUSSIA = default_scheme()
         ("1234AA77", "military"),
         ("A123477", "police"),
         ("AA123A77", "transit"),
+        ("004T12377", "diplomatic"),
+        ("TAB12377", "export"),
+        ("123A77", "police trailer"),
         ("A000BC77", ""),
         ("A123BC00", ""),
         ("A123BC012", ""),
@@ -36,17 +39,34 @@ RUSSIA = default_scheme()
     ],
 )
 def test_the_formats_of_russian_texts(text: str, names: str) -> None:
-    assert [each.name for each in RUSSIA.formats_of(text)] == names.split()
-    assert RUSSIA.is_plate(text) == bool(names)
+    one = RUSSIA.by_lines[1]
+    assert " ".join(each.name for each in one.formats_of(text)) == names
+    assert one.is_plate(text) == bool(names)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("B911TO150", "square"),
+        ("1234AA77", "tractor motorcycle"),
+        ("1234A77", "police motorcycle"),
+        ("AA12377", ""),
+    ],
+)
+def test_the_formats_of_two_lines(text: str, names: str) -> None:
+    two = RUSSIA.by_lines[2]
+    assert " ".join(each.name for each in two.formats_of(text)) == names
+    assert walk(two, text) is not None if names else not two.is_plate(text)
+    assert two.by_lines[1].formats == () and two.sha256 == RUSSIA.sha256
 
 
 def test_a_fit_tells_the_parts() -> None:
-    (fit,) = RUSSIA.fits("B911TO150")
+    (fit,) = RUSSIA.by_lines[1].fits("B911TO150")
     assert (fit.format.name, fit.patterns, fit.parts) == ("private", ("A000AA", "100"), ("B911TO", "150"))
 
 
 def test_what_follows_from_the_alphabet() -> None:
-    assert (RUSSIA.blank, RUSSIA.classes, RUSSIA.index["A"], RUSSIA.lines) == (22, 23, 10, 1)
+    assert (RUSSIA.blank, RUSSIA.classes, RUSSIA.index["A"], RUSSIA.lines) == (22, 23, 10, 2)
     assert RUSSIA.sha256 == hashlib.sha256(b"0123456789ABEKMHOPCTYX").hexdigest()
     assert pickle.loads(pickle.dumps(RUSSIA)) == RUSSIA
 
@@ -102,14 +122,15 @@ def test_a_relative_file_is_looked_for_from_a_folder(tmp_path: Path) -> None:
         ('name = "lorry"', 'name = "car"', "formats: expected every name once, got 'car' twice"),
         ('name = "lorry"\n', "", "formats[2].name: expected a text, got none"),
         ('name = "lorry"', 'name = "lorry"\ncolour = "red"', "formats[2].colour: expected one of name, pattern"),
-        ("lines = 1", "lines = 2", "lines: expected 1 (plates of more lines are not read yet), got 2"),
-        ("lines = 1", "lines = true", "lines: expected 1 (plates of more lines are not read yet), got True"),
+        ("lines = 1", "lines = 3", "lines: expected 1 or 2, got 3"),
+        ("lines = 1", "lines = true", "lines: expected 1 or 2, got True"),
+        ('"9999 LLL"', '"9999 / LLL"', "formats[2].pattern: expected 1 line at most, as the key lines says, got"),
         ("lines = 1", "lines = 1\nplates = 3", "plates: expected one of alphabet, country, formats, lines, name, "),
         ("lines = 1", 'lines = 1\ncountry = "RUS"', "country: expected two small letters, ISO 3166 alpha-2, got 'RUS'"),
         ("lines = 1", 'lines = 1\nnot_issued = ["0A"]', "not_issued: expected digits of 0123456789, got '0A'"),
         ('9 = "0123456789"', '9 = "01234567890"', "signs.9: expected every symbol once, got '0' twice"),
         ('9 = "0123456789"', '9 = "012345678_"', "signs.9: expected symbols of the alphabet 0123456789ACDEFG"),
-        ('9 = "0123456789"', '"99" = "0"', "signs.99: expected one character that is no space and no |, got '99'"),
+        ('9 = "0123456789"', '"99" = "0"', "signs.99: expected one character that is no space, no | and no /"),
         ("[signs]", "[synthesis.shares]\ncar = 1\n[signs]", "shares.lorry: expected a share of 0 to 1, got none"),
         ("[signs]", "[synthesis.shares]\ncar = 1\nlorry = 1\n[signs]", "shares: expected shares that add up to 1"),
         ("[signs]", "[synthesis.ways.bus]\n9 = 1\n[signs]", "synthesis.ways.bus: expected one of car, lorry, got an"),

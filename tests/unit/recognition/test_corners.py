@@ -1,5 +1,6 @@
 """Windows around plates, their corners, and straightened crops: exact geometry, and nothing ever crashes."""
 
+import cv2
 import numpy as np
 import pytest
 import torch
@@ -19,6 +20,7 @@ from plate_nets.recognition.corners import (
     next_window,
     to_window,
 )
+from plate_nets.recognition.quads import lines_of, quad_size
 from plate_nets.recognition.rectification import (
     GREY,
     RectificationSettings,
@@ -27,7 +29,6 @@ from plate_nets.recognition.rectification import (
     order_corners,
     parallelogram,
     quad_boxes,
-    quad_size,
     usable,
     warp_quad,
     widen,
@@ -168,9 +169,39 @@ def test_what_is_no_plate_is_cut_upright(quad: np.ndarray) -> None:
     assert np.array_equal(crops, expected) and np.isfinite(crops).all()
 
 
+def two_line_frame() -> tuple[np.ndarray, np.ndarray]:
+    """A plate whose first line is red and whose second is blue, seen from the side, on grey; and its corners."""
+    quad = np.array([[40, 30], [100, 38], [98, 74], [42, 66]], np.float32)
+    plate = np.zeros((100, 170, 3), np.uint8)
+    plate[:52, :, 2] = plate[52:, :, 0] = 200
+    front = np.array([[0, 0], [170, 0], [170, 100], [0, 100]], np.float32)
+    matrix = cv2.getPerspectiveTransform(front, quad)
+    return np.asarray(cv2.warpPerspective(plate, matrix, (160, 110), borderValue=(90, 90, 90))), quad
+
+
+def test_two_lines_are_laid_side_by_side() -> None:
+    frame, quad = two_line_frame()
+    assert lines_of(quad[None]).tolist() == [2]
+    crop = crop_rectified(frame, quad[None], quad_boxes(quad[None]), 0.1)[0] * 128 + 127.5  # RGB
+    inner = crop[:, 5:-5, 8:-8]
+    left, right = inner[:, :, :31], inner[:, :, -31:]
+    assert left[0].min() > 150 and left[2].max() < 50, "the first line, red"
+    assert right[2].min() > 150 and right[0].max() < 50, "the second line, blue"
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "lines"),
+    [(520, 112, 1), (290, 170, 2), (288, 206, 2), (190, 145, 2), (250, 112, 1), (100, 200, 1), (0, 0, 1)],
+)
+def test_the_shape_tells_the_lines(width: float, height: float, lines: int) -> None:
+    quads = box_quads(np.array([[0, 0, width, height]], np.float32))
+    assert lines_of(quads).tolist() == [lines]
+
+
 def test_no_plates_give_no_crops() -> None:
     nothing = np.empty((0, 4), np.float32)
     assert crop_rectified(gradient(), box_quads(nothing), nothing, 0.1).shape == (0, 3, 24, 94)
+    assert lines_of(box_quads(nothing)).shape == (0,)
 
 
 def test_settings_are_checked() -> None:

@@ -22,7 +22,18 @@ def test_no_plates_give_no_readings() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["B911TO150", "M076HM69", "A777AA777", "AA12377", "AA123777", "AA123477", "1234AA77", "A123477", "AA123A77"],
+    [
+        "B911TO150",
+        "M076HM69",
+        "A777AA777",
+        "AA12377",
+        "AA123777",
+        "AA123477",
+        "1234AA77",
+        "A123477",
+        "AA123A77",
+        "004T12377",
+    ],
 )
 def test_reads_each_format(text: str) -> None:
     (reading,) = PlateDecoder(RUSSIA).decode(spell(text))
@@ -38,6 +49,14 @@ def test_reads_each_format(text: str) -> None:
 def test_a_text_has_its_format_and_scheme(text: str, name: str) -> None:
     (reading,) = PlateDecoder(RUSSIA).decode(spell(text))
     assert (reading.format, reading.scheme) == (name, "russia")
+
+
+def test_the_lines_tell_the_format() -> None:
+    decoder, logits = PlateDecoder(RUSSIA), np.concatenate([spell("B911TO150"), spell("1234A77")])
+    one, two = (decoder.decode(logits, lines) for lines in (np.array([1, 1]), np.array([2, 2])))
+    assert [each.format for each in one] == ["private", ""] and one[1].text == ""
+    assert [each.format for each in two] == ["square", "police motorcycle"]
+    assert decoder.decode(logits, np.array([2, 1])) == [two[0], one[1]]
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,20 @@ from hypothesis import strategies as st
 from plate_nets.contract import CROP_DIMS
 from plate_nets.errors import ContractError
 from plate_nets.recognition.pipeline import CHUNK, PlateReader, split_rows
+from plate_nets.recognition.rectification import box_quads
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Box, Crops, Frame, Logits, Reading
+from plate_nets.types import Box, Crops, Frame, Lines, Logits, Reading
 
 FRAME = np.zeros((4, 4, 3), np.uint8)
 
 
 class NumberDecoder:
-    """Reads a row's first number."""
+    """Reads a row's first number; remembers the lines it was told."""
 
-    def decode(self, logits: Logits) -> list[Reading]:
+    lines: list[int] | None = None
+
+    def decode(self, logits: Logits, lines: Lines | None = None) -> list[Reading]:
+        self.lines = None if lines is None else lines.tolist()
         return [Reading(str(int(row[0, 0])), str(int(row[0, 0])), 0.5) for row in logits]
 
 
@@ -47,6 +51,21 @@ class Chain:
     def recognise(self, crops: Crops) -> Logits:
         self.read.append(len(crops))
         return np.broadcast_to(crops[:, :1, :1, 0], (len(crops), 23, 18))
+
+
+def test_the_decoder_is_told_the_lines_that_the_corners_show() -> None:
+    decoder = NumberDecoder()
+    corners = box_quads(np.array([[0, 0, 52, 11], [0, 0, 29, 17]], np.float32)).reshape(-1, 8)
+
+    def detect(frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray]:
+        return np.zeros((2, *CROP_DIMS), np.float32), corners[:, :4], np.ones(2, np.float32), corners
+
+    chain = Chain(2)
+    reader = PlateReader(detect, chain.rectify, chain.recognise, decoder, split_rows)
+    reader.read(FRAME)
+    assert decoder.lines == [1, 2]
+    reader.read_crops(np.zeros((2, *CROP_DIMS), np.float32))
+    assert decoder.lines is None
 
 
 def test_no_plate_stops_after_the_detector() -> None:

@@ -7,6 +7,7 @@ Colour = tuple[int, int, int]
 
 WIDTH = 520.0
 HEIGHT = 112.0
+"""Of a plate of one line."""
 
 WHITE: Colour = (236, 236, 234)
 BLACK: Colour = (28, 26, 26)
@@ -23,19 +24,27 @@ class Slot:
 
 @dataclass(frozen=True)
 class PlateLayout:
-    """The front of a one-line plate of 520 x 112 mm."""
+    """The front of a plate."""
 
     slots: tuple[Slot, ...]
     """Of the text's characters, in order."""
     ground: Colour
     ink: Colour
+    other: tuple[Colour, Colour] | None = None
+    """Ground and ink of the plates of the same format that look otherwise; these have no flag."""
     divider: float | None = None
     """Centre x of a line before the last part."""
     last_ground: Colour | None = None
     """Ground of the field behind that line on most plates, where it is another."""
-    country: str = ""
-    """Small letters under the last part."""
+    country: tuple[tuple[str, Slot], ...] = ()
+    """Small letters under the last part, and where they stand."""
     flag: tuple[Colour, ...] = ()
-    """Its stripes from the top, beside those letters; without it they stand alone, centred."""
+    """Its stripes from the top."""
+    flag_box: tuple[float, float, float, float] = (467.0, 84.5, 508.0, 100.1)
+    """Left, top, right, bottom of the flag, mm."""
+    bolts: tuple[tuple[float, float], ...] = ((13.0, 54.5), (505.0, 54.5))
+    """Where the plate is screwed on, mm."""
+    width: float = WIDTH
+    height: float = HEIGHT
     can_shuffle: bool = False
     """Whether symbols may change places in a photo of it: cells of about one size, dark on one light ground."""

@@ -1,0 +1,39 @@
+"""What the four corners of a plate tell alone: its size, and how many lines it has."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.types import Lines
+
+Quad = NDArray[np.float32]
+"""Corner points (4, 2) x, y, clockwise from the plate's own top left, px of the frame."""
+Quads = NDArray[np.float32]
+"""(N, 4, 2), one `Quad` a plate."""
+
+LEAST_ASPECT, ONE_LINE_ASPECT = 0.8, 2.2
+"""Width over height of a plate of two lines: from the first, up to the second.
+
+Seen from the front, plates of two lines have 1.3 to 1.7 and those of one line 4.6; seen from the side less. Of the
+26,528 plates of one line of ru_plate_quads.csv 0.2 % have 0.8 to 2.2.
+"""
+
+
+def quad_size(quads: Quads) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Quads (N, 4, 2) -> heights and widths (N,), px: the means of opposite edges."""
+    top, right, bottom, left = np.moveaxis(np.linalg.norm(np.roll(quads, -1, axis=1) - quads, axis=2), 1, 0)
+    return ((left + right) / 2).astype(np.float32), ((top + bottom) / 2).astype(np.float32)
+
+
+def lines_of(quads: Quads) -> Lines:
+    """Quads (N, 4, 2) -> the lines of each plate, by its shape."""
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite has one line
+        heights, widths = quad_size(quads)
+    two = (widths >= LEAST_ASPECT * heights) & (widths < ONE_LINE_ASPECT * heights)
+    return np.where(two, 2, 1)
+
+
+def lines_of_plate(corners: Sequence[float]) -> int:
+    """The corners of a `types.Plate` -> its lines; 1 where nobody said its corners."""
+    return int(lines_of(np.array(corners, np.float32).reshape(-1, 4, 2)).max(initial=1))

@@ -1,0 +1,118 @@
+"""The state of a training: network, optimiser, averaged weights, progress; saved and resumed exactly."""
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import torch
+from torch import nn
+
+from plate_nets.errors import WeightsError
+
+N = TypeVar("N", bound=nn.Module)
+
+
+class TrainingState(Generic[N]):
+    """Everything that a checkpoint holds.
+
+    ``average`` follows the weights of ``network`` as an exponential moving average (Polyak & Juditsky, 1992); it is
+    what is validated and saved. ``seconds`` counts the training time over all sessions. ``best`` is the best result so
+    far.
+
+    Args:
+        architecture: what the weights belong to; a checkpoint of another is refused.
+        network: on its device.
+        best: worse than any result.
+        scales: parts of the network that learn at a share of the rate: their names, and the shares.
+        scheme: what else binds a checkpoint, see `plate_nets.nets.checkpoint.scheme_marks`.
+        decay: of the moving average.
+    """
+
+    def __init__(
+        self,
+        architecture: str,
+        network: N,
+        best: float,
+        scales: Mapping[str, float] | None = None,
+        scheme: Mapping[str, str] | None = None,
+        decay: float = 0.999,
+    ) -> None:
+        self.architecture = architecture
+        self.network = network
+        self.average = copy.deepcopy(network).eval().requires_grad_(False)
+        parts: dict[float, list[nn.Parameter]] = {}
+        for name, parameter in network.named_parameters():
+            parts.setdefault((scales or {}).get(name.split(".")[0], 1.0), []).append(parameter)
+        groups = [{"params": parameters, "scale": scale} for scale, parameters in parts.items()]
+        self.optimizer = torch.optim.AdamW(groups, lr=0.0, weight_decay=0.02)
+        self.decay = decay
+        self.step = 0
+        self.seconds = 0.0
+        self.best = best
+        self._scheme = None if scheme is None else dict(scheme)
+
+    def set_rate(self, rate: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate * group["scale"]
+
+    @torch.no_grad()
+    def update_average(self) -> None:
+        decay = min(self.decay, (1 + self.step) / (10 + self.step))
+        for mean, value in zip(self.average.state_dict().values(), self.network.state_dict().values(), strict=True):
+            if mean.dtype.is_floating_point:
+                mean.lerp_(value, 1 - decay)
+            else:
+                mean.copy_(value)
+
+    def save(self, path: Path) -> None:
+        """Writes the checkpoint; an older one is replaced only when the new one is complete on disk.
+
+        Raises:
+            OSError: the disk is full or not writable; the older checkpoint stays.
+        """
+        partial = path.with_suffix(".partial")
+        try:
+            torch.save(
+                {
+                    "architecture": self.architecture,
+                    "scheme": self._scheme,
+                    "network": self.network.state_dict(),
+                    "average": self.average.state_dict(),
+                    "optimizer": self.optimizer.state_dict(),
+                    "step": self.step,
+                    "seconds": self.seconds,
+                    "best": self.best,
+                },
+                partial,
+            )
+            partial.replace(path)
+        except RuntimeError as error:  # torch's zip writer reports a full disk so
+            raise OSError(f"{path}: could not be written: {error}") from error
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def load(self, path: Path) -> None:
+        """Continues from a checkpoint that `save` wrote.
+
+        Raises:
+            WeightsError: no such file, damaged, or a checkpoint of another architecture or another scheme.
+        """
+        try:
+            saved: Any = torch.load(path, map_location="cpu", weights_only=True)
+        except Exception as error:
+            raise WeightsError(f"{path}: not a readable checkpoint: {error}") from error
+        found = saved.get("architecture") if isinstance(saved, dict) else None
+        if found != self.architecture:
+            raise WeightsError(f"{path}: checkpoint of {found!r}, expected {self.architecture!r}")
+        if (scheme := saved.get("scheme")) != self._scheme:
+            raise WeightsError(f"{path}: checkpoint of the scheme {scheme}, expected {self._scheme}")
+        try:
+            self.network.load_state_dict(saved["network"])
+            self.average.load_state_dict(saved["average"])
+            self.optimizer.load_state_dict(saved["optimizer"])
+        except (KeyError, RuntimeError, ValueError) as error:
+            first = str(error).splitlines()[0]
+            expected = f"checkpoint of another architecture than {self.architecture!r}"
+            raise WeightsError(f"{path}: {expected}: {first}") from error
+        self.step, self.seconds, self.best = int(saved["step"]), float(saved["seconds"]), float(saved["best"])

@@ -1,0 +1,186 @@
+"""The loop that trains a network: steps within a budget, curves, validation, checkpoints, the best weights."""
+
+import logging
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import cv2
+import torch
+from rich.logging import RichHandler
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from torch import Tensor
+from torch.utils.data import DataLoader
+from torch.utils.tensorboard.writer import SummaryWriter
+
+from training.checkpoint import TrainingState
+
+B = TypeVar("B", covariant=True)
+V = TypeVar("V")
+S = TypeVar("S", bound=TrainingState[Any])
+
+
+class StepSamples(Protocol[B]):
+    """Batches that are a function of (seed, step) alone, so that a resumed training sees the same."""
+
+    seed: int
+
+    def __getitem__(self, step: int) -> B:
+        """The batch of a step."""
+        ...
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """One cycle of the learning rate: a linear rise, then a cosine down to a hundredth."""
+
+    peak: float = 1.5e-3
+    warmup: float = 0.03
+
+    def rate(self, progress: float) -> float:
+        """The learning rate at a progress of 0..1."""
+        if progress < self.warmup:
+            return self.peak * max(progress, 1e-3) / self.warmup
+        down = min(1.0, (progress - self.warmup) / (1 - self.warmup))
+        return self.peak * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * down)))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """When the training ends: after ``steps``, or after ``minutes`` of training time where that is sooner.
+
+    The learning rate follows the progress through the budget. With steps alone a resumed training is the same as an
+    uninterrupted one to the last bit; minutes depend on the machine.
+    """
+
+    steps: int
+    minutes: float | None = None
+
+    def progress(self, state: TrainingState[Any]) -> float:
+        """0 at the start, 1 at the end."""
+        by_steps = state.step / self.steps
+        return by_steps if self.minutes is None else max(by_steps, state.seconds / (60 * self.minutes))
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """Every how many steps something is done."""
+
+    validate: int = 500
+    checkpoint: int = 250
+    log: int = 25
+
+
+class Trainer(ABC, Generic[S, B, V]):
+    """Trains a state on samples within a budget; writes checkpoints, curves and the best weights to ``out``.
+
+    ``validation``: sets to measure on, by name; the first decides which weights are the best.
+    """
+
+    def __init__(
+        self,
+        state: S,
+        samples: StepSamples[B],
+        validation: Mapping[str, V],
+        budget: Budget,
+        out: Path,
+        *,
+        device: torch.device,
+        workers: int,
+        schedule: Schedule = Schedule(),
+        rhythm: Rhythm = Rhythm(),
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        self.state = state
+        self.samples = samples
+        self.validation = validation
+        self.budget = budget
+        self.out = out
+        self.device = device
+        self.workers = workers
+        self.schedule = schedule
+        self.rhythm = rhythm
+        self.metadata = dict(metadata or {})
+
+    @abstractmethod
+    def loss(self, batch: B) -> Tensor:  # type: ignore[misc]
+        """The loss of a batch, in training mode."""
+
+    @abstractmethod
+    def validate(self, writer: SummaryWriter) -> str:
+        """Measures the averaged weights and says so in a line; calls `save` with "best" where they are."""
+
+    @abstractmethod
+    def save(self, name: str) -> None:
+        """Writes the averaged weights into the folder ``name`` of ``out``."""
+
+    def run(self) -> None:
+        """Trains to the end of the budget; the weights `last` are those at its end."""
+        state = self.state
+        writer = SummaryWriter(str(self.out / "curves"), purge_step=state.step)
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns) as bar:
+            task = bar.add_task("training", total=self.budget.steps, completed=state.step)
+            batches = self.batches()
+            before = time.monotonic()
+            while self.budget.progress(state) < 1:
+                loss, rate = self.step(next(batches))
+                state.seconds += time.monotonic() - before
+                before = time.monotonic()
+                bar.update(task, completed=state.step, description=f"loss {loss:.3f}")
+                if state.step % self.rhythm.log == 0:
+                    writer.add_scalar("loss", loss, state.step)
+                    writer.add_scalar("rate", rate, state.step)
+                ended = self.budget.progress(state) >= 1
+                if state.step % self.rhythm.validate == 0 or ended:
+                    at = f"step {state.step}, {state.seconds / 60:.1f} min, loss {loss:.4f}"
+                    bar.console.print(f"{at}: {self.validate(writer)}")
+                if state.step % self.rhythm.checkpoint == 0 or ended:
+                    state.save(self.out / "checkpoint.pt")
+        writer.close()
+        self.save("last")
+
+    def batches(self) -> Iterator[B]:
+        """The batches from the state's step on."""
+        yield from DataLoader(
+            self.samples,  # type: ignore[arg-type]  # a sampler is all that it asks of a data set
+            batch_size=None,
+            sampler=range(self.state.step, self.budget.steps),
+            num_workers=self.workers,
+            worker_init_fn=_one_thread,
+            prefetch_factor=8 if self.workers else None,
+        )
+
+    def step(self, batch: B) -> tuple[float, float]:  # type: ignore[misc]
+        """Learns from a batch -> its loss, and the learning rate."""
+        state = self.state
+        rate = self.schedule.rate(self.budget.progress(state))
+        state.set_rate(rate)
+        torch.manual_seed(self.samples.seed * 1_000_003 + state.step)  # dropout: so resuming repeats it
+        state.network.train()
+        loss = self.loss(batch)
+        state.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(state.network.parameters(), 5.0)
+        state.optimizer.step()
+        state.step += 1
+        state.update_average()
+        return loss.item(), rate
+
+
+def prepare(out: Path, threads: int, seed: int) -> torch.device:
+    """Log, threads, seed and folder of a training -> the device that it runs on."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(show_path=False)])
+    torch.set_num_threads(threads)
+    torch.manual_seed(seed)
+    out.mkdir(parents=True, exist_ok=True)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _one_thread(_: int) -> None:
+    cv2.setNumThreads(0)
+    torch.set_num_threads(1)

@@ -1,0 +1,104 @@
+"""`python -m training.reader.lookalikes DATASET SHEET`: the crops that are read worst, as rendered plates like them.
+
+Photographs stay private: each look-alike has a text of its own, and its crop's size in the photo, brightness, colour,
+contrast and sharpness.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import cv2
+import numpy as np
+import typer
+
+from plate_nets.errors import InputError, PlateError
+from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.evaluation.evaluate import evaluate_given
+from plate_nets.evaluation.reading_metrics import ReadPlate
+from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.recognition.decoding import DecodingSettings
+from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.rectification import box_quads
+from plate_nets.types import Crops, Frame
+from training.reader.straightened import shoot_straightened
+from training.synthesis import Sample, drawn_plate, texts
+from training.synthesis.camera import LOWEST
+from training.synthesis.layouts.layout import HEIGHT, WIDTH
+from training.synthesis.sheet import draw_sheet
+
+_BLURS = tuple(float(sigma) for sigma in np.linspace(0.3, 3.0, 28))
+"""Standard deviations that a look-alike is blurred by, px of the crop, until it is no sharper than its crop."""
+
+
+def worst(plates: Sequence[ReadPlate], count: int) -> list[int]:
+    """The rows of the plates that are read worst: first those whose best reading is wrong, then the least sure ones."""
+
+    def badness(row: int) -> tuple[bool, float]:
+        plate = plates[row]
+        return plate.best == plate.label, plate.reading.confidence if plate.reading else 0.0
+
+    return sorted(range(len(plates)), key=badness)[:count]
+
+
+def look_alike(scheme: PlateScheme, plate: ReadPlate, crop: Frame, rng: np.random.Generator) -> Sample:
+    """A plate and its crop (24, 94, 3) BGR -> a rendered one of the same format of one line with another text."""
+    one_line = scheme.by_lines[1]
+    kind = (one_line.formats_of(plate.label) or one_line.formats)[0].name
+    kind, text = texts.sample_text(one_line, rng, kind)
+    height = max(plate.height, LOWEST)
+    picture, corners = drawn_plate(one_line, kind, text, height, rng)
+    half = np.array([WIDTH / HEIGHT, 1.0]) * height / 2
+    target = box_quads(np.array([[*-half, *half]], np.float32))[0]
+    drawn = shoot_straightened(picture, corners, target, rng, severity=0.0)
+    blurs = (np.asarray(cv2.GaussianBlur(drawn, (0, 0), sigma), np.uint8) for sigma in _BLURS)
+    limit = _sharpness(crop)
+    for blurred in blurs:  # the last one stays where none is blurred enough
+        if _sharpness(blurred) <= limit:
+            break
+    deviation = np.maximum(blurred.std(axis=(0, 1)), 1.0)
+    lit = (blurred.astype(np.float32) - blurred.mean(axis=(0, 1))) / deviation * crop.std(axis=(0, 1)) + crop.mean(
+        axis=(0, 1)
+    )
+    return Sample(np.clip(lit, 0, 255).astype(np.uint8), text, kind, plate.height)
+
+
+def pictures_of(crops: Crops) -> list[Frame]:
+    """Crops (N, 3, 24, 94) for the reader -> the pictures (24, 94, 3) BGR uint8 that they were."""
+    return [np.asarray(crop.transpose(1, 2, 0)[:, :, ::-1] * 128 + 127.5).round().astype(np.uint8) for crop in crops]
+
+
+def _sharpness(picture: Frame) -> float:
+    grey = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY).astype(np.float32)
+    return float(cv2.Laplacian(grey, cv2.CV_32F).std()) / max(float(grey.std()), 1.0)
+
+
+def main(
+    dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
+    sheet: Annotated[Path, typer.Argument(help="PNG to write.")],
+    count: Annotated[int, typer.Option(min=1, help="Plates on it.")] = 30,
+    seed: Annotated[int, typer.Option(help="Decides the texts.")] = 0,
+) -> None:
+    """Draws a sheet of look-alikes of the crops that are read worst, labelled boxes given."""
+    scheme = default_scheme()
+    try:
+        reader = LocalReader(scheme=scheme, decoding=DecodingSettings(sure=0.0))
+        photos = load_dataset(dataset, symbols=scheme.alphabet).photos()
+        outcome = evaluate_given(photos, reader.cut, reader.read_crops, scheme)
+        rows = worst(outcome.plates, count)
+        crops = pictures_of(np.concatenate([outcome.crops[row] for row in rows]))
+        samples = [
+            look_alike(scheme, outcome.plates[row], crop, np.random.default_rng((seed, number)))
+            for number, (row, crop) in enumerate(zip(rows, crops, strict=True))
+        ]
+        if not cv2.imwrite(str(sheet), draw_sheet(samples)):
+            raise InputError(f"{sheet}: cannot be written")
+        typer.echo(f"{len(samples)} look-alikes: {sheet}")
+    except (PlateError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)
