@@ -1,6 +1,7 @@
 """The command line `plates`. A command is a function in a module of this folder, named in `COMMANDS`.
 
-Exit codes: 0 done; 1 some pictures failed, or not healthy; 2 wrong usage, or no server; 130 and 143 interrupted.
+Exit codes: 0 done; 1 some pictures failed, or not healthy; 2 wrong usage, or no server; 130 and 143 interrupted
+(`serve`: SIGTERM drains it, which is done).
 """
 
 import functools

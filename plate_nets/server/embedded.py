@@ -1,7 +1,9 @@
 """A server as a context manager: start it, wait until it is ready, know when it ends, stop it."""
 
+import contextlib
 import fcntl
 import json
+import math
 import os
 import signal
 import subprocess
@@ -20,7 +22,7 @@ from plate_nets.control_key import check_key, new_key, restrictions
 from plate_nets.errors import ServerStartError
 from plate_nets.runtimes.networks import default_repository
 from plate_nets.server.faults import reason
-from plate_nets.server.guard import clean
+from plate_nets.server.guard import ENVIRONMENTS, clean
 from plate_nets.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
 from plate_nets.server.plan import Plan, plan_server
 from plate_nets.server.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
@@ -162,6 +164,7 @@ class EmbeddedTriton:
         if self._guard is not None:
             raise ServerStartError("the server runs already")
         check_converted(self.model_repository)
+        remove_abandoned_environments()
         installation = find_installation(self._server)
         for name, port in self._wanted.items():
             if port and not is_free(port, self._address):
@@ -192,6 +195,7 @@ class EmbeddedTriton:
             return
         assert guard.stdin is not None and self._plan is not None and self._log_file is not None
         guard.stdin.close()
+        guard.send_signal(signal.SIGCONT)  # one that was stopped would never see it
         if guard.wait() < 0:  # killed, which took the server with it, but not the server's stubs
             kill_named(self._plan.region_prefix)
         clean(Path(self._plan.folder), self._plan.region_prefix, self._plan.planned)
@@ -292,6 +296,16 @@ def model_control_options(control: ModelControl, load: Sequence[str]) -> list[st
             raise ServerStartError(f"model control none loads all models, not only {', '.join(load) or 'none'}")
         return ["--model-control-mode=none"]
     return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in load)]
+
+
+def remove_abandoned_environments() -> None:
+    """Remove Triton's empty folders in /tmp that are older than any server: of those killed with their guards."""
+    found = psutil.process_iter(["name", "create_time"])
+    oldest = min((each.info["create_time"] for each in found if each.info["name"] == PROGRAM), default=math.inf)
+    for environment in ENVIRONMENTS.glob("python_env_*"):
+        with contextlib.suppress(OSError):  # it is not empty, or not ours
+            if environment.stat().st_mtime < oldest:
+                environment.rmdir()
 
 
 def kill_named(prefix: str) -> None:

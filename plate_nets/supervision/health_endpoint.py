@@ -1,4 +1,8 @@
-"""`GET /health`: 200 while the server recognises, 503 otherwise, and why, as JSON; `GET /metrics`: for Prometheus."""
+"""What is said at the health port of `plates serve`.
+
+`GET /health`: 200 while the server recognises, 503 otherwise, and why, as JSON. `GET /live`: 200 while the supervisor
+is at work, 503 where it hangs. `GET /metrics`: for Prometheus.
+"""
 
 import json
 import threading
@@ -12,7 +16,7 @@ from plate_nets.errors import ServerStartError
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.metrics import StatusCollector
 
-HEALTH, METRICS = "/health", "/metrics"
+HEALTH, LIVE, METRICS = "/health", "/live", "/metrics"
 _SLOWEST = 5.0
 """Seconds that an client has to send its question."""
 _AT_ONCE = 64
@@ -38,6 +42,10 @@ class HealthEndpoint:
                     well = summary["state"] == "serving"
                     code = HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE
                     self._answer(code, "application/json", f"{json.dumps(summary)}\n".encode())
+                elif self.path == LIVE:
+                    live = status.is_live
+                    code = HTTPStatus.OK if live else HTTPStatus.SERVICE_UNAVAILABLE
+                    self._answer(code, "text/plain", b"live\n" if live else b"the supervisor hangs\n")
                 elif self.path == METRICS:
                     self._answer(HTTPStatus.OK, CONTENT_TYPE_PLAIN_0_0_4, generate_latest(metrics))
                 else:

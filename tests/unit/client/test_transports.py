@@ -289,6 +289,8 @@ ADDRESS = parse_url("host:1")
         ("429", "slow down", ServerOverloaded),
         ("503", "the server is stopping", ServerUnavailable),
         ("404", "Request for unknown model: 'yolo' has no available versions", ServerUnavailable),
+        ("404", "Request for unknown model: 'yolo' is not found", ServerUnavailable),
+        ("500", "stn: Model stn - Error when running inference: Server not ready", ServerUnavailable),
         ("500", "Stub process 'plate_recognition_0_0' is not healthy.", ModelDied),
         ("StatusCode.UNAVAILABLE", "This protocol is restricted, expecting header 'key'", AccessDenied),
         ("401", "", AccessDenied),

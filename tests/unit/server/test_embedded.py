@@ -4,8 +4,10 @@ import os
 import platform
 import shutil
 import socket
+import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.server import EmbeddedTriton, installation, plan
 from plate_nets.server import embedded as server_module
 from plate_nets.server.faults import ending, reason
-from plate_nets.server.installation import find_installation, stub_environment, triton_folder, wheel
+from plate_nets.server.installation import PROGRAM, find_installation, stub_environment, triton_folder, wheel
 from plate_nets.server.ports import choose_ports, is_free
 from plate_nets.server.repository import check_converted
 
@@ -270,3 +272,21 @@ def test_a_server_gets_the_options_that_it_knows(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert tuple(each.partition("=")[0] for each in find_installation("system").options) == expected
+
+
+def test_empty_folders_of_servers_that_are_gone_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that runs may have an empty one too: it is younger than its server."""
+    old, packed, young = (tmp_path / f"python_env_{name}" for name in ("old", "packed", "young"))
+    for folder in (old, packed, young):
+        folder.mkdir()
+    (packed / "library").touch()
+    for folder in (old, packed):
+        os.utime(folder, (1, 1))
+    monkeypatch.setattr(server_module, "ENVIRONMENTS", tmp_path)
+    program = tmp_path / PROGRAM
+    shutil.copy("/bin/sleep", program)
+    with subprocess.Popen([program, "60"]) as running:
+        os.utime(young, (time.time() + 60, time.time() + 60))
+        server_module.remove_abandoned_environments()
+        assert sorted(tmp_path.glob("python_env_*")) == [packed, young]
+        running.kill()
