@@ -3,12 +3,13 @@
 ARG BASE=nvcr.io/nvidia/tritonserver:26.07-py3
 ARG DEVICE=cpu
 
+# hadolint ignore=DL3026
 FROM ${BASE} AS triton
 
 FROM triton AS build
 ARG DEVICE
 # pip's settings are those of the machine that builds, where it hands them over; they stay in no layer
-ENV PIP_CONFIG_FILE=/run/secrets/pip.conf PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_COMPILE=1
+ENV PIP_CONFIG_FILE=/run/secrets/pip.conf PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 
 # What poetry.lock has of the extras that the image serves; the base's Python has pip, but perhaps no ensurepip
@@ -35,7 +36,7 @@ FROM triton AS cpu
 RUN rm -rf /opt/tritonserver/backends/pytorch
 COPY plate_nets/serving/backends/pytorch/model.py /opt/tritonserver/backends/pytorch/
 
-# hadolint ignore=DL3006
+# hadolint ignore=DL3006,DL3026
 FROM ${DEVICE}
 ARG VERSION=unknown
 LABEL org.opencontainers.image.title="plate-nets" \

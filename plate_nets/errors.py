@@ -13,6 +13,7 @@
         +-- ServerStartError    the embedded server did not become ready
         +-- ServerUnavailable   nothing answers, or a model is not there for the moment: ask again later
         |   +-- ServerOverloaded    it has more to do than it can: ask again later
+        |       +-- SharedMemoryFull    the frames at work do not fit into its shared memory
         +-- ModelDied           a process ended at work on the question, or before it was replaced
         +-- DeadlineExceeded    no answer within the deadline
         +-- AccessDenied        a key or token is missing or wrong
@@ -76,6 +77,13 @@ class ServerUnavailable(ServerError):
 
 class ServerOverloaded(ServerUnavailable):
     """The server has more to do than it can: the same question may be asked later."""
+
+
+class SharedMemoryFull(ServerOverloaded):
+    """The frames at work do not fit into the server's shared memory: the same question may be asked later.
+
+    Where it is met by a frame alone, the server has too little for it, whenever that is asked.
+    """
 
 
 class ModelDied(ServerError):

@@ -1,4 +1,4 @@
-"""`python tools/pip_settings.py FOLDER`: this machine's settings of pip that lead to an index, for a build in a container.
+"""`python tools/pip_settings.py FOLDER`: the settings of this machine's pip that lead to an index, for a container.
 
 Writes FOLDER/pip.conf and the authorities that pip trusts, FOLDER/authorities.pem. Files of this machine that settings
 name are not in the container, so indexes that are folders are left out.

@@ -15,22 +15,26 @@ tools/debian.sh mmdebstrap
 packages=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 triton=$packages/pytriton/tritonserver
 
-entry=$(mktemp)
-trap 'rm -f "$entry"' EXIT
-printf '#!/bin/sh\n# NVIDIA'\''s looks after the driver here\nexec "$@"\n' >"$entry"
-chmod 755 "$entry"
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir --parents "$tree"/opt/{nvidia,tritonserver}
+cat >"$tree/opt/nvidia/nvidia_entrypoint.sh" <<'EOF'
+#!/bin/sh
+# NVIDIA's looks after the driver here
+exec "$@"
+EOF
+chmod 755 "$tree/opt/nvidia/nvidia_entrypoint.sh"
+cp -r "$triton"/{bin,backends,caches} "$tree/opt/tritonserver/"
+cp "$triton/python_backend_stubs/$python/triton_python_backend_stub" "$tree/opt/tritonserver/backends/python/"
+cp -r "$packages/nvidia_pytriton.libs" "$tree/opt/tritonserver/lib"
 
 echo "==> $image: Debian 12 with the tritonserver of the wheel, for tests alone"
 mmdebstrap --quiet --variant=minbase --include="libpython$python,python3,python3-pip" \
-    --customize-hook='mkdir --parents "$1/opt/tritonserver/lib" "$1/opt/nvidia"' \
-    --customize-hook="upload $entry /opt/nvidia/nvidia_entrypoint.sh" \
-    --customize-hook="copy-in $triton/bin $triton/backends $triton/caches /opt/tritonserver" \
-    --customize-hook="upload $triton/python_backend_stubs/$python/triton_python_backend_stub /opt/tritonserver/backends/python/triton_python_backend_stub" \
-    --customize-hook="sync-in $packages/nvidia_pytriton.libs /opt/tritonserver/lib" \
+    --customize-hook="copy-in $tree/opt /" \
     --customize-hook='chroot "$1" useradd --uid 1000 triton-server' \
     bookworm - |
     "$ENGINE" import \
-        --change "LABEL ${label/=/=\"}\"" \
+        --change "LABEL $label" \
         --change 'ENV PATH=/opt/tritonserver/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
         --change 'ENV LD_LIBRARY_PATH=/opt/tritonserver/lib' \
         --change 'ENTRYPOINT ["/opt/nvidia/nvidia_entrypoint.sh"]' \

@@ -14,7 +14,7 @@ from plate_nets.client import PlateClient
 from plate_nets.errors import InputError
 from plate_nets.recognition.health import known_picture
 from tests.paths import ROOT
-from tests.serve import Serve
+from tests.serve import Serve, Start
 
 DEPLOY = ROOT / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "plates.json").read_text(encoding="utf-8"))
@@ -31,9 +31,9 @@ Metrics = dict[str, list[dict[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def metrics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metrics]:
+def metrics(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metrics]:
     """What Prometheus finds at a real server and its supervisor, after a good and a bad request."""
-    serve = Serve(tmp_path_factory.mktemp("serve"))
+    serve = start(tmp_path_factory.mktemp("serve"), ())
     try:
         with PlateClient(serve.http_url) as client:
             client.health()
