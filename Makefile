@@ -91,6 +91,12 @@ image: $(if $(filter standin,$(BASE)),.venv/embedded.stamp) ## build the contain
 test-image: .venv/all.stamp $(MODELS) out/scene.jpg ## build the image on a stand-in for NVIDIA's base, and run the served and fault tests against its container
 	@tools/engine.sh --install tools/test_image.sh
 
+.PHONY: sbom
+sbom: .venv/all.stamp ## list the packages of the image in CycloneDX, with their hashes: dist/plate-nets-cpu.cdx.json
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py requirements --pyproject <(sed '/^\[tool\./,$$d' pyproject.toml) --output-reproducible \
+	    --output-file dist/plate-nets-$(DEVICE).cdx.json requirements/image-$(DEVICE).txt
+
 .PHONY: wheel
 wheel: .venv/embedded.stamp ## build the wheel: dist/*.whl, with the model repository and the networks for the CPU
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

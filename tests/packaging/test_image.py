@@ -310,3 +310,15 @@ def test_no_engine_is_named_in_one_line(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert result.stderr.startswith("error: neither docker nor podman answers")
     assert result.stderr.count("\n") == 1
+
+
+def test_the_list_of_packages_is_that_of_the_image() -> None:
+    (command,) = re.findall(r"^.*cyclonedx-py (?:.|\n)*?txt$", shell("make --dry-run sbom").stdout, re.MULTILINE)
+    result = shell(command.replace("dist/plate-nets-cpu.cdx.json", "-"))
+    assert result.returncode == 0, result.stderr
+    listed = json.loads(result.stdout)
+    assert (listed["bomFormat"], listed["metadata"]["component"]["name"]) == ("CycloneDX", "plate-nets")
+    requirements = (ROOT / "requirements" / "image-cpu.txt").read_text(encoding="utf-8")
+    wanted = set(re.findall(r"^([\w.-]+)==([\w.]+)", requirements, re.MULTILINE))
+    assert {(each["name"], each["version"]) for each in listed["components"]} == wanted
+    assert all(reference["hashes"] for each in listed["components"] for reference in each["externalReferences"])

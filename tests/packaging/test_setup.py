@@ -91,6 +91,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
         "check",
         "image",
         "test-image",
+        "sbom",
         "wheel",
         "clean",
         "lock",
