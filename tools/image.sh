@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 base=${1:-}
 device=${2:-cpu}
+[[ $device == cpu ]] && suffix= latest=latest || suffix=-$device latest=$device
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 if [[ $base == standin ]]; then
     deploy/standin/build.sh
@@ -17,4 +18,4 @@ trap 'rm -rf "$settings"' EXIT
 "$ENGINE" build . \
     ${base:+--build-arg "BASE=$base"} --build-arg "DEVICE=$device" --build-arg "VERSION=$version" \
     --secret "id=pip.conf,src=$settings/pip.conf" --secret "id=authorities.pem,src=$settings/authorities.pem" \
-    --tag "plate-nets:$version" --tag plate-nets
+    --tag "plate-nets:$version$suffix" --tag "plate-nets:$latest"

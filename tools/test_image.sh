@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+tools/debian.sh docker-compose prometheus
 tools/image.sh standin
 export PLATES_IMAGE=plate-nets
 select='(deployed or image) and not soak'

@@ -100,7 +100,7 @@ def test_exported_requirements_have_the_versions_and_hashes_of_the_lock(root: Pa
     """`make check` compares them with a new export; this finds a lock that was changed alone."""
     packages = tomllib.loads((root / "poetry.lock").read_text(encoding="utf-8"))["package"]
     locked = {(each["name"], each["version"]): {file["hash"] for file in each["files"]} for each in packages}
-    for name in ("embedded", "image", "all"):
+    for name in ("embedded", "image-cpu", "image-gpu", "all"):
         text = (root / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
         entries = re.findall(r"^([\w.-]+)==(\S+)(?: ;[^\\]*)?((?: \\\n    --hash=\S+)+)$", text, re.MULTILINE)
         assert len(entries) == len(re.findall(r"^\w", text, re.MULTILINE)) > 50

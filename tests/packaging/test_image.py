@@ -277,8 +277,10 @@ def test_the_build_is_told_version_base_and_device(engine: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     environment = {"ENGINE": str(engine), "PYTHON": sys.executable}
     said = shell("make image BASE=some/base:1 DEVICE=gpu", environment=environment).stdout.splitlines()
-    assert {f"VERSION={project}", "BASE=some/base:1", "DEVICE=gpu", f"plate-nets:{project}"} <= set(said)
-    assert not [line for line in shell("make image", environment=environment).stdout.splitlines() if "BASE=" in line]
+    assert {f"VERSION={project}", "BASE=some/base:1", "DEVICE=gpu", f"plate-nets:{project}-gpu"} <= set(said)
+    said = shell("make image", environment=environment).stdout.splitlines()
+    assert {"DEVICE=cpu", f"plate-nets:{project}", "plate-nets:latest"} <= set(said)
+    assert not [line for line in said if line.startswith("BASE=")]
     assert 'image.version="${VERSION}"' in value(FINAL, "LABEL")
     assert f"image: plate-nets:{project}\n" in (ROOT / "deploy" / "kubernetes.yaml").read_text(encoding="utf-8")
 
