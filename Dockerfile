@@ -18,7 +18,8 @@ RUN --mount=type=secret,id=pip.conf --mount=type=secret,id=authorities.pem \
     python3 -m venv --without-pip /opt/plates \
     && python3 -m pip --python /opt/plates/bin/python install --require-hashes -r requirements/image-${DEVICE}.txt
 
-# Converted, and compared with the networks, before they are put there; with torch for libtorch too
+# Converted, and compared with the networks, before they are put there; with torch for libtorch too.
+# Packages bring their own tests, which nobody runs there
 COPY pyproject.toml README.md LICENSE ./
 COPY tools/hatch_build.py tools/
 COPY converters converters
@@ -27,7 +28,8 @@ COPY plate_nets plate_nets
 RUN python3 -m pip --python /opt/plates/bin/python install --no-deps --no-build-isolation . \
     && ln -s "$(/opt/plates/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" /opt/plates/packages \
     && mv /opt/plates/packages/plate_nets/model_repository /opt/plates/ \
-    && /opt/plates/bin/python -m converters --model-repository /opt/plates/model_repository
+    && /opt/plates/bin/python -m converters --model-repository /opt/plates/model_repository \
+    && find /opt/plates -type d -name tests -prune -exec rm -r {} +
 
 FROM triton AS gpu
 
