@@ -8,12 +8,12 @@ SHELL := /bin/bash
 export PYTHON
 BIN := .venv/bin
 REPOSITORY := model_repository
-NETWORKS := stn lprnet yolo
-IR := $(NETWORKS:%=$(REPOSITORY)/%/1/model.xml)
+NETWORKS := yolo corners stn lprnet
+IR := $(patsubst %,$(REPOSITORY)/%/model.xml,yolo/1 yolo/1/corners stn/1 lprnet/1)
 TORCHSCRIPT := $(IR:.xml=.pt)
 MODELS := $(IR) $(TORCHSCRIPT)
 CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/nets/*.py)
-WEIGHTS := $(addprefix plate_nets/weights/,stn.safetensors lprnet.safetensors yolo.safetensors)
+WEIGHTS := $(NETWORKS:%=plate_nets/weights/%.safetensors)
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 PHOTO ?=
 
@@ -29,7 +29,7 @@ demo: .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then r
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
 # What the tests start for real, from Debian's or Ubuntu's packages.
-DEBIAN := nginx-light libnginx-mod-http-js openssl prometheus
+DEBIAN := nginx-light libnginx-mod-http-js openssl prometheus strace iproute2
 WORKERS ?= 2
 TESTS ?= not soak and not image
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -40,7 +40,7 @@ test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of develo
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not alone'
 	@echo "==> those that need the machine for themselves"
-	@$(BIN)/python -m pytest -m '$(TESTS) and alone'
+	@$(BIN)/python -m pytest -m '$(TESTS) and alone' $$(grep -rl mark.alone tests)
 
 .PHONY: test-fast
 test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long training: a minute and a half
@@ -50,8 +50,8 @@ MINUTES ?= 60
 ROUNDS ?= 20
 
 .PHONY: soak
-soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over three hours: make soak MINUTES=60 ROUNDS=20
-	@echo "==> full load for $(MINUTES) minutes, every process killed $(ROUNDS) times, and more"
+soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over four hours: make soak MINUTES=60 ROUNDS=20
+	@echo "==> full load and odd inputs for $(MINUTES) minutes each, every process killed $(ROUNDS) times, and more"
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults -m soak
 
 .PHONY: bench

@@ -8,6 +8,7 @@
     +-- ConversionError     a converted model cannot be built, read, or does not give the network's numbers
     +-- ContractError       a model's configuration or tensors differ from `contract.py`
     +-- DatasetError        a labelled folder cannot be used
+    +-- BatchError          a batch cannot go on: its source, its folder or its settings
     +-- MissingExtra        a package that an extra of this one brings is not installed
     +-- ServerError         a Triton server could not be started or reached, failed, or did not answer
         +-- ServerStartError    the embedded server did not become ready
@@ -15,6 +16,7 @@
         |   +-- ServerOverloaded    it has more to do than it can: ask again later
         |       +-- SharedMemoryFull    the frames at work do not fit into its shared memory
         +-- ModelDied           a process ended at work on the question, or before it was replaced
+        |   +-- ConnectionLost      the connection broke while the server was at work on the question
         +-- DeadlineExceeded    no answer within the deadline
         +-- AccessDenied        a key or token is missing or wrong
         +-- SwapError           a new version was not put into service; the former one answers
@@ -56,6 +58,10 @@ class DatasetError(PlateError):
     """A labelled folder cannot be used."""
 
 
+class BatchError(PlateError):
+    """A batch cannot go on: its source or its folder cannot be used, or its settings are not those it began with."""
+
+
 class MissingExtra(PlateError):
     """A package that an extra of this one brings is not installed."""
 
@@ -90,6 +96,13 @@ class ModelDied(ServerError):
     """A process of the server ended at work on the question, or had ended and was not replaced yet.
 
     What was asked may be the reason, so it is not asked again by itself.
+    """
+
+
+class ConnectionLost(ModelDied):
+    """The connection broke, or nobody answered at it any more, after the question was sent and before its answer.
+
+    The server may have ended of it. One of several servers is asked once more, a server alone is not.
     """
 
 

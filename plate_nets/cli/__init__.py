@@ -16,6 +16,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from plate_nets.cli.batch import batch
 from plate_nets.cli.evaluate import evaluate
 from plate_nets.cli.health import health
 from plate_nets.cli.read import read
@@ -23,7 +24,7 @@ from plate_nets.cli.serve import serve
 from plate_nets.cli.swap import swap
 from plate_nets.errors import PlateError
 
-COMMANDS: tuple[Callable[..., None], ...] = (serve, read, health, swap, evaluate)
+COMMANDS: tuple[Callable[..., None], ...] = (serve, read, batch, health, swap, evaluate)
 
 FAILED = 2
 INTERRUPTED = 130

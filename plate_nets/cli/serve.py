@@ -18,6 +18,7 @@ from plate_nets.server.deployment import warnings
 from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.supervision.policy import Limits
 from plate_nets.supervision.supervisor import (
     DEADLINE,
     EXIT_TIMEOUT,
@@ -80,6 +81,10 @@ def serve(
             help="Seconds after which a gRPC client is sent to connect anew, to find new servers; 0: never.", min=0
         ),
     ] = 0.0,
+    restart_pause: Annotated[
+        float,
+        typer.Option(help="Seconds before the second restart in a row, twice as many before each further one.", min=0),
+    ] = Limits.pause,
 ) -> None:
     """Run Triton until Ctrl-C or SIGTERM, heal its models and restart it where it fails.
 
@@ -135,6 +140,7 @@ def serve(
             grace=grace,
             drain=drain,
             exit_timeout=exit_timeout,
+            restart_pause=restart_pause,
         )
         drain_on_term(supervisor)
         supervisor.run()

@@ -5,20 +5,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.corner_metrics import corner_errors, turns
 from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.recognition.geometry import crop_plates
-from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
+from plate_nets.recognition.rectification import order_corners
+from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
 
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
 CropReader = Callable[[Crops], Sequence[Reading]]
 """Crops (N, 3, 24, 94) -> N readings."""
+Cut = Callable[[Frame, Boxes], tuple[Crops, Corners]]
+"""A frame and boxes (N, 4) of plates -> crops (N, 3, 24, 94) for a `CropReader`, and the corners (N, 8) in them."""
 FrameReader = Callable[[Frame], list[Plate]]
 """A frame -> its plates, highest detector score first."""
 
@@ -49,21 +53,21 @@ def plate_height(label: Label) -> float:
     return float(np.linalg.norm(bottom_left - top_left) + np.linalg.norm(bottom_right - top_right)) / 2
 
 
-def evaluate_given(photos: Iterable[LabelledPhoto], read: CropReader, scheme: PlateScheme, margin: float) -> Outcome:
-    """Reads every labelled plate from its labelled box, widened by ``margin`` times its height on each side."""
+def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, scheme: PlateScheme) -> Outcome:
+    """Reads every labelled plate, cut out from its labelled box."""
     outcome = Outcome(scheme)
     for path, labels in photos:
         readable = _readable(labels, outcome)
         if readable:
-            crops = crop_plates(read_photo(path), boxes_of(readable), margin)
-            for label, crop, reading in zip(readable, crops, read(crops), strict=True):
-                outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
+            crops, corners = cut(read_photo(path), boxes_of(readable))
+            for label, crop, points, reading in zip(readable, crops, corners, read(crops), strict=True):
+                outcome.plates.append(_read_plate(label, reading, points))
                 outcome.crops.append(crop[None])
     return outcome
 
 
 def evaluate_detected(
-    photos: Iterable[LabelledPhoto], read: FrameReader, scheme: PlateScheme, margin: float, score_threshold: float
+    photos: Iterable[LabelledPhoto], cut: Cut, read: FrameReader, scheme: PlateScheme, score_threshold: float
 ) -> Outcome:
     """Finds and reads the plates of every photo.
 
@@ -84,10 +88,22 @@ def evaluate_detected(
         for index, label in enumerate(labels):
             if label in readable:
                 plate = found.get(index)
-                reading = plate.reading if plate else None
-                outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
-                outcome.crops.append(crop_plates(photo, boxes_of([plate or label]), margin))
+                reading, points = (plate.reading, plate.corners) if plate else (None, ())
+                outcome.plates.append(_read_plate(label, reading, np.array(points, np.float32)))
+                outcome.crops.append(cut(photo, boxes_of([plate or label]))[0])
     return outcome
+
+
+def _read_plate(label: Label, reading: Reading | None, corners: NDArray[np.float32]) -> ReadPlate:
+    """A label, what was read of it and the corners (8,) or none that were found."""
+    turn: float | None = None
+    errors: tuple[float, ...] = ()
+    if label.quad is not None:
+        quad = order_corners(label.quad)[None]
+        turn = float(turns(quad)[0])
+        if len(corners):
+            errors = tuple(corner_errors(corners.reshape(1, 4, 2), quad)[0].tolist())
+    return ReadPlate(label.photo.name, label.text, plate_height(label), reading, turn, errors)
 
 
 def _readable(labels: Sequence[Label], outcome: Outcome) -> list[Label]:

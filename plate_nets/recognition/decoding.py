@@ -6,6 +6,7 @@ that only follows plate formats looks for a better reading: so the position deci
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,6 +127,27 @@ def format_beam(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> C
     ``probability`` is that of the text among all texts. A character's probability is its share among the texts of the
     beam that fit a format: the position has spoken already.
     """
+    plates = format_texts(logp, scheme, width)
+    if not plates:
+        return None
+    text = max(plates, key=plates.__getitem__)
+    return Candidate(text, shares(text, plates), plates[text])
+
+
+def shares(text: str, plates: Mapping[str, float]) -> tuple[float, ...]:
+    """A text among texts with probabilities -> of each of its characters the share of those that have it there too.
+
+    A text of another length speaks for none of them.
+    """
+    total = sum(plates.values())
+    return tuple(
+        sum(p for other, p in plates.items() if len(other) == len(text) and other[i] == text[i]) / total
+        for i in range(len(text))
+    )
+
+
+def format_texts(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> dict[str, float]:
+    """Log-probabilities (C, 18) -> the texts of a beam that fit a plate format, with the probability of each."""
     # prefix -> [probability of the paths that end in a blank, of those that end in its last symbol]
     beam: dict[str, list[float]] = {"": [1.0, 0.0]}
     states = {"": 0}
@@ -146,13 +168,4 @@ def format_beam(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> C
                     longer[1] += (blank if index == last else both) * step[index]
         ranked = sorted(grown.items(), key=lambda item: -sum(item[1]))
         beam = dict(ranked[:width])
-    plates = {text: sum(ways) for text, ways in beam.items() if scheme.is_plate(text)}
-    if not plates:
-        return None
-    text = max(plates, key=plates.__getitem__)
-    total = sum(plates.values())
-    characters = tuple(
-        sum(p for other, p in plates.items() if len(other) == len(text) and other[i] == text[i]) / total
-        for i in range(len(text))
-    )
-    return Candidate(text, characters, plates[text])
+    return {text: sum(ways) for text, ways in beam.items() if scheme.is_plate(text)}

@@ -21,7 +21,7 @@ import psutil
 from plate_nets.control_key import check_key, new_key, restrictions
 from plate_nets.errors import ServerStartError
 from plate_nets.runtimes.networks import default_repository
-from plate_nets.server.faults import reason
+from plate_nets.server.faults import reason, refused
 from plate_nets.server.guard import ENVIRONMENTS, clean
 from plate_nets.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
 from plate_nets.server.log_copy import LogCopy
@@ -37,6 +37,8 @@ STANDARD_ERROR = Path("-")
 _STDERR = 2
 _KILLED_WITHIN = 5.0
 _LONGEST_LOG = 16 << 20
+_LOOPBACK_NETWORK = "127."
+_ALL = "0.0.0.0"
 _ABORTED = 128 + signal.SIGABRT
 
 
@@ -60,8 +62,8 @@ class EmbeddedTriton:
         control_key: of the endpoints that `control.RESTRICTED` names; by default a new random one.
         options: further options for tritonserver.
         server: "embedded", the wheel's, or "system", the one on PATH.
-        address: where it listens. The wheel's is for loopback alone: that release (24.10) lacks the security fixes of
-            2025 and 2026, the Python backend's remote code execution among them.
+        address: where it listens. The wheel's is for loopback (127.0.0.0/8) alone: that release (24.10) lacks the
+            security fixes of 2025 and 2026, the Python backend's remote code execution among them.
         http_port, grpc_port, metrics_port: 0 takes a free one.
         log: file that the server's log is appended to, "-" for standard error; without it its newest part is kept
             until the server ends.
@@ -89,10 +91,11 @@ class EmbeddedTriton:
         exit_timeout: float = 3.0,
     ) -> None:
         self.model_repository = Path(model_repository or default_repository()).resolve()
-        if server == "embedded" and address != LOOPBACK:
+        if server == "embedded" and not address.startswith(_LOOPBACK_NETWORK):
             raise ServerStartError(f"the embedded server is for {LOOPBACK} alone, got {address}; use the container")
         self._server = server
         self._address = address
+        self._host = LOOPBACK if address == _ALL else address
         self.control_key = control_key or new_key()
         check_key(self.control_key)
         self._repositories = [self.model_repository, *(Path(each).resolve() for each in model_repositories)]
@@ -116,17 +119,17 @@ class EmbeddedTriton:
     @property
     def http_url(self) -> str:
         """``host:port`` for HTTP."""
-        return f"{LOOPBACK}:{self._ports['http']}"
+        return f"{self._host}:{self._ports['http']}"
 
     @property
     def grpc_url(self) -> str:
         """``host:port`` for gRPC."""
-        return f"{LOOPBACK}:{self._ports['grpc']}"
+        return f"{self._host}:{self._ports['grpc']}"
 
     @property
     def metrics_url(self) -> str:
         """Address of the Prometheus metrics."""
-        return f"http://{LOOPBACK}:{self._ports['metrics']}/metrics"
+        return f"http://{self._host}:{self._ports['metrics']}/metrics"
 
     @property
     def guard_pid(self) -> int | None:
@@ -283,13 +286,13 @@ class EmbeddedTriton:
     def _wait_until_ready(self) -> None:
         assert self._guard is not None
         deadline = time.monotonic() + self._start_timeout
-        host = self.http_url.partition(":")[0]
         # The metrics' listener is the last to be opened
-        while not (is_ready(self.http_url) and accepts(host, self._ports["metrics"])):
+        while not (is_ready(self.http_url) and accepts(self._host, self._ports["metrics"])):
             code = self._guard.poll()
             if code is not None:
-                fault = _Aborted if code == _ABORTED else ServerStartError
-                raise fault(f"the server ended with code {code} before it was ready: {reason(self.log_text())}")
+                log = self.log_text()
+                fault = _Aborted if code == _ABORTED and not refused(log) else ServerStartError
+                raise fault(f"the server ended with code {code} before it was ready: {reason(log)}")
             if time.monotonic() > deadline:
                 raise ServerStartError(
                     f"the server was not ready within {self._start_timeout:g} s: {reason(self.log_text())}"

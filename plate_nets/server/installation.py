@@ -27,6 +27,10 @@ PACKAGE = Path(__file__).resolve().parents[1]
 ServerKind = Literal["embedded", "system"]
 
 
+_NO_GPU_METRICS = "--allow-gpu-metrics=false"
+"""Otherwise NVIDIA's DCGM is loaded, GPU or not, and opens a log of its own in /var/log."""
+
+
 @dataclass(frozen=True)
 class Installation:
     """One `tritonserver` of this machine."""
@@ -90,6 +94,7 @@ def wheel() -> Installation:
             "backends/python/triton_python_backend_stub": str(stub),
             "backends/pytorch/model.py": str(PACKAGE / "serving" / "backends" / "pytorch" / "model.py"),
         },
+        (_NO_GPU_METRICS,),
     )
 
 

@@ -17,7 +17,7 @@ from plate_nets.supervision.events import Status
 from plate_nets.supervision.growth import GrowthWatch
 from plate_nets.supervision.healing import heal
 from plate_nets.supervision.orphans import reap_orphans
-from plate_nets.supervision.policy import GiveUp, Heal, Policy, Restart
+from plate_nets.supervision.policy import GiveUp, Heal, Limits, Policy, Restart
 from plate_nets.supervision.probe import ProbeClient, Prober, Verdict
 from plate_nets.supervision.progress import Progress, read_metrics
 from plate_nets.supervision.stubs import StubWatch
@@ -60,6 +60,7 @@ class Supervisor:
         grace: seconds that the former processes of a model that was loaded anew have to end.
         drain: seconds to go on serving once it shall end, while whoever chooses between servers learns of it.
         exit_timeout: seconds that requests in flight then have to end.
+        restart_pause: seconds before the second restart in a row, twice as long before each further one.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Supervisor:
         grace: float = GRACE,
         drain: float = 0.0,
         exit_timeout: float = EXIT_TIMEOUT,
+        restart_pause: float = Limits.pause,
     ) -> None:
         self._server = server
         self._status = status
@@ -81,7 +83,7 @@ class Supervisor:
         self._drain_seconds = drain
         self._exit_timeout = exit_timeout
         self._ending = False
-        self._policy = Policy()
+        self._policy = Policy(Limits(pause=restart_pause))
         self._stubs = StubWatch()
         self._growth = GrowthWatch(growth)
         self._server_growth = GrowthWatch(server_growth)

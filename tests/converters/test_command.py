@@ -34,6 +34,7 @@ def folder(tmp_path: Path) -> Path:
     return copy
 
 
+@pytest.mark.slow
 def test_converts_once_and_checks(folder: Path) -> None:
     first = converters("stn", "--model-repository", folder)
     assert first.returncode == 0, first.stderr
@@ -65,7 +66,7 @@ def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path)
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["nix"], "nix: no such network; expected yolo, stn, lprnet"),
+        (["nix"], "nix: no such network; expected yolo, corners, stn, lprnet"),
         (["--model-repository", "nowhere"], "nowhere: no such folder"),
         (["--mode", "onnx"], "'onnx' is not one of"),
     ],

@@ -53,13 +53,6 @@ def reads(container: Container, protocol: WireProtocol = "http") -> bool:
         return [plate.reading.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
 
 
-def wait_for(container: Container, kind: str, count: int = 1) -> None:
-    deadline = time.monotonic() + 30 * LENIENT
-    while len(container.events(kind)) < count:
-        assert time.monotonic() < deadline, container.logs()[-5000:]
-        time.sleep(0.2)
-
-
 def test_it_holds_what_it_serves_and_no_more(image: str) -> None:
     layers = engine("history", "--human=false", "--format", "{{.Size}} {{.CreatedBy}}", image).stdout.splitlines()
     (added,) = [int(line.split()[0]) for line in layers if "COPY" in line and "/opt/plates /opt/plates" in line]

@@ -1,69 +1,122 @@
-"""No process of the product speaks to anybody, or writes anywhere, that it was not told to."""
+"""No process of the product speaks to anybody, or writes anywhere, that it was not told to.
+
+Each runs in a network namespace of its own, where nobody is but itself, under strace: it works all the same, and the
+kernel's own record shows whom it tried to reach and which files it opened to write.
+"""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
 
+from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.recognition.health import known_picture
+from tests.frames import Placed, compose, encode
 from tests.paths import ROOT
+from tests.serve import NAMESPACE
 
-HOOK = """
-import os, sys
-LOOPBACK = ("127.", "localhost", "::1", "/")
-ALLOWED = tuple(map(os.path.realpath, sys.argv[1:]))
-def heard(event, arguments):
-    if event in ("socket.getaddrinfo", "socket.gethostbyname"):
-        assert str(arguments[0] or "localhost").startswith(LOOPBACK), (event, arguments)
-    elif event in ("socket.connect", "socket.sendto"):
-        address = arguments[1]
-        assert str(address[0] if isinstance(address, tuple) else address).startswith(LOOPBACK), (event, arguments)
-    elif event == "open" and isinstance(arguments[0], str) and set(arguments[1] or "") & set("wax+"):
-        path = os.path.realpath(arguments[0])
-        assert path.startswith(("/dev/", "/proc/", *ALLOWED)), (event, arguments)
-sys.addaudithook(heard)
-"""
-"""Auditing (PEP 578) ends a process that asks for an address, or writes a file outside the named folders."""
+pytestmark = pytest.mark.slow
+
+ALONE = (*NAMESPACE, "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh")
+CALLS = "connect,sendto,sendmsg,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat"
+TRACED = ("strace", "-f", "-qq", "--seccomp-bpf", "-s", "4096", "-e", f"trace={CALLS}", "-o")
+ADDRESS = re.compile(r'sin6?_port=htons\((\d+)\).*?(?:inet_addr\("|inet_pton\(AF_INET6, ")([^"]+)')
+NAME_SERVICE = 53
+OPENED = re.compile(r'open(?:at)?\((?:\S+, )?"([^"]*)", ([A-Z_|]+)')
+CHANGED = re.compile(r'(?:creat|mkdir|mkdirat|rename\w*|unlink\w*)\((?:AT_FDCWD, )?"([^"]*)"')
+WRITES = re.compile(r"O_CREAT|O_WRONLY|O_RDWR|O_TRUNC")
+OWN = ("/dev/", "/proc/", "/tmp/python_env_")
+"""Beside the folder that it was given: devices, shared memory, and what the guard removes of Triton's."""
 
 
-def run(code: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    home = tmp_path / "home"
-    home.mkdir()
-    environment = os.environ | {"HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(tmp_path)}
-    result = subprocess.run(
-        [sys.executable, "-c", HOOK + code, str(tmp_path)],
-        env=environment,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert list(home.iterdir()) == [], "the home folder is the user's"
-    return result
+def labelled(folder: Path) -> Path:
+    """A folder for `plates evaluate` of one drawn plate."""
+    plate = Placed("A123BC77", 60, 80, 120)
+    (folder / "images").mkdir(parents=True)
+    (folder / "images" / "car.png").write_bytes(encode(compose(200, 300, [plate])))
+    box = ",".join(f"{each:g}" for each in astuple(plate.box))
+    (folder / "labels.csv").write_text(f"{','.join(COLUMNS)}\ncar.png,{box},{plate.text},,,,,,,,\n", encoding="utf-8")
+    return folder
 
 
 @pytest.mark.parametrize(
-    "code",
+    ("arguments", "said"),
     [
-        "from plate_nets import LocalReader; print(LocalReader().read(sys.stdin.buffer.read() or PICTURE))",
-        "sys.argv = ['converters', '--check']; from converters.__main__ import app; app()",
+        (("plate_nets", "read", "{folder}/known.jpg", "--save-annotated", "{folder}/out"), known_picture().texts[0]),
+        (("plate_nets", "evaluate", "{folder}/set", "--boxes", "detected"), "1"),
+        (("converters", "--check"), "as the contract says"),
     ],
-    ids=["reading in process", "converters"],
+    ids=["an embedded server and its client", "evaluation", "converters"],
 )
-def test_nobody_is_spoken_to(code: str, tmp_path: Path) -> None:
-    picture = tmp_path / "known.jpg"
-    picture.write_bytes(known_picture().image)
-    result = run(code.replace("sys.stdin.buffer.read() or PICTURE", f"open({str(picture)!r}, 'rb').read()"), tmp_path)
+def test_nobody_is_spoken_to(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    for program in ("strace", "ip"):
+        assert shutil.which(program), f"no {program} here; `make test` installs it on Debian and Ubuntu"
+    home, record = tmp_path / "home", tmp_path / "record"
+    home.mkdir()
+    labelled(tmp_path / "set")
+    (tmp_path / "known.jpg").write_bytes(known_picture().image)
+    words = [each.format(folder=tmp_path) for each in arguments]
+    environment = {"HOME": str(home), "TMPDIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200"}
+    result = subprocess.run(
+        [*ALONE, *TRACED, str(record), sys.executable, "-m", *words],
+        env=os.environ | environment,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
     assert result.returncode == 0, result.stderr
-    assert result.stdout
+    assert said in result.stdout
+    assert list(home.iterdir()) == [], "the home folder is the user's"
+    lines = record.read_text(encoding="utf-8", errors="replace").splitlines()
+    assert len(lines) > 100, "strace recorded next to nothing"
+    assert [line for line in lines if speaks(line)] == []
+    assert [line for line in lines if writes(line, (str(tmp_path), *OWN))] == []
 
 
-def test_an_embedded_server_leaves_the_home_folder_alone(tmp_path: Path) -> None:
-    picture = tmp_path / "known.jpg"
-    picture.write_bytes(known_picture().image)
-    result = run(f"sys.argv = ['plates', 'read', {str(picture)!r}]; from plate_nets.cli import main; main()", tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert known_picture().texts[0] in result.stdout
+def speaks(line: str) -> bool:
+    """Whether a line of strace's is an attempt to reach somebody else, or to have a name looked up."""
+    return any(
+        int(port) == NAME_SERVICE or not address.startswith(("127.", "::1", "::ffff:127."))
+        for port, address in ADDRESS.findall(line)
+    )
+
+
+def writes(line: str, allowed: tuple[str, ...]) -> bool:
+    """Whether a line of strace's changes a file outside some folders; one by a relative path was opened elsewhere."""
+    opened, changed = OPENED.search(line), CHANGED.search(line)
+    path = opened[1] if opened and WRITES.search(opened[2]) else changed[1] if changed else ""
+    return path.startswith("/") and not path.startswith(allowed) and "= -1 " not in line
+
+
+@pytest.mark.parametrize(
+    ("line", "spoken", "written"),
+    [
+        (
+            '7 connect(3, {sa_family=AF_INET, sin_port=htons(8000), sin_addr=inet_addr("127.0.0.1")}, 16) = 0',
+            False,
+            False,
+        ),
+        (
+            '7 connect(3, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("127.0.0.53")}, 16) = 0',
+            True,
+            False,
+        ),
+        (
+            '7 sendto(3, "x", 1, 0, {sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("192.0.2.1")}, 16) = 1',
+            True,
+            False,
+        ),
+        ('7 openat(AT_FDCWD, "/root/intel/id", O_WRONLY|O_CREAT, 0666) = 4', False, True),
+        ('7 openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 4', False, False),
+        ('7 mkdir("/root/intel", 0777) = 0', False, True),
+    ],
+)
+def test_a_record_is_understood(line: str, spoken: bool, written: bool) -> None:
+    assert (speaks(line), writes(line, OWN)) == (spoken, written)

@@ -23,6 +23,7 @@ from plate_nets.server import choose_ports
 from tests.faults.load import EMPTY, Load
 from tests.serve import Serve, Start
 from tests.served.test_dashboard import ALERTS, DASHBOARD, DEPLOY
+from tests.waiting import eventually
 
 PATIENCE = 120.0
 """Seconds for what follows within some, on a machine that does nothing else."""
@@ -56,10 +57,7 @@ class Monitored:
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.2)
+    assert eventually(condition, PATIENCE), what
 
 
 @pytest.fixture(scope="module")

@@ -10,18 +10,19 @@ import torch
 from typer.testing import CliRunner
 
 from plate_nets.errors import WeightsError
+from plate_nets.evaluation.corner_metrics import corner_errors, turns
 from plate_nets.evaluation.dataset import COLUMNS, load_dataset, read_photo
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.rectification import order_corners, quad_size
 from training.corners.__main__ import app
-from training.corners.measure import detected, measure, turns
+from training.corners.measure import detected, measure
 from training.corners.reading import turned_photo
 from training.corners.samples import Mixture, Samples, make_windows
 from training.corners.sources import drawn_source, load_sources, replaced
 from training.corners.state import TrainingState
 from training.corners.trainer import Budget, Trainer, corner_loss
 from training.corners.two_lines import KINDS, draw_two_lines
-from training.corners.validation import as_call, corner_errors, errors_on, load_corners
+from training.corners.validation import as_call, errors_on, load_corners
 from training.reader.straightened import photograph_straightened, stray, synthesize_straightened
 
 CPU = torch.device("cpu")
@@ -186,9 +187,9 @@ def test_measuring_goes_from_labels_to_rows(dataset: Path) -> None:
     assert box.errors.max() < 1e-3 and looked.errors.shape == (4, 4) and looked.expected is not None
 
     class Shifted:
-        def detect(self, frame: np.ndarray) -> tuple[None, np.ndarray, None]:
+        def detect(self, frame: np.ndarray) -> tuple[np.ndarray, None]:
             boxes = np.array([[0, 0, 1, 1], [0, 0, frame.shape[1], frame.shape[0]]], np.float32)
-            return None, boxes, None
+            return boxes, None
 
     found, missed = detected(labelled, Shifted())  # type: ignore[arg-type]
     assert len(found) + missed == 4

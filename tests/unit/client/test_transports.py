@@ -39,6 +39,7 @@ from plate_nets.client.transports.calls import (
 from plate_nets.contract import ModelSpec, TensorSpec
 from plate_nets.errors import (
     AccessDenied,
+    ConnectionLost,
     DeadlineExceeded,
     InputError,
     InputTooLarge,
@@ -319,8 +320,9 @@ def test_the_server_s_prefix_is_not_part_of_the_message() -> None:
     ("error", "kind", "text"),
     [
         (ConnectionRefusedError(111, "Connection refused"), ServerUnavailable, "[Errno 111] Connection refused"),
-        (ConnectionResetError(), ServerUnavailable, "ConnectionResetError"),
-        (HTTPException("connection closed"), ServerUnavailable, "connection closed"),
+        (ConnectionResetError(), ConnectionLost, "ConnectionResetError"),
+        (BrokenPipeError(32, "Broken pipe"), ConnectionLost, "[Errno 32] Broken pipe"),
+        (HTTPException("connection closed"), ConnectionLost, "connection closed"),
         (ValueError("Expected value"), ServerError, "not an answer of Triton: Expected value"),
         (KeyError("model_stats"), ServerError, "not an answer of Triton: 'model_stats'"),
         (DeadlineExceeded("no answer within 2 s"), DeadlineExceeded, "no answer within 2 s"),

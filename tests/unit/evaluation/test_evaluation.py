@@ -21,10 +21,12 @@ from plate_nets.evaluation.reading_metrics import (
     threshold_trade,
     withdraw_unsure,
 )
-from plate_nets.evaluation.report import figures, save_curves
+from plate_nets.evaluation.report import PlateFree, figures, save_curves
 from plate_nets.evaluation.sheet import save_sheet
 from plate_nets.plates import default_scheme
-from plate_nets.types import Box, Crops, Frame, Plate, Reading
+from plate_nets.recognition.geometry import crop_plates
+from plate_nets.recognition.rectification import box_quads
+from plate_nets.types import Box, Boxes, Corners, Crops, Frame, Plate, Reading
 
 RUSSIA = default_scheme()
 
@@ -103,13 +105,29 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def cut(frame: Frame, boxes: Boxes) -> tuple[Crops, Corners]:
+    return crop_plates(frame, boxes, 0.1), box_quads(boxes).reshape(-1, 8)
+
+
 def test_given_boxes(folder: Path) -> None:
     def read(crops: Crops) -> list[Reading]:
         return [Reading("A123BC77", "A123BC77", 1.0)] * len(crops)
 
     dataset = load_dataset(folder)
-    outcome = evaluate_given(dataset.photos(), read, RUSSIA, margin=0.1)
+    outcome = evaluate_given(dataset.photos(), cut, read, RUSSIA)
     assert [p.exact for p in outcome.plates] == [True]
+    # of the corners of the box (20, 20) and (80, 36), two lie 2 px beside those labelled; the plate is 14 px high
+    assert outcome.plates[0].turn == pytest.approx(np.degrees(np.arctan(2 / 60)))
+    assert outcome.plates[0].corner_errors == pytest.approx((0, 2 / 14, 0, 2 / 14))
+    values = figures(outcome, 0.5, PlateFree((2, 0, 1, 0), (1, 0, 0, 0)))
+    assert values["by_turn"]["turned up to 3 degrees"]["corner_errors"] == pytest.approx((1 / 14, 2 / 14))
+    assert values["plate_free"] == {
+        "pictures": 4,
+        "boxes_a_picture": 0.75,
+        "texts_a_picture": 0.25,
+        "with_box": 0.5,
+        "with_text": 0.25,
+    }
     assert outcome.left_out == 1
     assert plate_height(dataset.labels[0]) == pytest.approx(14)
     assert plate_height(dataset.labels[1]) == pytest.approx(10)
@@ -122,7 +140,7 @@ def test_detected_boxes(folder: Path) -> None:
             Plate(Box(120, 60, 170, 70), 0.2, Reading("", "", 0.0)),
         ]
 
-    outcome = evaluate_detected(load_dataset(folder).photos(), read, RUSSIA, margin=0.1, score_threshold=0.5)
+    outcome = evaluate_detected(load_dataset(folder).photos(), cut, read, RUSSIA, score_threshold=0.5)
     assert [p.wrong for p in outcome.plates] == [True]
     values = figures(outcome, 0.5, None)
     assert values["detection"]["recall"] == 0.5
@@ -136,7 +154,7 @@ def test_detected_boxes(folder: Path) -> None:
 
 
 def test_plate_that_is_not_found_is_unread(folder: Path) -> None:
-    outcome = evaluate_detected(load_dataset(folder).photos(), lambda _: [], RUSSIA, margin=0.1, score_threshold=0.5)
+    outcome = evaluate_detected(load_dataset(folder).photos(), cut, lambda _: [], RUSSIA, score_threshold=0.5)
     assert [p.unread for p in outcome.plates] == [True]
     assert figures(outcome, 0.5, None)["detection"]["recall"] == 0
 

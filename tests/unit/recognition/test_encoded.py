@@ -13,26 +13,12 @@ from PIL import Image, ImageOps
 from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import MAX_SCANNED_PIXELS, DamagedPicture, inspect
 from plate_nets.recognition.images import FORMATS, FrameLimits, decode_image
+from tests.bombs import IDAT, IEND, IHDR, chunk, png
 from tests.frames import Placed, compose, encode
 
 LIMITS = FrameLimits()
 CAR = compose(96, 128, [Placed("A123BC77", 20, 40, 80)])
 PICTURES = tuple(encode(CAR, suffix) for suffix in (".jpg", ".png", ".webp", ".bmp"))
-
-
-def chunk(kind: bytes, body: bytes = b"", length: int | None = None) -> bytes:
-    """A PNG chunk, also of a false length."""
-    size = len(body) if length is None else length
-    return struct.pack(">I", size) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-
-def png(*chunks: bytes) -> bytes:
-    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
-
-
-IHDR = chunk(b"IHDR", struct.pack(">IIBBBBB", 16, 16, 8, 0, 0, 0, 0))
-IDAT = chunk(b"IDAT", zlib.compress(bytes(17 * 16)))
-IEND = chunk(b"IEND")
 
 
 def saved(kind: str, **options: object) -> bytes:
@@ -106,6 +92,36 @@ def test_a_large_jpeg_has_fewer_scans() -> None:
     scan = bytes(whole[whole.rindex(b"\xff\xda") : -2])
     with pytest.raises(DamagedPicture, match="more passes"):
         inspect(bytes(whole[:-2]) + scan * more + b"\xff\xd9")
+
+
+ENTRIES = b"Exif\0\0MM\0*\0\0\0\x08\xff\xff" + struct.pack(">HHII", 1, 3, 1, 0) * 5000
+"""An EXIF structure whose entries are all read, for none of them is the orientation."""
+MEGABYTES = 4 << 20
+
+
+@pytest.mark.parametrize(
+    ("start", "part"),
+    [
+        (b"\xff\xd8", b"\xff"),
+        (b"\xff\xd8", b"\xff\xe2\0\x02"),
+        (b"\xff\xd8", b"\xff\xe1" + struct.pack(">H", 2 + len(ENTRIES)) + ENTRIES),
+        (png(IHDR), chunk(b"IDAT")),
+        (png(IHDR), chunk(b"eXIf", ENTRIES.removeprefix(b"Exif\0\0"))),
+        (b"RIFF" + struct.pack("<I", MEGABYTES) + b"WEBP", b"ABCD\0\0\0\0"),
+    ],
+    ids=["JPEG of FF", "JPEG segments", "EXIF in JPEG", "PNG chunks", "EXIF in PNG", "WebP chunks"],
+)
+@pytest.mark.timeout(60)
+def test_a_walk_ends_soon_whatever_there_is_to_walk(start: bytes, part: bytes) -> None:
+    """A run of FF of 100 kB took minutes once, which its watchdog ended the process for."""
+    with pytest.raises(DamagedPicture):
+        inspect((start + part * (MEGABYTES // len(part)))[:MEGABYTES])
+
+
+def test_the_first_orientation_counts() -> None:
+    first, second = (b"MM\0*\0\0\0\x08\0\x01" + struct.pack(">HHIHH", 0x0112, 3, 1, each, 0) for each in (6, 3))
+    found = inspect(png(IHDR, chunk(b"eXIf", first), chunk(b"eXIf", second), IDAT, IEND))
+    assert found is not None and found.orientation == 6
 
 
 OPTIONS: dict[str, dict[str, object]] = {"JPEG": {"quality": 100, "subsampling": 0}, "WEBP": {"lossless": True}}

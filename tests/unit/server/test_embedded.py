@@ -17,12 +17,12 @@ import pytest
 from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.server import EmbeddedTriton, installation, plan
 from plate_nets.server import embedded as server_module
-from plate_nets.server.faults import ending, reason
+from plate_nets.server.faults import ending, reason, refused
 from plate_nets.server.installation import PROGRAM, find_installation, stub_environment, triton_folder, wheel
 from plate_nets.server.ports import choose_ports, is_free
 from plate_nets.server.repository import check_converted
 
-BUILT = ("stn/1/model.xml", "lprnet/1/model.xml", "yolo/1/model.xml")
+BUILT = ("stn/1/model.xml", "lprnet/1/model.xml", "yolo/1/model.xml", "yolo/1/corners/model.xml")
 
 
 @pytest.fixture
@@ -172,6 +172,11 @@ def test_the_server_s_own_errors_are_found_in_its_log() -> None:
     assert reason("error: creating server: Internal") == "error: creating server: Internal"
     assert reason("something\nelse") == "something else"
     assert reason("") == "its log is empty"
+
+
+def test_a_model_s_own_exception_is_no_passing_fault() -> None:
+    assert refused(LOG)
+    assert not refused("E1121 02:31:51.000000 9861 pb_stub.cc:1] Stub process 'yolo' is not healthy.")
 
 
 def test_stopping_what_does_not_run_is_nothing() -> None:

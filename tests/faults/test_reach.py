@@ -1,0 +1,293 @@
+"""What the project promises of attacks from outside, measured: each test prints a row of docs/security.md."""
+
+import resource
+import socket
+import struct
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+import psutil
+import pytest
+
+from plate_nets.client import PlateClient
+from plate_nets.contract import MODELS
+from plate_nets.errors import InputError, InputTooLarge
+from plate_nets.recognition.encoded import inspect
+from plate_nets.recognition.images import FrameLimits, decode_image
+from plate_nets.recognition.local import LocalReader
+from tests.bombs import BOMBS, IEND, chunk, png, progressive
+from tests.faults.conftest import LENIENT
+from tests.faults.hostile import PICTURES, Rng, mutated
+from tests.faults.load import Load
+from tests.frames import Placed, compose, encode
+from tests.serve import Serve
+from tests.waiting import eventually
+
+MUTATED = 20_000
+AT_ONCE = 4
+IDLE = 1500
+GROWTH = 300 << 20
+"""Bytes that the processes together may grow by."""
+LONGEST_WAIT = 1.0
+"""Seconds more than without the attack that a good caller waits."""
+HEALED, RESTARTED = 15.0, 20.0
+"""Seconds until a frozen instance, and a frozen server, are answered for by another."""
+LOG = 1 << 20
+"""Bytes that the server's log may grow by."""
+
+
+@dataclass(frozen=True)
+class Good:
+    """Good callers over both protocols, one each, while something else happens."""
+
+    loads: tuple[Load, ...]
+
+    def longest(self, since: float) -> float:
+        """Seconds that the slowest of the requests begun since then took."""
+        return max(each.ended - each.began for load in self.loads for each in load.since(since))
+
+    def answered(self, seconds: float) -> None:
+        """Wait until every caller has had 5 answers from now on."""
+        now = time.monotonic()
+        for load in self.loads:
+            load.wait_for_success(now, 5, seconds)
+
+    def check(self) -> None:
+        """Nobody was refused or read anything wrong."""
+        for load in self.loads:
+            assert not load.wrong
+            assert not load.failed(), load.failed()[:3]
+
+
+@pytest.fixture
+def good(serve: Serve) -> Iterator[Good]:
+    assert eventually(serve.is_healthy, 30 * LENIENT)
+    with ExitStack() as stack:
+        loads = (stack.enter_context(Load(serve.addresses[protocol], 1)) for protocol in ("http", "grpc"))
+        callers = Good(tuple(loads))
+        callers.answered(30 * LENIENT)
+        yield callers
+
+
+def memory(serve: Serve) -> int:
+    """Bytes of the server and its stubs together."""
+    return sum(each.memory_info().rss for each in serve.members())
+
+
+def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    with capsys.disabled():
+        sys.stdout.write(f"\n{text}\n")
+
+
+def unharmed(serve: Serve, before: list[psutil.Process]) -> None:
+    """No process has ended, and nothing had to be done about one."""
+    assert all(each.is_running() for each in before)
+    assert not serve.events("heal") and not serve.events("restart") and not serve.events("renew")
+
+
+def bomb(serve: Serve, good: Good, times: int) -> str:
+    """Every bomb so many times over both protocols by the client as it is by default, retries and all -> the row."""
+    family, at_first = serve.members(), memory(serve)
+    started = time.monotonic()
+    good.answered(60)
+    usual = good.longest(started)
+    longest, slowest = 0.0, 0.0
+
+    def send(protocol: str, picture: bytes) -> None:
+        with PlateClient(serve.addresses[protocol]) as client:
+            for _ in range(times // 2):
+                with pytest.raises((InputError, InputTooLarge)):
+                    client.read(picture)
+
+    for name, made in BOMBS.items():
+        began = time.monotonic()
+        picture = made()
+        with ThreadPoolExecutor(2) as pool:
+            for sent in [pool.submit(send, protocol, picture) for protocol in ("http", "grpc")]:
+                sent.result()
+        slowest = max(slowest, time.monotonic() - began)
+        good.answered(60)
+        longest = max(longest, good.longest(began))
+        sys.stdout.write(f"{name}: {time.monotonic() - began:.1f} s, longest wait so far {longest:.2f} s\n")
+    good.check()
+    unharmed(serve, family)
+    grown = memory(serve) - at_first
+    assert grown < GROWTH
+    return (
+        f"{len(BOMBS)} bombs {times} times each, at most {slowest:.0f} s a bomb: a good caller's longest wait "
+        f"{longest:.2f} s, {usual:.2f} s without; memory {grown / 1e6:+.0f} MB; no process ended"
+    )
+
+
+def test_bombs_harm_nobody(serve: Serve, good: Good) -> None:
+    bomb(serve, good, 10)
+
+
+@pytest.mark.soak
+def test_each_bomb_100_times_harms_nobody(serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]) -> None:
+    say(capsys, bomb(serve, good, 100))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_20000_mutated_pictures(serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]) -> None:
+    family, at_first = serve.members(), memory(serve)
+
+    def send(numbers: range) -> tuple[int, float]:
+        read, longest = 0, 0.0
+        with PlateClient(serve.addresses["grpc"], timeout=60, retries=0) as client:
+            for number in numbers:
+                picture = mutated(Rng(number), PICTURES[number % len(PICTURES)])
+                began = time.monotonic()
+                try:
+                    client.read(picture)
+                    read += 1
+                except (InputError, InputTooLarge):
+                    pass
+                longest = max(longest, time.monotonic() - began)
+        return read, longest
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = list(pool.map(send, (range(start, MUTATED, AT_ONCE) for start in range(AT_ONCE))))
+    good.check()
+    unharmed(serve, family)
+    grown = memory(serve) - at_first
+    assert grown < GROWTH
+    say(
+        capsys,
+        f"{MUTATED} mutated pictures, {sum(read for read, _ in found)} decoded: longest answer "
+        f"{max(longest for _, longest in found):.1f} s of 60; memory {grown / 1e6:+.0f} MB; no process ended",
+    )
+
+
+@pytest.mark.soak
+def test_idle_connections_keep_nobody_out(serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]) -> None:
+    family = serve.members()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    ports = [int(serve.addresses[each].rpartition(":")[2]) for each in ("http", "grpc")]
+    written = serve.log.stat().st_size
+    try:
+        with ExitStack() as stack:
+            for number in range(IDLE):
+                stack.enter_context(socket.create_connection(("127.0.0.1", ports[number % 2]), 30))
+            began = time.monotonic()
+            for _ in range(20):
+                good.answered(60)
+            longest = good.longest(began)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    good.check()
+    unharmed(serve, family)
+    logged = serve.log.stat().st_size - written
+    assert logged < LOG
+    say(capsys, f"{IDLE} idle connections: a good caller's longest wait {longest:.2f} s; log {logged / 1e3:+.0f} kB")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_frozen_instance_is_healed(serve: Serve, capsys: pytest.CaptureFixture[str], model: str) -> None:
+    seconds = freeze(serve, lambda: serve.stubs(model)[0], "heal")
+    say(capsys, f"a frozen instance of {model}: everybody is answered after {seconds:.1f} s")
+    assert seconds < HEALED
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_a_frozen_server_is_restarted(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = freeze(serve, serve.server, "restart")
+    say(capsys, f"a frozen server: everybody is answered after {seconds:.1f} s")
+    assert seconds < RESTARTED
+
+
+def freeze(serve: Serve, victim: Callable[[], psutil.Process], mended: str) -> float:
+    """Stop a process -> the seconds until every request that begins is answered again."""
+    assert eventually(serve.is_healthy, 30 * LENIENT)
+    with ExitStack() as stack:
+        loads = [stack.enter_context(Load(serve.addresses[each], 2, timeout=30)) for each in ("http", "grpc")]
+        for load in loads:
+            load.wait_for_success(0.0, 4, 60)
+        began = time.monotonic()
+        victim().suspend()
+        assert eventually(lambda: serve.events(mended), 120)
+        for load in loads:
+            load.wait_for_success(time.monotonic(), 4, 120)
+    over = max(
+        (each.ended for load in loads for each in load.since(began - 30) if each.fault or each.ended - each.began > 1),
+        default=began,
+    )
+    assert not any(load.wrong for load in loads)
+    return max(0.0, over - began)
+
+
+GOOD_SIZES = ((720, 1280), (1080, 1920))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".bmp"])
+def test_good_pictures_pay_next_to_nothing(capsys: pytest.CaptureFixture[str], suffix: str) -> None:
+    """The walk's share of the time of the processor that a picture takes."""
+    reader = LocalReader()
+    for h, w in GOOD_SIZES:
+        noise = np.random.default_rng(0).integers(0, 40, (h, w, 3), np.uint8)
+        picture = encode(compose(h, w, [Placed("A123BC77", w // 3, h // 2, 200)]) + noise, suffix)
+        share = cpu_time(inspect, picture) / cpu_time(reader.read, picture)
+        say(capsys, f"{suffix} {w}x{h}: the walk is {share:.3%} of reading it, by CPU time")
+        assert share <= 0.01
+
+
+def cpu_time(call: Callable[[bytes], object], picture: bytes) -> float:
+    """Seconds of the processor that one call takes, the least of many."""
+    found = []
+    for _ in range(10):
+        began = time.process_time()
+        call(picture)
+        found.append(time.process_time() - began)
+    return min(found)
+
+
+SIDE = 7000
+"""49 megapixels, of the 50 that are accepted."""
+DECODING = 30.0
+"""Seconds of the processor, half of what the watchdog lets a process work."""
+
+
+def interlaced_png() -> bytes:
+    """RGBA of 16 bits whose every row is filtered by Paeth, in seven passes."""
+    packer, packed = zlib.compressobj(1), bytearray()
+    for x, y, dx, dy in (
+        (0, 0, 8, 8),
+        (4, 0, 8, 8),
+        (0, 4, 4, 8),
+        (2, 0, 4, 4),
+        (0, 2, 2, 4),
+        (1, 0, 2, 2),
+        (0, 1, 1, 2),
+    ):
+        w, h = -(-(SIDE - x) // dx), -(-(SIDE - y) // dy)
+        row = b"\x04" + Rng(0).randbytes(997) * (w * 8 // 997 + 1)
+        for _ in range(h):
+            packed += packer.compress(row[: 1 + w * 8])
+    packed += packer.flush()
+    size = struct.pack(">IIBBBBB", SIDE, SIDE, 16, 6, 0, 0, 1)
+    return png(chunk(b"IHDR", size), chunk(b"IDAT", bytes(packed)), IEND)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "worst", [interlaced_png, lambda: progressive(SIDE, 10)], ids=["interlaced PNG", "JPEG of 20 scans"]
+)
+def test_decoding_ends_by_itself(capsys: pytest.CaptureFixture[str], worst: Callable[[], bytes]) -> None:
+    picture = worst()
+    began = time.process_time()
+    assert decode_image(picture, FrameLimits()).shape == (SIDE, SIDE, 3)
+    seconds = time.process_time() - began
+    say(capsys, f"decoding {len(picture) / 1e6:.1f} MB to {SIDE}x{SIDE} takes {seconds:.1f} s of CPU time")
+    assert seconds < DECODING
