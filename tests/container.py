@@ -119,11 +119,11 @@ class Container(Serve):
         return done.stdout + done.stderr
 
     def events(self, kind: str | None = None) -> list[dict[str, Any]]:
-        lines = [line for line in engine("logs", self.name).stderr.splitlines() if line.startswith('{"time"')]
+        lines = [line for line in self.errors().splitlines() if line.startswith('{"time"')]
         return [event for event in map(json.loads, lines[self._forgotten :]) if kind in (None, event["event"])]
 
     def errors(self) -> str:
-        return engine("logs", self.name).stderr
+        return engine("logs", self.name, check=False).stderr
 
     def log_text(self) -> str:
         return self.errors()

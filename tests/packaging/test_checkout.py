@@ -91,9 +91,17 @@ def test_compose_overlay_changes_the_server_alone(root: Path) -> None:
     assert overlay == {"triton"} < base
 
 
-def test_continuous_integration_runs_check_and_test(root: Path) -> None:
-    result = shell(f'make() {{ echo make "$@"; }}; export -f make; cd /; {root / ".ci" / "run"}')
-    assert result.stdout.splitlines() == ["make check", "make test"]
+@pytest.mark.parametrize(
+    ("answers", "commands"),
+    [
+        ("false", ["make check", "make test"]),
+        ("true", ["make check", "make test-image", "make test TESTS=not soak and not image and not deployed"]),
+    ],
+)
+def test_continuous_integration_runs_check_and_test(root: Path, answers: str, commands: list[str]) -> None:
+    programs = f'make() {{ echo make "$@"; }}; docker() {{ {answers}; }}; export -f make docker'
+    result = shell(f"{programs}; cd /; {root / '.ci' / 'run'}")
+    assert result.stdout.splitlines() == commands
 
 
 def test_exported_requirements_have_the_versions_and_hashes_of_the_lock(root: Path) -> None:
