@@ -1,28 +1,45 @@
-# The pipeline in NVIDIA's Triton, with its libtorch backend; a GPU is used where the container has one.
-# Pinned by tag; the digest was not at hand where this was written. To pin it too: docker buildx imagetools inspect IMAGE
-FROM nvcr.io/nvidia/tritonserver:26.07-py3 AS triton
+# The pipeline in a Triton with Python: on the CPU by OpenVINO, with `--build-arg DEVICE=gpu` on a GPU by libtorch.
+# `make image` builds it; docs/containers.md says how, and how to pin the digest of the base.
+ARG BASE=nvcr.io/nvidia/tritonserver:26.07-py3
+ARG DEVICE=cpu
+
+# hadolint ignore=DL3026
+FROM ${BASE} AS triton
 
 FROM triton AS build
-ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+ARG DEVICE
+# pip's settings are those of the machine that builds, where it hands them over; they stay in no layer
+ENV PIP_CONFIG_FILE=/run/secrets/pip.conf PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 
-# The extras `local` and `convert` as poetry.lock has them; the image's Python has pip, but perhaps no ensurepip
-COPY requirements/image.txt requirements/
-RUN python3 -m venv --without-pip /opt/plates \
-    && python3 -m pip --python /opt/plates/bin/python install --require-hashes -r requirements/image.txt
+# What poetry.lock has of the extras that the image serves; the base's Python has pip, but perhaps no ensurepip
+COPY requirements/image-${DEVICE}.txt requirements/
+RUN --mount=type=secret,id=pip.conf --mount=type=secret,id=authorities.pem \
+    python3 -m venv --without-pip /opt/plates \
+    && python3 -m pip --python /opt/plates/bin/python install --require-hashes -r requirements/image-${DEVICE}.txt
 
+# Converted, and compared with the networks, before they are put there; with torch for libtorch too.
+# Packages bring their own tests, which nobody runs there
 COPY pyproject.toml README.md LICENSE ./
 COPY tools/hatch_build.py tools/
+COPY converters converters
 COPY model_repository model_repository
 COPY plate_nets plate_nets
-RUN python3 -m pip --python /opt/plates/bin/python install --no-deps --no-build-isolation .
+RUN python3 -m pip --python /opt/plates/bin/python install --no-deps --no-build-isolation . \
+    && ln -s "$(/opt/plates/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" /opt/plates/packages \
+    && mv /opt/plates/packages/plate_nets/model_repository /opt/plates/ \
+    && /opt/plates/bin/python -m converters --model-repository /opt/plates/model_repository \
+    && find /opt/plates -type d -name tests -prune -exec rm -r {} +
 
-# For libtorch too, compared with the networks before they are put there
-COPY converters converters
-RUN cp -r model_repository /opt/plates/ \
-    && /opt/plates/bin/python -m converters --model-repository /opt/plates/model_repository
+FROM triton AS gpu
 
-FROM triton
+FROM triton AS cpu
+# A server takes a backend's library before its model.py
+RUN rm -rf /opt/tritonserver/backends/pytorch
+COPY plate_nets/serving/backends/pytorch/model.py /opt/tritonserver/backends/pytorch/
+
+# hadolint ignore=DL3006,DL3026
+FROM ${DEVICE}
 ARG VERSION=unknown
 LABEL org.opencontainers.image.title="plate-nets" \
       org.opencontainers.image.description="Licence-plate recognition served by NVIDIA Triton" \
@@ -30,12 +47,11 @@ LABEL org.opencontainers.image.title="plate-nets" \
       org.opencontainers.image.version="${VERSION}"
 COPY --from=build /opt/plates /opt/plates
 
-# The Python backend's stubs embed Python, and find the packages by these
+# The Python backend's stubs embed Python and find the packages by VIRTUAL_ENV; 24.10's ignore what begins with PYTHON
 ENV VIRTUAL_ENV=/opt/plates \
     PATH=/opt/plates/bin:${PATH} \
-    PYTHONPATH=/opt/plates/lib/python3.12/site-packages \
+    PYTHONPATH=/opt/plates/packages \
     PYTHONDONTWRITEBYTECODE=1 \
-    MPLCONFIGDIR=/tmp \
     OMP_WAIT_POLICY=PASSIVE \
     MALLOC_MMAP_THRESHOLD_=33554432 \
     MALLOC_TRIM_THRESHOLD_=67108864 \

@@ -19,7 +19,7 @@ PHOTO ?=
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
@@ -37,22 +37,23 @@ demo-video: .venv/all.stamp $(IR) ## set up, render cars that drive by, watch th
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
 # What the tests start for real, from Debian's or Ubuntu's packages.
-DEBIAN := nginx-light libnginx-mod-http-js openssl strace iproute2 mosquitto gir1.2-gst-rtsp-server-1.0 \
+DEBIAN := nginx-light libnginx-mod-http-js openssl prometheus strace iproute2 mosquitto gir1.2-gst-rtsp-server-1.0 \
 	gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi
 WORKERS ?= 2
+TESTS ?= not soak and not image
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: test
 test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of developers, then run every test: 9 minutes on two cores
 	-@tools/debian.sh $(DEBIAN) # without them only the tests that start them fail
 	@echo "==> the tests, in $(WORKERS) processes"
-	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not alone and not soak'
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not alone'
 	@echo "==> those that need the machine for themselves"
-	@$(BIN)/python -m pytest -m 'alone and not soak' $$(grep -rl mark.alone tests)
+	@$(BIN)/python -m pytest -m '$(TESTS) and alone' $$(grep -rl mark.alone tests)
 
 .PHONY: test-fast
 test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long training: a minute and a half
-	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not slow and not soak'
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not slow'
 
 MINUTES ?= 60
 ROUNDS ?= 20
@@ -89,9 +90,22 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML, Kubernetes
 	@echo "==> Kubernetes' manifests"
 	@$(BIN)/python -m pytest -q --no-header --durations=0 tests/packaging/test_kubernetes.py
 
+BASE ?=
+DEVICE ?= cpu
+
 .PHONY: image
-image: ## build the container image, with a container engine
-	docker build --build-arg VERSION=$(VERSION) --tag plate-nets:$(VERSION) --tag plate-nets .
+image: $(if $(filter standin,$(BASE)),.venv/embedded.stamp) ## build the container image on NVIDIA's base, with torch: make image DEVICE=gpu
+	@tools/engine.sh tools/image.sh "$(BASE)" $(DEVICE)
+
+.PHONY: test-image
+test-image: .venv/all.stamp $(MODELS) out/scene.jpg ## build the image on a stand-in for NVIDIA's base, and run the served and fault tests against its container
+	@tools/engine.sh --install tools/test_image.sh
+
+.PHONY: sbom
+sbom: .venv/all.stamp ## list the packages of the image in CycloneDX, with their hashes: dist/plate-nets-cpu.cdx.json
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py requirements --pyproject <(sed '/^\[tool\./,$$d' pyproject.toml) --output-reproducible \
+	    --output-file dist/plate-nets-$(DEVICE).cdx.json requirements/image-$(DEVICE).txt
 
 .PHONY: wheel
 wheel: .venv/embedded.stamp ## build the wheel: dist/*.whl, with the model repository and the networks for the CPU
@@ -99,7 +113,7 @@ wheel: .venv/embedded.stamp ## build the wheel: dist/*.whl, with the model repos
 
 .PHONY: clean
 clean: ## remove all that was made: environments, converted models, out/, caches
-	rm -rf .venv .tools out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf .venv .tools .engine out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	rm -f $(MODELS) $(IR:.xml=.bin) benchmarks/model_repository/*/1/model.pt
 	find plate_nets converters training benchmarks tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
 

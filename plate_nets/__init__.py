@@ -17,6 +17,7 @@ from plate_nets.errors import (
     ServerOverloaded,
     ServerStartError,
     ServerUnavailable,
+    SharedMemoryFull,
     SwapError,
     WeightsError,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "ServerOverloaded",
     "ServerStartError",
     "ServerUnavailable",
+    "SharedMemoryFull",
     "SwapError",
     "WeightsError",
 ]

@@ -18,8 +18,11 @@ from plate_nets.errors import (
     ServerError,
     ServerOverloaded,
     ServerUnavailable,
+    SharedMemoryFull,
 )
 
+_SHARED_MEMORY_FULL = "Failed to increase the shared memory pool"
+"""Triton's words for it."""
 _REGION = re.compile(r"key '[^']*'|\bplates_\d+_[0-9a-f]+_\w*|\btriton_python_backend_shm\w*")
 """How Triton's errors name the shared memory of its Python models."""
 
@@ -66,6 +69,13 @@ BAD_INPUT = ErrorAnswer(
 OVERLOADED = ErrorAnswer(
     "PLATES_OVERLOADED", "503", "UNAVAILABLE", ServerOverloaded, "the queue of a model of the pipeline is full"
 )
+SHARED_MEMORY = ErrorAnswer(
+    "PLATES_SHARED_MEMORY",
+    "503",
+    "UNAVAILABLE",
+    SharedMemoryFull,
+    "the frames at work fill the server's shared memory: fewer at once, or more of it (a container's `--shm-size`)",
+)
 UNAVAILABLE = ErrorAnswer(
     "PLATES_UNAVAILABLE",
     "503",
@@ -95,7 +105,7 @@ INTERNAL = ErrorAnswer(
     "a fault of the server; the same picture would most likely meet it again, the server's log says more",
 )
 
-OURS = (TOO_LARGE, BAD_INPUT, OVERLOADED, UNAVAILABLE, MODEL_DIED, TIMED_OUT, INTERNAL)
+OURS = (TOO_LARGE, BAD_INPUT, SHARED_MEMORY, OVERLOADED, UNAVAILABLE, MODEL_DIED, TIMED_OUT, INTERNAL)
 """Answers of our models. A subclass comes before its base."""
 
 TRITONS = (
@@ -111,11 +121,7 @@ TRITONS = (
     ErrorAnswer(" is not ready", "", "", ServerUnavailable, "the same, from one model to another"),
     ErrorAnswer("Server not ready", "", "", ServerUnavailable, "the same, where the server stops"),
     ErrorAnswer(
-        "Failed to increase the shared memory pool",
-        "500",
-        "INTERNAL",
-        ServerOverloaded,
-        "the frames at work fill the shared memory of the models",
+        _SHARED_MEMORY_FULL, "500", "INTERNAL", SharedMemoryFull, "`PLATES_SHARED_MEMORY`, where Triton itself meets it"
     ),
     ErrorAnswer(" is not healthy", "500", "INTERNAL", ModelDied, "the model's process died, perhaps of this picture"),
     ErrorAnswer(
@@ -147,6 +153,8 @@ PROXIES = (
 
 def answer_for(error: Exception) -> ErrorAnswer:
     """An exception in the server -> which of `OURS` it becomes."""
+    if _SHARED_MEMORY_FULL in str(error):  # Triton raises what it also answers
+        return SHARED_MEMORY
     return next((each for each in OURS if isinstance(error, each.error)), INTERNAL)
 
 
@@ -155,9 +163,14 @@ def find_answer(message: str, status: str = "") -> tuple[ErrorAnswer, str]:
 
     Our code is not part of what is said; Triton's words are, without the names of its shared memory.
     """
-    message = _REGION.sub("its shared memory", message)
+    message = without_regions(message)
     for each in OURS:
         _, found, fault = message.partition(f"{each.says}: ")
         if found:
             return each, fault
     return next((each for each in TRITONS + PROXIES if each.fits(message, status)), INTERNAL), message
+
+
+def without_regions(message: str) -> str:
+    """Triton's words without the names of its shared memory."""
+    return _REGION.sub("its shared memory", message)

@@ -17,6 +17,7 @@
         +-- ServerStartError    the embedded server did not become ready
         +-- ServerUnavailable   nothing answers, or a model is not there for the moment: ask again later
         |   +-- ServerOverloaded    it has more to do than it can: ask again later
+        |       +-- SharedMemoryFull    the frames at work do not fit into its shared memory
         +-- ModelDied           a process ended at work on the question, or before it was replaced
         |   +-- ConnectionLost      the connection broke while the server was at work on the question
         +-- DeadlineExceeded    no answer within the deadline
@@ -104,6 +105,13 @@ class ServerUnavailable(ServerError):
 
 class ServerOverloaded(ServerUnavailable):
     """The server has more to do than it can: the same question may be asked later."""
+
+
+class SharedMemoryFull(ServerOverloaded):
+    """The frames at work do not fit into the server's shared memory: the same question may be asked later.
+
+    Where it is met by a frame alone, the server has too little for it, whenever that is asked.
+    """
 
 
 class ModelDied(ServerError):

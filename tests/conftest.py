@@ -12,22 +12,29 @@ import pytest
 from plate_nets.client import parse_url
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.server import EmbeddedTriton
+from tests.container import IMAGE, Container, deployed
 from tests.fakes import triton
 from tests.paths import ROOT
-from tests.serve import Served
+from tests.serve import Serve, Served, Start
 
 triton.install()  # before anything imports plate_nets.serving.triton
 
-SLOW_LAYERS = ("faults", "packaging", "served")
+SLOW_LAYERS = ("faults", "image", "packaging", "served")
 """Their tests start servers or build environments."""
 
 _running: list[EmbeddedTriton] = []
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark as slow what needs a server or an environment."""
-    if "served" in getattr(item, "fixturenames", ()) or item.path.relative_to(ROOT / "tests").parts[0] in SLOW_LAYERS:
+    """Mark as slow what needs a server or an environment, and what may ask a container, or needs one."""
+    fixtures = {"served", "start"} & set(getattr(item, "fixturenames", ()))
+    layer = item.path.relative_to(ROOT / "tests").parts[0]
+    if fixtures or layer in SLOW_LAYERS:
         item.add_marker("slow")
+    if fixtures:
+        item.add_marker("deployed")
+    if layer == "image":
+        item.add_marker("image")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -63,17 +70,27 @@ def fake_server() -> Iterator[triton.Server]:
 
 @pytest.fixture(scope="session")
 def served() -> Iterator[Served]:
-    """A real Triton: the embedded one, or the one at TRITON_URL and TRITON_GRPC_URL with its key in PLATES_CONTROL_KEY.
+    """A real Triton: the embedded one, one of the image PLATES_IMAGE, or the one at TRITON_URL and TRITON_GRPC_URL with
+    its key in PLATES_CONTROL_KEY.
 
     It never skips: where no server can be had, every test of it fails with the server's own words.
     """
-    url = os.environ.get("TRITON_URL")
-    if url:
+    if url := os.environ.get("TRITON_URL"):
         http = parse_url(url)
         grpc = parse_url(os.environ.get("TRITON_GRPC_URL", f"{http.host}:{http.port + 1}"), "grpc")
         yield Served(str(http), str(grpc), os.environ.get(KEY_VARIABLE, ""))
-        return
-    with EmbeddedTriton(exit_timeout=0) as server:
-        _running.append(server)
-        yield Served(server.http_url, server.grpc_url, server.control_key)
-        _running.clear()
+    elif image := os.environ.get(IMAGE):
+        with deployed(image) as container:
+            yield container.served()
+    else:
+        with EmbeddedTriton(exit_timeout=0) as server:
+            _running.append(server)
+            yield Served(server.http_url, server.grpc_url, server.control_key)
+            _running.clear()
+
+
+@pytest.fixture(scope="session")
+def start() -> Start:
+    """How a supervised server is started: `plates serve`, or a container of the image PLATES_IMAGE."""
+    image = os.environ.get(IMAGE)
+    return (lambda folder, arguments: Container(image, arguments)) if image else Serve

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,7 @@ class Serve:
                 env=self.environment,
                 text=True,
             )
+        self.root = self.process.pid
         assert self.process.stdout is not None
         said = [self.process.stdout.readline() for _ in range(5)]
         assert said[-1].startswith("Ready"), self.errors() + self.log_text()
@@ -104,7 +105,7 @@ class Serve:
 
     def members(self) -> list[psutil.Process]:
         """The guard, the server, its stubs: all that are there now."""
-        return psutil.Process(self.process.pid).children(recursive=True)
+        return psutil.Process(self.root).children(recursive=True)
 
     def server(self) -> psutil.Process:
         """The tritonserver."""
@@ -113,11 +114,11 @@ class Serve:
 
     def stubs(self, model: str) -> list[psutil.Process]:
         """The living processes of a model."""
-        return stubs_below(self.process.pid, model)
+        return stubs_below(self.root, model)
 
     def regions(self) -> list[Path]:
         """Its regions of shared memory."""
-        return list(SHARED_MEMORY.glob(f"plates_{self.process.pid}_*"))
+        return list(SHARED_MEMORY.glob(f"plates_{self.root}_*"))
 
     def left(self) -> list[object]:
         """What is left of the processes of its start, its regions and its files."""
@@ -141,15 +142,27 @@ class Serve:
         """The server's log."""
         return self.log.read_text(encoding="utf-8") if self.log.exists() else ""
 
+    def send(self, number: signal.Signals) -> None:
+        """Send `plates serve` a signal."""
+        self.process.send_signal(number)
+
+    def wait(self, seconds: float) -> int:
+        """Wait for its end -> the exit code."""
+        return self.process.wait(seconds)
+
     def finish(self, number: signal.Signals) -> int:
         """Send a signal and wait for the end -> the exit code."""
-        self.process.send_signal(number)
-        return self.process.wait(60)
+        self.send(number)
+        return self.wait(60)
 
     def close(self) -> None:
         """End it, however it is."""
         self.process.kill()
         self.process.communicate()
+
+
+Start = Callable[[Path, Sequence[str]], Serve]
+"""A folder of its own and arguments of `plates serve` -> a supervised server, ready."""
 
 
 def stubs_below(root: int, model: str) -> list[psutil.Process]:

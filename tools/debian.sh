@@ -20,4 +20,4 @@ if [[ ! -e $policy ]]; then
     trap 'rm -f "$policy"' EXIT
 fi
 apt-get update -qq
-DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends "${missing[@]}" >/dev/null
+DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -qq --yes --no-install-recommends "${missing[@]}" >/dev/null

@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 
 declare -A options=(
     [embedded]="--extras embedded --with build"
-    [image]="--extras local --extras convert --with build" # it has its own tritonserver
+    [image-cpu]="--extras web --with build" # it has its own tritonserver
+    [image-gpu]="--extras web --extras convert --with build"
     [all]="--all-extras --with build,train,dev"
 )
 

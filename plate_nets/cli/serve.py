@@ -14,6 +14,7 @@ from plate_nets.cli.options import Log, ModelRepository
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ServerStartError
 from plate_nets.server import EmbeddedTriton
+from plate_nets.server.deployment import warnings
 from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
@@ -115,6 +116,8 @@ def serve(
             ),
             exit_timeout=0,  # the supervisor lets requests in flight end, and nested ones with them
         )
+        for fault in warnings(triton.model_repository, address):
+            status.report("warning", fault=fault)
         endpoint = HealthEndpoint(status, address, health_port, StatusCollector(status))
         stack.callback(endpoint.close)
         if control_key_file:

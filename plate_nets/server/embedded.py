@@ -24,6 +24,7 @@ from plate_nets.runtimes.networks import default_repository
 from plate_nets.server.faults import reason, refused
 from plate_nets.server.guard import ENVIRONMENTS, clean
 from plate_nets.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
+from plate_nets.server.log_copy import LogCopy
 from plate_nets.server.plan import Plan, plan_server
 from plate_nets.server.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
 from plate_nets.server.repository import check_converted
@@ -113,6 +114,7 @@ class EmbeddedTriton:
         self._plan: Plan | None = None
         self._log_file: BinaryIO | None = None
         self._log_start = 0
+        self._log_copy: LogCopy | None = None
 
     @property
     def http_url(self) -> str:
@@ -225,9 +227,11 @@ class EmbeddedTriton:
             return None
 
     def log_text(self) -> str:
-        """The server's log so far; empty where it does not run, or where the log is standard error."""
-        if self._log_file is None or self._log == STANDARD_ERROR:
+        """The server's log so far, or its newest part where the log is standard error; empty where it does not run."""
+        if self._log_file is None:
             return ""
+        if self._log_copy is not None:
+            return self._log_copy.text()
         size = os.fstat(self._log_file.fileno()).st_size
         return os.pread(self._log_file.fileno(), size - self._log_start, self._log_start).decode("utf-8", "replace")
 
@@ -239,8 +243,10 @@ class EmbeddedTriton:
             os.ftruncate(self._log_file.fileno(), 0)
 
     def _open_log(self) -> BinaryIO:
+        self._log_copy = None
         if self._log == STANDARD_ERROR:
-            return os.fdopen(os.dup(_STDERR), "wb", buffering=0)
+            self._log_copy = LogCopy(_STDERR)
+            return self._log_copy.file
         if self._log is not None:
             return self._log.open("ab+")
         # Without a name it is gone when the last process closes it
@@ -263,7 +269,7 @@ class EmbeddedTriton:
             self._log_file = self._open_log()
         except OSError as error:
             raise ServerStartError(f"the server's log {self._log or ''}: {error.strerror}") from error
-        self._log_start = os.fstat(self._log_file.fileno()).st_size
+        self._log_start = 0 if self._log_copy else os.fstat(self._log_file.fileno()).st_size
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_GUARD)],
             stdin=subprocess.PIPE,
@@ -271,6 +277,8 @@ class EmbeddedTriton:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        if self._log_copy is not None:
+            self._log_file.close()  # its end is the server's
         assert self._guard.stdin is not None
         self._guard.stdin.write(json.dumps(asdict(self._plan)).encode() + b"\n")
         self._guard.stdin.flush()

@@ -1,6 +1,6 @@
 """The `pytorch` backend of the embedded server: converted networks with one input.
 
-NVIDIA's image has libtorch for these models; the embedded server has this Python-based backend of the same name,
+NVIDIA's server has libtorch for these models; the embedded one and the CPU image have this backend of the same name,
 so the same `config.pbtxt` serves in both.
 """
 

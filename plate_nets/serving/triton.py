@@ -13,7 +13,7 @@ import numpy as np
 import triton_python_backend_utils as pb_utils
 from numpy.typing import NDArray
 
-from plate_nets.answers import INTERNAL, ErrorAnswer, answer_for, find_answer
+from plate_nets.answers import INTERNAL, ErrorAnswer, answer_for, find_answer, without_regions
 from plate_nets.contract import ModelSpec, TensorSpec
 from plate_nets.errors import InputError, PlateError, ServerError
 from plate_nets.serving.settings import ModelArgs
@@ -166,7 +166,7 @@ def answer(
 def error_response(error: Exception) -> Response:
     """An exception -> an error response, as the table of `messages` says; faults of ours go to the log in full."""
     kind = answer_for(error)
-    what = str(error)
+    what = without_regions(str(error))
     if kind is INTERNAL:
         pb_utils.Logger.log_error("".join(traceback.format_exception(error)))
         if not isinstance(error, PlateError):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.serve import Serve
+from tests.serve import Serve, Start
 
 LENIENT = 4.0
 """By what the short tests multiply the promised deadlines."""
@@ -19,17 +19,17 @@ IMPATIENT = ("--probe-deadline", "6", "--grace", "10")
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
+def serve(start: Start, tmp_path: Path) -> Iterator[Serve]:
     """`plates serve`, ready."""
-    running = Serve(tmp_path)
+    running = start(tmp_path, ())
     yield running
     running.close()
 
 
 @pytest.fixture
-def impatient(tmp_path: Path) -> Iterator[Serve]:
+def impatient(start: Start, tmp_path: Path) -> Iterator[Serve]:
     """The same with shorter waits."""
-    running = Serve(tmp_path, IMPATIENT)
+    running = start(tmp_path, IMPATIENT)
     yield running
     running.close()
 

@@ -13,7 +13,7 @@ from plate_nets.server.guard import ENVIRONMENTS
 from plate_nets.supervision.policy import Limits
 from tests.faults.conftest import IMPATIENT, LENIENT
 from tests.faults.load import Load
-from tests.serve import Serve
+from tests.serve import Serve, Start
 from tests.waiting import eventually
 
 CONCURRENCY = 4
@@ -85,7 +85,7 @@ def kill_all(serve: Serve, capsys: pytest.CaptureFixture[str], rounds: int, pati
             windows["server"] = kill_under_load(serve, load, serve.server(), SERVER_SECONDS * patience)
             # The instances that were replaced are unloaded in the meantime
             assert eventually(lambda: holdings(serve) == at_first, 30 * LENIENT), (holdings(serve), at_first)
-            files = serve.server().num_fds() + psutil.Process(serve.process.pid).num_fds()
+            files = serve.server().num_fds() + psutil.Process(serve.root).num_fds()
             files_at_first = files_at_first or files
             assert abs(files - files_at_first) <= HELD_FILES
             with capsys.disabled():
@@ -103,9 +103,9 @@ def kill_all(serve: Serve, capsys: pytest.CaptureFixture[str], rounds: int, pati
 
 
 @pytest.fixture(scope="module")
-def healed_serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+def healed_serve(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     """One server for the tests after which it is as before."""
-    running = Serve(tmp_path_factory.mktemp("healed"), IMPATIENT)
+    running = start(tmp_path_factory.mktemp("healed"), IMPATIENT)
     yield running
     running.close()
 

@@ -53,7 +53,7 @@ def endure(serve: Serve, capsys: pytest.CaptureFixture[str], protocol: str, minu
     """Load the server for so long; its memory may grow by ``allowed`` of what it is after the warm-up, and `KEPT`."""
     seconds = minutes * 60
     part = seconds / 6  # of sixty minutes, ten: the warm-up, and the times whose p99 are compared
-    processes = ServerProcesses(serve.process.pid)  # the supervisor, the guard, Triton and its stubs
+    processes = ServerProcesses(serve.root)  # the supervisor, the guard, Triton and its stubs
     samples = []
     with Load(serve.addresses[protocol], CONCURRENCY) as load:
         load.wait_for_success(0.0, CONCURRENCY, 120)

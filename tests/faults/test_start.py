@@ -125,6 +125,17 @@ def test_a_model_file_is_damaged(tmp_path: Path, repository: Path) -> None:
     )
 
 
+def test_the_reason_is_said_where_the_log_is_standard_error(tmp_path: Path, repository: Path) -> None:
+    (repository / "yolo" / "1" / "model.bin").write_bytes(b"")
+    failure = fail_to_serve(tmp_path, ["--model-repository", str(repository), "--log", "-"])
+    assert failure.code == FAILED
+    *log, last = failure.said.splitlines()
+    assert any("loading: yolo:1" in line for line in log), "its log goes there"
+    assert last.startswith("plates: the server ended with code")
+    assert "model.xml: does not load" in last
+    assert failure.left == []
+
+
 def test_a_server_that_aborts_as_it_starts_is_started_again(tmp_path: Path) -> None:
     environment = system_server(tmp_path)
     program, once = tmp_path / "system" / "bin" / "tritonserver", tmp_path / "once"

@@ -91,16 +91,24 @@ def test_compose_overlay_changes_the_server_alone(root: Path) -> None:
     assert overlay == {"triton"} < base
 
 
-def test_continuous_integration_runs_check_and_test(root: Path) -> None:
-    result = shell(f'make() {{ echo make "$@"; }}; export -f make; cd /; {root / ".ci" / "run"}')
-    assert result.stdout.splitlines() == ["make check", "make test"]
+@pytest.mark.parametrize(
+    ("answers", "commands"),
+    [
+        ("false", ["make check", "make test"]),
+        ("true", ["make check", "make test-image", "make test TESTS=not soak and not image and not deployed"]),
+    ],
+)
+def test_continuous_integration_runs_check_and_test(root: Path, answers: str, commands: list[str]) -> None:
+    programs = f'make() {{ echo make "$@"; }}; docker() {{ {answers}; }}; export -f make docker'
+    result = shell(f"{programs}; cd /; {root / '.ci' / 'run'}")
+    assert result.stdout.splitlines() == commands
 
 
 def test_exported_requirements_have_the_versions_and_hashes_of_the_lock(root: Path) -> None:
     """`make check` compares them with a new export; this finds a lock that was changed alone."""
     packages = tomllib.loads((root / "poetry.lock").read_text(encoding="utf-8"))["package"]
     locked = {(each["name"], each["version"]): {file["hash"] for file in each["files"]} for each in packages}
-    for name in ("embedded", "image", "all"):
+    for name in ("embedded", "image-cpu", "image-gpu", "all"):
         text = (root / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
         entries = re.findall(r"^([\w.-]+)==(\S+)(?: ;[^\\]*)?((?: \\\n    --hash=\S+)+)$", text, re.MULTILINE)
         assert len(entries) == len(re.findall(r"^\w", text, re.MULTILINE)) > 50

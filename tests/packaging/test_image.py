@@ -1,4 +1,4 @@
-"""The Dockerfile, without a container engine: its first stage is carried out here step by step.
+"""The Dockerfile, without a container engine: its build is carried out here step by step.
 
 COPY takes the files that git knows and .dockerignore lets through; RUN runs the command as it stands, with the image's
 folders moved below a temporary one. The environment there sees the packages of the one that runs this test: pip finds
@@ -30,7 +30,10 @@ from tests.serve import Serve, system_server
 
 pytestmark = pytest.mark.timeout(900)
 
+DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 FOLDERS = ("/opt/plates", "/src")
+DEVICE = "gpu"
+"""The argument that the build is carried out with: of both the one that makes all files."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,10 @@ class Step:
 
 
 def stages() -> list[list[Step]]:
-    """The Dockerfile's instructions, a list a FROM."""
-    lines = [
-        line for line in (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines() if not line.startswith("#")
-    ]
+    """The Dockerfile's instructions, those before the first FROM and a list for each."""
+    lines = [line for line in DOCKERFILE.splitlines() if not line.startswith("#")]
     text = re.sub(r"\\\n\s*", "", "\n".join(lines))
-    found: list[list[Step]] = []
+    found: list[list[Step]] = [[]]
     for line in filter(None, text.splitlines()):
         keyword, value = line.split(maxsplit=1)
         if keyword == "FROM":
@@ -56,7 +57,7 @@ def stages() -> list[list[Step]]:
     return found
 
 
-BASE, BUILD, FINAL = stages()
+ARGUMENTS, BASE, BUILD, GPU, CPU, FINAL = stages()
 
 
 def value(stage: list[Step], keyword: str) -> str:
@@ -94,11 +95,12 @@ def context(tracked: list[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Built:
-    """Where the first stage's folders are."""
+    """Where the build's folders are."""
 
     root: Path
 
     def here(self, text: str) -> str:
+        text = re.sub(r"--mount=\S+ ", "", text).replace("${DEVICE}", DEVICE)
         for folder in FOLDERS:
             text = re.sub(rf"(?<![\w/]){folder}(?=/|\s|$)", str(self.root) + folder, text)
         return text
@@ -106,7 +108,7 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """The first stage, carried out."""
+    """The build, carried out."""
     built = Built(tmp_path_factory.mktemp("image"))
     purelib = Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
     packages = built.root / "opt" / "plates" / purelib
@@ -120,7 +122,7 @@ def built(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Built
             cwd = Path(built.here(step.value))
             cwd.mkdir(parents=True, exist_ok=True)
         elif step.keyword == "COPY":
-            *sources, target = shlex.split(step.value)
+            *sources, target = shlex.split(built.here(step.value))
             for source in sources:
                 copied = [each for each in files if each == source or each.startswith(f"{source}/")]
                 assert copied, f"COPY {source}: git or .dockerignore leaves nothing of it"
@@ -135,21 +137,22 @@ def built(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Built
             )
             assert result.returncode == 0, f"RUN {command}\n{result.stdout}{result.stderr}"
         else:
-            assert step.keyword in ("FROM", "ENV"), f"{step.keyword}: this test does not know it"
+            assert step.keyword in ("FROM", "ARG", "ENV"), f"{step.keyword}: this test does not know it"
     return built
 
 
-def test_first_stage_gives_an_environment_with_the_installed_project(built: Built) -> None:
+def test_the_build_gives_an_environment_with_the_installed_project(built: Built) -> None:
     plates = built.root / "opt" / "plates"
     assert (plates / "bin" / "plates").is_file()
     (packages,) = plates.glob("lib/python*/site-packages")
     assert (packages / "plate_nets" / "contract.py").is_file()
-    assert {path.name for path in plates.glob("model_repository/*/1/*")} == {"model.py", IR, IR_WEIGHTS, TORCHSCRIPT}
+    assert {path.name for path in plates.glob("model_repository/*/1/*.*")} == {"model.py", IR, IR_WEIGHTS, TORCHSCRIPT}
 
 
-def test_requirements_leave_the_embedded_server_out() -> None:
-    requirements = (ROOT / "requirements" / "image.txt").read_text(encoding="utf-8")
-    assert "\ntorch==" in requirements
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_requirements_leave_out_what_the_device_does_not_need(device: str) -> None:
+    requirements = (ROOT / "requirements" / f"image-{device}.txt").read_text(encoding="utf-8")
+    assert ("\ntorch==" in requirements) == (device == "gpu")
     assert "nvidia-pytriton" not in requirements
     assert "yolov5" not in requirements
 
@@ -228,16 +231,26 @@ def test_image_serves_the_models_that_were_built() -> None:
 
 
 def test_base_is_pinned_and_new_enough() -> None:
-    found = re.fullmatch(r"nvcr\.io/nvidia/tritonserver:(\d\d)\.(\d\d)-py3 AS triton", BASE[0].value)
+    base, device = (step.value for step in ARGUMENTS)
+    found = re.fullmatch(r"BASE=nvcr\.io/nvidia/tritonserver:(\d\d)\.(\d\d)-py3", base)
     assert found is not None and (int(found[1]), int(found[2])) >= (26, 7)
-    assert [value(stage, "FROM") for stage in (BUILD, FINAL)] == ["triton AS build", "triton"]
+    assert device == "DEVICE=cpu"
+    assert [value(stage, "FROM") for stage in (BASE, BUILD, GPU, CPU, FINAL)] == [
+        "${BASE} AS triton",
+        *(f"triton AS {name}" for name in ("build", "gpu", "cpu")),
+        "${DEVICE}",
+    ]
+
+
+def test_nothing_depends_on_a_version_of_python() -> None:
+    assert re.search(r"python3?\.\d", DOCKERFILE) is None
 
 
 def test_container_is_not_root_and_holds_no_secret() -> None:
     user, group = value(FINAL, "USER").split(":")
     assert int(user) > 0
     assert int(group) > 0
-    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    text = re.sub(r"--mount=type=secret,id=[\w.]+|/run/secrets/", "", DOCKERFILE)
     assert re.search(r"password|secret|token|api_?key|index-url|://", text, re.IGNORECASE) is None
 
 
@@ -248,10 +261,67 @@ def test_hadolint_is_content() -> None:
     assert result.returncode == 0, result.stdout
 
 
-def test_version_and_licence_are_those_of_the_package() -> None:
+@pytest.fixture
+def engine(tmp_path: Path) -> Path:
+    """A program in place of a container engine that only says how it was called, and shows pip's settings."""
+    program = tmp_path / "engine"
+    program.write_text(
+        '#!/bin/sh\nprintf "%s\\n" "$@"\nfor each; do case $each in id=pip.conf*) cat "${each#*src=}"; esac; done\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    return program
+
+
+def test_the_build_is_told_version_base_and_device(engine: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    command = shell("make --dry-run image").stdout
-    assert f"--build-arg VERSION={project}" in command
+    environment = {"ENGINE": str(engine), "PYTHON": sys.executable}
+    said = shell("make image BASE=some/base:1 DEVICE=gpu", environment=environment).stdout.splitlines()
+    assert {f"VERSION={project}", "BASE=some/base:1", "DEVICE=gpu", f"plate-nets:{project}-gpu"} <= set(said)
+    said = shell("make image", environment=environment).stdout.splitlines()
+    assert {"DEVICE=cpu", f"plate-nets:{project}", "plate-nets:latest"} <= set(said)
+    assert not [line for line in said if line.startswith("BASE=")]
     assert 'image.version="${VERSION}"' in value(FINAL, "LABEL")
     base = (ROOT / "deploy" / "kubernetes" / "base" / "kustomization.yaml").read_text(encoding="utf-8")
     assert f"{{name: plate-nets, newTag: {project}}}" in base
+
+
+def test_the_build_is_handed_pip_s_settings_without_folders_of_this_machine(engine: Path) -> None:
+    environment = {
+        "ENGINE": str(engine),
+        "PYTHON": sys.executable,
+        "PIP_CONFIG_FILE": "/dev/null",
+        "PIP_INDEX_URL": "https://index.example/simple",
+        "PIP_EXTRA_INDEX_URL": "file:///opt/index https://other.example/simple",
+        "PIP_FIND_LINKS": "/opt/wheels",
+        "PIP_CERT": str(ROOT / "LICENSE"),
+    }
+    said = shell("tools/image.sh", environment=environment).stdout
+    assert "index-url = https://index.example/simple\n" in said
+    assert "extra-index-url = https://other.example/simple\n" in said
+    assert "cert = /run/secrets/authorities.pem\n" in said
+    assert "/opt/" not in said
+
+
+def test_no_engine_is_named_in_one_line(tmp_path: Path) -> None:
+    for name in ("docker", "podman"):
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "id").write_text("#!/bin/sh\necho 1000\n", encoding="utf-8")
+    (tmp_path / "id").chmod(0o755)
+    result = shell(f'PATH="{tmp_path}:$PATH" tools/engine.sh true', environment={"ENGINE": ""})
+    assert result.returncode == 1
+    assert result.stderr.startswith("error: neither docker nor podman answers")
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_list_of_packages_is_that_of_the_image() -> None:
+    (command,) = re.findall(r"^.*cyclonedx-py (?:.|\n)*?txt$", shell("make --dry-run sbom").stdout, re.MULTILINE)
+    result = shell(command.replace("dist/plate-nets-cpu.cdx.json", "-"))
+    assert result.returncode == 0, result.stderr
+    listed = json.loads(result.stdout)
+    assert (listed["bomFormat"], listed["metadata"]["component"]["name"]) == ("CycloneDX", "plate-nets")
+    requirements = (ROOT / "requirements" / "image-cpu.txt").read_text(encoding="utf-8")
+    wanted = set(re.findall(r"^([\w.-]+)==([\w.]+)", requirements, re.MULTILINE))
+    assert {(each["name"], each["version"]) for each in listed["components"]} == wanted
+    assert all(reference["hashes"] for each in listed["components"] for reference in each["externalReferences"])

@@ -90,6 +90,8 @@ def test_help_is_the_default_and_names_every_target() -> None:
         "bench",
         "check",
         "image",
+        "test-image",
+        "sbom",
         "wheel",
         "clean",
         "lock",

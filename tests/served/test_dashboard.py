@@ -22,7 +22,7 @@ from plate_nets.video.metrics import WatchStatus
 from plate_nets.video.watcher import Watcher
 from tests.clips import still, write_clip
 from tests.paths import ROOT
-from tests.serve import Serve
+from tests.serve import Serve, Start
 
 DEPLOY = ROOT / "deploy"
 DASHBOARD = json.loads((DEPLOY / "grafana" / "dashboards" / "plates.json").read_text(encoding="utf-8"))
@@ -43,9 +43,9 @@ Metrics = dict[str, list[dict[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def metrics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metrics]:
+def metrics(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metrics]:
     """What Prometheus finds at a real server and its supervisor, after a good and a bad request."""
-    serve = Serve(tmp_path_factory.mktemp("serve"))
+    serve = start(tmp_path_factory.mktemp("serve"), ())
     try:
         with PlateClient(serve.http_url) as client:
             client.health()

@@ -18,6 +18,7 @@ from plate_nets.control_key import KEY_VARIABLE, new_key
 from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerOverloaded, ServerUnavailable
 from plate_nets.server import EmbeddedTriton, choose_ports
 from plate_nets.types import Plate
+from tests.container import IMAGE, deployed
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 
@@ -29,6 +30,16 @@ LARGE = compose(1080, 1920, [Placed("K777AA97", 200, 500, 240)])
 def regions(process: int) -> list[Path]:
     """Of the clients of a process."""
     return list(Path("/dev/shm").glob(f"plates-{process}-*"))
+
+
+@pytest.fixture(scope="module")
+def served(request: pytest.FixtureRequest) -> Iterator[Served]:
+    """A server that sees this machine's shared memory: a container does not by itself, and as another user may not."""
+    if image := os.environ.get(IMAGE):
+        with deployed(image, ("--ipc", "host", "--user", f"{os.getuid()}:{os.getgid()}")) as container:
+            yield container.served()
+    else:
+        yield request.getfixturevalue("served")
 
 
 def sharing_client(served: Served, protocol: WireProtocol) -> PlateClient:

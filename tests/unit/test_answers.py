@@ -4,7 +4,7 @@ import pytest
 
 from plate_nets import errors
 from plate_nets.answers import OURS, PROXIES, TRITONS, ErrorAnswer, answer_for, find_answer
-from plate_nets.errors import InputError, PlateError, ServerOverloaded
+from plate_nets.errors import InputError, PlateError, SharedMemoryFull
 from tests.paths import ROOT
 
 DOCS = ROOT / "docs" / "errors.md"
@@ -69,5 +69,6 @@ def test_no_name_of_shared_memory_comes_to_a_caller() -> None:
     said = "Failed to increase the shared memory pool size for key 'plates_71_0a1b2c3d_yolo_0_1' to 8 bytes"
     kind, fault = find_answer(f"PLATES_OVERLOADED: yolo: {said}")
     assert (kind.says, "plates_71" in fault) == ("PLATES_OVERLOADED", False)
-    assert find_answer(said, "500")[0].error is ServerOverloaded
+    assert find_answer(said, "500")[0].error is SharedMemoryFull
+    assert answer_for(RuntimeError(said)).says == "PLATES_SHARED_MEMORY"
     assert "plates_" not in find_answer(said, "500")[1]

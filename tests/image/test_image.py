@@ -1,0 +1,197 @@
+"""The image as it is deployed, and deployed wrongly: what it holds, how it starts, heals, and stops.
+
+Run by `make test-image`, which builds the image that PLATES_IMAGE names. The served and fault tests that may ask a
+container are run with it too; here is what only a container can meet.
+"""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from plate_nets.client import PlateClient, WireProtocol
+from plate_nets.errors import SharedMemoryFull
+from plate_nets.recognition.health import known_picture
+from tests.container import ENOUGH_MEMORY, GRACE, HARDENED, IMAGE, Container, engine
+from tests.faults.conftest import LENIENT
+from tests.faults.load import Load
+
+CALLERS = 4
+MEGABYTES = 900
+"""That the image may add to its base."""
+LARGE = np.zeros((2500, 4000, 3), np.uint8)
+"""A raw frame of 30 MB."""
+LARGER = np.zeros((5000, 8000, 3), np.uint8)
+"""One of 120 MB, which a model does not take from what it has by itself."""
+
+
+@pytest.fixture(scope="module")
+def image() -> str:
+    assert IMAGE in os.environ, "`make test-image` builds the image and names it"
+    return os.environ[IMAGE]
+
+
+@pytest.fixture(scope="module")
+def container(image: str) -> Iterator[Container]:
+    """As the README runs it."""
+    container = Container(image)
+    yield container
+    container.close()
+
+
+def warnings(container: Container) -> list[str]:
+    return [event["fault"] for event in container.events("warning")]
+
+
+def reads(container: Container, protocol: WireProtocol = "http") -> bool:
+    """Whether it reads the known picture, by that protocol."""
+    with PlateClient(container.served().url(protocol), protocol, timeout=30 * LENIENT) as client:
+        return [plate.reading.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
+
+
+def test_it_holds_what_it_serves_and_no_more(image: str) -> None:
+    layers = engine("history", "--human=false", "--format", "{{.Size}} {{.CreatedBy}}", image).stdout.splitlines()
+    (added,) = [int(line.split()[0]) for line in layers if "COPY" in line and "/opt/plates /opt/plates" in line]
+    assert added <= MEGABYTES * 1_000_000
+    listing = engine("run", "--rm", "--network", "none", image, "find", "/opt/plates", "/tmp", "-xdev").stdout
+    files = listing.split()
+    names = {part for file in files for part in file.split("/")}
+    assert "contract.py" in names
+    assert not names & {"training", "yolov5", "pytest", "tests", ".cache", "converters", "model.pt"}
+    packages = {file.rpartition("/site-packages/")[2] for file in files}
+    assert "openvino" in packages and not packages & {"torch", "pytriton"}
+    assert not [file for file in files if file.startswith("/tmp/")]
+
+
+def test_it_may_nothing_that_it_does_not_need(container: Container) -> None:
+    for member in [container.root, *(each.pid for each in container.members())]:
+        with open(f"/proc/{member}/status", encoding="ascii") as file:  # noqa: PTH123
+            status = dict(line.rstrip().split(":\t", 1) for line in file if ":\t" in line)
+        assert set(status["Uid"].split()) == {"1000"}
+        assert int(status["CapEff"], 16) == int(status["CapBnd"], 16) == 0
+        assert status["NoNewPrivs"] == "1"
+    assert container.run("touch", "/opt/plates/file").returncode != 0
+    assert warnings(container) == []
+
+
+def test_its_own_health_check_passes(image: str, container: Container) -> None:
+    check = json.loads(engine("image", "inspect", "--format", "{{json .Config.Healthcheck.Test}}", image).stdout)
+    assert check[0] == "CMD"
+    found = container.run(*check[1:])
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith("healthy: ")
+
+
+def test_it_is_started_again(container: Container) -> None:
+    engine("restart", "--time", str(GRACE), container.name)
+    container.look()
+    container.wait_until_healthy()
+    assert reads(container, "http") and reads(container, "grpc")
+
+
+def test_no_request_that_was_taken_is_lost_by_a_stop(image: str) -> None:
+    container = Container(image)
+    try:
+        with Load(container.http_url, CALLERS) as load:
+            load.wait_for_success(0.0, 2 * CALLERS, 30 * LENIENT)
+            told = time.monotonic()
+            engine("stop", "--time", str(GRACE), container.name)
+            took = time.monotonic() - told
+        assert container.inspect("{{.State.ExitCode}}") == "0"
+        assert not load.wrong
+        assert not [each for each in load.failed() if each.began < told or "Unavailable" not in each.fault]
+        assert container.events("drained")[0]["unfinished"] == []
+        print(f"stopped under load within {took:.1f} s")  # noqa: T201
+    finally:
+        container.close()
+
+
+def test_too_little_shared_memory_is_named_at_the_start_and_by_its_own_code(image: str) -> None:
+    container = Container(image, options=("--shm-size", "64m"))
+    try:
+        (warning,) = warnings(container)
+        assert "/dev/shm has 64 MB, expected 1024 or more" in warning
+        assert "PLATES_SHARED_MEMORY" in warning and "--shm-size 1g" in warning
+        assert reads(container)
+        for protocol in ("http", "grpc"):
+            with PlateClient(container.served().url(protocol), protocol, timeout=60, retries=0) as client:
+                with pytest.raises(SharedMemoryFull, match="shared memory"):
+                    client.read(LARGE)
+                assert [each.reading.text for each in client.read(known_picture().image)] == list(known_picture().texts)
+        assert container.events("restart") == []
+    finally:
+        container.close()
+
+
+def test_shared_memory_that_others_fill(image: str) -> None:
+    """Frames for which its models need more than they have are refused until there is room again."""
+    container = Container(image)
+    try:
+        filled = container.run("sh", "-c", "cat /dev/zero > /dev/shm/filled; df /dev/shm")
+        assert "100%" in filled.stdout
+        assert reads(container)
+        with PlateClient(container.http_url, timeout=60, retries=0) as client, pytest.raises(SharedMemoryFull):
+            client.read(LARGER)
+        container.run("rm", "/dev/shm/filled")
+        container.wait_until_healthy()
+        assert reads(container)
+    finally:
+        container.close()
+
+
+def start_and_fail(image: str, *options: str) -> "subprocess.CompletedProcess[str]":
+    return engine("run", "--rm", *HARDENED, *options, image, check=False)
+
+
+def test_shared_memory_that_no_model_fits_into_ends_the_start(image: str) -> None:
+    failed = start_and_fail(image, "--shm-size", "8m")
+    assert failed.returncode == 2
+    assert "plates: /dev/shm: 8.0 MB free, expected 16.0 or more for shared memory of the models" in failed.stderr
+
+
+def test_it_needs_no_network(image: str) -> None:
+    name = f"plate-nets-test-{os.getpid()}-alone"
+    engine("run", "--detach", "--name", name, "--network", "none", *HARDENED, *ENOUGH_MEMORY, image)
+    try:
+        deadline = time.monotonic() + 60 * LENIENT
+        while engine("exec", name, "plates", "health", check=False).returncode != 0:
+            assert time.monotonic() < deadline, engine("logs", name).stderr[-5000:]
+            time.sleep(1)
+    finally:
+        engine("rm", "--force", name)
+
+
+def test_root_and_models_that_can_be_written_are_named_at_the_start(image: str) -> None:
+    """Without a root file system that is read-only; a tmpfs in its place is a volume that can be written."""
+    name = f"plate-nets-test-{os.getpid()}-root"
+    engine("run", "--detach", "--name", name, "--user", "0", *ENOUGH_MEMORY, image)
+    try:
+        deadline = time.monotonic() + 60 * LENIENT
+        while '"started"' not in (said := engine("logs", name).stderr):
+            assert time.monotonic() < deadline, said
+            time.sleep(0.5)
+        faults = [json.loads(line)["fault"] for line in said.splitlines() if '"event": "warning"' in line]
+        assert len(faults) == 2
+        assert faults[0].startswith("it runs as root")
+        assert "/opt/plates/model_repository can be written" in faults[1]
+    finally:
+        engine("rm", "--force", name)
+
+
+def test_models_from_a_volume_that_is_read_only(image: str) -> None:
+    volume = f"plate-nets-test-{os.getpid()}"
+    models = "/opt/plates/model_repository"
+    engine("run", "--rm", "--user", "0", "--volume", f"{volume}:{models}", image, "true")  # which fills it
+    container = Container(image, options=(*ENOUGH_MEMORY, "--volume", f"{volume}:{models}:ro"))
+    try:
+        assert warnings(container) == []
+        assert reads(container)
+        swapped = container.run("plates", "swap", "--list", "lprnet", "--url", "127.0.0.1:8000")
+        assert swapped.returncode == 0, swapped.stderr
+    finally:
+        container.close()
+        engine("volume", "rm", volume)

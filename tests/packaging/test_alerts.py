@@ -1,0 +1,31 @@
+"""The alerts by Prometheus's own tool; tests/served/test_prometheus.py has a real one scrape a server."""
+
+import subprocess
+
+import yaml
+
+from tests.paths import ROOT
+
+RULES = ROOT / "deploy" / "prometheus" / "alerts.yaml"
+CASES = ROOT / "tests" / "packaging" / "alerts.yaml"
+
+
+def promtool(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["promtool", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_the_configuration_is_sound() -> None:
+    result = promtool("check", "config", "deploy/prometheus/prometheus.yaml")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_each_alert_fires_in_time_and_not_before() -> None:
+    result = promtool("test", "rules", str(CASES))
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_no_alert_is_without_a_case() -> None:
+    alerts = {rule["alert"] for group in yaml.safe_load(RULES.read_text("utf-8"))["groups"] for rule in group["rules"]}
+    cases = [case for test in yaml.safe_load(CASES.read_text("utf-8"))["tests"] for case in test["alert_rule_test"]]
+    assert {case["alertname"] for case in cases if case.get("exp_alerts")} == alerts
+    assert {case["alertname"] for case in cases if not case.get("exp_alerts")} == alerts

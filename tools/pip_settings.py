@@ -1,0 +1,52 @@
+"""`python tools/pip_settings.py FOLDER`: the settings of this machine's pip that lead to an index, for a container.
+
+Writes FOLDER/pip.conf and the authorities that pip trusts, FOLDER/authorities.pem. Files of this machine that settings
+name are not in the container, so indexes that are folders are left out.
+"""
+
+import ast
+import configparser
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ADDRESSES = ("index-url", "extra-index-url", "find-links")
+OTHERS = ("trusted-host", "proxy", "timeout", "default-timeout", "retries")
+SECTIONS = ("global", "install", ":env:")
+"""A later one overrides an earlier one."""
+AUTHORITIES = "authorities.pem"
+
+
+def settings() -> dict[str, str]:
+    """What pip says of its configuration files and its environment."""
+    said = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True)
+    found: dict[str, dict[str, str]] = {section: {} for section in SECTIONS}
+    for line in said.stdout.splitlines():
+        name, _, value = line.partition("=")
+        section, _, key = name.rpartition(".")
+        if section in found:
+            found[section][key] = str(ast.literal_eval(value))
+    return {key: value for section in SECTIONS for key, value in found[section].items()}
+
+
+def main(folder: Path) -> None:
+    """Write both files."""
+    here = settings()
+    there = {key: here[key] for key in OTHERS if key in here}
+    for key in ADDRESSES:
+        if remote := [word for word in here.get(key, "").split() if word.startswith(("http://", "https://"))]:
+            there[key] = " ".join(remote)
+    authorities = folder / AUTHORITIES
+    authorities.touch()
+    if "cert" in here:
+        shutil.copyfile(here["cert"], authorities)
+        there["cert"] = f"/run/secrets/{AUTHORITIES}"
+    file = configparser.RawConfigParser()
+    file["global"] = there
+    with (folder / "pip.conf").open("w", encoding="utf-8") as opened:
+        file.write(opened)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
