@@ -20,9 +20,10 @@ from plate_nets.cli.health import health
 from plate_nets.cli.read import read
 from plate_nets.cli.serve import serve
 from plate_nets.cli.swap import swap
+from plate_nets.cli.web import web
 from plate_nets.errors import PlateError
 
-COMMANDS: tuple[Callable[..., None], ...] = (serve, read, health, swap, evaluate)
+COMMANDS: tuple[Callable[..., None], ...] = (serve, read, web, health, swap, evaluate)
 
 FAILED = 2
 INTERRUPTED = 130

@@ -121,7 +121,12 @@ def best_path(logp: NDArray[np.float32], scheme: PlateScheme) -> Candidate:
 
 
 def format_beam(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> Candidate | None:
-    """Log-probabilities (C, 18) -> the most probable text among those that fit a plate format, or None.
+    """Log-probabilities (C, 18) -> the most probable text among those that fit a plate format, or None."""
+    return next(iter(format_candidates(logp, scheme, width)), None)
+
+
+def format_candidates(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> list[Candidate]:
+    """Log-probabilities (C, 18) -> the texts of the beam that fit a plate format, most probable first.
 
     ``probability`` is that of the text among all texts. A character's probability is its share among the texts of the
     beam that fit a format: the position has spoken already.
@@ -147,12 +152,12 @@ def format_beam(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> C
         ranked = sorted(grown.items(), key=lambda item: -sum(item[1]))
         beam = dict(ranked[:width])
     plates = {text: sum(ways) for text, ways in beam.items() if scheme.is_plate(text)}
-    if not plates:
-        return None
-    text = max(plates, key=plates.__getitem__)
     total = sum(plates.values())
-    characters = tuple(
-        sum(p for other, p in plates.items() if len(other) == len(text) and other[i] == text[i]) / total
-        for i in range(len(text))
-    )
-    return Candidate(text, characters, plates[text])
+
+    def share(text: str, at: int) -> float:
+        return sum(p for other, p in plates.items() if len(other) == len(text) and other[at] == text[at]) / total
+
+    return [
+        Candidate(text, tuple(share(text, at) for at in range(len(text))), plates[text])
+        for text in sorted(plates, key=plates.__getitem__, reverse=True)
+    ]
