@@ -29,7 +29,7 @@ demo: .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then r
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
 # What the tests start for real, from Debian's or Ubuntu's packages.
-DEBIAN := nginx-light libnginx-mod-http-js openssl
+DEBIAN := chromium nginx-light libnginx-mod-http-js openssl
 WORKERS ?= 2
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 

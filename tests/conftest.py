@@ -18,8 +18,8 @@ from tests.serve import Served
 
 triton.install()  # before anything imports plate_nets.serving.triton
 
-SLOW_LAYERS = ("faults", "packaging", "served")
-"""Their tests start servers or build environments."""
+SLOW_LAYERS = ("faults", "packaging", "served", "web")
+"""Their tests start servers or browsers, or build environments."""
 
 _running: list[EmbeddedTriton] = []
 

@@ -12,12 +12,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from plate_nets.answers import NOT_FOUND, WRONG_METHOD
-from plate_nets.errors import InputError
+from plate_nets.errors import InputError, PlateError
 from plate_nets.web.access import Access
 from plate_nets.web.api import PictureApi
-from plate_nets.web.faults import Refused, error_response
+from plate_nets.web.faults import Refused
 from plate_nets.web.fetch import PictureFetcher
-from plate_nets.web.guard import Guard
+from plate_nets.web.guard import Guard, answer_error
 from plate_nets.web.health import Backend, Health
 from plate_nets.web.metrics import WebMetrics
 from plate_nets.web.pages import Pages
@@ -59,17 +59,17 @@ def create_app(backend: Backend, settings: WebSettings) -> ASGIApp:
             Route("/api/v1/health", facts),
             Route("/metrics", counters),
         ],
-        exception_handlers={HTTPException: _http_error},
+        exception_handlers=dict.fromkeys((PlateError, HTTPException, Exception), _error),
         lifespan=lifespan,
     )
     return Guard(app, access)
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
-    """Starlette's own: no such address, or another method."""
-    assert isinstance(error, HTTPException)
-    if error.status_code == 404:
-        return error_response(Refused(NOT_FOUND, "address: there is nothing here"))
-    if error.status_code == 405:
-        return error_response(Refused(WRONG_METHOD, "method: this address takes another one"))
-    return error_response(InputError(str(error.detail)))
+async def _error(request: Request, error: Exception) -> Response:
+    """Ours, Starlette's own, and faults of ours, which uvicorn logs."""
+    if isinstance(error, HTTPException):
+        error = {
+            404: Refused(NOT_FOUND, "address: there is nothing here"),
+            405: Refused(WRONG_METHOD, "method: this address takes another one"),
+        }.get(error.status_code, InputError(str(error.detail)))
+    return answer_error(request, error)

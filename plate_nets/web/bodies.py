@@ -63,9 +63,7 @@ class Plate(Body):
     region: str = Field(description="the region's digits of the text; empty where there is no text")
     characters: list[Character]
     candidates: list[Candidate] = Field(description="texts that fit a format, most probable first")
-    crop: str | None = Field(
-        default=None, description="with `crops=true`: cut out straight, a JPEG as data URL"
-    )
+    crop: str | None = Field(default=None, description="with `crops=true`: cut out straight, a JPEG as data URL")
 
 
 class Picture(Body):

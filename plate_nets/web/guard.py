@@ -1,19 +1,14 @@
 """Around every request: whose it is, whether it may be, and the headers that keep a browser to this site."""
 
-import logging
-
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from plate_nets.answers import NO_ACCESS
-from plate_nets.errors import PlateError
 from plate_nets.web import plate_recognizer
 from plate_nets.web.access import SAFE_METHODS, Access
-from plate_nets.web.faults import Refused, answer_of, error_response
-
-_log = logging.getLogger(__name__)
+from plate_nets.web.faults import Refused, error_response
 
 OPEN = ("/login", "/health", "/static/")
 """What needs no token: how to give one, whether it is well, and what every installation has."""
@@ -43,12 +38,9 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun = False
 
         async def guarded(message: Message) -> None:
-            nonlocal begun
             if message["type"] == "http.response.start":
-                begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
@@ -58,13 +50,10 @@ class Guard:
         request = Request(scope, receive)
         try:
             self._check(request)
+        except Refused as refused:
+            await answer_error(request, refused)(scope, receive, guarded)
+        else:
             await self._app(scope, receive, guarded)
-        except Exception as error:
-            if int(answer_of(error).http) == 500:
-                _log.exception("%s %s", request.method, request.url.path)
-            if begun:
-                raise
-            await self._answer(request, error)(scope, receive, guarded)
 
     def _check(self, request: Request) -> None:
         self._access.check_host(request)
@@ -75,10 +64,12 @@ class Guard:
         if request.method not in SAFE_METHODS:
             self._access.check_site(request, caller)
 
-    def _answer(self, request: Request, error: Exception) -> Response:
-        wants_page = request.method in SAFE_METHODS and "text/html" in request.headers.get("accept", "")
-        if wants_page and isinstance(error, Refused) and error.answer is NO_ACCESS:
-            return RedirectResponse("/login", 303)
-        if request.url.path.startswith("/v1/") and isinstance(error, PlateError):
-            return plate_recognizer.error_response(error)
-        return error_response(error)
+
+def answer_error(request: Request, error: Exception) -> Response:
+    """An exception -> the answer, as the one who asks reads it: a page, a client of Plate Recognizer, any other."""
+    wants_page = request.method in SAFE_METHODS and "text/html" in request.headers.get("accept", "")
+    if wants_page and isinstance(error, Refused) and error.answer is NO_ACCESS:
+        return RedirectResponse("/login", 303)
+    if request.url.path.startswith("/v1/"):
+        return plate_recognizer.error_response(error)
+    return error_response(error)

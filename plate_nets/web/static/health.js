@@ -1,5 +1,5 @@
 // The section Health: asked again every few seconds while it is seen.
-import { api, make, number, text, textOr } from "./common.js";
+import { api, language, make, number, text, textOr } from "./common.js";
 
 const EVERY = 5000;
 const box = document.getElementById("health");
@@ -43,7 +43,7 @@ function draw(health) {
         [text("health.known_picture"), milliseconds === null ? null : `${number(milliseconds)} ${text("try.milliseconds")}`],
         [text("health.server"), health.backend.url || health.backend.kind],
         [text("health.version"), health.version ? `Triton ${health.version}` : null],
-        [text("health.updated"), new Date(health.asked * 1000).toLocaleTimeString(document.documentElement.lang)],
+        [text("health.updated"), new Date(health.asked * 1000).toLocaleTimeString(language, { hour12: false })],
       ]),
     ),
     health.models

@@ -66,7 +66,7 @@ function thumbnail(item) {
   image.addEventListener("error", () => image.remove());
   return make(
     "button",
-    { type: "button", class: "thumb", "aria-label": item.file.name, onclick: () => choose(item) },
+    { type: "button", class: "thumb", title: item.file.name, onclick: () => choose(item) },
     image,
     make("span", { class: "badge" }),
   );
@@ -76,7 +76,8 @@ function update(item) {
   const badge = item.button.querySelector(".badge");
   item.button.dataset.state = item.state;
   badge.textContent = item.state === "done" ? item.picture.plates.length : item.state === "failed" ? "!" : "";
-  item.button.title = item.file.name;
+  const outcome = { done: `${text("try.plates")}: ${badge.textContent}`, failed: `! ${item.error?.message}` }[item.state];
+  item.button.setAttribute("aria-label", [item.file.name, outcome ?? text(`try.${item.state}`)].join(". "));
   if (shown === item) draw(item);
 }
 
@@ -186,7 +187,6 @@ function plateCard(plate, look) {
       fact("try.confidence", percent(plate.confidence)),
       fact("try.score", percent(plate.score)),
       plate.format ? fact("try.format", plate.format.split(" or ").map((name) => textOr(`formats.${name}`, name)).join(" / ")) : null,
-      plate.region ? fact("try.region", plate.region) : null,
     ),
     others.length ? candidates(others) : null,
   );
