@@ -8,6 +8,9 @@
     +-- ConversionError     a converted model cannot be built, read, or does not give the network's numbers
     +-- ContractError       a model's configuration or tensors differ from `contract.py`
     +-- DatasetError        a labelled folder cannot be used
+    +-- SourceError         a camera or a video file gives no pictures
+    +-- SinkError           a place for events does not take them now
+    |   +-- RecordRefused       it will never take this one
     +-- MissingExtra        a package that an extra of this one brings is not installed
     +-- ServerError         a Triton server could not be started or reached, failed, or did not answer
         +-- ServerStartError    the embedded server did not become ready
@@ -53,6 +56,25 @@ class ContractError(PlateError):
 
 class DatasetError(PlateError):
     """A labelled folder cannot be used."""
+
+
+class SourceError(PlateError):
+    """A camera or a video file gives no pictures.
+
+    ``unreachable``: nobody answered; otherwise somebody did, and refused or sent what is no video.
+    """
+
+    def __init__(self, message: str, *, unreachable: bool = False) -> None:
+        super().__init__(message)
+        self.unreachable = unreachable
+
+
+class SinkError(PlateError):
+    """A place for events does not take them now; they are kept and offered again."""
+
+
+class RecordRefused(SinkError):
+    """A place for events will never take the first of the records it was offered, which is left out."""
 
 
 class MissingExtra(PlateError):

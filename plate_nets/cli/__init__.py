@@ -1,6 +1,7 @@
 """The command line `plates`. A command is a function in a module of this folder, named in `COMMANDS`.
 
-Exit codes: 0 done; 1 some pictures failed, or not healthy; 2 wrong usage, or no server; 130 and 143 interrupted.
+Exit codes: 0 done; 1 some pictures or cameras failed, or not healthy; 2 wrong usage, or no server; 130 and 143: a
+signal ended it.
 """
 
 import functools
@@ -20,10 +21,11 @@ from plate_nets.cli.health import health
 from plate_nets.cli.read import read
 from plate_nets.cli.serve import serve
 from plate_nets.cli.swap import swap
+from plate_nets.cli.watch import watch
 from plate_nets.cli.web import web
 from plate_nets.errors import PlateError
 
-COMMANDS: tuple[Callable[..., None], ...] = (serve, read, web, health, swap, evaluate)
+COMMANDS: tuple[Callable[..., None], ...] = (serve, read, watch, web, health, swap, evaluate)
 
 FAILED = 2
 INTERRUPTED = 130

@@ -15,6 +15,7 @@ from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.supervision.metrics import StatusCollector
 from plate_nets.supervision.supervisor import DEADLINE, GRACE, GROWTH, INTERVAL, SERVER_GROWTH, Supervisor
 
 _STDERR = 2
@@ -74,7 +75,7 @@ def serve(
             metrics_port=metrics_port,
             log=log,
         )
-        endpoint = HealthEndpoint(status, address, health_port)
+        endpoint = HealthEndpoint(status, address, health_port, StatusCollector(status))
         stack.callback(endpoint.close)
         if control_key_file:
             write_key(control_key_file, triton.control_key)

@@ -64,6 +64,7 @@ class PlateScheme:
 
     ``alphabet``: the symbols in the order of LPRNet's classes. ``signs``: a sign of patterns -> the symbols it stands
     for. ``not_issued``: digits that no part has alone. ``lines``: of a plate. The first format is the usual one.
+    ``country``: ISO 3166 alpha-2 in lower case, or empty; ``region_is_last``: a plate's last part is its region's code.
     """
 
     name: str
@@ -73,6 +74,8 @@ class PlateScheme:
     not_issued: frozenset[str]
     lines: int
     synthesis: SynthesisTexts = field(hash=False)
+    country: str = ""
+    region_is_last: bool = False
 
     @property
     def blank(self) -> int:

@@ -1,5 +1,6 @@
 """A TOML file -> a scheme. The reading is strict: what is not understood is refused, by file, key, expected and got."""
 
+import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from plate_nets.types import STEPS
 
 DEFAULT_SCHEME = "russia"
 _SUFFIX = ".toml"
+_COUNTRY = re.compile("([a-z]{2})?")
 _FOLDER = Path(__file__).parent
 
 
@@ -49,6 +51,10 @@ def _scheme(table: "_Table") -> PlateScheme:
     lines: int = table.take("lines", int, "1 (plates of more lines are not read yet)", lambda value: value == 1)
     alphabet = table.text("alphabet")
     table.distinct("alphabet", alphabet, "every symbol once")
+    country = table.take(
+        "country", str, "two small letters, ISO 3166 alpha-2", lambda text: bool(_COUNTRY.fullmatch(text)), default=""
+    )
+    region_is_last = table.take("region_is_last", bool, "true or false", default=False)
     digits = "".join(filter(str.isdigit, alphabet))
     not_issued = table.texts(
         "not_issued", f"digits of {digits}", lambda text: text != "" and not set(text) - set(digits)
@@ -63,7 +69,7 @@ def _scheme(table: "_Table") -> PlateScheme:
     synthesis.done()
     table.done()
     evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {})
-    scheme = PlateScheme(name, alphabet, signs, formats, frozenset(not_issued), lines, evenly)
+    scheme = PlateScheme(name, alphabet, signs, formats, frozenset(not_issued), lines, evenly, country, region_is_last)
     return replace(scheme, synthesis=replace(evenly, codes=_codes(codes, scheme)))
 
 

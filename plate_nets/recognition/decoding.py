@@ -6,6 +6,7 @@ that only follows plate formats looks for a better reading: so the position deci
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,16 +122,32 @@ def best_path(logp: NDArray[np.float32], scheme: PlateScheme) -> Candidate:
 
 
 def format_beam(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> Candidate | None:
-    """Log-probabilities (C, 18) -> the most probable text among those that fit a plate format, or None."""
-    return next(iter(format_candidates(logp, scheme, width)), None)
-
-
-def format_candidates(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> list[Candidate]:
-    """Log-probabilities (C, 18) -> the texts of the beam that fit a plate format, most probable first.
+    """Log-probabilities (C, 18) -> the most probable text among those that fit a plate format, or None.
 
     ``probability`` is that of the text among all texts. A character's probability is its share among the texts of the
     beam that fit a format: the position has spoken already.
     """
+    plates = format_texts(logp, scheme, width)
+    if not plates:
+        return None
+    text = max(plates, key=plates.__getitem__)
+    return Candidate(text, shares(text, plates), plates[text])
+
+
+def shares(text: str, plates: Mapping[str, float]) -> tuple[float, ...]:
+    """A text among texts with probabilities -> of each of its characters the share of those that have it there too.
+
+    A text of another length speaks for none of them.
+    """
+    total = sum(plates.values())
+    return tuple(
+        sum(p for other, p in plates.items() if len(other) == len(text) and other[i] == text[i]) / total
+        for i in range(len(text))
+    )
+
+
+def format_texts(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> dict[str, float]:
+    """Log-probabilities (C, 18) -> the texts of a beam that fit a plate format, with the probability of each."""
     # prefix -> [probability of the paths that end in a blank, of those that end in its last symbol]
     beam: dict[str, list[float]] = {"": [1.0, 0.0]}
     states = {"": 0}
@@ -151,13 +168,4 @@ def format_candidates(logp: NDArray[np.float32], scheme: PlateScheme, width: int
                     longer[1] += (blank if index == last else both) * step[index]
         ranked = sorted(grown.items(), key=lambda item: -sum(item[1]))
         beam = dict(ranked[:width])
-    plates = {text: sum(ways) for text, ways in beam.items() if scheme.is_plate(text)}
-    total = sum(plates.values())
-
-    def share(text: str, at: int) -> float:
-        return sum(p for other, p in plates.items() if len(other) == len(text) and other[at] == text[at]) / total
-
-    return [
-        Candidate(text, tuple(share(text, at) for at in range(len(text))), plates[text])
-        for text in sorted(plates, key=plates.__getitem__, reverse=True)
-    ]
+    return {text: sum(ways) for text, ways in beam.items() if scheme.is_plate(text)}

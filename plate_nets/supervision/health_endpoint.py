@@ -1,16 +1,15 @@
-"""`GET /health`: 200 while the server recognises, 503 otherwise, and why, as JSON; `GET /metrics`: for Prometheus."""
+"""`GET /health`: 200 while all is well, 503 otherwise, and why, as JSON; `GET /metrics`: for Prometheus."""
 
 import json
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol
 
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector
 
 from plate_nets.errors import ServerStartError
-from plate_nets.supervision.events import Status
-from plate_nets.supervision.metrics import StatusCollector
 
 HEALTH, METRICS = "/health", "/metrics"
 _SLOWEST = 5.0
@@ -19,15 +18,22 @@ _AT_ONCE = 64
 """Connections that are answered at once."""
 
 
+class Summary(Protocol):
+    """How something stands."""
+
+    def summary(self) -> dict[str, Any]:
+        """As JSON would hold it; all is well where its ``state`` is "serving"."""
+        ...
+
+
 class HealthEndpoint:
-    """An HTTP server of its own thread.
+    """An HTTP server of its own thread; ``metrics`` is what Prometheus gets.
 
     Raises:
         ServerStartError: it cannot listen on the port.
     """
 
-    def __init__(self, status: Status, address: str, port: int) -> None:
-        metrics = StatusCollector(status)
+    def __init__(self, status: Summary, address: str, port: int, metrics: Collector) -> None:
 
         class Handler(BaseHTTPRequestHandler):
             timeout = _SLOWEST

@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 
 import cv2
 import numpy as np
 
 from plate_nets.errors import PlateError, ServerOverloaded
 from plate_nets.plates import PlateScheme, default_scheme
-from plate_nets.recognition.decoding import Candidate, DecodingSettings, format_candidates, log_softmax
+from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_softmax
 from plate_nets.recognition.images import FrameLimits, check_image, decode_image
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Reader
@@ -172,16 +173,18 @@ class PictureReader:
                 for char, score in zip(reading.best, reading.characters, strict=False)
             ],
             candidates=[
-                bodies.Candidate(plate=each.text, score=round(each.probability, 4))
-                for each in self._candidates(plate)[:_CANDIDATES]
+                bodies.Candidate(plate=text, score=round(probability, 4))
+                for text, probability in self._candidates(plate)
             ],
             crop=crop,
         )
 
-    def _candidates(self, plate: Plate) -> list[Candidate]:
+    def _candidates(self, plate: Plate) -> list[tuple[str, float]]:
+        """Texts that fit a format with their probabilities, most probable first."""
         if plate.logits is None:
             return []
-        return format_candidates(log_softmax(plate.logits[None])[0], self._scheme, DecodingSettings().beam_width)
+        texts = format_texts(log_softmax(plate.logits[None])[0], self._scheme, DecodingSettings().beam_width)
+        return sorted(texts.items(), key=itemgetter(1), reverse=True)[:_CANDIDATES]
 
 
 def corners_of(plate: Plate) -> list[float]:

@@ -8,25 +8,12 @@ import pytest
 from plate_nets.errors import ContractError
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, best_path, format_beam, log_softmax
-from plate_nets.types import STEPS, Logits
+from plate_nets.types import STEPS
 from tests.schemes import make_testland
+from tests.spelling import spell
 
 RUSSIA = default_scheme()
 BLANK, CLASSES, INDEX = RUSSIA.blank, RUSSIA.classes, RUSSIA.index
-
-
-def spell(text: str, *, doubts: dict[int, tuple[str, float]] | None = None, peak: float = 9.0) -> Logits:
-    """Logits (1, 23, 18) of a text, a symbol at every second step; doubts: place -> (other symbol, its logit)."""
-    logits = np.zeros((1, CLASSES, STEPS), np.float32)
-    logits[0, BLANK] = peak
-    for place, symbol in enumerate(text):
-        step = 2 * place
-        logits[0, BLANK, step] = 0
-        logits[0, INDEX[symbol], step] = peak
-        other = (doubts or {}).get(place)
-        if other:
-            logits[0, INDEX[other[0]], step] = other[1]
-    return logits
 
 
 def test_no_plates_give_no_readings() -> None:

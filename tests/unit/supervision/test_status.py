@@ -17,6 +17,7 @@ from plate_nets.contract import MODELS
 from plate_nets.errors import ServerStartError
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.supervision.metrics import StatusCollector
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def status(events: Path) -> Iterator[Status]:
 
 @pytest.fixture
 def endpoint(status: Status) -> Iterator[HealthEndpoint]:
-    endpoint = HealthEndpoint(status, "127.0.0.1", 0)
+    endpoint = HealthEndpoint(status, "127.0.0.1", 0, StatusCollector(status))
     yield endpoint
     endpoint.close()
 
@@ -160,7 +161,7 @@ def test_a_port_that_is_taken_is_named(status: Status) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         with pytest.raises(ServerStartError, match=rf"^health port {port} on 127.0.0.1: .*in use; choose another"):
-            HealthEndpoint(status, "127.0.0.1", port)
+            HealthEndpoint(status, "127.0.0.1", port, StatusCollector(status))
 
 
 def test_hundreds_of_silent_connections_keep_nobody_out_for_long(endpoint: HealthEndpoint) -> None:

@@ -1,0 +1,324 @@
+"""`plates watch`: one line an event of cameras and video files."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
+from plate_nets.client import PlateClient
+from plate_nets.errors import InputError, ModelDied
+from plate_nets.extras import needs
+from plate_nets.recognition.reader import Reader
+from plate_nets.server import EmbeddedTriton
+from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.types import Frame, Plate
+
+if TYPE_CHECKING:
+    from plate_nets.events import PlateEvent
+    from plate_nets.sinks.settings import SinkSettings
+    from plate_nets.video.analysis import CameraStatus
+    from plate_nets.video.cameras_file import WatchPlan
+    from plate_nets.video.watcher import Watcher
+
+SOME_FAILED = 1
+SECRET_VARIABLE = "PLATES_WEBHOOK_SECRET"
+SALT_VARIABLE = "PLATES_HASH_SALT"
+_REFRESH = 4
+"""Times a second that the status in the terminal is drawn."""
+_STATES = {"online": "green", "ended": "dim", "connecting": "yellow", "offline": "red", "failed": "red"}
+
+
+def watch(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...|cameras.yaml",
+            help="Video files, folders of pictures, rtsp:// and http:// streams, /dev/video*; or one file of cameras.",
+        ),
+    ],
+    url: Url = None,
+    protocol: Protocol = "grpc",
+    local: Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="A line of JSON an event.")] = False,
+    fps: Annotated[
+        float | None, typer.Option(help="Frames a second to analyse; by default 10 live, each of a file.", min=0.001)
+    ] = None,
+    start: Annotated[
+        datetime | None,
+        typer.Option(
+            help="When a file's first picture was taken, with offset from UTC; by default now.",
+            formats=["%Y-%m-%dT%H:%M:%S%z"],
+        ),
+    ] = None,
+    zone: Annotated[str | None, typer.Option(help="Time zone of the lines, such as Europe/Moscow.")] = None,
+    watch_list: Annotated[
+        list[Path] | None, typer.Option(help="CSV file of plates and labels; may be repeated.", dir_okay=False)
+    ] = None,
+    save_video: Annotated[
+        Path | None, typer.Option(help="Write the video with boxes and texts; for one source.", dir_okay=False)
+    ] = None,
+    save_events: Annotated[
+        Path | None, typer.Option(help="Folder that gets the best plate and frame of each event.", file_okay=False)
+    ] = None,
+    jsonl: Annotated[Path | None, typer.Option(help="Append events as lines of JSON.", dir_okay=False)] = None,
+    csv: Annotated[Path | None, typer.Option(help="Append events to a table.", dir_okay=False)] = None,
+    sqlite: Annotated[Path | None, typer.Option(help="Keep events in an SQLite file.", dir_okay=False)] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Folder that gets Parquet files.", file_okay=False)] = None,
+    webhook: Annotated[
+        str | None, typer.Option(help=f"URL that gets events by POST, signed by {SECRET_VARIABLE} where that is set.")
+    ] = None,
+    mqtt: Annotated[str | None, typer.Option(help="mqtt://user:password@host:port/topic")] = None,
+    matches_only: Annotated[
+        bool, typer.Option("--matches-only", help="Sinks get what matches a watch list alone.")
+    ] = False,
+    outbox: Annotated[
+        Path | None, typer.Option(help="SQLite file that keeps events until every sink has them.", dir_okay=False)
+    ] = None,
+    blur: Annotated[
+        bool, typer.Option("--blur", help="Make plates that are on no list unreadable in all pictures.")
+    ] = False,
+    hash: Annotated[
+        bool, typer.Option("--hash", help=f"Salted hashes in place of texts; the salt is {SALT_VARIABLE}.")
+    ] = False,
+    keep_days: Annotated[float | None, typer.Option(help="Delete older pictures and stored events.", min=0)] = None,
+    keep_mb: Annotated[float | None, typer.Option(help="Delete the oldest pictures over this.", min=0)] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(help="Port for /health and /metrics; 0 takes a free one.", min=0, max=65535)
+    ] = None,
+    address: Annotated[str, typer.Option(help="Where /health and /metrics listen.")] = "127.0.0.1",
+    timeout: Timeout = 30.0,
+    model_repository: ModelRepository = None,
+    log: Log = None,
+) -> None:
+    """Print one line an event: a car's plate when it is sure, where it changes, and when the car is gone.
+
+    Without --url and --local an embedded server runs for the time. Files are read as fast as it goes and end; live
+    sources go on until Ctrl-C. Exit code: 0 done, 1 some sources failed, 2 all failed, or wrong usage.
+    """
+    with needs("watch", "plates watch"):
+        from plate_nets.sinks import settings as to
+        from plate_nets.sinks.recorder import Recorder
+        from plate_nets.video.cameras_file import SUFFIXES, WatchPlan, load_cameras
+        from plate_nets.video.metrics import WatchStatus
+        from plate_nets.video.privacy import without_texts
+        from plate_nets.video.recording import Recording
+        from plate_nets.video.settings import CameraSettings
+        from plate_nets.video.watcher import Watcher
+
+    if len(sources) == 1 and Path(sources[0]).suffix.lower() in SUFFIXES:
+        plan = load_cameras(Path(sources[0]))
+    else:
+        plan = WatchPlan(tuple(CameraSettings(each) for each in sources))
+    common: dict[str, Any] = {"matches_only": matches_only}
+    given: list[SinkSettings] = [
+        *([to.JsonlSettings(path=jsonl, **common)] if jsonl else []),
+        *([to.CsvSettings(path=csv, **common)] if csv else []),
+        *([to.SqliteSettings(path=sqlite, keep_days=keep_days, **common)] if sqlite else []),
+        *([to.ParquetSettings(folder=parquet, **common)] if parquet else []),
+        *([to.WebhookSettings(url=webhook, secret=os.environ.get(SECRET_VARIABLE), **common)] if webhook else []),
+        *([to.MqttSettings(url=mqtt, **common)] if mqtt else []),
+    ]
+    options = {"fps": fps, "start": start, "zone": zone}
+    each_camera: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    plan = replace(
+        plan,
+        cameras=tuple(replace(camera, **each_camera) for camera in plan.cameras),
+        watch_lists=(*plan.watch_lists, *(watch_list or ())),
+        sinks=(*plan.sinks, *given),
+        outbox=outbox or plan.outbox,
+        pictures=save_events or plan.pictures,
+        blur=blur or plan.blur,
+        hash=hash or plan.hash,
+        keep_days=keep_days if keep_days is not None else plan.keep_days,
+        keep_mb=keep_mb if keep_mb is not None else plan.keep_mb,
+    )
+    if save_video and len(plan.cameras) > 1:
+        raise InputError(f"--save-video: expected one source, got {len(plan.cameras)}")
+    salt = os.environ.get(SALT_VARIABLE, "").encode()
+    if plan.hash and not salt:
+        raise InputError(f"--hash: expected a salt in {SALT_VARIABLE}, got none")
+
+    terminal = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def say(*words: str) -> None:
+        terminal.print(": ".join(words), markup=False)
+
+    with ExitStack() as stack:
+        reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log))
+        recorder = None
+        if plan.sinks:
+            recorder = Recorder(plan.outbox, plan.sinks, say, max_bytes=int(plan.outbox_mb * (1 << 20)))
+            stack.callback(recorder.close)
+        recording = stack.enter_context(Recording(save_video, blur_unlisted=plan.blur)) if save_video else None
+        watcher = stack.enter_context(
+            Watcher(
+                reader,
+                plan.cameras,
+                _settings(plan, say),
+                notice=say,
+                on_frame=recording.write if recording else None,
+            )
+        )
+        if metrics_port is not None:
+            status = WatchStatus(watcher.status, recorder.deliveries if recorder else ())
+            endpoint = HealthEndpoint(status, address, metrics_port, status)
+            stack.callback(endpoint.close)
+            say("health", endpoint.url)
+        ended = stack.enter_context(_ended_by_signal(watcher))
+        stack.enter_context(_live(watcher, terminal))
+        for event in watcher:
+            told = without_texts(event, salt) if plan.hash else event
+            if recorder:
+                recorder.record(told)
+            typer.echo(told.to_json() if json else _line(told))
+    if ended:
+        raise typer.Exit(128 + ended[0])
+    if any(each.state == "failed" for each in watcher.status()):
+        raise typer.Exit(SOME_FAILED)
+
+
+def _settings(plan: "WatchPlan", say: Any) -> Any:
+    from plate_nets.video.cars import CarSettings
+    from plate_nets.video.pictures import PictureSettings
+    from plate_nets.video.settings import WatcherSettings
+    from plate_nets.video.watch_lists import load_watch_list
+
+    lists = tuple(load_watch_list(path) for path in plan.watch_lists)
+    for each in lists:
+        for fault in each.faults:
+            say("watch list", fault)
+    pictures = None
+    if plan.pictures:
+        pictures = PictureSettings(
+            plan.pictures,
+            plan.blur,
+            None if plan.keep_days is None else plan.keep_days * 86_400,
+            None if plan.keep_mb is None else int(plan.keep_mb * (1 << 20)),
+        )
+    return WatcherSettings(cars=CarSettings(memory=plan.memory), watch_lists=lists, pictures=pictures)
+
+
+class _Healed:
+    """A client of an embedded server that is started anew where a process of it died."""
+
+    def __init__(self, client: PlateClient, server: EmbeddedTriton) -> None:
+        self._client = client
+        self._server = server
+        self._turn = threading.Lock()
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        try:
+            return self._client.read(image, evidence=evidence)
+        except ModelDied:
+            with self._turn:
+                self._server.restart()
+            raise
+
+
+@contextmanager
+def _reader(
+    local: bool, url: str | None, protocol: Protocol, timeout: float, repository: Path | None, log: Path | None
+) -> Iterator[Reader]:
+    if local:
+        if url:
+            raise InputError("--local and --url: expected one of them, got both")
+        with needs("local", "--local"):
+            from plate_nets.recognition.local import LocalReader
+        yield LocalReader()
+    elif url:
+        with PlateClient(url, protocol, timeout) as client:
+            client.is_ready()  # another program at the address is no fault of the first picture
+            yield client
+    else:
+        server = EmbeddedTriton(repository, log=log, exit_timeout=0)
+        with Console(stderr=True).status("Starting Triton and loading the models"):
+            server.start()
+        # Frames are large, and over HTTP Triton keeps memory of each empty answer
+        with (
+            server,
+            PlateClient(server.grpc_url, "grpc", timeout, shared_memory=True, control_key=server.control_key) as client,
+        ):
+            yield _Healed(client, server)
+
+
+@contextmanager
+def _ended_by_signal(watcher: "Watcher") -> Iterator[list[int]]:
+    """The first Ctrl-C or SIGTERM ends the cameras, whose last events still come; the next one ends at once."""
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def end(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        signal.signal(number, before[signal.Signals(number)])
+        watcher.stop()
+
+    for number in before:
+        signal.signal(number, end)
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _line(event: "PlateEvent") -> str:
+    """An event as a person reads it."""
+    words = [
+        event.timestamp.isoformat(sep=" ", timespec="milliseconds"),
+        event.camera_id,
+        event.plate,
+        event.stage,
+        f"score {event.score:.3f}",
+        event.plate_type,
+        event.heading or "",
+        "parked" if event.is_parked else "",
+        *(f"{match.list}: {match.label or match.entry}" for match in event.watch),
+    ]
+    return "  ".join(word for word in words if word)
+
+
+@contextmanager
+def _live(watcher: "Watcher", terminal: Console) -> Iterator[None]:
+    """The cameras' status below the lines while somebody looks at a terminal."""
+    if not terminal.is_terminal:
+        yield
+        return
+    with Live(
+        get_renderable=lambda: _table(watcher.status()),
+        console=terminal,
+        refresh_per_second=_REFRESH,
+        redirect_stdout=sys.stdout.isatty(),  # otherwise the lines would leave by stderr
+    ):
+        yield
+
+
+def _table(cameras: Sequence["CameraStatus"]) -> Table:
+    table = Table("camera", "state", "read/s", "analysed/s", "dropped", "age", "progress", box=None, expand=False)
+    for each in cameras:
+        progress: str | ProgressBar = each.cause or ""
+        if each.length:
+            progress = ProgressBar(each.length, each.position, width=30)
+        table.add_row(
+            each.camera_id,
+            f"[{_STATES[each.state]}]{each.state}[/]",
+            f"{each.read_fps:.1f}",
+            f"{each.analysed_fps:.1f}",
+            str(each.dropped),
+            "" if each.age is None else f"{each.age:.1f} s",
+            progress,
+        )
+    return table

@@ -1,0 +1,154 @@
+"""Events as lines of JSON, as a table, and as Parquet files."""
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from plate_nets.errors import InputError, SinkError
+from plate_nets.extras import needs
+from plate_nets.sinks.base import Record, Sink
+
+
+class _AppendedFile:
+    """A text file of whole lines: a line that a crash or a full disk tore is taken away again.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file = path.open("a+b")
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from error
+        self._file.seek(0)
+        whole = sum(len(line) for line in self._file if line.endswith(b"\n"))
+        self._file.truncate(whole)
+        self.first_line = self._read_first_line()
+
+    def append(self, text: str) -> None:
+        """Write lines, safe on disk when this returns.
+
+        Raises:
+            SinkError: they cannot be written; nothing of them stays.
+        """
+        end = self._file.seek(0, os.SEEK_END)
+        try:
+            self._file.write(text.encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            os.ftruncate(self._file.fileno(), end)
+            raise SinkError(f"{self._path}: {error.strerror}") from error
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _read_first_line(self) -> str:
+        self._file.seek(0)
+        return self._file.readline().decode("utf-8", "replace")
+
+
+class JsonlSink(Sink):
+    """A line of JSON an event, appended to a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = _AppendedFile(path)
+
+    def send(self, records: Sequence[Record]) -> None:
+        self._file.append("".join(f"{record.document}\n" for record in records))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+COLUMNS = (
+    "id", "revision", "stage", "camera_id", "timestamp", "timestamp_local", "plate", "reading", "score", "dscore",
+    "region", "subject", "plate_type", "xmin", "ymin", "xmax", "ymax", "direction", "heading", "speed", "is_parked",
+    "dwell_sec", "lists", "image_plate", "image_frame",
+)  # fmt: skip
+"""Of tables; their cells are those fields of the event, `lists` the names of the watch lists with spaces between."""
+
+
+def row(event: dict[str, Any]) -> dict[str, Any]:
+    """An event's JSON -> its cells by column."""
+    box, region, images = event["box"], event["region"], event["images"]
+    return {name: event[name] for name in COLUMNS if name in event} | {
+        "region": region["code"],
+        "subject": region["subject"],
+        **box,
+        "lists": " ".join(sorted({match["list"] for match in event["watch"]})),
+        "image_plate": images["plate"],
+        "image_frame": images["frame"],
+    }
+
+
+class CsvSink(Sink):
+    """A row an event, appended to a table."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = _AppendedFile(path)
+        header = _csv([dict(zip(COLUMNS, COLUMNS, strict=True))])
+        if not self._file.first_line:
+            self._file.append(header)
+        elif self._file.first_line != header:
+            self._file.close()
+            raise InputError(f"{path}: expected a table of events, got another first line")
+
+    def send(self, records: Sequence[Record]) -> None:
+        self._file.append(_csv(row(record.event) for record in records))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _csv(rows: Iterable[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    csv.DictWriter(text, COLUMNS, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+class ParquetSink(Sink):
+    """Parquet files in a folder, a new one for each batch: the table's columns, and the event as ``document``."""
+
+    batch = 10_000
+    linger = 60.0
+
+    def __init__(self, folder: Path) -> None:
+        with needs("batch", "writing Parquet"):
+            import pyarrow as pa
+            from pyarrow import parquet
+        self._parquet, self._pa = parquet, pa
+        kinds = {
+            "revision": pa.int64(),
+            "is_parked": pa.bool_(),
+            "timestamp": pa.timestamp("ms", "UTC"),
+            **dict.fromkeys(
+                ("score", "dscore", "xmin", "ymin", "xmax", "ymax", "direction", "speed", "dwell_sec"), pa.float64()
+            ),
+        }
+        self._schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*COLUMNS, "document")])
+        self._folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder}: {error.strerror}") from error
+
+    def send(self, records: Sequence[Record]) -> None:
+        """Its name is the first record's key, so that a batch that comes again replaces its file."""
+        rows = [row(record.event) | {"document": record.document} for record in records]
+        for each in rows:
+            each["timestamp"] = datetime.fromisoformat(each["timestamp"])
+        path = self._folder / f"{records[0].key}.parquet"
+        scratch = path.with_suffix(".part")
+        try:
+            self._parquet.write_table(self._pa.Table.from_pylist(rows, self._schema), scratch)
+            scratch.replace(path)
+        except OSError as error:
+            scratch.unlink(missing_ok=True)
+            raise SinkError(f"{path.name}: {error.strerror or error}") from error

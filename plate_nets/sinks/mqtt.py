@@ -1,0 +1,154 @@
+"""Events to an MQTT broker, and what makes Home Assistant show each camera's last plate."""
+
+import contextlib
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from paho.mqtt.client import Client, ConnectFlags, MQTTMessageInfo
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+
+from plate_nets.errors import InputError, SinkError
+from plate_nets.sinks.base import Record, Sink
+from plate_nets.video.address import hide_credentials
+
+TIMEOUT = 10.0
+"""Seconds for connecting, and for the acknowledgement of a batch."""
+_PORTS = {"mqtt": 1883, "mqtts": 8883}
+_TOPIC = "plates"
+_ONCE_AT_LEAST = 1
+
+
+class MqttSink(Sink):
+    """Publishes events at QoS 1 under ``<topic>/<camera>/event``, and "online" under ``<topic>/status``.
+
+    The broker says "offline" there when the connection is lost (its last will).
+
+    Args:
+        url: ``mqtt://user:password@host:port/topic``, ``mqtts://`` with TLS; without a topic ``plates``.
+        discovery: Home Assistant's prefix for discovery; None announces nothing.
+    """
+
+    def __init__(self, url: str, discovery: str | None = "homeassistant") -> None:
+        parts = urlsplit(url)
+        try:
+            port = parts.port or _PORTS[parts.scheme]
+        except (KeyError, ValueError) as error:
+            expected = " or ".join(f"{scheme}://host:port/topic" for scheme in _PORTS)
+            raise InputError(f"mqtt: expected {expected}, got {hide_credentials(url)}") from error
+        self._topic = unquote(parts.path.strip("/")) or _TOPIC
+        if not parts.hostname or set("+#") & set(self._topic):
+            raise InputError(f"mqtt: expected a host and a topic without + and #, got {hide_credentials(url)}")
+        self._host, self._port, self._encrypted = parts.hostname, port, parts.scheme == "mqtts"
+        self._user = unquote(parts.username) if parts.username else None
+        self._password = unquote(parts.password) if parts.password else None
+        self._discovery = discovery
+        self._connection: _Connection | None = None
+
+    @property
+    def status_topic(self) -> str:
+        """Where "online" and "offline" are said, retained."""
+        return f"{self._topic}/status"
+
+    def send(self, records: Sequence[Record]) -> None:
+        # A connection that failed is not used again: what it still held would come after what is sent anew
+        connection, self._connection = self._connection or self._connect(), None
+        try:
+            waiting = [
+                connection.publish(f"{self._discovery}/{topic}", json.dumps(config), retain=True)
+                for camera in dict.fromkeys(record.camera_id for record in records)
+                if self._discovery and camera not in connection.announced
+                for topic, config in [self._announcement(camera)]
+            ]
+            waiting += [
+                connection.publish(f"{self._topic}/{record.camera_id}/event", record.document) for record in records
+            ]
+            for each in waiting:
+                each.wait_for_publish(TIMEOUT)
+                if not each.is_published():
+                    raise SinkError(f"no acknowledgement within {TIMEOUT:g} s")
+        except (RuntimeError, ValueError, SinkError) as error:
+            connection.close()
+            raise error if isinstance(error, SinkError) else SinkError(f"connection lost: {error}") from error
+        connection.announced.update(record.camera_id for record in records)
+        self._connection = connection
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+
+    def _connect(self) -> "_Connection":
+        client = Client(CallbackAPIVersion.VERSION2)
+        if self._user:
+            client.username_pw_set(self._user, self._password)
+        if self._encrypted:
+            client.tls_set()
+        client.will_set(self.status_topic, "offline", _ONCE_AT_LEAST, retain=True)
+        return _Connection(client, self._host, self._port, self.status_topic)
+
+    def _announcement(self, camera: str) -> tuple[str, dict[str, Any]]:
+        """Topic below the prefix and configuration of a sensor (home-assistant.io/integrations/mqtt)."""
+        topic = f"{self._topic}/{camera}/event"
+        name = f"plates_{camera}"
+        return f"sensor/{name}/config", {
+            "name": "Last plate",
+            "unique_id": name,
+            "state_topic": topic,
+            "value_template": "{{ value_json.plate }}",
+            "json_attributes_topic": topic,
+            "availability_topic": self.status_topic,
+            "icon": "mdi:car",
+            "device": {"identifiers": [name], "name": f"Camera {camera}", "manufacturer": "plate-nets"},
+        }
+
+
+class _Connection:
+    """One connection to a broker, made at once.
+
+    Raises:
+        SinkError: nobody answers there, or the broker refuses.
+    """
+
+    def __init__(self, client: Client, host: str, port: int, status_topic: str) -> None:
+        self.announced: set[str] = set()
+        self._client = client
+        self._status_topic = status_topic
+        self._answered = threading.Event()
+        self._refusal: str | None = None
+        client.on_connect = self._connected
+        client.on_connect_fail = lambda _client, _data: self._answered.set()
+        client.connect_timeout = TIMEOUT
+        try:
+            client.connect(host, port)
+        except OSError as error:
+            raise SinkError(f"no answer: {error.strerror or error}") from error
+        client.loop_start()
+        if not self._answered.wait(TIMEOUT):
+            self._refusal = f"no answer within {TIMEOUT:g} s"
+        if self._refusal:
+            self.close()
+            raise SinkError(self._refusal)
+
+    def publish(self, topic: str, text: str, *, retain: bool = False) -> MQTTMessageInfo:
+        """Raises RuntimeError or ValueError where it is not connected any more."""
+        return self._client.publish(topic, text, _ONCE_AT_LEAST, retain)
+
+    def close(self) -> None:
+        """Say "offline" where that still goes, and hang up."""
+        with contextlib.suppress(RuntimeError, ValueError):
+            self.publish(self._status_topic, "offline", retain=True).wait_for_publish(1)
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def _connected(
+        self, client: Client, data: object, flags: ConnectFlags, reason: ReasonCode, properties: Properties | None
+    ) -> None:
+        if reason.is_failure:
+            self._refusal = f"the broker refuses: {reason}"
+        else:  # after each reconnection, as the last will was said
+            self.publish(self._status_topic, "online", retain=True)
+        self._answered.set()

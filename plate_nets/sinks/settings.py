@@ -1,0 +1,106 @@
+"""What a user may set for a sink: as Python values, and as the keys of cameras.yaml."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from plate_nets.sinks.base import Sink
+from plate_nets.sinks.files import CsvSink, JsonlSink, ParquetSink
+from plate_nets.sinks.mqtt import MqttSink
+from plate_nets.sinks.sqlite import SqliteSink
+from plate_nets.sinks.webhook import WebhookSink
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Common:
+    __pydantic_config__: ClassVar = {"extra": "forbid"}
+
+    name: str = ""
+    """In messages, metrics and the outbox; by default its type."""
+    matches_only: bool = False
+    """Events alone that match a watch list."""
+    finals_only: bool = False
+    """The last record of each car alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonlSettings(_Common):
+    """Lines of JSON."""
+
+    type: Literal["jsonl"] = "jsonl"
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsvSettings(_Common):
+    """A table."""
+
+    type: Literal["csv"] = "csv"
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqliteSettings(_Common):
+    """The event store."""
+
+    type: Literal["sqlite"] = "sqlite"
+    path: Path
+    keep_days: float | None = None
+    """Older events are deleted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParquetSettings(_Common):
+    """Parquet files in a folder."""
+
+    type: Literal["parquet"] = "parquet"
+    folder: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookSettings(_Common):
+    """Signed HTTP requests."""
+
+    type: Literal["webhook"] = "webhook"
+    url: str = field(repr=False)
+    secret: str | None = field(default=None, repr=False)
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MqttSettings(_Common):
+    """An MQTT broker."""
+
+    type: Literal["mqtt"] = "mqtt"
+    url: str = field(repr=False)
+    discovery: str | None = "homeassistant"
+
+
+SinkSettings = Annotated[
+    JsonlSettings | CsvSettings | SqliteSettings | ParquetSettings | WebhookSettings | MqttSettings,
+    Field(discriminator="type"),
+]
+
+
+def open_sink(settings: SinkSettings) -> Sink:
+    """Settings -> the sink, open.
+
+    Raises:
+        InputError: a file or address that cannot be used.
+        MissingExtra: a package is not installed.
+    """
+    match settings:
+        case JsonlSettings():
+            return JsonlSink(settings.path)
+        case CsvSettings():
+            return CsvSink(settings.path)
+        case SqliteSettings():
+            return SqliteSink(settings.path, settings.keep_days)
+        case ParquetSettings():
+            return ParquetSink(settings.folder)
+        case WebhookSettings():
+            return WebhookSink(settings.url, settings.secret, settings.headers)
+        case MqttSettings():
+            return MqttSink(settings.url, settings.discovery)

@@ -1,0 +1,272 @@
+"""One camera from its frames to its events, in a thread of its own: gate, reader, cars, pictures."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from zoneinfo import ZoneInfo
+
+from plate_nets.errors import InputError, ModelDied, PlateError, ServerError, SinkError
+from plate_nets.events import PlateEvent
+from plate_nets.recognition.reader import Reader
+from plate_nets.types import Plate
+from plate_nets.video.capture import Capture, CaptureSettings, CaptureState
+from plate_nets.video.cars import Camera, Car, CarEvents, Line
+from plate_nets.video.decoding import DecodingSettings
+from plate_nets.video.frames import VideoFrame
+from plate_nets.video.gate import MotionGate
+from plate_nets.video.pictures import EventPictures
+from plate_nets.video.rate import Rate
+from plate_nets.video.regions import Regions
+from plate_nets.video.settings import CameraSettings, WatcherSettings
+from plate_nets.video.turns import Turns
+
+_TICK = 0.25
+"""Seconds between two looks at a camera that sends nothing."""
+_PATIENCE = 60.0
+"""Seconds for which a frame of a file is read again while the server is away."""
+_PAUSE = 1.0
+
+
+@dataclass(frozen=True)
+class CameraStatus:
+    """How a camera stands; counts are since the start, rates of the last five seconds."""
+
+    camera_id: str
+    source: str
+    """Without credentials."""
+    state: CaptureState
+    cause: str | None
+    """Why it is offline or failed."""
+    read_fps: float
+    analysed_fps: float
+    read: int
+    """Pictures decoded."""
+    analysed: int
+    """Frames that were read, or in which nothing moved."""
+    unmoved: int
+    """Of these the frames in which nothing moved."""
+    dropped: int
+    """Frames of a live source that a newer one took the place of."""
+    failed: int
+    """Frames that the reader refused or could not read."""
+    events: int
+    reconnections: int
+    age: float | None
+    """Seconds since the newest analysed frame came; None before the first."""
+    position: float
+    """Seconds of the source's own time that were decoded."""
+    length: float | None
+    """Seconds of a file, where it says so."""
+
+
+@dataclass(frozen=True)
+class AnalysedFrame:
+    """What became of one frame, for those who draw or measure."""
+
+    camera_id: str
+    frame: VideoFrame
+    plates: Sequence[Plate] | None
+    """All that were found; None where nothing moved and the frame was not read."""
+    cars: tuple[Car, ...]
+    events: Sequence[PlateEvent]
+
+
+class Analysis:
+    """A camera at work, from `start` until its source ends or `stop`.
+
+    Args:
+        deliver: takes each event; may block.
+        on_frame: gets each analysed frame, in the camera's thread.
+        notice: gets a line about what went wrong or well again.
+    """
+
+    def __init__(
+        self,
+        camera: CameraSettings,
+        settings: WatcherSettings,
+        reader: Reader,
+        turns: Turns,
+        deliver: Callable[[PlateEvent], None],
+        on_frame: Callable[[AnalysedFrame], None] | None,
+        notice: Callable[[str], None],
+    ) -> None:
+        self.camera = camera
+        self.error: Exception | None = None
+        """What ended it although its source had more; None where nothing did."""
+        self._settings = settings
+        self._reader = reader
+        self._turns = turns
+        self._deliver = deliver
+        self._on_frame = on_frame
+        self._notice = notice
+        self._regions = Regions(camera.include, camera.masks, camera.least_height)
+        self._gate = MotionGate(self._regions, settings.gate) if camera.gated else None
+        self._pictures = EventPictures(settings.pictures) if settings.pictures else None
+        self._cars: CarEvents | None = None
+        self._size: tuple[int, int] | None = None
+        self._analysed = Rate()
+        self._unmoved = self._failed = self._events = 0
+        self._newest: float | None = None
+        self._faults: dict[type[Exception], str] = {}
+        self._stop = threading.Event()
+        start = camera.start.timestamp() if camera.start else None
+        decoding = DecodingSettings(silence=camera.silence, hardware=camera.hardware)
+        self._capture = Capture(camera.address, CaptureSettings(camera.target_fps, start, decoding), notice)
+        self._thread = threading.Thread(target=self._run, name=f"camera {camera.id}", daemon=True)
+
+    def start(self) -> None:
+        """Open the source and begin."""
+        self._capture.start()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to end; the cars in view are told of first."""
+        self._stop.set()
+        self._capture.stop()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end after `stop` -> whether no thread is left."""
+        deadline = time.monotonic() + seconds
+        self._thread.join(seconds)
+        return self._capture.join(max(0.0, deadline - time.monotonic())) and not self._thread.is_alive()
+
+    @property
+    def finished(self) -> bool:
+        """Whether its last event was delivered."""
+        return self._thread.ident is not None and not self._thread.is_alive()
+
+    def status(self) -> CameraStatus:
+        """How it stands."""
+        capture = self._capture
+        return CameraStatus(
+            self.camera.id,
+            str(self.camera.address),
+            "failed" if self.error else capture.state,
+            str(self.error) if self.error else capture.cause,
+            capture.rate.per_second,
+            self._analysed.per_second,
+            capture.rate.count,
+            self._analysed.count,
+            self._unmoved,
+            capture.handover.dropped,
+            self._failed,
+            self._events,
+            capture.reconnections,
+            None if self._newest is None else time.monotonic() - self._newest,
+            capture.position,
+            capture.length,
+        )
+
+    def _run(self) -> None:
+        handover = self._capture.handover
+        try:
+            while not handover.finished:
+                self._capture.watch()
+                frame = handover.take(_TICK)
+                if frame is not None:
+                    self._analyse(frame)
+                elif self._capture.state == "offline":
+                    self._finish()
+        except Exception as error:  # whoever iterates gets it
+            self.error = error
+            self._capture.stop()
+        finally:
+            self._finish()
+
+    def _analyse(self, frame: VideoFrame) -> None:
+        plates: Sequence[Plate] | None = None
+        cars = self._follow(frame.size)
+        if self._gate is None or self._gate.passes(frame):
+            with self._turns.turn():
+                frame = self._capture.handover.newer(frame)
+                plates = self._read(frame)
+            if plates is None:
+                return
+            events = cars.update(self._regions.select(plates, frame.size), frame.time)
+            if self._pictures:
+                self._pictures.note(frame, plates, cars.cars)
+        else:
+            self._unmoved += 1
+            events = cars.unchanged(frame.time)
+        self._newest = frame.arrived
+        self._analysed.add()
+        events = self._tell(events)
+        if self._on_frame:
+            self._on_frame(AnalysedFrame(self.camera.id, frame, plates, cars.cars, events))
+
+    def _follow(self, size: tuple[int, int]) -> CarEvents:
+        """The cars of frames of this height and width: boxes of another size are of another world."""
+        if self._cars is None or size != self._size:
+            if self._cars is not None:
+                self._notice(f"its pictures are now {size[1]}x{size[0]} (width x height)")
+                self._finish()
+            h, w = size
+            lines = tuple(
+                Line(line.name, (line.start[0] * w, line.start[1] * h), (line.end[0] * w, line.end[1] * h))
+                for line in self.camera.lines
+            )
+            settings = self._settings
+            camera = Camera(
+                self.camera.id,
+                str(self.camera.address),
+                "given" if self.camera.start else "arrival",
+                ZoneInfo(self.camera.zone),
+                settings.model,
+            )
+            self._cars = CarEvents(camera, replace(settings.cars, lines=lines), settings.scheme, settings.watch_lists)
+            self._size = size
+        return self._cars
+
+    def _read(self, frame: VideoFrame) -> list[Plate] | None:
+        """The plates of a frame; None where it cannot be read, which is said once for each kind of fault.
+
+        A frame of a file is read again while the server is away, as it would be lost otherwise.
+
+        Raises:
+            PlateError: no later frame can be read either.
+        """
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                plates = self._reader.read(frame.bgr(), evidence=True)
+            except (InputError, ServerError) as error:
+                self._failed += 1
+                self._say(error)
+                if isinstance(error, (InputError, ModelDied)):
+                    return None
+                self._stop.wait(_PAUSE)
+                if self.camera.address.live or self._stop.is_set():
+                    return None
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                if self._faults.pop(ServerError, None):
+                    self._notice("frames are read again")
+                return plates
+
+    def _say(self, error: PlateError) -> None:
+        kind = InputError if isinstance(error, InputError) else ServerError
+        if kind not in self._faults:
+            self._notice(f"frames are left out: {error}")
+        self._faults[kind] = str(error)
+
+    def _tell(self, events: Sequence[PlateEvent]) -> list[PlateEvent]:
+        told = []
+        for event in events:
+            if self._pictures:
+                try:
+                    event = self._pictures.keep(event)
+                    self._faults.pop(SinkError, None)
+                except SinkError as error:
+                    if SinkError not in self._faults:
+                        self._notice(str(error))
+                    self._faults[SinkError] = str(error)
+            self._events += 1
+            self._deliver(event)
+            told.append(event)
+        return told
+
+    def _finish(self) -> None:
+        if self._cars is not None:
+            self._tell(self._cars.finish())

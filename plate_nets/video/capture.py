@@ -1,0 +1,256 @@
+"""A source read by a thread of its own: decoded at its pace, connected anew where it is live, watched from outside."""
+
+import random
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import av
+
+from plate_nets.errors import SourceError
+from plate_nets.video.address import SourceAddress
+from plate_nets.video.decoding import DecodingSettings, decode
+from plate_nets.video.frames import VideoFrame
+from plate_nets.video.rate import Rate
+from plate_nets.video.stamps import StampClock
+
+CaptureState = Literal["connecting", "online", "offline", "ended", "failed"]
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+"""Seconds between two attempts to connect; it doubles, and is cut by up to a half at random."""
+_PROBE = 1.0
+"""Seconds between two looks whether anybody answers there again."""
+_HELD = 2
+"""Pictures of a file that are decoded ahead."""
+_STUCK = 3
+"""Threads of a source that may hang in a read; then no further one is started until one of them ends."""
+_JUMP_NOTICES = 60.0
+
+
+class Handover:
+    """Frames from the thread that decodes to the one that analyses: the newest alone, or each in its order."""
+
+    def __init__(self, newest_only: bool) -> None:
+        self._newest_only = newest_only
+        self._frames: deque[VideoFrame] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self.dropped = 0
+        """Frames that a newer one took the place of."""
+
+    def put(self, frame: VideoFrame) -> None:
+        """Hand a frame over; in order, wait for room."""
+        with self._changed:
+            if self._newest_only:
+                self.dropped += len(self._frames)
+                self._frames.clear()
+            else:
+                self._changed.wait_for(lambda: len(self._frames) < _HELD or self._closed)
+            if not self._closed:
+                self._frames.append(frame)
+                self._changed.notify_all()
+
+    def take(self, seconds: float) -> VideoFrame | None:
+        """The next frame; None where none came in time or none will come."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._frames or self._closed, seconds)
+            if not self._frames:
+                return None
+            self._changed.notify_all()
+            return self._frames.popleft()
+
+    def newer(self, frame: VideoFrame) -> VideoFrame:
+        """The newest frame in place of one that was taken, where only the newest counts."""
+        with self._changed:
+            if self._newest_only and self._frames:
+                self.dropped += 1
+                return self._frames.popleft()
+        return frame
+
+    def close(self) -> None:
+        """None will come; what is there may still be taken."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was closed and all is taken."""
+        with self._changed:
+            return self._closed and not self._frames
+
+
+@dataclass(frozen=True)
+class CaptureSettings:
+    """How a source is read."""
+
+    fps: float | None = None
+    """Frames a second to analyse at most; None: each."""
+    start: float | None = None
+    """Unix seconds of the first picture; None: when it comes."""
+    decoding: DecodingSettings = field(default_factory=DecodingSettings)
+    first_pause: float = FIRST_PAUSE
+
+
+class Capture:
+    """Reads a source until it ends or is stopped.
+
+    Args:
+        notice: gets a line, without credentials, about what went wrong or well again.
+    """
+
+    def __init__(self, address: SourceAddress, settings: CaptureSettings, notice: Callable[[str], None]) -> None:
+        self.address = address
+        self.handover = Handover(newest_only=address.live)
+        self.state: CaptureState = "connecting"
+        self.cause: str | None = None
+        """Why it is offline or failed."""
+        self.rate = Rate()
+        """Of pictures decoded."""
+        self.position = 0.0
+        """Seconds of the source's own time that were decoded."""
+        self.length: float | None = None
+        """Seconds of a file, where it says so."""
+        self.reconnections = 0
+        self._settings = settings
+        self._notice = notice
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._last = time.monotonic()
+        self._jump_said = float("-inf")
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._begin(0.0)
+
+    def watch(self) -> None:
+        """Notice a read that hangs, and have another thread connect; to be called more often than once a second."""
+        if not self.address.live or self.state != "online" or self._stop.is_set():
+            return
+        silence = self._settings.decoding.silence
+        if time.monotonic() - self._last > silence + _PROBE / 2:
+            with self._lock:
+                self._threads = [thread for thread in self._threads if thread.is_alive()]
+                if len(self._threads) < _STUCK:
+                    self._lose(f"no picture for {silence:g} s; where it sends less often, raise `silence`")
+                    self._begin(self._settings.first_pause)
+
+    def stop(self) -> None:
+        """Ask it to end; `join` waits for that."""
+        self._stop.set()
+        self.handover.close()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end after `stop` -> whether no thread is left."""
+        deadline = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _begin(self, pause: float) -> None:
+        run = self._follow if self.address.live else self._read_through
+        thread = threading.Thread(target=run, args=(pause,), name=f"capture {self.address}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _abandoned(self) -> bool:
+        """Whether this thread shall end: asked to, or another one has taken its place."""
+        return self._stop.is_set() or threading.current_thread() is not self._threads[-1]
+
+    def _read_through(self, _pause: float) -> None:
+        try:
+            self._decode()
+            self.state = "ended"
+        except SourceError as error:
+            self.state, self.cause = "failed", str(error)
+            self._notice(str(error))
+        finally:
+            self.handover.close()
+
+    def _follow(self, pause: float) -> None:
+        self._wait(pause, answers=False)
+        pause = self._settings.first_pause
+        while not self._abandoned():
+            before = self.rate.count
+            try:
+                self._decode()
+                error = SourceError("the connection was closed", unreachable=True)
+            except SourceError as found:
+                error = found
+            if self._abandoned():
+                break
+            self._lose(str(error))
+            if self.rate.count > before:
+                pause = self._settings.first_pause
+            self._wait(pause * random.uniform(0.5, 1), answers=not error.unreachable)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _lose(self, cause: str) -> None:
+        if self.state != "offline" or cause != self.cause:
+            self._notice(f"offline: {cause}")
+        self.state, self.cause = "offline", cause
+
+    def _wait(self, pause: float, *, answers: bool) -> None:
+        """Wait before the next attempt: the whole pause, or until somebody answers where nobody did."""
+        deadline = time.monotonic() + pause
+        least = time.monotonic() + min(pause, self._settings.first_pause)
+        while not self._abandoned() and time.monotonic() < deadline:
+            self._stop.wait(min(_PROBE, max(0.0, deadline - time.monotonic())))
+            now = _answers(self.address)
+            if now and not answers and time.monotonic() >= least:
+                return
+            answers = answers and now
+
+    def _decode(self) -> None:
+        clock = StampClock(self.address.live, self._settings.start)
+        interval = 1 / self._settings.fps if self._settings.fps else 0.0
+        due = float("-inf")
+        for picture, presentation in decode(
+            self.address, self._settings.decoding, self._notice, lambda length: setattr(self, "length", length)
+        ):
+            if self._abandoned():
+                return
+            stamp = clock.stamp(presentation, time.time())
+            self._note(stamp.position, stamp.jumped)
+            if stamp.time >= due - 1e-6:
+                due = max(due + interval, stamp.time) if due > float("-inf") else stamp.time + interval
+                self._offer(picture, stamp.time, stamp.position)
+
+    def _note(self, position: float, jumped: bool) -> None:
+        now = time.monotonic()
+        self._last = now
+        self.rate.add()
+        self.position = position
+        if jumped and now - self._jump_said > _JUMP_NOTICES:
+            self._jump_said = now
+            self._notice("its time stamps jump or go back; time goes on without them")
+        if self.state != "online":
+            if self.state == "offline":
+                self.reconnections += 1
+                self._notice("online again")
+            self.state, self.cause = "online", None
+
+    def _offer(self, picture: av.VideoFrame, moment: float, position: float) -> None:
+        self.handover.put(VideoFrame(picture, moment, position, time.monotonic()))
+        self._last = time.monotonic()  # a full handover is no silence
+
+
+def _answers(address: SourceAddress) -> bool:
+    """Whether somebody answers at a stream's address; RTSP servers that hang accept connections and say nothing."""
+    endpoint = address.endpoint
+    if endpoint is None:
+        return False
+    try:
+        with socket.create_connection(endpoint, timeout=_PROBE) as connection:
+            if not address.location.lower().startswith("rtsp://"):
+                return True
+            connection.settimeout(_PROBE)
+            connection.sendall(b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n")
+            return bool(connection.recv(16))
+    except OSError:
+        return False

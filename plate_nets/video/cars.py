@@ -1,0 +1,389 @@
+"""Plates of a camera's frames -> one event a car: provisional, update, final (docs/events.md)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+
+import numpy as np
+from numpy.typing import NDArray
+from ulid import ULID
+
+from plate_nets.events import (
+    Candidate,
+    Character,
+    Clock,
+    Crossed,
+    Crossing,
+    Frames,
+    Heading,
+    PlateEvent,
+    Region,
+    Stage,
+)
+from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.recognition.decoding import shares
+from plate_nets.types import Box, Plate
+from plate_nets.video.fusion import FusionSettings
+from plate_nets.video.tracking import Track, Tracker, TrackerSettings
+from plate_nets.video.watch_lists import WatchList, WatchSettings, matches
+
+Point = tuple[float, float]
+"""x, y in pixels of the frame as sent."""
+
+_CANDIDATES = 5
+"""Texts that an event names at most."""
+_STEP = 0.5
+"""Plate widths that a centre moves before it counts as moving: more than a box strays."""
+_STEP_IN_SIZE = 0.15
+"""Of the height's logarithm: the same for a car that comes straight on."""
+
+
+@dataclass(frozen=True)
+class Camera:
+    """What the events of a camera say of it."""
+
+    id: str
+    source_url: str | None = None
+    """Without credentials."""
+    clock: Clock = "arrival"
+    zone: tzinfo = UTC
+    model: str | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line across the picture; plates whose centre crosses it are noted in the event."""
+
+    name: str
+    start: Point
+    end: Point
+
+
+@dataclass(frozen=True)
+class CarSettings:
+    """When something is told of a car.
+
+    ``memory``: seconds for which a car that is gone keeps its id.
+    ``parked_after``: seconds at one place that make a car parked.
+    """
+
+    memory: float = 60.0
+    parked_after: float = 10.0
+    lines: tuple[Line, ...] = ()
+    tracker: TrackerSettings = field(default_factory=TrackerSettings)
+    fusion: FusionSettings = field(default_factory=FusionSettings)
+    watch: WatchSettings = field(default_factory=WatchSettings)
+
+
+@dataclass(frozen=True)
+class Car:
+    """A car as it stands after the last frame."""
+
+    id: str
+    box: Box
+    """In the last frame; predicted where the plate was missed."""
+    text: str
+    """As told last; empty until the gate holds."""
+    score: float
+    """Probability of ``text``, 0..1."""
+    best_time: float
+    """Of the best frame, Unix seconds."""
+    seen: bool
+    """In the last frame."""
+
+
+class CarEvents:
+    """Follows the plates of one camera and tells of each car once. It has no clock, no threads, no input or output.
+
+    Plates come with their evidence (``read(..., evidence=True)``); those without it are followed and not read. Times
+    are Unix seconds. A time that goes back by less than a track may be missed counts as the last; one that goes back
+    farther ends all cars and begins anew.
+    """
+
+    def __init__(
+        self,
+        camera: Camera,
+        settings: CarSettings = CarSettings(),
+        scheme: PlateScheme | None = None,
+        watch_lists: Sequence[WatchList] = (),
+    ) -> None:
+        self.camera = camera
+        self.settings = settings
+        self.scheme = scheme or default_scheme()
+        self.watch_lists = tuple(watch_lists)
+        self._tracker = self._new_tracker()
+        self._stays: dict[int, _Stay] = {}
+        """By the track's number; the cars in sight."""
+        self._gone: list[_Stay] = []
+        """Told and gone, but remembered."""
+        self._start: float | None = None
+        self._time = -math.inf
+
+    @property
+    def cars(self) -> tuple[Car, ...]:
+        """Every car in sight, and those that are remembered."""
+        return tuple(
+            Car(
+                stay.id,
+                stay.track.box,
+                stay.text,
+                stay.track.evidence.probability(stay.text) if stay.text else 0.0,
+                stay.best_time,
+                stay.track.seen,
+            )
+            for stay in (*self._stays.values(), *self._gone)
+        )
+
+    def update(self, plates: Sequence[Plate], time: float) -> list[PlateEvent]:
+        """All plates of an analysed frame, none or more -> what is to be told now."""
+        events, time = self._advance(time)
+        tracks = self._tracker.update(plates, time)
+        for track in tracks:
+            stay = self._stays.get(track.number)
+            if stay is None:
+                self._stays[track.number] = _Stay(track, self.settings)
+            elif track.seen:
+                stay.see()
+        return events + self._tell()
+
+    def unchanged(self, time: float) -> list[PlateEvent]:
+        """Nothing moved since the last frame, and it was not analysed -> what is to be told now."""
+        events, time = self._advance(time)
+        self._tracker.unchanged(time)
+        return events + self._tell()
+
+    def finish(self) -> list[PlateEvent]:
+        """The source ended -> the final events of all cars; what comes next are other cars."""
+        events = [self._event(stay, "final") for stay in self._stays.values() if stay.text]
+        self._tracker = self._new_tracker()
+        self._stays, self._gone = {}, []
+        return events
+
+    def _new_tracker(self) -> Tracker:
+        return Tracker(self.settings.tracker, self.settings.fusion, self.scheme)
+
+    def _advance(self, time: float) -> tuple[list[PlateEvent], float]:
+        events: list[PlateEvent] = []
+        if self._start is None:
+            self._start = time
+        elif time < self._time - self.settings.tracker.gone_after:
+            events = self.finish()
+            self._start += time - self._time
+        else:
+            time = max(time, self._time)
+        self._time = time
+        return events, time
+
+    def _tell(self) -> list[PlateEvent]:
+        """The events of all cars, after their tracks were updated."""
+        events = []
+        tracked = {track.number for track in self._tracker.tracks}
+        for number, stay in list(self._stays.items()):
+            if self._stays.get(number) is not stay:
+                continue  # another car of this frame goes on as it
+            if number in tracked:
+                events += self._news(number, stay)
+            else:
+                del self._stays[number]
+                if stay.text:
+                    events.append(self._event(stay, "final"))
+                    self._gone.append(stay)
+        self._gone = [stay for stay in self._gone if self._time - stay.track.last_seen <= self.settings.memory]
+        return events
+
+    def _news(self, number: int, stay: "_Stay") -> list[PlateEvent]:
+        """What is new of a car in sight."""
+        verdict = stay.track.evidence.verdict
+        superseded = None
+        if verdict.sure and verdict.text != stay.text:
+            same = self._same(stay, verdict.text)
+            if same is not None and same.track.seen:
+                return []  # one text is one car: a mirror image, or a second box around the same plate
+            if same is not None:
+                superseded = stay.id if stay.text else None
+                self._join(number, stay, same)
+                stay = same
+            if verdict.text != stay.text:
+                stage: Stage = "update" if stay.text else "provisional"
+                stay.text = verdict.text
+                return [self._event(stay, stage, superseded)]
+        if superseded or stay.is_parked != stay.told_parked:
+            return [self._event(stay, "update", superseded)] if stay.text else []
+        return []
+
+    def _same(self, stay: "_Stay", text: str) -> "_Stay | None":
+        """Another car in sight or remembered of which this text was told."""
+        others = (each for each in (*self._stays.values(), *self._gone) if each is not stay and each.text == text)
+        return next(others, None)
+
+    def _join(self, number: int, stay: "_Stay", earlier: "_Stay") -> None:
+        """A car goes on as one that was told before."""
+        self._stays = {key: each for key, each in self._stays.items() if each is not earlier}
+        self._gone = [each for each in self._gone if each is not earlier]
+        if earlier.track in self._tracker.tracks:
+            self._tracker.drop(earlier.track)
+        earlier.go_on_as(stay)
+        self._stays[number] = earlier
+
+    def _event(self, stay: "_Stay", stage: Stage, supersedes: str | None = None) -> PlateEvent:
+        track, plate, camera = stay.track, stay.best, self.camera
+        evidence, text = track.evidence, stay.text
+        texts = dict(evidence.verdict.texts) | {text: evidence.probability(text)}
+        ranked = sorted(texts, key=lambda other: (other != text, -texts[other]))[:_CANDIDATES]
+        stay.revision += 1
+        stay.told_parked = stay.is_parked
+        assert self._start is not None, "an event comes after a frame"
+        return PlateEvent(
+            stage=stage,
+            id=stay.id,
+            revision=stay.revision,
+            supersedes=supersedes,
+            camera_id=camera.id,
+            source_url=camera.source_url,
+            clock=camera.clock,
+            timestamp=datetime.fromtimestamp(stay.best_time, camera.zone),
+            first_seen=datetime.fromtimestamp(stay.first_seen, UTC),
+            last_seen=datetime.fromtimestamp(track.last_seen, UTC),
+            position_sec=stay.best_time - self._start,
+            plate=text,
+            reading=plate.reading.best,
+            score=texts[text],
+            dscore=plate.score,
+            characters=tuple(map(Character, text, shares(text, texts))),
+            candidates=tuple(Candidate(other, texts[other], self.scheme.is_plate(other)) for other in ranked),
+            region=_region(self.scheme, text),
+            plate_type=self.scheme.format_names(text),
+            box=plate.box,
+            frames=Frames(stay.frames_seen, len(evidence), evidence.readings.count(text)),
+            direction=stay.direction,
+            heading=stay.heading,
+            speed=stay.speed,
+            crossings=tuple(stay.crossings),
+            is_parked=stay.is_parked,
+            dwell_sec=stay.dwell,
+            watch=matches(self.watch_lists, text, evidence, self.settings.watch),
+            model=camera.model,
+        )
+
+
+class _Stay:
+    """One car before the camera: what was told of it, and what its track does not keep."""
+
+    def __init__(self, track: Track, settings: CarSettings) -> None:
+        self.id = str(ULID.from_timestamp(max(track.first_seen, 0.0)))
+        self.track = track
+        self.text = ""
+        """As told last."""
+        self.told_parked = False
+        self.revision = 0
+        self.first_seen = track.first_seen
+        self.frames_seen = 1
+        self.best, self.best_time = track.plate, track.last_seen
+        self.crossings: list[Crossing] = []
+        self._settings = settings
+        self._first = self._last = self._anchor = _Place.of(track)
+        self._path = 0.0
+
+    def see(self) -> None:
+        """The track was seen in this frame."""
+        track, here = self.track, _Place.of(self.track)
+        self.frames_seen += 1
+        if _quality(track.plate) > _quality(self.best):
+            self.best, self.best_time = track.plate, track.last_seen
+        for line in self._settings.lines:
+            if direction := _crossed(line, self._last.centre, here.centre):
+                self.crossings.append(Crossing(line.name, direction, datetime.fromtimestamp(here.time, UTC)))
+        self._last = here
+        steps = here.steps_from(self._anchor)
+        if steps >= _STEP or abs(here.log_height - self._anchor.log_height) >= _STEP_IN_SIZE:
+            self._path += steps
+            self._anchor = here
+
+    def go_on_as(self, later: "_Stay") -> None:
+        """The car was found again as another, later one, which is no more."""
+        later.track.evidence.join(self.track.evidence)
+        self.track = later.track
+        self.frames_seen += later.frames_seen
+        if _quality(later.best) > _quality(self.best):
+            self.best, self.best_time = later.best, later.best_time
+        self.crossings += later.crossings
+        self._path += later._path
+        self._last = later._last
+        if later._last.steps_from(self._anchor) >= _STEP:
+            self._anchor = later._anchor
+
+    @property
+    def dwell(self) -> float:
+        """Seconds from first to last sight."""
+        return self.track.last_seen - self.first_seen
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether it stands, and has for a while."""
+        return self.track.last_seen - self._anchor.time >= self._settings.parked_after
+
+    @property
+    def direction(self) -> float | None:
+        """Of the way from first to last sight, degrees counterclockwise from rightwards; None where there is none."""
+        if self._last.steps_from(self._first) < _STEP:
+            return None
+        right, down = self._last.centre - self._first.centre
+        return math.degrees(math.atan2(-down, right)) % 360
+
+    @property
+    def heading(self) -> Heading | None:
+        """By the height at first and last sight."""
+        grown = self._last.log_height - self._first.log_height
+        if abs(grown) < _STEP_IN_SIZE:
+            return None
+        return "towards" if grown > 0 else "away"
+
+    @property
+    def speed(self) -> float:
+        """Plate widths a second, over the whole dwell."""
+        return self._path / self.dwell if self.dwell else 0.0
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a plate was at a time, px and seconds."""
+
+    centre: NDArray[np.float64]
+    log_height: float
+    width: float
+    time: float
+
+    @staticmethod
+    def of(track: Track) -> "_Place":
+        return _Place(track.centre, math.log(track.height), track.height * track.aspect, track.last_seen)
+
+    def steps_from(self, other: "_Place") -> float:
+        """The way in plate widths."""
+        return float(np.hypot(*(self.centre - other.centre))) / math.sqrt(self.width * other.width)
+
+
+def _quality(plate: Plate) -> float:
+    """How good a picture of the plate a frame is: large, and sure in itself."""
+    return plate.box.height * plate.reading.confidence
+
+
+def _crossed(line: Line, before: NDArray[np.float64], after: NDArray[np.float64]) -> Crossed | None:
+    """How the way between two points crosses a line, or None."""
+    start, end = np.array(line.start), np.array(line.end)
+    was, now = (_side(start, end, point) for point in (before, after))
+    if was * now >= 0 or _side(before, after, start) * _side(before, after, end) > 0:
+        return None
+    return "left to right" if now > 0 else "right to left"
+
+
+def _side(start: NDArray[np.float64], end: NDArray[np.float64], point: NDArray[np.float64]) -> float:
+    """Above 0 where a point is to the right of the way from start to end: y grows downwards."""
+    (x, y), (to_x, to_y) = end - start, point - start
+    return float(x * to_y - y * to_x)
+
+
+def _region(scheme: PlateScheme, text: str) -> Region:
+    """Where a plate is from, as far as its text says."""
+    fits = scheme.fits(text)
+    return Region(scheme.country, fits[0].parts[-1] if fits and scheme.region_is_last else None)

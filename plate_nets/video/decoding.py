@@ -1,0 +1,179 @@
+"""A source -> its pictures, decoded one after the other in the caller's thread."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import av
+import av.error
+from av.codec.hwaccel import HWAccel, hwdevices_available
+from av.video.stream import VideoStream
+
+from plate_nets.errors import InputError, SourceError
+from plate_nets.recognition.encoded import SUFFIXES
+from plate_nets.recognition.images import FrameLimits, decode_image
+from plate_nets.video.address import SourceAddress, hide_credentials
+
+_DEVICE_FILES = {"cuda": "/dev/nvidia0", "qsv": "/dev/dri/renderD128", "vaapi": "/dev/dri/renderD128"}
+"""Hardware that decodes -> the file that is there where it is."""
+_CUT_OFF = 1.0
+"""Seconds of a file's length that may be missing at its end."""
+
+_LIMITS = FrameLimits()
+
+Notice = Callable[[str], None]
+"""Takes one line about something that was overcome."""
+
+
+@dataclass(frozen=True)
+class DecodingSettings:
+    """How a source is decoded."""
+
+    silence: float = 4.0
+    """Seconds without a picture after which a live source counts as frozen and is connected anew."""
+    hardware: bool = True
+    """Whether to decode on hardware that is there; what it cannot decode is decoded in software."""
+    folder_fps: float = 25.0
+    """Pictures a second in a folder of pictures."""
+
+
+def decode(
+    address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
+) -> Iterator[tuple[av.VideoFrame, float | None]]:
+    """The pictures of a source, each with its presentation time in seconds, None where it has none.
+
+    Damaged pictures are left out. ``opened`` gets the length in seconds, None where it is not known. A live source
+    that closes the connection ends like a file.
+
+    Raises:
+        SourceError: it does not open, holds no pictures, froze or failed; the message says why, without credentials.
+    """
+    try:
+        if address.kind == "folder":
+            yield from _folder(address, settings, notice, opened)
+        else:
+            yield from _container(address, settings, notice, opened)
+    except av.error.FFmpegError as error:
+        raise SourceError(_cause(error, settings), unreachable=_is_unreachable(error)) from error
+    except OSError as error:
+        raise SourceError(hide_credentials(error.strerror or str(error))) from error
+
+
+def _container(
+    address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
+) -> Iterator[tuple[av.VideoFrame, float | None]]:
+    with av.open(address.location, hwaccel=_hardware(settings), **_options(address, settings)) as container:
+        if not container.streams.video:
+            kinds = sorted({stream.type for stream in container.streams}) or ["nothing"]
+            raise SourceError(f"expected video, found {', '.join(kinds)} alone")
+        stream = container.streams.video[0]
+        # Threads that each decode a frame are quicker, but hold back as many frames
+        stream.thread_type = "SLICE" if address.live else "AUTO"
+        length = container.duration / av.time_base if container.duration and not address.live else None
+        opened(length)
+        damaged = shown = 0
+        last = 0.0
+        seen = time.monotonic()
+        # A stream whose pictures freeze may still send sound: all packets are looked at
+        for packet in container.demux() if address.live else container.demux(stream):
+            if packet.stream is stream:
+                pictures, broken = _pictures(packet)
+                damaged += broken
+                for picture in pictures:
+                    shown += 1
+                    seen = time.monotonic()
+                    last = picture.time if picture.time is not None else last
+                    yield picture, picture.time
+                    seen = max(seen, time.monotonic())
+            if address.live and time.monotonic() - seen > settings.silence:
+                raise SourceError(_frozen(settings), unreachable=True)
+        if damaged:
+            notice(f"{damaged} damaged pictures were left out")
+        if address.live:
+            return
+        if not shown:
+            raise SourceError("expected video, found no picture in it")
+        begin = (stream.start_time or 0) * float(stream.time_base or 0)
+        if length is not None and last - begin < length - max(_CUT_OFF, 0.05 * length) and not _is_sparse(stream):
+            notice(f"cut off: ends after {last - begin:.1f} s of {length:.1f} s")
+
+
+def _is_sparse(stream: VideoStream) -> bool:
+    """Whether its pictures are so far apart that the last one may lie well before the end."""
+    return stream.average_rate is not None and stream.average_rate < 1
+
+
+def _pictures(packet: "av.Packet[Any]") -> tuple[list[av.VideoFrame], int]:
+    """The pictures of a packet, and how many of it are damaged: decoded after a loss, or not at all."""
+    try:
+        decoded = packet.decode()
+    except av.error.InvalidDataError:
+        return [], 1
+    pictures = [each for each in decoded if isinstance(each, av.VideoFrame) and not each.is_corrupt]
+    return pictures, len(decoded) - len(pictures)
+
+
+def _folder(
+    address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
+) -> Iterator[tuple[av.VideoFrame, float | None]]:
+    paths = sorted(path for path in Path(address.location).iterdir() if path.suffix.lower() in SUFFIXES)
+    if not paths:
+        raise SourceError(f"expected pictures, found none; looked for {', '.join(sorted(SUFFIXES))}")
+    opened(len(paths) / settings.folder_fps)
+    shown = 0
+    for number, path in enumerate(paths):
+        try:
+            frame = decode_image(path.read_bytes(), _LIMITS)
+        except (InputError, OSError) as error:
+            notice(f"{path.name}: left out: {error}")
+            continue
+        shown += 1
+        yield av.VideoFrame.from_ndarray(frame, format="bgr24"), number / settings.folder_fps
+    if not shown:
+        raise SourceError("expected pictures, none of the files is one")
+
+
+def _options(address: SourceAddress, settings: DecodingSettings) -> dict[str, Any]:
+    """What `av.open` is told: sockets that give up by themselves, as nothing else ends a read that blocks."""
+    microseconds = str(round(settings.silence * 1e6))
+    if address.kind == "device":
+        return {"format": "v4l2", "options": {"thread_queue_size": "8"}}
+    if address.kind == "file":
+        return {}
+    if address.location.lower().startswith("rtsp"):
+        # Some cameras send no sound although they promise it: a short look at the stream, not FFmpeg's five seconds
+        return {"options": {"rtsp_transport": "tcp", "timeout": microseconds, "analyzeduration": "1000000"}}
+    return {"options": {"rw_timeout": microseconds, "timeout": microseconds, "use_wallclock_as_timestamps": "1"}}
+
+
+def _hardware(settings: DecodingSettings) -> HWAccel | None:
+    if settings.hardware:
+        for name in hwdevices_available():
+            if os.access(_DEVICE_FILES.get(name, ""), os.R_OK | os.W_OK):
+                return HWAccel(name, allow_software_fallback=True)
+    return None
+
+
+def _frozen(settings: DecodingSettings) -> str:
+    return f"no picture for {settings.silence:g} s; where it sends less often, raise `silence`"
+
+
+def _cause(error: av.error.FFmpegError, settings: DecodingSettings) -> str:
+    match error:
+        case av.error.HTTPUnauthorizedError() | av.error.HTTPForbiddenError():
+            return "wrong user or password, or not allowed"
+        case av.error.HTTPNotFoundError():
+            return "no such stream there"
+        case av.error.ExitError() | av.error.TimeoutError():
+            return _frozen(settings)
+        case av.error.InvalidDataError():
+            return "is no video, damaged, or cut off at its beginning"
+    return hide_credentials(error.strerror or str(error))
+
+
+def _is_unreachable(error: av.error.FFmpegError) -> bool:
+    """Whether nobody answered: worth another attempt as soon as somebody does."""
+    return isinstance(error, (OSError, av.error.ExitError)) and not isinstance(error, av.error.HTTPClientError)

@@ -1,0 +1,80 @@
+"""A decoded picture of a video with its times: converted to BGR only when somebody reads it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import av
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.recognition.images import FrameLimits, check_size
+from plate_nets.types import Frame
+
+LUMA_SIZE = (180, 320)
+"""Height and width of what the motion gate sees."""
+
+_PLANAR_8_BIT = frozenset(
+    ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p", "nv12", "nv21", "gray", "gray8")
+)
+"""Pixel formats whose first plane is the luma, a byte a pixel."""
+_TURNS = {90: cv2.ROTATE_90_COUNTERCLOCKWISE, 180: cv2.ROTATE_180, -180: cv2.ROTATE_180, -90: cv2.ROTATE_90_CLOCKWISE}
+_LIMITS = FrameLimits()
+
+
+@dataclass(frozen=True)
+class VideoFrame:
+    """A picture as it came out of the decoder."""
+
+    picture: av.VideoFrame
+    time: float
+    """When it was taken, Unix seconds."""
+    position: float
+    """Seconds of the source's own time since its first picture."""
+    arrived: float
+    """When it was decoded, by the monotonic clock."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width in pixels, upright."""
+        h, w = self.picture.height, self.picture.width
+        return (w, h) if self._turn in (cv2.ROTATE_90_CLOCKWISE, cv2.ROTATE_90_COUNTERCLOCKWISE) else (h, w)
+
+    def luma(self) -> NDArray[np.uint8]:
+        """Its brightness at `LUMA_SIZE` (180, 320), 0..255, upright: every n-th pixel, nothing is averaged."""
+        if self.picture.format.name in _PLANAR_8_BIT:
+            plane = self.picture.planes[0]
+            full = np.frombuffer(memoryview(plane), np.uint8).reshape(plane.height, plane.line_size)
+        else:
+            full = _array(self.picture, "gray")
+        h, w = self.picture.height, self.picture.width
+        rows, columns = (
+            (np.arange(count) * size + size // 2) // count for count, size in zip(LUMA_SIZE, (h, w), strict=True)
+        )
+        small = _bytes(full[rows[:, None], columns])
+        if self._turn is None:
+            return small
+        return _bytes(cv2.resize(cv2.rotate(small, self._turn), LUMA_SIZE[::-1], interpolation=cv2.INTER_NEAREST))
+
+    def bgr(self) -> Frame:
+        """The frame (H, W, 3), upright.
+
+        Raises:
+            InputTooLarge: more pixels than a reader accepts; nothing was converted.
+            InputError: too few.
+        """
+        check_size("frame", *self.size, _LIMITS)
+        frame = _array(self.picture, "bgr24")
+        return frame if self._turn is None else _bytes(cv2.rotate(frame, self._turn))
+
+    @property
+    def _turn(self) -> int | None:
+        return _TURNS.get(self.picture.rotation)
+
+
+def _array(picture: av.VideoFrame, pixel_format: str) -> NDArray[np.uint8]:
+    return _bytes(picture.to_ndarray(format=pixel_format))
+
+
+def _bytes(array: NDArray[Any] | cv2.typing.MatLike) -> NDArray[np.uint8]:
+    return np.asarray(array, np.uint8)

@@ -1,0 +1,86 @@
+"""How cameras and sinks stand, as JSON for ``/health`` and as Prometheus' metrics; docs/metrics.md explains each."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from plate_nets.sinks.delivery import Delivery
+from plate_nets.video.analysis import CameraStatus
+
+_AT_WORK = ("online", "ended")
+
+
+class WatchStatus(Collector):
+    """Cameras and sinks of a process.
+
+    Args:
+        cameras: how the cameras stand now.
+        deliveries: the sinks.
+    """
+
+    def __init__(self, cameras: Callable[[], Sequence[CameraStatus]], deliveries: Sequence[Delivery]) -> None:
+        self._cameras = cameras
+        self._deliveries = deliveries
+
+    def summary(self) -> dict[str, Any]:
+        """The cameras that are not at work and the sinks that fail; "serving" where there are none."""
+        offline = {each.camera_id: each.cause or each.state for each in self._cameras() if each.state not in _AT_WORK}
+        failing = {each.name: error for each in self._deliveries if (error := each.state().error)}
+        return {"state": "failing" if offline or failing else "serving", "offline": offline, "sinks": failing}
+
+    def collect(self) -> Iterator[Metric]:
+        """As they are now. prometheus-client ends the names of counters with ``_total``."""
+        cameras = {each.camera_id: each for each in self._cameras()}
+
+        def gauge(name: str, text: str, values: Mapping[str, float | None]) -> Metric:
+            return _family(GaugeMetricFamily(f"plates_camera_{name}", text, labels=["camera"]), values)
+
+        def counter(name: str, text: str, field: str) -> Metric:
+            values = {name: getattr(each, field) for name, each in cameras.items()}
+            return _family(CounterMetricFamily(f"plates_camera_{name}", text, labels=["camera"]), values)
+
+        yield gauge("online", "1 while pictures come", {name: each.state in _AT_WORK for name, each in cameras.items()})
+        yield gauge(
+            "frame_age_seconds",
+            "Since the newest analysed frame came",
+            {name: each.age for name, each in cameras.items()},
+        )
+        yield counter("pictures_read", "Pictures decoded", "read")
+        yield counter("frames_analysed", "Frames read, or found to be without motion", "analysed")
+        yield counter("frames_unmoved", "Of these the frames without motion", "unmoved")
+        yield counter("frames_dropped", "Frames that a newer one took the place of", "dropped")
+        yield counter("frames_failed", "Frames that the reader refused or could not read", "failed")
+        yield counter("reconnections", "Times that the source was online again", "reconnections")
+        yield counter("events", "Records of events", "events")
+        yield from self._of_sinks()
+
+    def _of_sinks(self) -> Iterator[Metric]:
+        states = {each.name: each.state() for each in self._deliveries}
+        for name, text, field in (
+            ("delivered", "Records delivered", "delivered"),
+            ("failures", "Attempts that failed", "failures"),
+            ("refused", "Records that the sink will never take", "refused"),
+            ("dropped", "Records lost to it as the outbox was full", "dropped"),
+        ):
+            values = {sink: getattr(state, field) for sink, state in states.items()}
+            yield _family(CounterMetricFamily(f"plates_sink_{name}", text, labels=["sink"]), values)
+        waiting = {sink: state.waiting for sink, state in states.items()}
+        yield _family(
+            GaugeMetricFamily("plates_sink_waiting", "Records in the outbox for it", labels=["sink"]), waiting
+        )
+        failing = {sink: state.error is not None for sink, state in states.items()}
+        yield _family(
+            GaugeMetricFamily("plates_sink_failing", "1 while the last attempt failed", labels=["sink"]), failing
+        )
+
+
+def _family(
+    family: GaugeMetricFamily | CounterMetricFamily, values: Mapping[str, float | None]
+) -> GaugeMetricFamily | CounterMetricFamily:
+    for name, value in values.items():
+        if value is not None:
+            family.add_metric([name], value)
+    return family

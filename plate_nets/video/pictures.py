@@ -1,0 +1,157 @@
+"""Keeps the best moment of each car as pictures: the plate and the whole frame, blurred where that is wanted."""
+
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from plate_nets.errors import InputError, SinkError
+from plate_nets.events import Images, PlateEvent
+from plate_nets.types import Box, Frame, Plate
+from plate_nets.video.cars import Car
+from plate_nets.video.frames import VideoFrame
+
+_MARGIN = 0.3
+"""Of a plate's size that its picture shows around it."""
+_QUALITY = (cv2.IMWRITE_JPEG_QUALITY, 90)
+_PRUNE_EVERY = 60.0
+
+
+@dataclass(frozen=True)
+class PictureSettings:
+    """Where pictures of events are kept, and for how long."""
+
+    folder: Path
+    blur: bool = False
+    """Make plates unreadable, but for that of a car that is on a watch list."""
+    max_age: float | None = None
+    """Seconds; older pictures are deleted."""
+    max_bytes: int | None = None
+    """Of all pictures; the oldest are deleted."""
+
+
+@dataclass
+class _Moment:
+    time: float
+    frame: VideoFrame
+    plates: Sequence[Plate]
+
+
+class EventPictures:
+    """The pictures of one camera's events; called from the camera's thread."""
+
+    def __init__(self, settings: PictureSettings) -> None:
+        self._settings = settings
+        self._best: dict[str, _Moment] = {}
+
+    def note(self, frame: VideoFrame, plates: Sequence[Plate], cars: Iterable[Car]) -> None:
+        """A frame that was read, all plates found in it, and the cars after it: best moments are remembered."""
+        known = {car.id: car for car in cars}
+        for gone in self._best.keys() - known.keys():
+            del self._best[gone]
+        moment = _Moment(frame.time, frame, plates)
+        self._best |= {car.id: moment for car in known.values() if car.best_time == frame.time}
+
+    def keep(self, event: PlateEvent) -> PlateEvent:
+        """An event -> the same, naming the pictures that were written of its best moment.
+
+        Raises:
+            SinkError: they cannot be written.
+        """
+        moment = self._best.get(event.id)
+        if moment is None:
+            return event
+        if event.stage == "final":  # the decoder's memory is precious
+            del self._best[event.id]
+        frame = moment.frame.bgr()
+        if self._settings.blur:
+            boxes = [plate.box for plate in moment.plates]
+            frame = blur(frame, [box for box in boxes if not (event.watch and is_same(box, event.box))])
+        stem = Path(event.camera_id) / event.first_seen.strftime("%Y-%m-%d") / event.id
+        images = Images(plate=f"{stem}_plate.jpg", frame=f"{stem}_frame.jpg")
+        for name, picture in ((images.plate, _cut(frame, event.box)), (images.frame, frame)):
+            _write(self._settings.folder / str(name), picture)
+        return replace(event, images=images)
+
+
+def is_same(box: Box, other: Box) -> bool:
+    """Whether two boxes of a frame are of one plate: the centre of the first lies in the second."""
+    x, y = (box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2
+    return other.xmin <= x <= other.xmax and other.ymin <= y <= other.ymax
+
+
+def blur(frame: Frame, boxes: Iterable[Box]) -> Frame:
+    """A frame and boxes of plates -> a copy (H, W, 3) in which these are unreadable.
+
+    A plate is averaged down to four by two fields: unlike a blur that can be undone.
+    """
+    hidden = frame.copy()
+    for box in boxes:
+        part = _cut(hidden, box, margin=0.1)
+        if part.size:
+            h, w = part.shape[:2]
+            fields = cv2.resize(part, (4, 2), interpolation=cv2.INTER_AREA)
+            part[:] = cv2.resize(fields, (w, h), interpolation=cv2.INTER_NEAREST)
+    return hidden
+
+
+def _cut(frame: Frame, box: Box, margin: float = _MARGIN) -> Frame:
+    """The part of a frame around a box, as a view; empty where the box lies outside."""
+    h, w = frame.shape[:2]
+    x, y = margin * box.width, margin * box.height
+    left, right = np.clip((round(box.xmin - x), round(box.xmax + x)), 0, w)
+    top, bottom = np.clip((round(box.ymin - y), round(box.ymax + y)), 0, h)
+    return frame[top:bottom, left:right]
+
+
+def _write(path: Path, picture: Frame) -> None:
+    if not picture.size:
+        return
+    scratch = path.with_suffix(".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_bytes(cv2.imencode(".jpg", picture, _QUALITY)[1].tobytes())
+        scratch.replace(path)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        raise SinkError(f"pictures: {path.name}: {error.strerror}") from error
+
+
+class Retention:
+    """Deletes pictures by age and size, at most once a minute; threads may share it."""
+
+    def __init__(self, settings: PictureSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._due = float("-inf")
+        try:
+            settings.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{settings.folder}: {error.strerror}") from error
+
+    def prune(self, now: float) -> None:
+        """Look whether something is to be deleted at this Unix time."""
+        with self._lock:
+            if now < self._due:
+                return
+            self._due = now + _PRUNE_EVERY
+        if self._settings.max_age is not None or self._settings.max_bytes is not None:
+            prune(self._settings.folder, self._settings.max_age, self._settings.max_bytes, now)
+
+
+def prune(folder: Path, max_age: float | None, max_bytes: int | None, now: float | None = None) -> None:
+    """Delete our pictures below a folder that are older than ``max_age`` s, then the oldest over ``max_bytes``."""
+    now = time.time() if now is None else now
+    pictures = [path for kind in ("plate", "frame") for path in folder.glob(f"*/*/*_{kind}.jpg")]
+    files = sorted(((path, path.stat()) for path in pictures), key=lambda each: each[1].st_mtime)
+    total = sum(status.st_size for _, status in files)
+    for path, status in files:
+        old = max_age is not None and now - status.st_mtime > max_age
+        if not old and (max_bytes is None or total <= max_bytes):
+            return
+        path.unlink(missing_ok=True)
+        total -= status.st_size

@@ -1,0 +1,28 @@
+"""How often something happens."""
+
+import time
+from collections import deque
+
+_SPAN = 5.0
+"""Seconds over which a rate is taken."""
+
+
+class Rate:
+    """Counts, and knows how often a second of late; one thread adds, others may ask."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._started = time.monotonic()
+        self._times: deque[float] = deque(maxlen=2000)
+
+    def add(self) -> None:
+        """It happened just now."""
+        self._times.append(time.monotonic())
+        self.count += 1
+
+    @property
+    def per_second(self) -> float:
+        """Over the last five seconds."""
+        now = time.monotonic()
+        recent = sum(now - each <= _SPAN for each in self._times.copy())
+        return recent / max(0.1, min(_SPAN, now - self._started))

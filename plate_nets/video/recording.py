@@ -1,0 +1,98 @@
+"""Writes what was seen as a video file: frames with cars, boxes and texts drawn."""
+
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import av
+import av.error
+import cv2
+import numpy as np
+from av.container import OutputContainer
+from av.video.stream import VideoStream
+
+from plate_nets.errors import InputError
+from plate_nets.recognition.annotation import annotate
+from plate_nets.types import Frame, Plate, Reading
+from plate_nets.video.analysis import AnalysedFrame
+from plate_nets.video.pictures import blur, is_same
+
+_TICKS = 90_000
+_RATE = 25
+"""Frames a second that the encoder reckons with; each frame has its own time."""
+
+
+class Recording:
+    """An MP4 file in the making, as a context manager; it takes the size of its first frame.
+
+    Args:
+        blur_unlisted: make plates unreadable, and give no text, but of cars that are on a watch list.
+
+    Raises:
+        InputError: it cannot be written, then or later.
+    """
+
+    def __init__(self, path: Path, *, blur_unlisted: bool = False) -> None:
+        self._path = path
+        self._blur = blur_unlisted
+        self._listed: set[str] = set()
+        self._last = -1
+        self._stream: VideoStream | None = None
+        try:
+            self._container: OutputContainer = av.open(str(path), "w", format="mp4")
+        except (av.error.FFmpegError, OSError) as error:
+            raise InputError(f"{path}: {error.strerror}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def write(self, analysed: AnalysedFrame) -> None:
+        """Add a frame."""
+        self._listed |= {event.id for event in analysed.events if event.watch}
+        drawn = self._draw(analysed)
+        try:
+            if self._stream is None:
+                self._stream = self._open(drawn)
+            stream = self._stream
+            if drawn.shape[:2] != (stream.height, stream.width):
+                drawn = np.asarray(cv2.resize(drawn, (stream.width, stream.height)), np.uint8)
+            picture = av.VideoFrame.from_ndarray(drawn, format="bgr24")
+            picture.time_base = Fraction(1, _TICKS)
+            picture.pts = self._last = max(self._last + 1, round(analysed.frame.position * _TICKS))
+            self._container.mux(stream.encode(picture))
+        except (av.error.FFmpegError, OSError) as error:
+            raise InputError(f"{self._path}: {error.strerror}") from error
+
+    def close(self) -> None:
+        """End the file; without a frame there is none."""
+        try:
+            if self._stream is not None:
+                self._container.mux(self._stream.encode())
+            self._container.close()
+        except (av.error.FFmpegError, OSError) as error:
+            raise InputError(f"{self._path}: {error.strerror}") from error
+        if self._stream is None:
+            self._path.unlink(missing_ok=True)
+
+    def _draw(self, analysed: AnalysedFrame) -> Frame:
+        frame = analysed.frame.bgr()
+        cars = [car for car in analysed.cars if car.seen]
+        if self._blur:
+            listed = [car.box for car in cars if car.id in self._listed]
+            found = [plate.box for plate in analysed.plates or ()] + [car.box for car in cars]
+            frame = blur(frame, [box for box in found if not any(is_same(box, own) for own in listed)])
+            cars = [car for car in cars if car.id in self._listed]
+        return annotate(frame, [Plate(car.box, car.score, Reading(car.text, "", car.score)) for car in cars])
+
+    def _open(self, frame: Frame) -> VideoStream:
+        stream = self._container.add_stream("libx264", rate=_RATE, options={"crf": "23", "preset": "veryfast"})
+        stream.height, stream.width = (side - side % 2 for side in frame.shape[:2])  # chroma is at half the resolution
+        stream.pix_fmt = "yuv420p"
+        stream.codec_context.time_base = Fraction(1, _TICKS)
+        return stream

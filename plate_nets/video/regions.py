@@ -1,0 +1,48 @@
+"""Which parts of a picture count: regions of interest and masks, as polygons in shares of width and height."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.types import Box, Plate
+from plate_nets.video.frames import LUMA_SIZE
+
+Polygon = tuple[tuple[float, float], ...]
+"""Corners x, y in shares of the picture's width and height, 0..1: the same at any resolution."""
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Where plates and motion count."""
+
+    include: tuple[Polygon, ...] = ()
+    """Plates whose centre is in one of them count; empty: everywhere."""
+    masks: tuple[Polygon, ...] = ()
+    """Nothing in them counts: clocks and names that a camera writes into its picture, a street behind the fence."""
+    least_height: float = 0.0
+    """Pixels of a plate's box; lower ones do not count."""
+
+    def select(self, plates: Sequence[Plate], size: tuple[int, int]) -> list[Plate]:
+        """Plates of a frame of this height and width -> those that count."""
+        return [plate for plate in plates if plate.box.height >= self.least_height and self._holds(plate.box, size)]
+
+    def watched(self) -> NDArray[np.uint8]:
+        """Which pixels count of a picture of `LUMA_SIZE`: (180, 320), 255 or 0."""
+        mask = np.full(LUMA_SIZE, 0 if self.include else 255, np.uint8)
+        for polygons, value in ((self.include, 255), (self.masks, 0)):
+            if polygons:
+                corners = [(np.array(each) * LUMA_SIZE[::-1]).astype(np.int32) for each in polygons]
+                cv2.fillPoly(mask, corners, (value,))
+        return mask
+
+    def _holds(self, box: Box, size: tuple[int, int]) -> bool:
+        h, w = size
+        centre = ((box.xmin + box.xmax) / 2 / w, (box.ymin + box.ymax) / 2 / h)
+        return (not self.include or _within(self.include, centre)) and not _within(self.masks, centre)
+
+
+def _within(polygons: Sequence[Polygon], point: tuple[float, float]) -> bool:
+    return any(cv2.pointPolygonTest(np.array(each, np.float32), point, False) >= 0 for each in polygons)

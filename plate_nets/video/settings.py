@@ -1,0 +1,133 @@
+"""What a user may set for a camera, and for all of them: as Python values, and as the keys of cameras.yaml."""
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from plate_nets.errors import InputError
+from plate_nets.plates import PlateScheme
+from plate_nets.video.address import SourceAddress, parse_source
+from plate_nets.video.cars import CarSettings
+from plate_nets.video.gate import GateSettings
+from plate_nets.video.pictures import PictureSettings
+from plate_nets.video.regions import Polygon
+from plate_nets.video.watch_lists import WatchList
+
+_NAME = re.compile(r"[\w.-]{1,64}")
+_STRICT = {"extra": "forbid"}
+"""For pydantic, which reads cameras.yaml into these: unknown keys are refused."""
+
+LIVE_FPS = 10.0
+"""Frames a second that are analysed of a live source at most; cars are followed at 5 as well as at 25."""
+
+
+@dataclass(frozen=True)
+class LineSettings:
+    """A line whose crossing is noted; points x, y in shares of the picture's width and height."""
+
+    __pydantic_config__: ClassVar = _STRICT
+
+    name: str
+    start: tuple[float, float]
+    end: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class CameraSettings:
+    """A source and how it is watched.
+
+    Raises:
+        InputError: a value that is not possible; the message names the camera.
+    """
+
+    __pydantic_config__: ClassVar = _STRICT
+
+    source: str = field(repr=False)
+    """A video file, folder of pictures, ``rtsp://`` or ``http://`` stream, or ``/dev/video*``."""
+    id: str = ""
+    """Of letters, digits, ``.``, ``_`` and ``-``; by default made from the source."""
+    fps: float | None = None
+    """Frames a second to analyse at most; by default 10 of a live source, each of a file."""
+    start: datetime | None = None
+    """When the first picture was taken, with its offset from UTC; by default its arrival."""
+    zone: str = "UTC"
+    """Of ``timestamp_local``, such as Europe/Moscow."""
+    include: tuple[Polygon, ...] = ()
+    """Plates count whose centre is in one of these; by default everywhere."""
+    masks: tuple[Polygon, ...] = ()
+    """Nothing in these counts, neither plates nor motion."""
+    least_height: float = 0.0
+    """Pixels of a plate's box."""
+    lines: tuple[LineSettings, ...] = ()
+    motion_gate: bool | None = None
+    """Whether frames without motion are left out; by default of live sources."""
+    silence: float = 4.0
+    """Seconds without a picture after which a live source is connected anew."""
+    hardware: bool = True
+    """Whether to decode on hardware that is there."""
+
+    def __post_init__(self) -> None:
+        address = parse_source(self.source)
+        if not self.id:
+            object.__setattr__(self, "id", _name_of(address))
+        if not _NAME.fullmatch(self.id):
+            raise InputError(f"camera {self.id!r}: id: expected 1 to 64 letters, digits, '.', '_' or '-'")
+        for name in ("include", "masks"):
+            for polygon in getattr(self, name):
+                if len(polygon) < 3 or not all(0 <= x <= 1 and 0 <= y <= 1 for x, y in polygon):
+                    self._refuse(name, "three or more points x, y in shares of width and height, 0..1", polygon)
+        if self.fps is not None and not 0 < self.fps <= 1000:
+            self._refuse("fps", "more than 0", self.fps)
+        if self.silence < 0.5:
+            self._refuse("silence", "0.5 s or more", self.silence)
+        if self.start is not None and self.start.tzinfo is None:
+            self._refuse("start", "a time with its offset from UTC", self.start.isoformat())
+        try:
+            ZoneInfo(self.zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            self._refuse("zone", "a name such as Europe/Moscow", self.zone)
+
+    @property
+    def address(self) -> SourceAddress:
+        """Where the pictures come from."""
+        return parse_source(self.source)
+
+    @property
+    def target_fps(self) -> float | None:
+        """Frames a second to analyse at most; None: each."""
+        return LIVE_FPS if self.fps is None and self.address.live else self.fps
+
+    @property
+    def gated(self) -> bool:
+        """Whether frames without motion are left out."""
+        return self.address.live if self.motion_gate is None else self.motion_gate
+
+    def _refuse(self, name: str, expected: str, got: object) -> None:
+        raise InputError(f"camera {self.id}: {name}: expected {expected}, got {got!r}")
+
+
+@dataclass(frozen=True)
+class WatcherSettings:
+    """What all cameras of a watcher have in common."""
+
+    cars: CarSettings = field(default_factory=CarSettings)
+    """Its lines are those of the cameras' own settings."""
+    gate: GateSettings = field(default_factory=GateSettings)
+    scheme: PlateScheme | None = None
+    """Whose plates the reader reads; by default Russia's."""
+    watch_lists: tuple[WatchList, ...] = ()
+    pictures: PictureSettings | None = None
+    """Where pictures of events are kept; None: nowhere."""
+    in_flight: int = 2
+    """Frames that the reader has at once, of different cameras."""
+    model: str | None = None
+    """What events say of the reader."""
+
+
+def _name_of(address: SourceAddress) -> str:
+    """A source -> an id: a file's name, a stream's host and path."""
+    text = str(address).partition("://")[2].partition("?")[0] or Path(address.location).stem
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:64] or "camera"

@@ -1,0 +1,243 @@
+"""Plates of single frames -> tracks: which plate of this frame is which of the frames before.
+
+A plate's centre and height follow a car at steady speed before a pinhole camera: where the height grows by a factor,
+the centre's speed grows by its square. Position and speed are corrected by a g-h filter whose gains fall from those of
+a line fitted to few points (Brookner, "Tracking and Kalman Filtering Made Easy", 1998) to fixed ones. Detections of
+high score are matched first, then those of low score (Zhang et al., "ByteTrack", 2022), both by the assignment of least
+cost (scipy). Where a plate moved farther than predicted, its text finds the track.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+from scipy.optimize import linear_sum_assignment
+
+from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.types import Box, Plate
+from plate_nets.video.fusion import Fusion, FusionSettings, View, log_probabilities, view
+
+_NEVER = 1e6
+"""The cost of a pair that is not allowed."""
+_LEAST_G, _LEAST_H = 0.85, 0.7
+"""The gains of position and speed that a long track has: high, for near cars gather speed in the picture quickly."""
+_HEIGHT_NOISE = 0.1
+"""Seconds added to the time between two heights: boxes are too rough to tell growth from neighbouring frames."""
+
+
+@dataclass(frozen=True)
+class TrackerSettings:
+    """How plates become tracks. Lengths are in plate heights, so that a plate may be near or far.
+
+    ``high``: least detector score of the first stage; ``birth``: least score of a plate that begins a track.
+    ``reach``: how far a plate may lie from where it is predicted, and ``reach_growth``: how much farther for each
+    second since it was seen; ``reach_unknown``: instead, while a track's speed is not known.
+    ``size``: how much the logarithm of the height may differ, ``size_growth``: for each second more.
+    ``gone_after``: seconds until a track that is not seen is given up. Until then it may be found by motion.
+    ``least_agreement``: probability that a plate's own logits must give a track's text, to find it by text.
+    ``other_car``: edit distance from which on two sure texts are two cars.
+    """
+
+    high: float = 0.5
+    birth: float = 0.3
+    reach: float = 1.5
+    reach_growth: float = 20.0
+    reach_unknown: float = 30.0
+    size: float = 0.35
+    size_growth: float = 3.0
+    gone_after: float = 1.0
+    least_agreement: float = 0.5
+    other_car: int = 3
+
+
+@dataclass
+class Track:
+    """One plate over the frames: where it is, how it moves, what it says. For reading only."""
+
+    number: int
+    evidence: Fusion
+    first_seen: float
+    last_seen: float
+    plate: Plate
+    """As it was seen last."""
+    centre: NDArray[np.float64]
+    """x, y in px, filtered; predicted where the plate was missed."""
+    height: float
+    """px, filtered."""
+    aspect: float
+    """Width by height, filtered."""
+    velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(2))
+    """px/s."""
+    growth: float = 0.0
+    """Of the height's logarithm, 1/s."""
+    hits: int = 1
+    """Frames that it was seen in."""
+    seen: bool = True
+    """In the last frame."""
+
+    @property
+    def box(self) -> Box:
+        """Where it is by now."""
+        half = np.array([self.height * self.aspect / 2, self.height / 2])
+        (xmin, ymin), (xmax, ymax) = self.centre - half, self.centre + half
+        return Box(float(xmin), float(ymin), float(xmax), float(ymax))
+
+
+class Tracker:
+    """Follows the plates of one camera. `update` in the order of time; not for several threads at once."""
+
+    def __init__(
+        self,
+        settings: TrackerSettings = TrackerSettings(),
+        fusion: FusionSettings = FusionSettings(),
+        scheme: PlateScheme | None = None,
+    ) -> None:
+        self.settings = settings
+        self.tracks: list[Track] = []
+        """Those seen in the last frame, and those missed for less than ``gone_after`` before it."""
+        self._fusion = fusion
+        self._scheme = scheme or default_scheme()
+        self._count = 0
+        self._time = -math.inf
+
+    def update(self, plates: Sequence[Plate], time: float) -> list[Track]:
+        """The plates of a frame, read with evidence, and its time in seconds, not before the last -> the tracks now.
+
+        A track is given up by the first frame without it that comes ``gone_after`` seconds after it was seen; one that
+        no frame has missed is never given up.
+        """
+        elapsed, self._time = time - self._time, time
+        tracks = [track for track in self.tracks if track.seen or not self._is_gone(track)]
+        for track in tracks:
+            if elapsed < self.settings.gone_after:
+                _predict(track, elapsed)
+            track.seen = False
+        views = [None if p.logits is None else view(p.logits, self._scheme, self._fusion.beam_width) for p in plates]
+        costs = self._costs(tracks, plates, views)
+        found: set[int] = set()
+        high = [index for index, plate in enumerate(plates) if plate.score >= self.settings.high]
+        for stage in (high, range(len(plates))):
+            rows, columns = linear_sum_assignment(costs[:, stage])
+            for row, column in zip(rows, columns, strict=True):
+                index = stage[column]
+                if costs[row, index] < _NEVER:
+                    self._see(tracks[row], plates[index], views[index])
+                    costs[row], costs[:, index] = _NEVER, _NEVER
+                    found.add(index)
+        self.tracks = [track for track in tracks if not self._is_gone(track)]
+        for index, plate in enumerate(plates):
+            if index not in found and plate.score >= self.settings.birth:
+                self._begin(plate, views[index])
+        return self.tracks
+
+    def unchanged(self, time: float) -> list[Track]:
+        """Nothing moved since the last frame: what was seen in it is still there."""
+        for track in self.tracks:
+            if track.seen:
+                track.last_seen = time
+        self._time = time
+        self.tracks = [track for track in self.tracks if not self._is_gone(track)]
+        return self.tracks
+
+    def drop(self, track: Track) -> None:
+        """Forget a track."""
+        self.tracks = [each for each in self.tracks if each is not track]
+
+    def _is_gone(self, track: Track) -> bool:
+        return not track.seen and self._time - track.last_seen >= self.settings.gone_after
+
+    def _costs(
+        self, tracks: Sequence[Track], plates: Sequence[Plate], views: Sequence[View | None]
+    ) -> NDArray[np.float64]:
+        """Tracks and plates -> (T, P): 0 where all fits, 1 where a plate is as far off as allowed, up to 2 where only
+        its text is the track's, `_NEVER` where it is another's."""
+        if not tracks or not plates:
+            return np.empty((len(tracks), len(plates)))
+        settings = self.settings
+        unseen = np.minimum([self._time - track.last_seen for track in tracks], settings.gone_after)[:, None]
+        speeds = np.array([settings.reach_unknown if track.hits == 1 else settings.reach_growth for track in tracks])
+        centres, heights, _ = zip(*map(_measures, plates), strict=True)
+        heights_before = np.array([track.height for track in tracks])[:, None]
+        ways = np.array([track.centre for track in tracks])[:, None] - np.array(centres)
+        distance = np.hypot(ways[..., 0], ways[..., 1]) / np.sqrt(heights_before * heights)
+        grown = np.abs(np.log(heights_before / heights))
+        misfit = np.maximum(
+            distance / (settings.reach + speeds[:, None] * unseen),
+            grown / (settings.size + settings.size_growth * unseen),
+        )
+        agreement = self._agreement(tracks, views)
+        by_text = np.where(agreement >= settings.least_agreement, 2 - agreement, _NEVER)
+        costs = np.where(misfit < 1, misfit * (1 - agreement / 2), by_text)
+        for row, track in enumerate(tracks):
+            if track.evidence.verdict.sure:
+                for index, seen in enumerate(views):
+                    if seen is not None and self._is_other(track.evidence.verdict.text, seen, agreement[row, index]):
+                        costs[row, index] = _NEVER
+        return np.asarray(costs, np.float64)
+
+    def _agreement(self, tracks: Sequence[Track], views: Sequence[View | None]) -> NDArray[np.float64]:
+        """The probability that each plate's own logits give to each track's text: (T, P), 0 where one has none."""
+        agreement = np.zeros((len(tracks), len(views)))
+        rows = [row for row, track in enumerate(tracks) if track.evidence.verdict.text]
+        columns = [column for column, seen in enumerate(views) if seen is not None]
+        if rows and columns:
+            texts = [tracks[row].evidence.verdict.text for row in rows]
+            logp = np.stack([seen.logp for seen in views if seen is not None])
+            agreement[np.ix_(rows, columns)] = np.exp(log_probabilities(logp, texts, self._scheme)).T
+        return agreement
+
+    def _is_other(self, text: str, seen: View, agreement: float) -> bool:
+        """Whether a plate surely reads another text than a track."""
+        return (
+            seen.probability - agreement >= self.settings.least_agreement
+            and Levenshtein.distance(text, seen.best) >= self.settings.other_car
+        )
+
+    def _begin(self, plate: Plate, seen: View | None) -> None:
+        evidence = Fusion(self._scheme, self._fusion)
+        if seen is not None:
+            evidence.add(seen)
+        self.tracks.append(Track(self._count, evidence, self._time, self._time, plate, *_measures(plate)))
+        self._count += 1
+
+    def _see(self, track: Track, plate: Plate, seen: View | None) -> None:
+        _correct(track, plate, self._time - track.last_seen)
+        track.plate, track.last_seen, track.seen = plate, self._time, True
+        if seen is not None:
+            track.evidence.add(seen)
+
+
+def _measures(plate: Plate) -> tuple[NDArray[np.float64], float, float]:
+    """Centre, height and aspect of a plate's box."""
+    box = plate.box
+    height = max(box.height, 1.0)
+    centre = np.array([(box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2])
+    return centre, height, max(box.width, 1.0) / height
+
+
+def _predict(track: Track, seconds: float) -> None:
+    """The track, so much later. With z = z0 - s t, the height is as 1 / z, and the centre's speed as 1 / z²."""
+    scale = 1 / (1 - float(np.clip(track.growth * seconds, -1, 0.5)))
+    track.centre = track.centre + track.velocity * seconds * scale
+    track.velocity = track.velocity * scale**2
+    track.height *= scale
+    track.growth *= scale
+
+
+def _correct(track: Track, plate: Plate, seconds: float) -> None:
+    """Draws the prediction to where the plate was seen, ``seconds`` after it was seen before."""
+    centre, height, aspect = _measures(plate)
+    n = track.hits
+    g = max(2 * (2 * n + 1) / ((n + 1) * (n + 2)), _LEAST_G)
+    h = max(6 / ((n + 1) * (n + 2)), _LEAST_H)
+    off, grown = centre - track.centre, math.log(height / track.height)
+    track.centre = track.centre + g * off
+    track.height *= math.exp(g * grown)
+    track.aspect += g * (aspect - track.aspect)
+    if seconds > 0:
+        track.velocity = track.velocity + h * off / seconds
+        track.growth += h * grown / (seconds + _HEIGHT_NOISE)
+    track.hits += 1

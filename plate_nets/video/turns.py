@@ -1,0 +1,35 @@
+"""A bound on what is in flight to the reader, shared fairly."""
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Turns:
+    """Lets a number of threads in at once; the others come in the order in which they asked."""
+
+    def __init__(self, at_once: int) -> None:
+        self._free = at_once
+        self._waiting: deque[threading.Event] = deque()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for a turn and hold it for the block."""
+        with self._lock:
+            mine = threading.Event()
+            if self._free:
+                self._free -= 1
+                mine.set()
+            else:
+                self._waiting.append(mine)
+        mine.wait()
+        try:
+            yield
+        finally:
+            with self._lock:
+                if self._waiting:
+                    self._waiting.popleft().set()
+                else:
+                    self._free += 1

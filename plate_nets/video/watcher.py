@@ -1,0 +1,139 @@
+"""Cameras and video files -> one event a car: `for event in Watcher(reader, "rtsp://...")`."""
+
+import logging
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Self
+
+from plate_nets.errors import InputError, SourceError
+from plate_nets.events import PlateEvent
+from plate_nets.recognition.reader import Reader
+from plate_nets.video.analysis import AnalysedFrame, Analysis, CameraStatus
+from plate_nets.video.pictures import Retention
+from plate_nets.video.settings import CameraSettings, WatcherSettings
+from plate_nets.video.turns import Turns
+
+_HELD = 1000
+"""Events that wait for whoever iterates; then the cameras wait too."""
+_TICK = 0.2
+_LONGEST_END = 15.0
+"""Seconds that a read of a source or of the reader may still take when it ends."""
+
+_log = logging.getLogger(__name__)
+
+
+class Watcher:
+    """Watches cameras, and gives their events as they come; the order of each camera is kept.
+
+    A camera that fails is reported and the others go on. Files end; live sources go on until `close`.
+
+    Args:
+        reader: `LocalReader` or `PlateClient`; a client should ask over gRPC, as Triton keeps memory of each empty
+            answer over HTTP.
+        sources: one or more, each as `CameraSettings` or as what a user writes for one.
+        notice: gets the camera's id and a line about what went wrong or well again; by default Python's log does.
+        on_frame: gets each analysed frame, in the thread of its camera.
+
+    Raises:
+        InputError: a source is not one, or two cameras have the same id.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        sources: str | CameraSettings | Sequence[str | CameraSettings],
+        settings: WatcherSettings = WatcherSettings(),
+        *,
+        notice: Callable[[str, str], None] | None = None,
+        on_frame: Callable[[AnalysedFrame], None] | None = None,
+    ) -> None:
+        if isinstance(sources, (str, CameraSettings)):
+            sources = (sources,)
+        cameras = [CameraSettings(each) if isinstance(each, str) else each for each in sources]
+        twice = [name for name, count in Counter(camera.id for camera in cameras).items() if count > 1]
+        if twice:
+            raise InputError(f"cameras: expected different ids, got {', '.join(twice)} more than once")
+        self._notice = notice or (lambda camera, line: _log.warning("%s: %s", camera, line))
+        self._retention = Retention(settings.pictures) if settings.pictures else None
+        self._events: queue.Queue[PlateEvent] = queue.Queue(_HELD)
+        self._stop = threading.Event()
+        turns = Turns(settings.in_flight)
+        self._cameras = [
+            Analysis(camera, settings, reader, turns, self._deliver, on_frame, self._notice_for(camera.id))
+            for camera in cameras
+        ]
+        self._started = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[PlateEvent]:
+        """The events until every source has ended or `close` was called.
+
+        Raises:
+            SourceError: no camera gave a picture.
+            PlateError: the reader cannot go on.
+        """
+        self.start()
+        try:
+            while True:
+                finished = all(camera.finished for camera in self._cameras)
+                try:
+                    yield self._events.get(timeout=0 if finished else _TICK)
+                except queue.Empty:
+                    if finished:
+                        break
+                if self._retention:
+                    self._retention.prune(time.time())
+        finally:
+            self.close()
+        for camera in self._cameras:
+            if camera.error:
+                raise camera.error
+        failed = [status for status in self.status() if status.state == "failed"]
+        if len(failed) == len(self._cameras):
+            raise SourceError("; ".join(f"{status.camera_id}: {status.cause}" for status in failed))
+
+    def start(self) -> None:
+        """Open the sources; iterating does so too."""
+        if not self._started:
+            self._started = True
+            for camera in self._cameras:
+                camera.start()
+
+    def status(self) -> list[CameraStatus]:
+        """How each camera stands."""
+        return [camera.status() for camera in self._cameras]
+
+    def stop(self) -> None:
+        """Ask the cameras to end; whoever iterates still gets the events of the cars in view."""
+        for camera in self._cameras:
+            camera.stop()
+
+    def close(self) -> None:
+        """End now: no thread is left but one that hangs in a read, which ends with it."""
+        self._stop.set()
+        self.stop()
+        deadline = time.monotonic() + _LONGEST_END
+        for camera in self._cameras:
+            camera.join(max(0.0, deadline - time.monotonic()))
+
+    def _deliver(self, event: PlateEvent) -> None:
+        while not self._stop.is_set():
+            try:
+                self._events.put(event, timeout=_TICK)
+                return
+            except queue.Full:
+                continue
+
+    def _notice_for(self, camera: str) -> Callable[[str], None]:
+        return lambda line: self._notice(camera, line)

@@ -1,0 +1,48 @@
+"""Events for tests that are about what becomes of them."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from ulid import ULID
+
+from plate_nets.events import Candidate, Character, Frames, PlateEvent, Region, Stage, WatchMatch
+from plate_nets.types import Box
+
+MOMENT = datetime(2026, 11, 22, 10, 0, 0, 250_000, UTC)
+
+
+def event(
+    number: int = 0, *, camera: str = "gate", stage: Stage = "final", revision: int = 1, listed: bool = False
+) -> PlateEvent:
+    """A whole event; those of different numbers are of different cars, a second apart."""
+    text = f"A{number % 1000:03}BC77"
+    moment = MOMENT + timedelta(seconds=number)
+    match = WatchMatch("staff", text, "Ann", 0.98, 0)
+    return PlateEvent(
+        stage=stage,
+        id=str(ULID.from_bytes(int(moment.timestamp() * 1000).to_bytes(6) + bytes(10))),
+        revision=revision,
+        camera_id=camera,
+        timestamp=moment,
+        first_seen=moment,
+        last_seen=moment,
+        position_sec=float(number),
+        plate=text,
+        reading=text,
+        score=0.99,
+        dscore=0.8,
+        characters=tuple(Character(char, 0.99) for char in text),
+        candidates=(Candidate(text, 0.98, True),),
+        region=Region("ru", "77"),
+        plate_type="private",
+        box=Box(10, 20, 110, 42),
+        frames=Frames(10, 8, 7),
+        speed=0.5,
+        dwell_sec=2.0,
+        watch=(match,) if listed else (),
+    )
+
+
+def later(earlier: PlateEvent, stage: Stage = "final") -> PlateEvent:
+    """The next record of the same car."""
+    return replace(earlier, stage=stage, revision=earlier.revision + 1)

@@ -1,0 +1,60 @@
+"""A web server that gets webhooks, and fails when it is told to."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request."""
+
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    body: bytes
+
+
+class Receiver:
+    """Answers each POST with the next of ``answers`` while there are some, then with 204."""
+
+    def __init__(self, port: int = 0) -> None:
+        self.answers: list[int] = []
+        self.received: list[Received] = []
+        self._changed = threading.Condition()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                code = receiver.answers.pop(0) if receiver.answers else 204
+                if code == 204:
+                    headers = {name.lower(): value for name, value in self.headers.items()}
+                    with receiver._changed:
+                        receiver.received.append(Received(headers, body))
+                        receiver._changed.notify_all()
+                self.send_response(code)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.port = self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hook"
+
+    def wait(self, count: int, seconds: float = 60) -> list[Received]:
+        """What came, as soon as it is so many."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.received) >= count, seconds), len(self.received)
+            return list(self.received)
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()

@@ -1,0 +1,22 @@
+"""LPRNet's logits of a text, made by hand."""
+
+import numpy as np
+
+from plate_nets.plates import default_scheme
+from plate_nets.types import STEPS, Logits
+
+RUSSIA = default_scheme()
+
+
+def spell(text: str, *, doubts: dict[int, tuple[str, float]] | None = None, peak: float = 9.0) -> Logits:
+    """Logits (1, 23, 18) of a text, a symbol at every second step; doubts: place -> (other symbol, its logit)."""
+    logits = np.zeros((1, RUSSIA.classes, STEPS), np.float32)
+    logits[0, RUSSIA.blank] = peak
+    for place, symbol in enumerate(text):
+        step = 2 * place
+        logits[0, RUSSIA.blank, step] = 0
+        logits[0, RUSSIA.index[symbol], step] = peak
+        other = (doubts or {}).get(place)
+        if other:
+            logits[0, RUSSIA.index[other[0]], step] = other[1]
+    return logits

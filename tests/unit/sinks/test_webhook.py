@@ -1,0 +1,88 @@
+"""The webhook: signed, tried again, and never stuck at one record."""
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from plate_nets.errors import InputError, RecordRefused, SinkError
+from plate_nets.sinks.base import Record
+from plate_nets.sinks.delivery import Delivery, finish_all
+from plate_nets.sinks.outbox import Outbox
+from plate_nets.sinks.webhook import WebhookSink
+from tests.events import event
+from tests.receiver import Receiver
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+def record(number: int = 0) -> Record:
+    each = event(number)
+    return Record(number + 1, each.key, each.camera_id, each.to_json())
+
+
+@pytest.mark.parametrize("secret", ["a secret", "whsec_" + base64.b64encode(b"a secret").decode()])
+def test_a_request_is_signed_as_standard_webhooks_has_it(receiver: Receiver, secret: str) -> None:
+    with WebhookSink(receiver.url, secret, {"x-site": "north"}) as sink:
+        sink.send([record()])
+    (received,) = receiver.received
+    assert json.loads(received.body) == event(0).to_dict()
+    assert received.headers["webhook-id"] == event(0).key
+    assert received.headers["x-site"] == "north"
+    signed = f"{event(0).key}.{received.headers['webhook-timestamp']}.".encode() + received.body
+    expected = base64.b64encode(hmac.digest(b"a secret", signed, hashlib.sha256)).decode()
+    assert received.headers["webhook-signature"] == f"v1,{expected}"
+
+
+def test_a_user_of_the_url_is_authenticated_and_shown_nowhere(receiver: Receiver) -> None:
+    with WebhookSink(receiver.url.replace("://", "://ann:s%40crt@")) as sink:
+        sink.send([record()])
+        receiver.close()
+        with pytest.raises(SinkError) as failed:
+            sink.send([record()])
+    assert receiver.received[0].headers["authorization"] == "Basic " + base64.b64encode(b"ann:s@crt").decode()
+    assert "crt" not in str(failed.value)
+    with pytest.raises(InputError, match=r"got ftp://host/$"):
+        WebhookSink("ftp://ann:secret@host/")
+    with pytest.raises(InputError, match="expected base64"):
+        WebhookSink(receiver.url, "whsec_???")
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [(503, SinkError), (401, SinkError), (302, SinkError), (400, RecordRefused)]
+)
+def test_an_answer_says_whether_to_try_again(receiver: Receiver, code: int, error: type[SinkError]) -> None:
+    receiver.answers = [code]
+    with WebhookSink(receiver.url) as sink, pytest.raises(SinkError, match=f"answered {code}") as failed:
+        sink.send([record()])
+    assert type(failed.value) is error
+
+
+def test_failures_lose_nothing_and_refusals_stop_nothing(receiver: Receiver, tmp_path: Path) -> None:
+    receiver.answers = [503, 500, 204, 422]
+    said: list[str] = []
+    outbox = Outbox(tmp_path / "outbox.sqlite", ["hook"])
+    delivery = Delivery("hook", WebhookSink(receiver.url), outbox, said.append, first_pause=0.01)
+    events = [event(number) for number in range(4)]
+    for each in events:
+        outbox.append(each)
+    received = receiver.wait(3)
+    assert finish_all([delivery], 60) == []
+    assert [each.headers["webhook-id"] for each in received] == [events[index].key for index in (0, 2, 3)]
+    state = delivery.state()
+    assert (state.delivered, state.refused, state.failures, state.waiting) == (3, 1, 2, 0)
+    assert said == [
+        "hook: answered 503 Service Unavailable; records wait in the outbox",
+        "hook: takes records again",
+        f"hook: record {events[1].key} is refused and left out: answered 422 Unprocessable Entity",
+    ]
+    outbox.close()

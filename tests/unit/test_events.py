@@ -1,0 +1,47 @@
+"""The record of an event: what it refuses. That every event is of the schema: tests/unit/video/test_cars.py."""
+
+from typing import Any
+
+import pytest
+
+from plate_nets.errors import ContractError
+from plate_nets.events import PlateEvent, event_schema
+from plate_nets.video.cars import Camera, CarEvents
+from tests.unit.video.traffic import T0, plate
+
+
+def record() -> dict[str, Any]:
+    cars = CarEvents(Camera("gate"))
+    (event,) = cars.update([plate("A123BC77", 300, peak=12.0)], T0)
+    return event.to_dict()
+
+
+def test_fields_and_schema_are_the_same() -> None:
+    schema = event_schema()
+    assert list(record()) == list(schema["properties"]) == schema["required"]
+
+
+def test_a_later_version_may_have_more_keys() -> None:
+    values = record()
+    assert PlateEvent.from_dict(values | {"colour": "red"}) == PlateEvent.from_dict(values)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": "plate-event/2"}, "schema: expected plate-event/1, got 'plate-event/2'"),
+        ({"first_seen": "yesterday"}, "Invalid isoformat"),
+        ({"box": {"xmin": 1}}, "missing 3 required"),
+        ({"corners": [1, 2]}, "expected the fields of plate-event/1"),
+    ],
+)
+def test_what_is_no_event_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ContractError, match=message):
+        PlateEvent.from_dict(record() | change)
+
+
+def test_a_missing_field_is_named() -> None:
+    values = record()
+    del values["plate"]
+    with pytest.raises(ContractError, match="got none named 'plate'"):
+        PlateEvent.from_dict(values)

@@ -1,0 +1,290 @@
+"""Plates of frames -> one event a car."""
+
+import json
+import math
+import pickle
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from plate_nets.events import PlateEvent, event_schema
+from plate_nets.types import Plate
+from plate_nets.video.cars import Camera, CarEvents, CarSettings, Line
+from plate_nets.video.watch_lists import WatchList
+from tests.unit.video.traffic import T0, approaching, noise, plate, watch
+
+ONE = "A123BC77"
+OTHER = "X900KO99"
+
+
+def stages(events: list[PlateEvent]) -> list[tuple[str, str]]:
+    return [(event.stage, event.plate) for event in events]
+
+
+def passing(text: str, time: float, start: float = 0.0) -> list[Plate]:
+    """A car that crosses the picture in two seconds."""
+    return [plate(text, 100 + 500 * (time - start))] if 0 <= time - start < 2 else []
+
+
+@pytest.mark.parametrize("rate", [25, 5])
+def test_a_car_that_passes_is_told_early_and_at_the_end(rate: float) -> None:
+    events = watch(lambda time: approaching(ONE, time), 4, rate)
+    assert stages(events) == [("provisional", ONE), ("final", ONE)]
+    first, last = events
+    assert first.id == last.id and [event.revision for event in events] == [1, 2] and first.key != last.key
+    assert (first.last_seen - first.first_seen).total_seconds() < 1
+    assert last.heading == "towards" and last.direction is not None and 270 < last.direction < 360
+    assert last.score > 0.999 and last.plate_type == "private"
+    assert (last.region.code, last.region.subject) == ("ru", "77")
+
+
+def test_every_event_is_of_the_schema_and_comes_back_from_json() -> None:
+    settings = CarSettings(lines=(Line("entry", (640.0, 0.0), (640.0, 720.0)),))
+    events = watch(lambda time: [*passing(ONE, time), plate(OTHER, 800, 500)], 14, 10, settings)
+    assert {event.stage for event in events} == {"provisional", "update", "final"}
+    validator = Draft202012Validator(event_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER)
+    for event in events:
+        record = json.loads(event.to_json())
+        validator.validate(record)
+        assert set(record) == set(event_schema()["properties"])
+        assert PlateEvent.from_dict(record).to_dict() == record
+
+
+def test_a_car_that_flickers_is_one_car() -> None:
+    events = watch(lambda time: approaching(ONE, time, speed=8) * (round(time * 25) % 4 < 2), 5)
+    assert stages(events) == [("provisional", ONE), ("final", ONE)]
+
+
+def test_readings_that_flicker_are_one_text() -> None:
+    wrong = [{4: ("K", 10.5)}, {}, {1: ("7", 10.5)}, {}, {6: ("1", 10.5)}]
+
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 100 + 300 * time, doubts=wrong[round(time * 10) % 5])]
+
+    events = watch(frames, 2, 10)
+    assert {event.plate for event in events} == {ONE} and events[-1].stage == "final"
+    assert events[-1].frames.agreeing < events[-1].frames.read == events[-1].frames.seen == 20
+
+
+def test_a_text_that_later_frames_correct_is_updated() -> None:
+    def frames(time: float) -> list[Plate]:
+        early = time < 0.3
+        return [plate("A128BC77" if early else ONE, 100 + 300 * time, peak=10.0 if early else 12.0)]
+
+    events = watch(frames, 2, 10)
+    assert stages(events) == [("provisional", "A128BC77"), ("update", ONE), ("final", ONE)]
+    assert len({event.id for event in events}) == 1
+
+
+def test_cars_that_cross_are_two_cars() -> None:
+    def frames(time: float) -> list[Plate]:
+        right, left = plate(ONE, 100 + 250 * time, 300), plate(OTHER, 900 - 250 * time, 306)
+        return [right] if abs(time - 1.6) < 0.15 else [left, right]
+
+    events = watch(frames, 5, 10)
+    assert Counter(stages(events)) == {(stage, text): 1 for stage in ("provisional", "final") for text in (ONE, OTHER)}
+
+
+def test_two_cars_whose_texts_differ_by_one_character_are_two_cars() -> None:
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 300 + 20 * time, 200), plate("A128BC77", 300 + 20 * time, 260)]
+
+    assert Counter(stages(watch(frames, 2, 10))) == {
+        (stage, text): 1 for stage in ("provisional", "final") for text in (ONE, "A128BC77")
+    }
+
+
+def test_a_car_whose_text_differs_by_one_character_follows_as_its_own() -> None:
+    events = watch(lambda time: passing(ONE, time) + passing("A128BC77", time, 4.0), 8, 10)
+    assert len({event.id for event in events}) == 2
+    assert [event.plate for event in events if event.stage == "final"] == [ONE, "A128BC77"]
+
+
+def test_a_parked_car_is_one_event_and_then_dwells() -> None:
+    events = watch(lambda time: [plate(ONE, 300 + math.sin(time * 9))], 40, 5)
+    assert stages(events) == [("provisional", ONE), ("update", ONE), ("final", ONE)]
+    assert [event.is_parked for event in events] == [False, True, True]
+    assert events[-1].dwell_sec == pytest.approx(39.8)
+    assert events[-1].direction is None and events[-1].heading is None and events[-1].speed == 0
+
+
+def test_a_parked_car_that_the_motion_gate_leaves_out_is_still_there() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = []
+    for frame in range(3):
+        events += cars.update([plate(ONE, 300)], T0 + frame / 5)
+    for second in range(1, 3600):
+        events += cars.unchanged(T0 + second)
+    assert stages(events) == [("provisional", ONE), ("update", ONE)]
+    events = cars.update([], T0 + 3600)
+    assert stages(events) == [("final", ONE)] and events[0].dwell_sec == 3599
+
+
+def test_a_car_that_comes_back_within_the_memory_keeps_its_id() -> None:
+    events = watch(lambda time: passing(ONE, time) + passing(ONE, time, 30), 40, 10)
+    assert stages(events) == [("provisional", ONE), ("final", ONE), ("final", ONE)]
+    assert len({event.id for event in events}) == 1 and [event.revision for event in events] == [1, 2, 3]
+    assert events[-1].first_seen == events[0].first_seen and events[-1].frames.seen == 40
+
+
+def test_a_car_that_comes_back_after_the_memory_is_a_new_event() -> None:
+    events = watch(lambda time: passing(ONE, time) + passing(ONE, time, 70), 80, 10)
+    assert stages(events) == [("provisional", ONE), ("final", ONE)] * 2
+    assert len({event.id for event in events}) == 2
+
+
+def test_at_one_frame_a_minute_each_car_is_one_event() -> None:
+    def frames(time: float) -> list[Plate]:
+        minute = round(time / 60)
+        return [plate(ONE, 300, peak=12.0), *([plate(OTHER, 700, peak=12.0)] if minute == 2 else [])]
+
+    events = watch(frames, 600, 1 / 60)
+    assert Counter(stages(events)) == {
+        ("provisional", ONE): 1,
+        ("update", ONE): 1,  # parked
+        ("final", ONE): 1,
+        ("provisional", OTHER): 1,
+        ("final", OTHER): 1,
+    }
+
+
+def test_what_is_no_plate_is_silent() -> None:
+    assert watch(lambda time: [noise(300, 400, round(time * 25))], 5) == []
+
+
+def test_two_pieces_of_one_car_that_were_told_apart_become_one() -> None:
+    def frames(time: float) -> list[Plate]:
+        if time < 1:
+            return [plate(ONE, 100 + 50 * time, peak=12.0)]
+        if time < 2:
+            return []
+        return [plate("A128BC77" if time < 2.3 else ONE, 700 + 50 * time, peak=10.0 if time < 2.3 else 12.0)]
+
+    events = watch(frames, 4, 10)
+    assert stages(events) == [
+        ("provisional", ONE),
+        ("final", ONE),
+        ("provisional", "A128BC77"),
+        ("update", ONE),
+        ("final", ONE),
+    ]
+    assert events[3].supersedes == events[2].id != events[0].id
+    assert {events[0].id} == {events[index].id for index in (1, 3, 4)}
+
+
+def test_one_text_at_two_places_at_once_is_one_car() -> None:
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 300 + 50 * time), plate(ONE, 300 + 50 * time, 420, height=18)]
+
+    assert stages(watch(frames, 3, 10)) == [("provisional", ONE), ("final", ONE)]
+
+
+def test_times_that_go_back_a_little_are_taken_as_now() -> None:
+    cars = CarEvents(Camera("gate"))
+    times = [0.0, 0.2, 0.1, 0.3, 0.25, 0.4]
+    events = [event for time in times for event in cars.update([plate(ONE, 300 + 50 * time)], T0 + time)]
+    assert stages(events + cars.finish()) == [("provisional", ONE), ("final", ONE)]
+
+
+def test_a_clock_that_goes_back_ends_what_was_seen() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = []
+    for start in (T0, T0 - 3600):
+        for frame in range(5):
+            events += cars.update([plate(ONE, 300 + 20 * frame)], start + frame / 10)
+    events += cars.finish()
+    assert stages(events) == [("provisional", ONE), ("final", ONE)] * 2
+    assert events[2].timestamp < events[0].timestamp
+    assert events[2].position_sec >= events[1].position_sec
+
+
+def test_a_clock_that_jumps_ahead_ends_what_was_missed() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = [event for frame in range(5) for event in cars.update([plate(ONE, 300)], T0 + frame / 10)]
+    events += cars.update([], T0 + 7200)
+    assert stages(events) == [("provisional", ONE), ("final", ONE)] and events[-1].dwell_sec == pytest.approx(0.4)
+    assert cars.cars == ()
+
+
+def test_lines_are_crossed_in_a_direction() -> None:
+    line = Line("entry", (600.0, 700.0), (600.0, 0.0))  # upwards
+    events = watch(lambda time: passing(ONE, time), 4, 25, CarSettings(lines=(line,)))
+    (crossing,) = events[-1].crossings
+    assert (crossing.line, crossing.direction) == ("entry", "left to right")
+    assert crossing.timestamp == pytest.approx(datetime.fromtimestamp(T0 + 1.0, UTC), abs=timedelta(seconds=0.1))
+    (back,) = watch(lambda time: [plate(ONE, 1100 - 500 * time)], 2, 25, CarSettings(lines=(line,)))[-1].crossings
+    assert back.direction == "right to left"
+    beside = Line("beside", (600.0, 0.0), (600.0, 100.0))
+    assert watch(lambda time: passing(ONE, time), 4, 25, CarSettings(lines=(beside,)))[-1].crossings == ()
+
+
+def test_speed_and_direction_are_those_of_the_way() -> None:
+    event = watch(lambda time: [plate(ONE, 100 + 211.2 * time)], 3, 25)[-1]  # a plate is 105.6 px wide
+    assert event.speed == pytest.approx(2.0, rel=0.1)
+    assert event.direction == pytest.approx(0.0, abs=1) or event.direction == pytest.approx(360, abs=1)
+    assert event.heading is None
+    away = watch(lambda time: approaching(ONE, max(0.0, 1.2 - time)), 1.2, 25)[-1]
+    assert away.heading == "away" and away.direction is not None and 90 < away.direction < 180
+
+
+def test_the_best_frame_is_the_one_with_the_largest_clear_plate() -> None:
+    event = watch(lambda time: approaching(ONE, time), 4)[-1]
+    assert event.timestamp == event.last_seen and event.box.height > 20
+    assert event.reading == ONE and event.position_sec == pytest.approx((event.timestamp.timestamp()) - T0)
+
+
+def test_cars_say_whose_best_frame_this_is_and_are_forgotten_after_the_memory() -> None:
+    cars = CarEvents(Camera("gate"))
+    kept: dict[str, int] = {}
+    for frame in range(20):
+        time = T0 + frame / 25
+        events = cars.update(approaching(ONE, frame / 25), time)
+        kept |= {car.id: frame for car in cars.cars if car.best_time == time}
+    (car,) = cars.cars
+    assert car.seen and car.text == ONE and kept == {car.id: 19}
+    events = cars.update([], T0 + 30)
+    assert [event.id for event in events] == [car.id] and [each.seen for each in cars.cars] == [False]
+    cars.update([], T0 + 100)
+    assert cars.cars == ()
+
+
+def test_watch_lists_are_matched_by_the_evidence() -> None:
+    lists = [WatchList("staff", {"A123KC77": "Kim", OTHER: "Olga"}), WatchList("stolen", {"A123BC99": "red"})]
+    cars = CarEvents(Camera("gate"), watch_lists=lists)
+    for frame in range(10):
+        doubt = 12.05 if frame == 3 else 10.0  # one frame reads an entry, all together do not
+        cars.update([plate(ONE, 300 + 20 * frame, peak=12.0, doubts={4: ("K", doubt)})], T0 + frame / 10)
+    (event,) = cars.finish()
+    assert event.plate == ONE and event.watch == ()
+    clear = CarEvents(Camera("gate"), watch_lists=lists)
+    clear.update([plate(OTHER, 300, peak=12.0)], T0)
+    (match,) = clear.finish()[0].watch
+    assert (match.list, match.entry, match.label, match.distance) == ("staff", OTHER, "Olga", 0)
+    assert match.probability > 0.99
+
+
+def test_what_the_camera_is_stands_in_the_event() -> None:
+    zone = timezone(timedelta(hours=3))
+    cars = CarEvents(Camera("gate-1", "rtsp://host/ch1", "given", zone, "m1"))
+    cars.update([plate(ONE, 300, peak=12.0)], 1_700_000_000.5)
+    record = cars.finish()[0].to_dict()
+    assert {key: record[key] for key in ("camera_id", "source_url", "clock", "model")} == {
+        "camera_id": "gate-1",
+        "source_url": "rtsp://host/ch1",
+        "clock": "given",
+        "model": "m1",
+    }
+    assert record["timestamp"] == "2023-11-14T22:13:20.500Z"
+    assert record["timestamp_local"] == "2023-11-15T01:13:20.500+03:00"
+
+
+def test_plates_without_evidence_tell_nothing() -> None:
+    assert watch(lambda time: [replace(each, logits=None) for each in passing(ONE, time)], 4, 10) == []
+
+
+def test_settings_and_camera_are_pickled() -> None:
+    settings = CarSettings(memory=10, lines=(Line("a", (0.0, 0.0), (1.0, 1.0)),))
+    assert pickle.loads(pickle.dumps((settings, Camera("gate")))) == (settings, Camera("gate"))
