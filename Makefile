@@ -8,12 +8,12 @@ SHELL := /bin/bash
 export PYTHON
 BIN := .venv/bin
 REPOSITORY := model_repository
-NETWORKS := stn lprnet yolo
-IR := $(NETWORKS:%=$(REPOSITORY)/%/1/model.xml)
+NETWORKS := yolo corners stn lprnet
+IR := $(patsubst %,$(REPOSITORY)/%/model.xml,yolo/1 yolo/1/corners stn/1 lprnet/1)
 TORCHSCRIPT := $(IR:.xml=.pt)
 MODELS := $(IR) $(TORCHSCRIPT)
 CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/nets/*.py)
-WEIGHTS := $(addprefix plate_nets/weights/,stn.safetensors lprnet.safetensors yolo.safetensors)
+WEIGHTS := $(NETWORKS:%=plate_nets/weights/%.safetensors)
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 PHOTO ?=
 

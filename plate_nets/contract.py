@@ -44,6 +44,9 @@ IMAGE = TensorSpec("image", "UINT8", (-1,))
 PICTURE = (replace(FRAME, optional=True), replace(IMAGE, optional=True))
 """A picture, raw or encoded: exactly one of the two."""
 
+CORNERS = TensorSpec("corners", "FP32", (-1, 8))
+"""Corner points of each plate, clockwise from its own top left, in pixels of the frame; see `types.Corners`."""
+
 YOLO = ModelSpec(
     name="yolo",
     backend="python",
@@ -53,9 +56,10 @@ YOLO = ModelSpec(
         TensorSpec("output__0", "FP32", (-1, *CROP_DIMS)),
         TensorSpec("output__1", "FP32", (-1, 4)),
         TensorSpec("output__2", "FP32", (-1,)),
+        CORNERS,
     ),
 )
-"""Picture -> crops ready for `stn`, boxes xyxy in pixels of the frame, scores; highest score first."""
+"""Picture -> crops ready for `stn`, boxes xyxy in pixels of the frame, scores, corners; highest score first."""
 
 STN = ModelSpec(
     name="stn",
@@ -81,6 +85,7 @@ PLATES = (
     TensorSpec("scores", "FP32", (-1,)),
     TensorSpec("confidences", "FP32", (-1,)),
     TensorSpec("readings", "STRING", (-1, 1)),
+    CORNERS,
 )
 """Plates, a row each, highest detector score first."""
 

@@ -23,8 +23,20 @@ Scores = NDArray[np.float32]
 Logits = NDArray[np.float32]
 """What LPRNet answers: (N, C, 18), unnormalised scores of the scheme's C classes, symbols and blank, at 18 steps."""
 
+Corners = NDArray[np.float32]
+"""Corner points of plates: (N, 8), x1, y1, ..., x4, y4 in pixels of the frame, clockwise from the plate's own top left.
+
+Pixel ``i`` covers ``i`` to ``i + 1``. They may lie beyond the frame.
+"""
+
+CORNER_COLUMNS = ("x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4")
+"""Their names in tables."""
+
 CROP_HEIGHT = 24
 CROP_WIDTH = 94
+WINDOW_HEIGHT = 64
+WINDOW_WIDTH = 128
+"""What the network that finds corners looks at."""
 STEPS = 18
 
 
@@ -74,3 +86,8 @@ class Plate:
     reading: Reading
     logits: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
     """What LPRNet answered, (23, 18) unnormalised, where evidence was asked for: frames of a video are fused by it."""
+    corners: tuple[float, ...] = field(default=(), kw_only=True)
+    """x1, y1, ..., x4, y4, clockwise from the plate's own top left, in pixels of the frame as `Corners`.
+
+    The corners of ``box`` where none were found; empty where a server was not asked for them.
+    """

@@ -14,7 +14,7 @@ from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Boxes, Crops, Frame, Logits, Plate, Scores
+from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Plate, Scores
 
 
 class ClientChain:
@@ -52,10 +52,10 @@ class ClientChain:
         """
         return self._reader.read(image)
 
-    def _detect(self, image: Frame | bytes, stages: Stages) -> tuple[Crops, Boxes, Scores]:
+    def _detect(self, image: Frame | bytes, stages: Stages) -> tuple[Crops, Boxes, Scores, Corners]:
         sent = Input(IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(FRAME, image)
-        crops, boxes, scores = self._ask(YOLO, sent)
-        return crops, boxes, scores
+        crops, boxes, scores, corners = self._ask(YOLO, sent)
+        return crops, boxes, scores, corners
 
     def _rectify(self, crops: Crops) -> Crops:
         return self._one(STN, crops)

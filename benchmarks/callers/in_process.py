@@ -16,7 +16,9 @@ from benchmarks.callers.caller import CallerFactory
 from benchmarks.callers.pictures import Picture
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import default_scheme
+from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.geometry import Letterbox
 from plate_nets.recognition.local import LocalReader
 from plate_nets.runtimes.networks import first_versions, load_converted
@@ -29,12 +31,13 @@ STAGES = {
     "letterbox": "letterbox",
     "network": "detector",
     "select": "NMS",
+    "corners": "corners",
     "crop": "crop",
     "rectify": "stn",
     "read": "lprnet",
     "decode_text": "CTC",
 }
-"""The pipeline's stages in order -> their names in the tables. Its stage "detect" is the four after "decode"."""
+"""The pipeline's stages in order -> their names in the tables. Its stage "detect" is the five after "decode"."""
 _TRIALS = 25
 """Calls by which the fastest runtime of a network is chosen."""
 
@@ -54,6 +57,7 @@ class InProcess:
         cv2.setNumThreads(threads)
         networks = load_converted(first_versions(repository), threads=threads)
         self.detector, self.stn, self.lprnet = networks.yolo, networks.stn, networks.lprnet
+        self._finder = PlateFinder(PlateDetector(networks.yolo), CornerFinder(networks.corners))
         self._reader = LocalReader(networks=lambda: networks)
 
     def __call__(self, picture: Picture) -> int:
@@ -66,7 +70,7 @@ class InProcess:
     def inputs(self, picture: Picture) -> tuple[Array, Crops]:
         """A picture -> what the detector's network and the reader get for it."""
         letterbox = Letterbox((picture.frame.shape[0], picture.frame.shape[1]), DetectionSettings().long_side)
-        return letterbox.place(picture.frame), PlateDetector(self.detector).detect(picture.frame)[0]
+        return letterbox.place(picture.frame), self._finder.find(picture.frame)[0]
 
     def stages(self, picture: Picture) -> dict[str, float]:
         """The same as a call -> seconds of each of `STAGES`, by its name in the tables."""

@@ -21,7 +21,7 @@ from plate_nets.serving.settings import NetworkSettings, thread_count
 ROUNDS = 5
 WARM_UP = 5
 WITHIN = {
-    YOLO.name: ("decode", "letterbox", "detector", "NMS", "crop"),
+    YOLO.name: ("decode", "letterbox", "detector", "NMS", "corners", "crop"),
     STN.name: ("stn",),
     LPRNET.name: ("lprnet",),
 }

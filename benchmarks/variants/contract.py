@@ -3,7 +3,17 @@
 from dataclasses import replace
 from pathlib import Path
 
-from plate_nets.contract import CROP_DIMS, LPRNET, PLATE_RECOGNITION, PLATES, YOLO, ModelSpec, TensorSpec, models
+from plate_nets.contract import (
+    CORNERS,
+    CROP_DIMS,
+    LPRNET,
+    PLATE_RECOGNITION,
+    PLATES,
+    YOLO,
+    ModelSpec,
+    TensorSpec,
+    models,
+)
 from plate_nets.plates import default_scheme
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
@@ -59,10 +69,11 @@ ENSEMBLE_PLATES = ModelSpec(
         TensorSpec("logits", "FP32", (-1, *_LOGITS)),
         replace(YOLO.outputs[1], name="boxes"),
         replace(YOLO.outputs[2], name="found_scores"),
+        replace(CORNERS, name="found_corners"),
     ),
     outputs=PLATES,
 )
-"""Logits, boxes and scores -> plates; logits beyond the boxes are of the grey crop."""
+"""Logits, boxes, scores and corners -> plates; logits beyond the boxes are of the grey crop."""
 
 PLATE_RECOGNITION_ENSEMBLE = replace(
     PLATE_RECOGNITION, name="plate_recognition_ensemble", backend="ensemble", outputs=PLATES

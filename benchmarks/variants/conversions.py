@@ -1,6 +1,7 @@
 """The TorchScript modules of `benchmarks/model_repository/`."""
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -9,12 +10,14 @@ from benchmarks.variants.plate_text import GreedyText, NormalizedCrops
 from plate_nets.conversion.conversion import Conversion, Mode
 from plate_nets.conversion.table import BATCHES
 from plate_nets.plates import default_scheme
+from plate_nets.runtimes.networks import released
 
 CONVERSIONS = {
     conversion.name: conversion
     for conversion in (
         Conversion(
             PLATE_PRE.name,
+            released(Path(), PLATE_PRE.name),
             NormalizedCrops,
             None,
             tuple((batch, *PLATE_PRE.inputs[0].dims) for batch in BATCHES),
@@ -26,6 +29,7 @@ CONVERSIONS = {
         ),
         Conversion(
             PLATE_POST.name,
+            released(Path(), PLATE_POST.name),
             partial(GreedyText, default_scheme()),
             None,
             tuple((batch, *PLATE_POST.inputs[0].dims) for batch in BATCHES),

@@ -30,7 +30,7 @@ class EnsembleCrops:
 
 
 class EnsemblePlates:
-    """Logits, boxes and scores -> plates."""
+    """Logits, boxes, scores and corners -> plates."""
 
     def __init__(self, args: Mapping[str, str]) -> None:
         model = model_args(args)
@@ -46,8 +46,8 @@ class EnsemblePlates:
         return answer(request, self._respond)
 
     def _respond(self, request: Request) -> list[Tensor]:
-        logits, boxes, scores = arrays(request, ENSEMBLE_PLATES)
-        return pack(join(boxes, scores, self._decoder.decode(logits[: len(boxes)])))
+        logits, boxes, scores, corners = arrays(request, ENSEMBLE_PLATES)
+        return pack(join(boxes, scores, corners, self._decoder.decode(logits[: len(boxes)])))
 
 
 def arrays(request: Request, spec: ModelSpec) -> list[NDArray[Any]]:

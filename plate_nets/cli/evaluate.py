@@ -41,7 +41,10 @@ def evaluate(
         Path | None, typer.Option(help="Folder with another reader: stn.pt and lprnet.pt, TorchScript, run in torch.")
     ] = None,
     margin: Annotated[
-        float | None, typer.Option(help="What a crop holds around a box, as a share of its height; else the reader's.")
+        float | None,
+        typer.Option(
+            help="What a crop holds around a box without corners, as a share of its height; else the reader's."
+        ),
     ] = None,
     long_side: Annotated[
         int | None, typer.Option(help="Long side of the detector's input, px; else the reader's.")
@@ -87,9 +90,11 @@ def evaluate(
     )
     free: PlateFree | None = None
     if boxes is BoxSource.given:
-        outcome = evaluate_given(progress(photos, "reading"), reader.read_crops, plates, margin)
+        outcome = evaluate_given(progress(photos, "reading"), reader.cut, reader.read_crops, plates)
     else:
-        outcome = evaluate_detected(progress(photos, "finding and reading"), reader.read, plates, margin, least_score)
+        outcome = evaluate_detected(
+            progress(photos, "finding and reading"), reader.cut, reader.read, plates, least_score
+        )
         if plate_free is not None:
             answers = [
                 [plate for plate in reader.read(read_photo(path)) if plate.score >= least_score]

@@ -15,7 +15,7 @@ import typer
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.types import Plate
+from plate_nets.types import CORNER_COLUMNS, Plate
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class CsvOutput(Output):
 
     COLUMNS = (
         "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
-        "format",
+        "format", *CORNER_COLUMNS,
     )  # fmt: skip
 
     def __init__(self, path: Path) -> None:
@@ -125,6 +125,7 @@ class CsvOutput(Output):
                 | {"text": plate.reading.text, "reading": plate.reading.best, "format": plate.reading.format}
                 | {"confidence": f"{plate.reading.confidence:.4f}", "score": f"{plate.score:.4f}"}
                 | {"xmin": xmin, "ymin": ymin, "xmax": xmax, "ymax": ymax}
+                | {name: f"{place:.1f}" for name, place in zip(CORNER_COLUMNS, plate.corners, strict=False)}
             )
         if not picture.plates:
             self._rows.writerow(shared)
@@ -153,7 +154,7 @@ def is_annotated(path: Path) -> bool:
 
 
 class PictureOutput(Output):
-    """A copy of each picture with its boxes and texts, named ``<name>_plates.<suffix>`` in a folder.
+    """A copy of each picture with its plates' outlines and texts, named ``<name>_plates.<suffix>`` in a folder.
 
     One of an earlier run is replaced; any other file of that name is kept, and the copy gets a number.
     """
@@ -214,6 +215,7 @@ def _record(picture: Picture) -> dict[str, Any]:
                 "confidence": round(plate.reading.confidence, 4),
                 "score": round(plate.score, 4),
                 "box": [round(side, 1) for side in _sides(plate)],
+                "corners": [round(place, 1) for place in plate.corners],
                 "format": plate.reading.format,
             }
             for plate in picture.plates

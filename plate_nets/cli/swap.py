@@ -19,7 +19,10 @@ REFUSED = 1
 
 
 def swap(
-    model: Annotated[str, typer.Argument(help=f"Which network: {', '.join(NETWORKS)}.")],
+    network: Annotated[
+        str,
+        typer.Argument(metavar="NETWORK", help=f"One of {', '.join(NETWORKS)}; yolo and corners share versions."),
+    ],
     weights: Annotated[
         Path | None,
         typer.Argument(metavar="[FILE]", help="Its new weights: safetensors of the same architecture."),
@@ -45,8 +48,9 @@ def swap(
 
     Exit code: 0 in service, 1 refused or taken back, 2 wrong usage or no server.
     """
-    if model not in NETWORKS:
-        raise typer.BadParameter(f"expected {' or '.join(NETWORKS)}, got {model}", param_hint="MODEL")
+    if network not in NETWORKS:
+        raise typer.BadParameter(f"expected {' or '.join(NETWORKS)}, got {network}", param_hint="NETWORK")
+    model = NETWORKS[network].model.name
     if (weights is not None) + back + list_ != 1:
         raise InputError("expected exactly one of FILE, --back and --list")
     with needs("local", "a swap"):
@@ -68,7 +72,7 @@ def swap(
             return
         try:
             if weights:
-                done = swapping.swap(model, weights, repository, control, client, keep)
+                done = swapping.swap(network, weights, repository, control, client, keep)
             else:
                 done = swapping.roll_back(model, repository, control, client)
         except ServerUnavailable:
@@ -77,9 +81,9 @@ def swap(
             typer.echo(f"plates: {error}", err=True)
             raise typer.Exit(REFUSED) from error
     for comparison in done.comparisons:
-        typer.echo(f"{model}: {' + '.join(comparison.files)}, largest difference {comparison.difference:.1e}")
+        typer.echo(f"{network}: {' + '.join(comparison.files)}, largest difference {comparison.difference:.1e}")
     if weights and not done.comparisons:
-        typer.echo(f"{model}: not compared with its network: no torch here, no {REFERENCE} beside {weights}")
+        typer.echo(f"{network}: not compared with its network: no torch here, no {REFERENCE} beside {weights}")
     typer.echo(f"{model}: version {done.version} answers, {done.former} before")
     for version in done.removed:
         typer.echo(f"{model}: version {version} removed")

@@ -17,7 +17,7 @@ from plate_nets.client.shared_memory import SharedMemoryTransport
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, Tensors, infer, is_ready
 from plate_nets.client.url import WireProtocol, parse_url
-from plate_nets.contract import CHARACTERS, EVIDENCE, LOGITS, PLATE_RECOGNITION, PLATES
+from plate_nets.contract import CHARACTERS, CORNERS, EVIDENCE, LOGITS, PLATE_RECOGNITION, PLATES
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.reader import check_frame
@@ -125,7 +125,7 @@ class PlateClient:
 
 
 def plates(outputs: Mapping[str, NDArray[Any]], scheme: PlateScheme | None = None) -> list[Plate]:
-    """The outputs of `plate_recognition`, with `EVIDENCE` or without -> plates, row by row.
+    """The outputs of `plate_recognition`, with `EVIDENCE` and `CORNERS` or without -> plates, row by row.
 
     ``scheme``: whose formats name the type of a plate; by default Russia's.
     """
@@ -139,6 +139,7 @@ def plates(outputs: Mapping[str, NDArray[Any]], scheme: PlateScheme | None = Non
         outputs["confidences"],
         outputs.get(CHARACTERS.name, np.empty((count, 0), np.float32)),
         outputs.get(LOGITS.name, [None] * count),
+        outputs.get(CORNERS.name, np.empty((count, 0), np.float32)),
         strict=True,
     )
     return [
@@ -147,8 +148,9 @@ def plates(outputs: Mapping[str, NDArray[Any]], scheme: PlateScheme | None = Non
             float(score),
             _reading(text.decode(), best.decode(), confidence, characters, scheme),
             own,
+            corners=tuple(map(float, corners)),
         )
-        for box, score, text, best, confidence, characters, own in rows
+        for box, score, text, best, confidence, characters, own, corners in rows
     ]
 
 

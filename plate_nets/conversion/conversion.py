@@ -22,7 +22,7 @@ from plate_nets.conversion.reference import read_reference, sample, write_refere
 from plate_nets.errors import ConversionError, MissingExtra
 from plate_nets.nets.checkpoint import check_scheme, load_weights, read_weights
 from plate_nets.plates import PlateScheme
-from plate_nets.runtimes.networks import TORCHSCRIPT, released
+from plate_nets.runtimes.networks import TORCHSCRIPT
 
 if TYPE_CHECKING:
     from torch import nn
@@ -43,9 +43,9 @@ class Mode(StrEnum):
 class Conversion:
     """How one network becomes the files of its model folder.
 
-    ``network`` makes the torch module; it is called only where torch is installed.
-    ``weights`` is None where there is nothing to learn, ``graph`` where there is to be no OpenVINO IR; ``scheme`` is
-    what the weights must be trained for, if anything.
+    ``folder`` is where they lie within a model repository. ``network`` makes the torch module; it is called only where
+    torch is installed. ``weights`` is None where there is nothing to learn, ``graph`` where there is to be no OpenVINO
+    IR; ``scheme`` is what the weights must be trained for, if anything.
     ``shapes`` are the inputs (N, ...) on which the saved files are compared with the network; the first one is
     also what tracing sees. Values are drawn evenly from ``low`` to ``high`` and cast to ``dtype``.
     ``tolerance`` is the largest |found - expected| / (1 + |expected|) of any output value.
@@ -53,6 +53,7 @@ class Conversion:
     """
 
     name: str
+    folder: Path
     network: "Callable[[], nn.Module]"
     weights: Path | None
     shapes: tuple[tuple[int, ...], ...]
@@ -80,7 +81,7 @@ def torch_installed() -> bool:
 
 
 def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Comparison, ...]:
-    """Convert a network into ``repository/<name>/1/``; a failure leaves what was there untouched.
+    """Convert a network into its folder of a repository; a failure leaves what was there untouched.
 
     Without torch a TorchScript file that lies there is removed: it may be of former weights. No comparison is returned
     where there is neither torch nor a reference.
@@ -89,7 +90,7 @@ def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Compa
         WeightsError: the weights are missing, damaged, or of another network.
         ConversionError: a file cannot be made or does not give the network's numbers.
     """
-    folder = released(repository, conversion.name)
+    folder = repository / conversion.folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".converting-", dir=folder) as name:
@@ -106,7 +107,7 @@ def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Compa
 
 
 def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
-    """Compare the files that lie in ``repository/<name>/1/`` with the network.
+    """Compare the files that lie in its folder of a repository with the network.
 
     Raises:
         WeightsError: the weights are missing, damaged, or of another network; a file is damaged.
@@ -114,7 +115,7 @@ def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
     """
     if conversion.weights is not None:
         read_weights(conversion.weights, conversion.scheme)
-    folder = released(repository, conversion.name)
+    folder = repository / conversion.folder
     for kind in _formats(conversion):
         found = kind.saved_provenance(folder)
         for key, value in kind.current_provenance(conversion.weights, found.get("mode", Mode.TRACE)).items():
@@ -127,14 +128,14 @@ def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
 
 
 def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
-    """Whether the files in ``repository/<name>/1/`` were made from today's weights and code in this mode.
+    """Whether the files in its folder of a repository were made from today's weights and code in this mode.
 
     Raises:
         WeightsError: the weights are of another scheme.
     """
     if conversion.weights is not None and conversion.scheme is not None:
         check_scheme(conversion.weights, conversion.scheme)
-    folder, mode = released(repository, conversion.name), conversion.mode or mode
+    folder, mode = repository / conversion.folder, conversion.mode or mode
     try:
         return all(
             kind.saved_provenance(folder) == kind.current_provenance(conversion.weights, mode)

@@ -3,24 +3,24 @@
 from functools import partial
 from pathlib import Path
 
-from plate_nets.contract import CROP_DIMS, LPRNET, STN, YOLO
+from plate_nets.contract import CORNERS, LPRNET, STN, YOLO
 from plate_nets.conversion.conversion import Conversion
+from plate_nets.conversion.graphs.corners import corners
 from plate_nets.conversion.graphs.lprnet import lprnet
 from plate_nets.conversion.graphs.stn import stn
 from plate_nets.conversion.graphs.yolov5 import yolov5
 from plate_nets.nets.registry import NETWORKS, RegisteredNetwork
 from plate_nets.plates import PlateScheme
+from plate_nets.runtimes.networks import network_folder, released
 
-GRAPHS = {LPRNET.name: lprnet, STN.name: stn, YOLO.name: yolov5}
+GRAPHS = {LPRNET.name: lprnet, STN.name: stn, YOLO.name: yolov5, CORNERS.name: corners}
 
 BATCHES = (2, 1, 5, 32)
 """A batch of 2 first: a trace at 1 would hide a size that was taken for a broadcast."""
 
-CROPS = tuple((batch, *CROP_DIMS) for batch in BATCHES)
-
-STN_TOLERANCE = 5e-4
-"""Pixels of noise, -1..1, taken at places that may differ by a hundred-thousandth of the crop: one step of a byte is
-8e-3. With the committed weights it is 2e-5, with weights that turn everything over 1e-4."""
+TOLERANCES = {STN.name: 5e-4}
+"""Where it is not 1e-4. STN takes pixels of noise, -1..1, at places that may differ by a hundred-thousandth of the
+crop: one step of a byte is 8e-3. With the committed weights it is 2e-5, with weights that turn everything over 1e-4."""
 
 FRAMES = ((2, 3, 96, 160), (1, 3, 384, 640), (1, 3, 416, 416), (5, 3, 64, 96), (32, 3, 64, 64))
 """A small one to trace, a 16:9 frame at the default size, a square one, and batches with little to compute."""
@@ -36,9 +36,12 @@ def conversions(scheme: PlateScheme, weights: Path | None = None) -> dict[str, C
 
 def _conversion(network: RegisteredNetwork, scheme: PlateScheme, folder: Path | None) -> Conversion:
     given = folder / network.weights.name if folder else network.weights
-    common = (network.name, partial(network.build, scheme), given if given.is_file() else network.weights)
+    weights = given if given.is_file() else network.weights
+    into = network_folder(released(Path(), network.model.name), network.name)
     graph, of_weights = GRAPHS[network.name], network.scheme_of_weights(scheme)
-    if network.dims == CROP_DIMS:
-        tolerance = STN_TOLERANCE if network.name == STN.name else 1e-4
-        return Conversion(*common, CROPS, -1.0, 1.0, tolerance, channels_last=True, graph=graph, scheme=of_weights)
-    return Conversion(*common, FRAMES, 0.0, 1.0, 1e-3, graph=graph, scheme=of_weights)
+    common = (network.name, into, partial(network.build, scheme), weights)
+    if network.name == YOLO.name:
+        return Conversion(*common, FRAMES, 0.0, 1.0, 1e-3, graph=graph, scheme=of_weights)
+    shapes = tuple((batch, *network.dims) for batch in BATCHES)
+    tolerance = TOLERANCES.get(network.name, 1e-4)
+    return Conversion(*common, shapes, -1.0, 1.0, tolerance, channels_last=True, graph=graph, scheme=of_weights)

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import DatasetError
-from plate_nets.types import Box, Frame
+from plate_nets.types import CORNER_COLUMNS, Box, Frame
 
 _log = logging.getLogger(__name__)
 
 BOX_COLUMNS = ("xmin", "ymin", "xmax", "ymax")
-QUAD_COLUMNS = ("x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4")
-COLUMNS = ("file", *BOX_COLUMNS, "text", *QUAD_COLUMNS)
+COLUMNS = ("file", *BOX_COLUMNS, "text", *CORNER_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ def parse_box(row: Mapping[str, str | None]) -> Box:
 def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[Path, tuple[int, int] | None]) -> Label:
     box = parse_box(row)
     try:
-        corners = [float(row[name]) for name in QUAD_COLUMNS if row[name]]
+        corners = [float(row[name]) for name in CORNER_COLUMNS if row[name]]
     except ValueError as error:
         raise ValueError(f"expected numbers for the corner points: {error}") from error
     if not np.isfinite(corners).all():

@@ -12,13 +12,14 @@ from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.recognition.geometry import crop_plates
 from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
 
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
 CropReader = Callable[[Crops], Sequence[Reading]]
 """Crops (N, 3, 24, 94) -> N readings."""
+Cut = Callable[[Frame, Boxes], Crops]
+"""A frame and boxes (N, 4) of plates -> crops (N, 3, 24, 94) for a `CropReader`."""
 FrameReader = Callable[[Frame], list[Plate]]
 """A frame -> its plates, highest detector score first."""
 
@@ -49,13 +50,13 @@ def plate_height(label: Label) -> float:
     return float(np.linalg.norm(bottom_left - top_left) + np.linalg.norm(bottom_right - top_right)) / 2
 
 
-def evaluate_given(photos: Iterable[LabelledPhoto], read: CropReader, scheme: PlateScheme, margin: float) -> Outcome:
-    """Reads every labelled plate from its labelled box, widened by ``margin`` times its height on each side."""
+def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, scheme: PlateScheme) -> Outcome:
+    """Reads every labelled plate, cut out from its labelled box."""
     outcome = Outcome(scheme)
     for path, labels in photos:
         readable = _readable(labels, outcome)
         if readable:
-            crops = crop_plates(read_photo(path), boxes_of(readable), margin)
+            crops = cut(read_photo(path), boxes_of(readable))
             for label, crop, reading in zip(readable, crops, read(crops), strict=True):
                 outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
                 outcome.crops.append(crop[None])
@@ -63,7 +64,7 @@ def evaluate_given(photos: Iterable[LabelledPhoto], read: CropReader, scheme: Pl
 
 
 def evaluate_detected(
-    photos: Iterable[LabelledPhoto], read: FrameReader, scheme: PlateScheme, margin: float, score_threshold: float
+    photos: Iterable[LabelledPhoto], cut: Cut, read: FrameReader, scheme: PlateScheme, score_threshold: float
 ) -> Outcome:
     """Finds and reads the plates of every photo.
 
@@ -86,7 +87,7 @@ def evaluate_detected(
                 plate = found.get(index)
                 reading = plate.reading if plate else None
                 outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
-                outcome.crops.append(crop_plates(photo, boxes_of([plate or label]), margin))
+                outcome.crops.append(cut(photo, boxes_of([plate or label])))
     return outcome
 
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-WINDOW_HEIGHT = 64
-WINDOW_WIDTH = 128
+from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
+
 _STRIDE = 4
 _REACH = 16.0
 """px that an output of 1 of the offsets stands for."""

@@ -1,13 +1,14 @@
-"""The three networks: the one list of their names, weights, inputs and classes. Imported without torch."""
+"""The networks: the one list of their names, weights, inputs and classes. Imported without torch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from plate_nets.contract import CROP_DIMS, LPRNET, STN, YOLO, ModelSpec
+from plate_nets.contract import CORNERS, CROP_DIMS, LPRNET, STN, YOLO, ModelSpec
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.plates import PlateScheme
+from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
 
 if TYPE_CHECKING:
     from torch import nn
@@ -17,19 +18,21 @@ if TYPE_CHECKING:
 class RegisteredNetwork:
     """One network.
 
-    ``model``: the Triton model that it becomes. ``dims``: of an input (N, *dims), -1 any. ``build``: the network for a
-    scheme, without weights. ``reads``: whether its weights are trained for one scheme, and fit no other.
+    ``name``: its own, and of its weights. ``model``: the Triton model that runs it. ``dims``: of an input (N, *dims),
+    -1 any. ``build``: the network for a scheme, without weights. ``reads``: whether its weights are trained for one
+    scheme, and fit no other.
     """
 
+    name: str
     model: ModelSpec
     dims: tuple[int, ...]
     build: Callable[[PlateScheme], "nn.Module"]
     reads: bool
 
     @property
-    def name(self) -> str:
-        """Of the network, its model and its weights."""
-        return self.model.name
+    def folder(self) -> PurePath:
+        """Where its files lie in a version folder of its model: beside those of the network of the model's name."""
+        return PurePath("" if self.name == self.model.name else self.name)
 
     @property
     def weights(self) -> Path:
@@ -57,6 +60,12 @@ def _yolo(_: PlateScheme) -> "nn.Module":
     return YOLOv5n()
 
 
+def _corners(_: PlateScheme) -> "nn.Module":
+    from plate_nets.nets.corners import CornerNet
+
+    return CornerNet()
+
+
 def _stn(_: PlateScheme) -> "nn.Module":
     from plate_nets.nets.stn import STN as Network
 
@@ -72,9 +81,10 @@ def _lprnet(scheme: PlateScheme) -> "nn.Module":
 NETWORKS = {
     network.name: network
     for network in (
-        RegisteredNetwork(YOLO, (3, -1, -1), _yolo, reads=False),
-        RegisteredNetwork(STN, CROP_DIMS, _stn, reads=True),  # trained together with LPRNet
-        RegisteredNetwork(LPRNET, CROP_DIMS, _lprnet, reads=True),
+        RegisteredNetwork(YOLO.name, YOLO, (3, -1, -1), _yolo, reads=False),
+        RegisteredNetwork(CORNERS.name, YOLO, (3, WINDOW_HEIGHT, WINDOW_WIDTH), _corners, reads=False),
+        RegisteredNetwork(STN.name, STN, CROP_DIMS, _stn, reads=True),  # trained together with LPRNet
+        RegisteredNetwork(LPRNET.name, LPRNET, CROP_DIMS, _lprnet, reads=True),
     )
 }
 """By name, in the order in which a frame passes them."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from plate_nets.recognition.images import FrameLimits, decode_image
 from plate_nets.types import Frame, Plate
@@ -17,7 +18,7 @@ _FONT = cv2.FONT_HERSHEY_DUPLEX
 
 
 def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
-    """A frame and its plates -> a copy with their boxes and texts.
+    """A frame and its plates -> a copy with outlines along their corners, and their texts.
 
     A plate that was not read surely is drawn in another colour, with its best reading and a question mark.
     """
@@ -27,15 +28,22 @@ def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
     for plate in plates:
         text = plate.reading.text
         colour = READ if text else UNREAD
-        box = plate.box
-        corner = (round(box.xmin), round(box.ymin))
-        cv2.rectangle(drawn, corner, (round(box.xmax), round(box.ymax)), colour, line)
-        _label(drawn, text or f"{plate.reading.best}?", corner, round(box.ymax), colour)
+        outline = _outline(plate)
+        cv2.polylines(drawn, [outline], True, colour, line)
+        left, top, _, height = cv2.boundingRect(outline)
+        _label(drawn, text or f"{plate.reading.best}?", (left, top), top + height, colour)
     return drawn
 
 
+def _outline(plate: Plate) -> NDArray[np.int32]:
+    """The whole pixels of a plate's corners, or of its box where it has none: (4, 2)."""
+    box = plate.box
+    upright = (box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax)
+    return np.asarray(np.round(plate.corners or upright), np.int32).reshape(4, 2)
+
+
 def annotate_encoded(encoded: bytes, plates: Iterable[Plate], suffix: str) -> bytes | None:
-    """A picture that was read and its plates -> an upright copy with their boxes and texts, encoded as ``suffix`` says.
+    """A picture that was read and its plates -> an upright copy with outlines and texts, encoded as ``suffix`` says.
 
     None where that format cannot hold it: JPEG and WebP end at 65,535 and 16,383 pixels a side.
     """

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
-from plate_nets.nets.corners import WINDOW_HEIGHT, WINDOW_WIDTH
 from plate_nets.recognition.rectification import (
     Quad,
     Quads,
@@ -23,7 +22,7 @@ from plate_nets.recognition.rectification import (
     usable,
     warp_quad,
 )
-from plate_nets.types import Boxes, Frame, Scores
+from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH, Boxes, Frame, Scores
 
 CornerNetwork = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 """The network: windows (N, 3, 64, 128) RGB -> (N, 9): corners in px of the window, logarithm of the error."""
@@ -66,6 +65,10 @@ class FoundCorners:
 
     quads: Quads
     errors: NDArray[np.float32]
+
+    def rows(self, chosen: NDArray[np.intp]) -> "FoundCorners":
+        """Those of some plates, by their rows."""
+        return FoundCorners(self.quads[chosen], self.errors[chosen])
 
 
 class CornerFinder:

@@ -1,4 +1,4 @@
-"""Frames -> plates: letterbox, network, selection of its rows, boxes in the frame's pixels, crops."""
+"""Frames -> boxes of plates: letterbox, network, selection of its rows, boxes in the frame's pixels."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
-from plate_nets.recognition.geometry import STRIDE, Letterbox, clip, crop_plates
+from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Boxes, Crops, Frame, Scores
+from plate_nets.types import Boxes, Frame, Scores
 
 DetectorNetwork = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 """The network: (1, 3, h, w) RGB float32 0..1 -> (1, A, 6) cx, cy, w, h in px of the input, objectness, class score."""
@@ -26,7 +26,8 @@ class DetectionSettings:
     0.40, 0.29 and 0.15 boxes a photo beside the labels, most of them plates that nobody labelled.
     ``iou_threshold``: of two boxes that overlap more, the lower score goes. YOLOv5's own value; plates hardly overlap.
     ``max_detections``: the most a frame answers.
-    ``crop_margin``: what a crop holds around the box on each side, as a share of its height. Plates of ru_dev found
+    ``crop_margin``: what an upright crop, of a plate whose corners are not found, holds around the box on each side,
+    as a share of its height. With such crops alone, plates of ru_dev found
     and read exactly, by `python -m training.detector.crop_margin`: 189 of 201 at 0, 190 from 0.05 to 0.15, 187 at 0.2,
     175 at 0.3 (weights a little older); the middle of the plateau is taken.
     """
@@ -56,13 +57,13 @@ class PlateDetector:
         self.network = network
         self.settings = settings or DetectionSettings()
 
-    def detect(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Crops, Boxes, Scores]:
-        """A frame that `images.load_picture` accepts -> crops, boxes and scores of its plates, highest score first.
+    def detect(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores]:
+        """A frame that `images.load_picture` accepts -> boxes and scores of its plates, highest score first.
 
-        Its stages are ``letterbox``, ``network``, ``select`` and ``crop``.
+        Its stages are ``letterbox``, ``network`` and ``select``.
 
         Returns:
-            (N, 3, 24, 94) crops for the STN, (N, 4) boxes xyxy in pixels of the frame, (N,) scores 0..1.
+            (N, 4) boxes xyxy in pixels of the frame, clamped to it, and (N,) scores 0..1.
         """
         hw = (frame.shape[0], frame.shape[1])
         letterbox = Letterbox(hw, self.settings.long_side)
@@ -74,10 +75,7 @@ class PlateDetector:
             found, scores = select(rows[0], self.settings)
             boxes = clip(letterbox.to_frame(found), hw)
             visible = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
-            boxes, scores = boxes[visible], scores[visible]
-        with stages("crop"):
-            crops = crop_plates(frame, boxes, self.settings.crop_margin)
-        return crops, boxes, scores
+        return boxes[visible], scores[visible]
 
 
 def select(rows: NDArray[np.float32], settings: DetectionSettings) -> tuple[Boxes, Scores]:

@@ -10,13 +10,15 @@ from typing import Any, get_args
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import FrameLimits, load_picture
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.networks import Networks, Runtime, default_repository, first_versions, load_converted
-from plate_nets.types import Crops, Frame, Plate, Reading
+from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class LocalReader:
                 BMP file.
             evidence: the plates have their ``logits``; the ``characters`` of their readings they have anyway.
             stages: what is entered around each stage, see `recognition.stages`: "decode", and the stages of
-                `PlateReader` and `PlateDetector`.
+                `PlateReader` and `PlateFinder`.
 
         Raises:
             InputError: the picture is not accepted (InputTooLarge: by its size); the message says what was expected.
@@ -75,15 +77,30 @@ class LocalReader:
         with self._turn:
             return self._pipeline.read_crops(crops)
 
+    def cut(self, frame: Frame, boxes: Boxes) -> Crops:
+        """Boxes (N, 4) xyxy of plates in a frame -> crops (N, 3, 24, 94) along their corners, for `read_crops`.
+
+        Raises:
+            WeightsError: a network is missing, damaged, or not converted yet.
+        """
+        with self._turn:
+            return self._finder.cut(frame, boxes)[0]
+
     @cached_property
     def _pipeline(self) -> PlateReader[Frame, Crops]:
-        networks = self.networks() if self.networks else self._load()
-        detector = PlateDetector(networks.yolo, self.detection)
-        return PlateReader(
-            detector.detect, networks.stn, networks.lprnet, PlateDecoder(self.scheme, self.decoding), split_rows
-        )
+        networks = self._networks
+        decoder = PlateDecoder(self.scheme, self.decoding)
+        return PlateReader(self._finder.find, networks.stn, networks.lprnet, decoder, split_rows)
 
-    def _load(self) -> Networks:
+    @cached_property
+    def _finder(self) -> PlateFinder:
+        detector = PlateDetector(self._networks.yolo, self.detection)
+        return PlateFinder(detector, CornerFinder(self._networks.corners))
+
+    @cached_property
+    def _networks(self) -> Networks:
+        if self.networks:
+            return self.networks()
         if self.runtime == "torch":
             with needs("convert", "reading in torch"):
                 from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds

@@ -13,7 +13,7 @@ import numpy as np
 from plate_nets.contract import LPRNET, STN
 from plate_nets.errors import ContractError
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Box, Boxes, Crops, Logits, Plate, Reading, Scores
+from plate_nets.types import Box, Boxes, Corners, Crops, Logits, Plate, Reading, Scores
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
@@ -37,7 +37,7 @@ class PlateReader(Generic[F, T]):
     `types.Crops`. Its stages are ``detect``, which may have stages of its own, ``rectify``, ``read``, ``decode_text``.
 
     Args:
-        detect: frame and stages -> crops, boxes (N, 4) and scores (N,).
+        detect: frame and stages -> crops, boxes (N, 4), scores (N,) and corners (N, 8).
         rectify: at most `CHUNK` crops -> straightened crops.
         read: straightened crops -> logits (N, C, 18).
         decoder: logits -> readings.
@@ -48,7 +48,7 @@ class PlateReader(Generic[F, T]):
 
     def __init__(
         self,
-        detect: Callable[[F, Stages], tuple[T, Boxes, Scores]],
+        detect: Callable[[F, Stages], tuple[T, Boxes, Scores, Corners]],
         rectify: Callable[[T], T],
         read: Callable[[T], Logits],
         decoder: Decoder,
@@ -74,13 +74,13 @@ class PlateReader(Generic[F, T]):
             ContractError: the networks did not answer one reading a box.
         """
         with stages("detect"):
-            crops, boxes, scores = self._detect(frame, stages)
+            crops, boxes, scores, corners = self._detect(frame, stages)
         if len(boxes) == 0:
             return []
         logits = self._logits(crops, stages)
         with stages("decode_text"):
             readings = self._decoder.decode(logits)
-        return join(boxes, scores, readings, logits if evidence else None)
+        return join(boxes, scores, corners, readings, logits if evidence else None)
 
     def read_crops(self, crops: T) -> Sequence[Reading]:
         """Crops (N, 3, 24, 94), N above 0 -> their readings, in order."""
@@ -96,21 +96,25 @@ class PlateReader(Generic[F, T]):
         return np.concatenate(list(self._each(ask, self._split(crops, CHUNK))))
 
 
-def join(boxes: Boxes, scores: Scores, readings: Sequence[Reading], logits: Logits | None = None) -> list[Plate]:
-    """Boxes (N, 4), scores (N,), N readings and, for plates that keep them, logits -> plates, highest score first.
+def join(
+    boxes: Boxes, scores: Scores, corners: Corners, readings: Sequence[Reading], logits: Logits | None = None
+) -> list[Plate]:
+    """Boxes (N, 4), scores (N,), corners (N, 8), N readings and, for plates that keep them, logits -> plates.
+
+    They come highest score first.
 
     Raises:
         ContractError: not as many of each.
     """
-    if not len(boxes) == len(scores) == len(readings):
+    if not len(boxes) == len(scores) == len(corners) == len(readings):
         raise ContractError(
-            "expected as many scores and readings as boxes, "
-            f"got {len(boxes)} boxes, {len(scores)} scores and {len(readings)} readings"
+            "expected as many scores, corners and readings as boxes, "
+            f"got {len(boxes)} boxes, {len(scores)} scores, {len(corners)} corners and {len(readings)} readings"
         )
     evidence = [None] * len(boxes) if logits is None else logits
     plates = [
-        Plate(Box(*map(float, box)), float(score), reading, own)
-        for box, score, reading, own in zip(boxes, scores, readings, evidence, strict=True)
+        Plate(Box(*map(float, box)), float(score), reading, own, corners=tuple(map(float, points)))
+        for box, score, points, reading, own in zip(boxes, scores, corners, readings, evidence, strict=True)
     ]
     return sorted(plates, key=lambda plate: plate.score, reverse=True)
 

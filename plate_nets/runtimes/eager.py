@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from plate_nets.contract import LPRNET, STN, YOLO
+from plate_nets.contract import CORNERS, LPRNET, STN, YOLO
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import PlateScheme
 from plate_nets.runtimes.networks import Networks
@@ -16,7 +16,7 @@ from plate_nets.runtimes.torchscript import forward, load_torchscript
 
 
 def load_eager(scheme: PlateScheme, other_reader: Path | None = None) -> Networks:
-    """The three networks of the committed weights, for a scheme.
+    """The networks of the committed weights, for a scheme.
 
     ``other_reader``: a folder with another `stn.pt` and `lprnet.pt`, TorchScript, used in place of the committed ones,
     one crop at a time: a network that normalises over its batch would read a plate differently beside others.
@@ -24,13 +24,13 @@ def load_eager(scheme: PlateScheme, other_reader: Path | None = None) -> Network
     Raises:
         WeightsError: weights are missing, damaged, of another network or another scheme.
     """
-    yolo = _eager(YOLO.name, scheme)
+    yolo, corners = _eager(YOLO.name, scheme), _eager(CORNERS.name, scheme)
     if other_reader is None:
-        return Networks(yolo, _eager(STN.name, scheme), _eager(LPRNET.name, scheme))
+        return Networks(yolo, corners, _eager(STN.name, scheme), _eager(LPRNET.name, scheme))
     stn, lprnet = (
         partial(_one_by_one, load_torchscript(other_reader / f"{name}.pt")) for name in (STN.name, LPRNET.name)
     )
-    return Networks(yolo, stn, lprnet)
+    return Networks(yolo, corners, stn, lprnet)
 
 
 def _eager(name: str, scheme: PlateScheme) -> Network:

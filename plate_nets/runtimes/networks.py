@@ -1,4 +1,4 @@
-"""The three networks as calls on arrays in host memory: OpenVINO on the CPU, TorchScript on a GPU.
+"""The networks as calls on arrays in host memory: OpenVINO on the CPU, TorchScript on a GPU.
 
 OpenVINO needs 30 ms a 640 px frame where torch needs 50 (2 threads), and spares a process torch's 200 MB.
 """
@@ -17,7 +17,7 @@ RELEASED = 1
 """The version that the converters write; a swap adds higher ones."""
 
 IR, IR_WEIGHTS, TORCHSCRIPT = "model.xml", "model.bin", "model.pt"
-"""The files in a version folder: OpenVINO's two, for the CPU, and TorchScript, for all devices."""
+"""The files of a network in a version folder: OpenVINO's two, for the CPU, and TorchScript, for all devices."""
 
 Runtime = Literal["openvino", "torch"]
 """What runs the networks in this process: OpenVINO the converted ones, torch the committed weights."""
@@ -30,15 +30,16 @@ INSTALLED = Path(__file__).resolve().parents[1] / "model_repository"
 
 @dataclass(frozen=True)
 class Networks:
-    """The three networks, each for one caller at a time; shapes as in `contract.py`, of `yolo` as in `nets.yolov5`."""
+    """The networks, each for one caller at a time; shapes as in `contract.py`, of `yolo` and `corners` as in `nets`."""
 
     yolo: Network
+    corners: Network
     stn: Network
     lprnet: Network
 
 
 def load_network(folder: Path, gpu: int | None, threads: int) -> Network:
-    """A version folder -> its network on a GPU (by number) or the CPU (0 threads: all cores of this process).
+    """A network's folder -> the network on a GPU (by number) or the CPU (0 threads: all cores of this process).
 
     Raises:
         WeightsError: the converted file is missing or does not load.
@@ -52,12 +53,17 @@ def load_network(folder: Path, gpu: int | None, threads: int) -> Network:
 
 
 def load_converted(folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0) -> Networks:
-    """Version folders by model name -> their networks, each as by `load_network`.
+    """Version folders by model name -> the networks in them, each as by `load_network`.
 
     Raises:
         WeightsError: a converted file is missing or does not load.
     """
-    return Networks(**{name: load_network(folders[name], gpu, threads) for name in NETWORKS})
+    return Networks(
+        **{
+            name: load_network(network_folder(folders[network.model.name], name), gpu, threads)
+            for name, network in NETWORKS.items()
+        }
+    )
 
 
 def default_repository() -> Path:
@@ -67,11 +73,16 @@ def default_repository() -> Path:
     return INSTALLED if INSTALLED.is_dir() else INSTALLED.parents[1] / INSTALLED.name
 
 
-def released(repository: Path, name: str) -> Path:
-    """A model repository -> the version folder that the converters write for a network."""
-    return repository / name / str(RELEASED)
+def network_folder(version: Path, name: str) -> Path:
+    """A version folder of the model that runs a network -> the folder of the network's files."""
+    return version / NETWORKS[name].folder
+
+
+def released(repository: Path, model: str) -> Path:
+    """A model repository -> the version folder that the converters write into."""
+    return repository / model / str(RELEASED)
 
 
 def first_versions(repository: Path) -> dict[str, Path]:
-    """A model repository -> the version folders that the converters write, by model name."""
-    return {name: released(repository, name) for name in NETWORKS}
+    """A model repository -> the version folders that the converters write into, by model name."""
+    return {network.model.name: released(repository, network.model.name) for network in NETWORKS.values()}

@@ -25,10 +25,11 @@ def _check_files(repository: Path) -> None:
         folder = repository / name
         if not (folder / "config.pbtxt").is_file():
             raise ServerStartError(f"{folder}: no config.pbtxt; expected the models {', '.join(MODELS)}")
-        if name not in NETWORKS:
-            continue
-        versions = list(folder.glob(f"[0-9]*/{IR}"))
+    for network in NETWORKS.values():
+        files = network.folder / IR
+        versions = list((repository / network.model.name).glob(f"[0-9]*/{files}"))
         if not versions:
-            raise ServerStartError(f"{released(repository, name) / IR}: not converted yet; run `python -m converters`")
+            missing = released(repository, network.model.name) / files
+            raise ServerStartError(f"{missing}: not converted yet; run `python -m converters`")
         for version in versions:
             version.open("rb").close()

@@ -1,4 +1,4 @@
-"""The `yolo` model: picture -> crops, boxes and scores."""
+"""The `yolo` model: picture -> crops, boxes, scores and corners. Two networks run in it."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -6,11 +6,14 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from plate_nets.contract import YOLO
+from plate_nets.contract import CORNERS, YOLO
 from plate_nets.errors import PlateError
-from plate_nets.recognition.detection import DetectionSettings, DetectorNetwork, PlateDetector
+from plate_nets.recognition.corners import CornerFinder
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import FrameLimits
-from plate_nets.runtimes.networks import load_network
+from plate_nets.runtimes.networks import load_network, network_folder
+from plate_nets.runtimes.openvino import Network
 from plate_nets.serving.cores import Cores
 from plate_nets.serving.request_picture import frame_of, picture_of
 from plate_nets.serving.settings import ModelArgs, NetworkSettings, read_settings, refuse_unknown
@@ -34,15 +37,18 @@ class Detector:
             detection = read_settings(DetectionSettings, model.name, model.parameters)
             self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
             self._cores = Cores(model, read_settings(NetworkSettings, model.name, model.parameters))
-            self._detectors = {
-                threads: PlateDetector(network, detection)
-                for threads, network in networks(model, self._cores.choices).items()
+            boxes, corners = (networks(model, name, self._cores.choices) for name in (YOLO.name, CORNERS.name))
+            self._finders = {
+                threads: PlateFinder(PlateDetector(boxes[threads], detection), CornerFinder(corners[threads]))
+                for threads in self._cores.choices
             }
         except PlateError as error:
             raise start_fault(error) from error
         for h, w in ASPECTS:
-            for detector in self._detectors.values():
-                detector.detect(np.zeros((h, w, 3), np.uint8))
+            for finder in self._finders.values():
+                frame = np.zeros((h, w, 3), np.uint8)
+                finder.find(frame)
+                finder.cut(frame, np.array([[0, 0, w, h]], np.float32))
 
     def answer(self, request: Request) -> Response:
         """One request -> its response; never raises."""
@@ -53,17 +59,17 @@ class Detector:
         with self._cores.taken() as threads:
             cv2.setNumThreads(threads)
             frame = frame_of(picture_of(request), self._limits)
-            found = self._detectors[threads].detect(frame)
+            found = self._finders[threads].find(frame)
         return [tensor(spec, array) for spec, array in zip(YOLO.outputs, found, strict=True)]
 
 
-def networks(model: ModelArgs, choices: Iterable[int]) -> dict[int, DetectorNetwork]:
-    """The network for each number of threads of the CPU; on a GPU the same one for all.
+def networks(model: ModelArgs, name: str, choices: Iterable[int]) -> dict[int, Network]:
+    """A network of this model for each number of threads of the CPU; on a GPU the same one for all.
 
     Raises:
         WeightsError: the converted file is missing or does not load.
     """
-    folder = Path(model.folder)
+    folder = network_folder(Path(model.folder), name)
     if model.gpu is not None:
         return dict.fromkeys(choices, load_network(folder, model.gpu, threads=0))
     return {threads: load_network(folder, None, threads) for threads in choices}

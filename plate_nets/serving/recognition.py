@@ -33,7 +33,7 @@ from plate_nets.serving.triton import (
     tensor,
 )
 from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
-from plate_nets.types import STEPS, Boxes, Logits, Plate, Scores
+from plate_nets.types import STEPS, Boxes, Corners, Logits, Plate, Scores
 
 _CROPS = STN.inputs[0]
 
@@ -110,13 +110,13 @@ class Recognition:
         return plates, outputs
 
 
-def detect(picture: Tensor, stages: Stages) -> tuple[Tensor, Boxes, Scores]:
-    """Picture -> crops where `yolo` left them, boxes and scores; the detector's own stages are not seen from here.
+def detect(picture: Tensor, stages: Stages) -> tuple[Tensor, Boxes, Scores, Corners]:
+    """Picture -> crops where `yolo` left them, boxes, scores, corners; the stages within `yolo` are not seen from here.
 
     The caller's own tensor is handed on: its memory is shared already, and an encoded one is decoded there, once.
     """
-    crops, boxes, scores = call(YOLO, [picture])
-    return crops, boxes.as_numpy(), scores.as_numpy()
+    crops, boxes, scores, corners = call(YOLO, [picture])
+    return crops, boxes.as_numpy(), scores.as_numpy(), corners.as_numpy()
 
 
 def rectify(crops: Tensor) -> Tensor:
@@ -159,7 +159,7 @@ def gather(ask: Callable[[Tensor], Logits], chunks: Iterable[Tensor]) -> Iterabl
 
 
 def pack(plates: Sequence[Plate]) -> list[Tensor]:
-    """Plates -> `PLATES`; (0, 4), (0, 1) and (0,) where there is none."""
+    """Plates -> `PLATES`; (0, 4), (0, 1), (0,) and (0, 8) where there is none."""
     readings = [plate.reading for plate in plates]
     columns = (
         np.array([(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in plates], np.float32).reshape(-1, 4),
@@ -167,6 +167,7 @@ def pack(plates: Sequence[Plate]) -> list[Tensor]:
         np.array([plate.score for plate in plates], np.float32),
         np.array([reading.confidence for reading in readings], np.float32),
         np.array([reading.best for reading in readings], np.object_).reshape(-1, 1),
+        np.array([plate.corners for plate in plates], np.float32).reshape(-1, 8),
     )
     return [tensor(spec, column) for spec, column in zip(PLATES, columns, strict=True)]
 

@@ -14,7 +14,7 @@ from plate_nets.errors import ContractError, MissingExtra, PlateError, SwapError
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.local import LocalReader
-from plate_nets.runtimes.networks import TORCHSCRIPT, load_converted, released
+from plate_nets.runtimes.networks import TORCHSCRIPT, load_converted, network_folder, released
 from plate_nets.swap.versions import latest, scratch_folder
 
 
@@ -28,11 +28,12 @@ class Prepared:
 
 
 @contextmanager
-def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
-    """Weights of a network's architecture -> its files as the server needs them, beside the versions in service.
+def prepare(network: str, weights: Path, repository: Path) -> Iterator[Prepared]:
+    """Weights of a network's architecture -> the next version of the model that runs it, beside those in service.
 
-    They are converted as a release is, compared with the network, and read the known picture together with the other
-    networks' versions in service; the server and the repository's versions know nothing of it.
+    What else the version in service holds is kept: code, and other networks. The weights are converted as a release
+    is, compared with the network, and read the known picture together with the other models' versions in service; the
+    server and the repository's versions know nothing of it.
 
     Raises:
         ContractError: the repository is not as the contract says.
@@ -44,19 +45,20 @@ def prepare(model: str, weights: Path, repository: Path) -> Iterator[Prepared]:
     if faults := check_configs(repository):
         raise ContractError("\n".join(faults))
     scheme = scheme_of(repository)
+    model = NETWORKS[network].model.name
     folder = repository / model
     served = folder / str(latest(folder))
-    if (served / TORCHSCRIPT).is_file() and not torch_installed():
-        raise MissingExtra("convert", f"a new {served / TORCHSCRIPT}", "torch")
+    torchscript = network_folder(served, network) / TORCHSCRIPT
+    if torchscript.is_file() and not torch_installed():
+        raise MissingExtra("convert", f"a new {torchscript}", "torch")
     with scratch_folder(folder) as temporary:
-        comparisons = convert(replace(conversions(scheme)[model], weights=weights), Mode.TRACE, temporary)
         made = released(temporary, model)
-        code = served / "model.py"
-        if code.is_file():  # a model of the python backend has its code in each version
-            shutil.copy(code, made)
-        folders = {name: repository / name / str(latest(repository / name)) for name in NETWORKS}
+        shutil.copytree(served, made, ignore=shutil.ignore_patterns("__pycache__"))
+        comparisons = convert(replace(conversions(scheme)[network], weights=weights), Mode.TRACE, temporary)
+        models = {each.model.name for each in NETWORKS.values()}
+        folders = {name: repository / name / str(latest(repository / name)) for name in models}
         try:
             check_health(LocalReader(scheme=scheme, networks=partial(load_converted, folders | {model: made})))
         except PlateError as error:
-            raise SwapError(f"{model}: {weights} is refused, nothing was changed: {error}") from error
+            raise SwapError(f"{network}: {weights} is refused, nothing was changed: {error}") from error
         yield Prepared(made, comparisons)

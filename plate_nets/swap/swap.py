@@ -11,6 +11,7 @@ from pathlib import Path
 from plate_nets.client import PlateClient
 from plate_nets.conversion.conversion import Comparison
 from plate_nets.errors import PlateError, ServerError, SwapError
+from plate_nets.nets.registry import NETWORKS
 from plate_nets.recognition.health import check_health
 from plate_nets.swap.controller import GONE, READY, Controller
 from plate_nets.swap.preparation import prepare
@@ -33,9 +34,9 @@ class Swapped:
 
 
 def swap(
-    model: str, weights: Path, repository: Path, control: Controller, client: PlateClient, keep: int = 1
+    network: str, weights: Path, repository: Path, control: Controller, client: PlateClient, keep: int = 1
 ) -> Swapped:
-    """New weights of a network -> the version in service.
+    """New weights of a network -> the version in service of the model that runs it.
 
     ``keep``: how many former versions stay in the repository beside version 1.
 
@@ -43,10 +44,11 @@ def swap(
         ContractError, WeightsError, ConversionError: see `prepare`; nothing was changed.
         SwapError: refused before anything was changed, or taken back; the message says which.
     """
+    model = NETWORKS[network].model.name
     folder = repository / model
     with locked(folder):
         former = latest(folder)
-        with prepare(model, weights, repository) as prepared:
+        with prepare(network, weights, repository) as prepared:
             version = add(prepared.folder, folder)
         put_into_service(model, version, repository, control, client)
         wait_until_unloaded(model, former, control)

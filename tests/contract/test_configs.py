@@ -64,7 +64,7 @@ CHANGES = [
     ("lprnet", "max_batch_size:", "max_batch_size: 64", "max_batch_size: expected 32, got 64"),
     ("lprnet", "dims: [23", "dims: [23, 17]", "output output__0: dims: expected (23, 18), got (23, 17)"),
     ("yolo", "data_type: TYPE_UINT8", "data_type: TYPE_FP32", "input input__0: dtype: expected UINT8, got FP32"),
-    ("yolo", 'name: "output__2"', 'name: "scores"', "outputs: expected output__0, output__1, output__2, got"),
+    ("yolo", 'name: "output__2"', 'name: "scores"', "outputs: expected output__0, output__1, output__2, corners, got"),
     ("yolo", "optional:", "optional: false", "input input__0: optional: expected True, got False"),
     ("plate_recognition", "optional:", "optional: false", "input input__0: optional: expected True, got False"),
     ("plate_recognition", "max_batch_size:", "max_batch: 0", "does not parse"),

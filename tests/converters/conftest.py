@@ -11,6 +11,7 @@ from torch import nn
 from plate_nets.contract import CROP_DIMS
 from plate_nets.conversion.conversion import Conversion
 from plate_nets.nets.checkpoint import save_weights
+from plate_nets.runtimes.networks import released
 
 SHAPES = tuple((batch, *CROP_DIMS) for batch in (2, 1, 5, 32))
 
@@ -39,7 +40,7 @@ def conversion_of(tmp_path: Path) -> Callable[..., Conversion]:
         path = tmp_path / "weights" / f"{name}.safetensors"
         save_weights(instance, path, {})
         settings: dict[str, Any] = {"shapes": SHAPES, "low": -1.0, "high": 1.0, "tolerance": 1e-4}
-        return Conversion(name, network, path, **(settings | {"channels_last": True} | changes))
+        return Conversion(name, released(Path(), name), network, path, **(settings | {"channels_last": True} | changes))
 
     return build
 

@@ -65,7 +65,7 @@ def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path)
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["nix"], "nix: no such network; expected yolo, stn, lprnet"),
+        (["nix"], "nix: no such network; expected yolo, corners, stn, lprnet"),
         (["--model-repository", "nowhere"], "nowhere: no such folder"),
         (["--mode", "onnx"], "'onnx' is not one of"),
     ],

@@ -191,7 +191,7 @@ def test_openvino_files_carry_their_origin_and_are_compared(conversion_of: Conve
     assert len(check(conversion, repository)) == 2
 
     binary = repository / "net" / "1" / "model.bin"
-    other = replace(conversion, name="other", weights=scaled(conversion.weights), tolerance=1e-2)
+    other = replace(conversion, folder=Path("other", "1"), weights=scaled(conversion.weights), tolerance=1e-2)
     convert(other, Mode.TRACE, repository)
     binary.write_bytes((repository / "other" / "1" / "model.bin").read_bytes())
     with pytest.raises(ConversionError, match=r"model\.xml: input .* differs from the network"):

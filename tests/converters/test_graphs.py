@@ -16,6 +16,7 @@ from torch import nn
 
 from plate_nets.conversion import openvino_ir
 from plate_nets.conversion.conversion import Mode
+from plate_nets.conversion.graphs.corners import corners
 from plate_nets.conversion.graphs.lprnet import lprnet
 from plate_nets.conversion.graphs.stn import stn
 from plate_nets.conversion.graphs.yolov5 import yolov5
@@ -24,12 +25,12 @@ from plate_nets.conversion.table import conversions
 from plate_nets.conversion.torchscript_file import answers
 from plate_nets.errors import WeightsError
 from plate_nets.nets.checkpoint import save_weights
+from plate_nets.nets.corners import CornerNet
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.nets.stn import STN
 from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
-from plate_nets.runtimes.networks import released
 from tests.converters.conftest import randomize
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +55,7 @@ def convert_without_torch(*arguments: str | Path) -> subprocess.CompletedProcess
 def made_without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model repository of the committed networks, converted where torch cannot be imported."""
     repository = tmp_path_factory.mktemp("model_repository")
-    stale = released(repository, "stn") / "model.pt"
+    stale = repository / CONVERSIONS["stn"].folder / "model.pt"
     stale.parent.mkdir(parents=True)
     stale.write_bytes(b"of former weights")
     result = convert_without_torch("--model-repository", repository)
@@ -70,8 +71,8 @@ def made_without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_made_without_torch_gives_the_networks_numbers(name: str, made_without_torch: Path) -> None:
     conversion = CONVERSIONS[name]
     network = NETWORKS[name].load(default_scheme())
-    folder = released(made_without_torch, name)
-    assert sorted(path.name for path in folder.iterdir()) == ["model.bin", "model.xml"]
+    folder = made_without_torch / conversion.folder
+    assert sorted(path.name for path in folder.iterdir() if path.is_file()) == ["model.bin", "model.xml"]
     rng = np.random.default_rng(1)
     inputs = [rng.uniform(conversion.low, conversion.high, shape).astype(np.float32) for shape in conversion.shapes]
     for (found,), (wanted,) in zip(openvino_ir.run(folder, inputs), answers(network, inputs), strict=True):
@@ -81,14 +82,14 @@ def test_what_is_made_without_torch_gives_the_networks_numbers(name: str, made_w
 def test_an_ir_has_the_same_origin_with_torch_and_without(made_without_torch: Path) -> None:
     for conversion in CONVERSIONS.values():
         provenance = openvino_ir.current_provenance(conversion.weights, Mode.TRACE)
-        assert openvino_ir.saved_provenance(released(made_without_torch, conversion.name)) == provenance
+        assert openvino_ir.saved_provenance(made_without_torch / conversion.folder) == provenance
     again = convert_without_torch("--model-repository", made_without_torch)
     assert again.stdout.splitlines()[1:] == [f"{name}: up to date" for name in CONVERSIONS]
 
 
 def test_inputs_have_the_names_of_the_networks_arguments(made_without_torch: Path) -> None:
-    for name, expected in (("yolo", "x"), ("stn", "crops"), ("lprnet", "crops")):
-        model = openvino.Core().read_model(released(made_without_torch, name) / "model.xml")
+    for name, expected in (("yolo", "x"), ("corners", "windows"), ("stn", "crops"), ("lprnet", "crops")):
+        model = openvino.Core().read_model(made_without_torch / CONVERSIONS[name].folder / "model.xml")
         assert [each.get_any_name() for each in model.inputs] == [expected]
 
 
@@ -142,10 +143,11 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
         (STN, stn, (3, 3, 24, 94), (3, 3, 24, 94)),
         (partial(LPRNet, 23), lprnet, (3, 3, 24, 94), (3, 23, 18)),
         (partial(LPRNet, 37), lprnet, (1, 3, 24, 94), (1, 37, 18)),
+        (CornerNet, corners, (3, 3, 64, 128), (3, 9)),
         (YOLOv5n, yolov5, (2, 3, 64, 96), (2, 378, 6)),
         (partial(YOLOv5n, classes=4), yolov5, (1, 3, 96, 64), (1, 378, 9)),
     ],
-    ids=["stn", "lprnet", "lprnet of another alphabet", "yolo", "yolo of four classes"],
+    ids=["stn", "lprnet", "lprnet of another alphabet", "corners", "yolo", "yolo of four classes"],
 )
 def test_a_graph_gives_its_networks_numbers_for_any_weights(
     network: Callable[[], nn.Module],

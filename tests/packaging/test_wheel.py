@@ -99,7 +99,11 @@ def test_it_holds_what_git_knows_and_the_converted_networks(wheel: Path, tracked
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     models = {f"plate_nets/{name}" for name in tracked if name.startswith("model_repository/")}
-    made = {f"plate_nets/model_repository/{name}/{RELEASED}/{file}" for name in NETWORKS for file in (IR, IR_WEIGHTS)}
+    made = {
+        str(Path("plate_nets/model_repository", network.model.name, str(RELEASED), network.folder, file))
+        for network in NETWORKS.values()
+        for file in (IR, IR_WEIGHTS)
+    }
     assert held == {name for name in tracked if name.startswith("plate_nets/")} | models | made
 
 

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from plate_nets.errors import DatasetError, InputError
-from plate_nets.evaluation.dataset import QUAD_COLUMNS
 from plate_nets.plates import default_scheme
+from plate_nets.types import CORNER_COLUMNS
 from training.synthesis import glyphs, perspective, plates, surroundings, synthesize, texts
 from training.synthesis.camera import HIGHEST, LOWEST, photograph
 from training.synthesis.layouts import layouts
@@ -102,7 +102,7 @@ def test_perspective_is_fitted_back(tmp_path: Path) -> None:
     path = tmp_path / "quads.csv"
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(QUAD_COLUMNS)
+        rows.writerow(CORNER_COLUMNS)
         rows.writerows(perspective.sample_corners(rng, 40.0).ravel() for _ in range(3000))
     model, count = perspective.fit_perspective(path)
     assert count > 2900

@@ -21,7 +21,7 @@ from rich.table import Table
 from plate_nets.errors import PlateError
 from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.nets.checkpoint import load_weights, weights_path
-from plate_nets.nets.corners import WINDOW_HEIGHT, WINDOW_WIDTH, CornerNet
+from plate_nets.nets.corners import CornerNet
 from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import CornerFinder, CornerNetwork, CornerSettings, cut_window, first_window
@@ -29,7 +29,7 @@ from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.rectification import GREY, Quads, box_quads, quad_boxes
 from plate_nets.runtimes.openvino import compile_torch
 from plate_nets.runtimes.torchscript import forward
-from plate_nets.types import Boxes, Frame
+from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH, Boxes, Frame
 from training.corners.validation import LabelledCorners, corner_errors, load_corners
 from training.synthesis.scene import render_scene
 
@@ -73,7 +73,7 @@ def detected(labelled: Iterable[LabelledCorners], detector: PlateDetector) -> tu
     """The same plates with the boxes that the detector finds for them, and how many it does not find."""
     kept, missed = [], 0
     for each in labelled:
-        _, boxes, _ = detector.detect(each.read())
+        boxes, _ = detector.detect(each.read())
         overlaps = iou(quad_boxes(each.quads), boxes)
         pairs = [
             (number, int(row.argmax())) for number, row in enumerate(overlaps) if row.max(initial=0) >= LEAST_OVERLAP

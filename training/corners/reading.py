@@ -104,10 +104,10 @@ def gather(
             frame, boxes_of_labels, quads = close_up(frame, boxes_of_labels, quads, share)
         boxes, scores = boxes_of_labels, np.ones(len(labels), np.float32)
         if not given:
-            _, boxes, scores = detector.detect(frame)
+            boxes, scores = detector.detect(frame)
         corners = finder.find(frame, boxes)
         kept = distinct(corners, scores)
-        boxes, corners = boxes[kept], FoundCorners(corners.quads[kept], corners.errors[kept])
+        boxes, corners = boxes[kept], corners.rows(kept)
         hits = match(boxes, boxes_of_labels).tolist()
         by_corners = match(quad_boxes(corners.quads), boxes_of_labels).tolist()
         for number, label in enumerate(labels):

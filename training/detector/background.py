@@ -25,7 +25,7 @@ def complete(frame: Frame, picture: Picture, detector: PlateDetector) -> tuple[F
     complete, even a sure proposal is painted over only: somebody looked at it and left it out.
     """
     boxes = picture.boxes
-    _, found, scores = detector.detect(frame)
+    found, scores = detector.detect(frame)
     other = iou(found, boxes).max(axis=1, initial=0.0) < SAME
     found, scores = found[other], scores[other]
     sure = (scores >= SURE) & (not picture.complete)

@@ -41,7 +41,7 @@ def detect(detector: PlateDetector, pictures: Iterable[Picture]) -> list[Detecti
     """Pictures -> what the detector finds in each, beside what is labelled."""
     results = []
     for picture in pictures:
-        _, boxes, scores = detector.detect(read_photo(picture.photo))
+        boxes, scores = detector.detect(read_photo(picture.photo))
         results.append(Detections(boxes, scores, picture.boxes))
     return results
 
@@ -64,7 +64,7 @@ def main(
         chosen, held = split_photos([folder], holdout)
         pictures = held if holdout else chosen
         for side in long_side:
-            settings = DetectionSettings(long_side=side, score_threshold=0.01, crop_margin=0.0)
+            settings = DetectionSettings(long_side=side, score_threshold=0.01)
             detector = PlateDetector(network(weights), settings)
             results = detect(detector, track(pictures, f"{folder.name} at {side} px", console=Console(stderr=True)))
             console.print(f"{folder.name}, {len(pictures)} photos, {side} px, as labelled")

@@ -59,7 +59,7 @@ def main(
                 ours = []
                 for _ in range(frames if turn else WARM_UP):
                     started = time.perf_counter()
-                    boxes = detector.detect(frame)[1]
+                    boxes, _ = detector.detect(frame)
                     ours.append((time.perf_counter() - started) * 1000)
                 found["ours"] = len(boxes)
                 found["yolov5 package"], theirs = package.detect(frames if turn else WARM_UP)

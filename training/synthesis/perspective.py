@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import DatasetError
-from plate_nets.evaluation.dataset import QUAD_COLUMNS
+from plate_nets.types import CORNER_COLUMNS
 
 FEATURES = ("angle", "lean", "log_height", "twist_x", "twist_y")
 _LIMITS = np.array([np.radians(32), 0.16, np.inf, 0.03, 0.04])
@@ -123,13 +123,13 @@ def fit_perspective(path: Path) -> tuple[Perspective, int]:
         DatasetError: the file is missing or lacks a column, or too few plates in it are usable.
     """
     if not path.is_file():
-        raise DatasetError(f"{path}: no such file; expected a CSV with columns {','.join(QUAD_COLUMNS)}")
+        raise DatasetError(f"{path}: no such file; expected a CSV with columns {','.join(CORNER_COLUMNS)}")
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
-        missing = [name for name in QUAD_COLUMNS if name not in (reader.fieldnames or ())]
+        missing = [name for name in CORNER_COLUMNS if name not in (reader.fieldnames or ())]
         if missing:
-            raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(QUAD_COLUMNS)}")
-        rows = [[float(row[name]) for name in QUAD_COLUMNS] for row in reader if row["x1"]]
+            raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(CORNER_COLUMNS)}")
+        rows = [[float(row[name]) for name in CORNER_COLUMNS] for row in reader if row["x1"]]
     features = features_of(np.array(rows, np.float64).reshape(-1, 4, 2))
     features = features[_plausible(features)]
     if len(features) < 100:

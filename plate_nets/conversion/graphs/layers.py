@@ -93,6 +93,14 @@ def layer_norm(x: Node, weights: Weights) -> Node:
     return opset.mvn(x, [-1], True, 1e-5, "inside_sqrt") * constant(weights["weight"]) + constant(weights["bias"])
 
 
+def enlarge(x: Node) -> Node:
+    """(N, C, H, W) -> (N, C, 2H, 2W), each value four times."""
+    scales = constant([2, 2])
+    return opset.interpolate(
+        x, scales, "nearest", "scales", coordinate_transformation_mode="asymmetric", nearest_mode="floor", axes=[2, 3]
+    )
+
+
 def reshape(x: Node, shape: tuple[int, ...]) -> Node:
     """Another shape for the same numbers; 0 is the input's own size, -1 what is left."""
     return opset.reshape(x, list(shape), True)

@@ -3,7 +3,16 @@
 from openvino import Model, Node
 from openvino import opset13 as opset
 
-from plate_nets.conversion.graphs.layers import Array, Weights, constant, convolution, parameter, reshape, transpose
+from plate_nets.conversion.graphs.layers import (
+    Array,
+    Weights,
+    constant,
+    convolution,
+    enlarge,
+    parameter,
+    reshape,
+    transpose,
+)
 
 STRIDES = (8, 16, 32)
 
@@ -54,14 +63,6 @@ def sppf(x: Node, weights: Weights) -> Node:
     for _ in range(3):
         maps.append(opset.max_pool(maps[-1], [1, 1], [1, 1], [2, 2], [2, 2], [5, 5]).output(0))
     return conv(opset.concat(maps, 1), weights.part("cv2"))
-
-
-def enlarge(x: Node) -> Node:
-    """(N, C, H, W) -> (N, C, 2H, 2W), each value four times."""
-    scales = constant([2, 2])
-    return opset.interpolate(
-        x, scales, "nearest", "scales", coordinate_transformation_mode="asymmetric", nearest_mode="floor", axes=[2, 3]
-    )
 
 
 def detect(features: tuple[Node, Node, Node], weights: Weights) -> Node:

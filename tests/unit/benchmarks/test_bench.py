@@ -135,7 +135,7 @@ def test_a_target_is_met_at_its_very_value(value: float, at_most: bool, met: boo
 
 
 def test_parts_of_a_frame_add_up_to_the_whole() -> None:
-    names = ("decode", "letterbox", "detector", "NMS", "crop", "stn", "lprnet", "CTC")
+    names = ("decode", "letterbox", "detector", "NMS", "corners", "crop", "stn", "lprnet", "CTC")
     alone = dict(zip(names, (4.0, 1.0, 20.0, 0.5, 0.5, 1.0, 3.0, 0.2), strict=True))
     models = {
         "plate_recognition": {"total_ms": 36.0},

@@ -24,7 +24,7 @@ def test_the_detector_finds_as_many_plates_as_promised(
 ) -> None:
     picture = drawn_picture(plates, hw)
     assert picture.frame.shape == (*hw, 3)
-    assert len(detector.detect(picture.frame)[1]) == plates == picture.plates
+    assert len(detector.detect(picture.frame)[0]) == plates == picture.plates
 
 
 def test_raw_and_encoded_are_the_same_picture() -> None:

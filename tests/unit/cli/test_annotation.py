@@ -1,5 +1,7 @@
 """Boxes and texts drawn on a frame."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,14 @@ def test_the_frame_itself_is_left_alone() -> None:
     assert not frame.any()
     assert tuple(drawn[50, 20]) == READ
     assert np.array_equal(annotate(frame, []), frame)
+
+
+def test_the_outline_runs_along_the_corners() -> None:
+    corners = (20, 40, 120, 70, 115, 90, 15, 60)
+    found = replace(plate("A123BC77", 15, 40, 120, 90), corners=corners)
+    drawn = annotate(np.zeros((100, 200, 3), np.uint8), [found])
+    assert tuple(drawn[55, 70]) == READ and tuple(drawn[75, 65]) == READ
+    assert not drawn[88, 15].any(), "a corner of the box"
 
 
 def test_an_unread_plate_has_another_colour() -> None:

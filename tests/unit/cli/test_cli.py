@@ -22,10 +22,13 @@ from plate_nets.cli import app
 from plate_nets.cli.output import CsvOutput
 from plate_nets.cli.read import Source, find_pictures
 from plate_nets.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
-from plate_nets.types import Box, Plate, Reading
+from plate_nets.types import CORNER_COLUMNS, Box, Plate, Reading
 from tests.frames import compose, encode
 
-READ = Plate(Box(10.04, 20, 60, 31), 0.91234, Reading("A123BC77", "A123BC77", 0.98765, format="private"))
+CORNERS = (10.04, 20, 59, 21, 60, 31, 11, 30)
+READ = Plate(
+    Box(10.04, 20, 60, 31), 0.91234, Reading("A123BC77", "A123BC77", 0.98765, format="private"), corners=CORNERS
+)
 UNREAD = Plate(Box(1, 2, 3, 4), 0.5, Reading("", "A12", 0.25))
 PICTURE = encode(compose(60, 80), ".jpg")
 
@@ -156,9 +159,18 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
             "confidence": 0.9877,
             "score": 0.9123,
             "box": [10.0, 20.0, 60.0, 31.0],
+            "corners": [10.0, 20.0, 59.0, 21.0, 60.0, 31.0, 11.0, 30.0],
             "format": "private",
         },
-        {"text": "", "reading": "A12", "confidence": 0.25, "score": 0.5, "box": [1.0, 2.0, 3.0, 4.0], "format": ""},
+        {
+            "text": "",
+            "reading": "A12",
+            "confidence": 0.25,
+            "score": 0.5,
+            "box": [1.0, 2.0, 3.0, 4.0],
+            "corners": [],
+            "format": "",
+        },
     ]
     assert bad == {
         "file": str(tmp_path / "missing.jpg"),
@@ -181,6 +193,8 @@ def test_the_table_has_a_row_a_plate_and_every_picture(run: Run, car: Path, tmp_
     with table.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == CsvOutput.COLUMNS
+    assert CsvOutput.COLUMNS[-8:] == CORNER_COLUMNS, "new columns come last"
+    assert [[row[name] for name in CORNER_COLUMNS] for row in rows[:2]] == [[f"{x:.1f}" for x in CORNERS], [""] * 8]
     assert [(Path(row["file"]).name, row["text"], row["reading"], row["xmin"], row["error"]) for row in rows] == [
         ("car.jpg", "A123BC77", "A123BC77", "10.0", ""),
         ("car.jpg", "", "A12", "1.0", ""),

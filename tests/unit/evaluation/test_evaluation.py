@@ -24,7 +24,8 @@ from plate_nets.evaluation.reading_metrics import (
 from plate_nets.evaluation.report import figures, save_curves
 from plate_nets.evaluation.sheet import save_sheet
 from plate_nets.plates import default_scheme
-from plate_nets.types import Box, Crops, Frame, Plate, Reading
+from plate_nets.recognition.geometry import crop_plates
+from plate_nets.types import Box, Boxes, Crops, Frame, Plate, Reading
 
 RUSSIA = default_scheme()
 
@@ -103,12 +104,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def cut(frame: Frame, boxes: Boxes) -> Crops:
+    return crop_plates(frame, boxes, 0.1)
+
+
 def test_given_boxes(folder: Path) -> None:
     def read(crops: Crops) -> list[Reading]:
         return [Reading("A123BC77", "A123BC77", 1.0)] * len(crops)
 
     dataset = load_dataset(folder)
-    outcome = evaluate_given(dataset.photos(), read, RUSSIA, margin=0.1)
+    outcome = evaluate_given(dataset.photos(), cut, read, RUSSIA)
     assert [p.exact for p in outcome.plates] == [True]
     assert outcome.left_out == 1
     assert plate_height(dataset.labels[0]) == pytest.approx(14)
@@ -122,7 +127,7 @@ def test_detected_boxes(folder: Path) -> None:
             Plate(Box(120, 60, 170, 70), 0.2, Reading("", "", 0.0)),
         ]
 
-    outcome = evaluate_detected(load_dataset(folder).photos(), read, RUSSIA, margin=0.1, score_threshold=0.5)
+    outcome = evaluate_detected(load_dataset(folder).photos(), cut, read, RUSSIA, score_threshold=0.5)
     assert [p.wrong for p in outcome.plates] == [True]
     values = figures(outcome, 0.5, None)
     assert values["detection"]["recall"] == 0.5
@@ -136,7 +141,7 @@ def test_detected_boxes(folder: Path) -> None:
 
 
 def test_plate_that_is_not_found_is_unread(folder: Path) -> None:
-    outcome = evaluate_detected(load_dataset(folder).photos(), lambda _: [], RUSSIA, margin=0.1, score_threshold=0.5)
+    outcome = evaluate_detected(load_dataset(folder).photos(), cut, lambda _: [], RUSSIA, score_threshold=0.5)
     assert [p.unread for p in outcome.plates] == [True]
     assert figures(outcome, 0.5, None)["detection"]["recall"] == 0
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plate_nets.errors import InputError
-from plate_nets.nets.corners import WINDOW_HEIGHT, WINDOW_WIDTH, CornerNet
+from plate_nets.nets.corners import CornerNet
 from plate_nets.recognition.corners import (
     CornerFinder,
     CornerSettings,
@@ -33,6 +33,7 @@ from plate_nets.recognition.rectification import (
     widen,
 )
 from plate_nets.runtimes.openvino import compile_torch
+from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
 
 SQUARE = np.array([[10, 10], [60, 10], [60, 20], [10, 20]], np.float32)
 

@@ -16,11 +16,10 @@ def network_of(*rows: tuple[float, ...]):  # type: ignore[no-untyped-def]
 def test_boxes_come_in_pixels_of_the_frame_highest_score_first() -> None:
     # the input of a 1280x720 frame is 640x384: everything halved
     network = network_of((100, 50, 40, 10, 0.6, 1), (300, 200, 60, 20, 0.9, 1), (10, 10, 40, 10, 0.1, 1))
-    crops, boxes, scores = PlateDetector(network).detect(np.zeros((720, 1280, 3), np.uint8))
+    boxes, scores = PlateDetector(network).detect(np.zeros((720, 1280, 3), np.uint8))
     np.testing.assert_allclose(boxes, [[540, 380, 660, 420], [160, 90, 240, 110]], atol=1e-3)
     np.testing.assert_allclose(scores, [0.9, 0.6])
-    assert crops.shape == (2, 3, 24, 94)
-    assert crops.dtype == boxes.dtype == scores.dtype == np.float32
+    assert boxes.dtype == scores.dtype == np.float32
 
 
 def test_the_network_gets_the_letterboxed_frame() -> None:
@@ -30,11 +29,8 @@ def test_the_network_gets_the_letterboxed_frame() -> None:
         seen.append(picture.shape)
         return np.zeros((1, 5, 6), np.float32)
 
-    crops, boxes, scores = PlateDetector(network, DetectionSettings(long_side=416)).detect(
-        np.zeros((300, 400, 3), np.uint8)
-    )
+    boxes, scores = PlateDetector(network, DetectionSettings(long_side=416)).detect(np.zeros((300, 400, 3), np.uint8))
     assert seen == [(1, 3, 320, 416)]
-    assert crops.shape == (0, 3, 24, 94)
     assert boxes.shape == (0, 4)
     assert scores.shape == (0,)
 
@@ -68,16 +64,14 @@ def test_at_most_so_many() -> None:
 
 def test_boxes_end_at_the_frame_and_those_in_the_grey_go() -> None:
     network = network_of((0, 10, 40, 10, 0.9, 1), (320, 378, 40, 10, 0.8, 1))
-    _, boxes, _ = PlateDetector(network).detect(np.zeros((720, 1280, 3), np.uint8))
+    boxes, _ = PlateDetector(network).detect(np.zeros((720, 1280, 3), np.uint8))
     np.testing.assert_allclose(boxes, [[0, 10, 40, 30]], atol=1e-3)
 
 
 @pytest.mark.parametrize("hw", [(1, 1), (1, 500), (500, 1), (3, 2), (33, 7)])
 def test_tiny_frames(hw: tuple[int, int]) -> None:
-    crops, boxes, scores = PlateDetector(lambda picture: np.zeros((1, 9, 6), np.float32)).detect(
-        np.zeros((*hw, 3), np.uint8)
-    )
-    assert (len(crops), len(boxes), len(scores)) == (0, 0, 0)
+    detector = PlateDetector(lambda picture: np.zeros((1, 9, 6), np.float32))
+    assert [len(found) for found in detector.detect(np.zeros((*hw, 3), np.uint8))] == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -99,6 +93,6 @@ def test_settings_cannot_be_half_right(wrong: dict[str, float]) -> None:
         DetectionSettings(size=3)  # type: ignore[call-arg]
 
 
-def test_serving_the_detector_needs_no_torch() -> None:
-    code = "import sys, plate_nets.recognition.detection; sys.exit('torch' in sys.modules)"
+def test_finding_plates_needs_no_torch() -> None:
+    code = "import sys, plate_nets.recognition.finder; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -148,7 +148,11 @@ def test_its_stages_can_be_timed(openvino: LocalReader) -> None:
         yield
         inside.pop()
 
-    detector = ["decode", "detect", *(f"detect/{name}" for name in ("letterbox", "network", "select", "crop"))]
+    detector = [
+        "decode",
+        "detect",
+        *(f"detect/{name}" for name in ("letterbox", "network", "select", "corners", "crop")),
+    ]
     openvino.read(CAR, stages=stages)
     assert entered == [*detector, "rectify", "read", "decode_text"]
     entered.clear()

@@ -33,11 +33,12 @@ class Chain:
     def reader(self) -> PlateReader[Frame, Crops]:
         return PlateReader(self.detect, self.rectify, self.recognise, NumberDecoder(), split_rows)
 
-    def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray]:
+    def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray]:
         numbers = np.arange(self.count, dtype=np.float32)
         crops = np.broadcast_to(numbers[:, None, None, None], (self.count, *CROP_DIMS))
         scores = self.scores if self.scores is not None else np.linspace(1, 0.5, self.count)
-        return crops.astype(np.float32), np.stack([numbers] * 4, 1), np.asarray(scores, np.float32)
+        boxes, corners = (np.stack([numbers] * columns, 1) for columns in (4, 8))
+        return crops.astype(np.float32), boxes, np.asarray(scores, np.float32), corners
 
     def rectify(self, crops: Crops) -> Crops:
         self.rectified.append(len(crops))
@@ -70,6 +71,7 @@ def test_rows_come_highest_score_first() -> None:
     plates = Chain(3, [0.2, 0.9, 0.5]).reader().read(FRAME)
     assert [plate.reading.text for plate in plates] == ["2", "3", "1"]
     assert [plate.score for plate in plates] == pytest.approx([0.9, 0.5, 0.2])
+    assert [plate.corners for plate in plates] == [(1,) * 8, (2,) * 8, (0,) * 8]
 
 
 def test_logits_stay_with_their_plates() -> None:
@@ -80,7 +82,7 @@ def test_logits_stay_with_their_plates() -> None:
 def test_readings_that_are_not_as_many_as_boxes_are_refused() -> None:
     chain = Chain(3)
     reader = PlateReader(chain.detect, lambda crops: crops[:2], chain.recognise, NumberDecoder(), split_rows)
-    with pytest.raises(ContractError, match="3 boxes, 3 scores and 2 readings"):
+    with pytest.raises(ContractError, match="3 boxes, 3 scores, 3 corners and 2 readings"):
         reader.read(FRAME)
 
 

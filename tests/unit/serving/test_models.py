@@ -52,7 +52,8 @@ def plates(count: int) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
     def detect(frame: np.ndarray) -> Sequence[np.ndarray]:
         numbers = np.arange(count, dtype=np.float32)
         crops = np.ascontiguousarray(np.broadcast_to(numbers[:, None, None, None], (count, *CROP_DIMS)))
-        return crops, np.stack([numbers] * 4, 1), (1 - numbers / 1000).astype(np.float32)
+        boxes, corners = (np.stack([numbers] * columns, 1) for columns in (4, 8))
+        return crops, boxes, (1 - numbers / 1000).astype(np.float32), corners
 
     return detect
 
@@ -118,13 +119,14 @@ def test_any_number_of_plates(chain: triton.Server, count: int) -> None:
         "scores": (count,),
         "confidences": (count,),
         "readings": (count, 1),
+        "corners": (count, 8),
         "logits": (count, 23, 18),
         "characters": (count, 1 if count else 0),
     }
     symbols = "0123456789ABEKMHOPCTYX"
     assert found["readings"][:, 0].tolist() == [symbols[number % 22] for number in range(count)]
     assert found["texts"][:, 0].tolist() == [""] * count  # one symbol is no plate
-    assert found["coordinates"][:, 0].tolist() == list(range(count))
+    assert found["coordinates"][:, 0].tolist() == found["corners"][:, 7].tolist() == list(range(count))
     chunks = -(-count // 32)
     assert chain.counts() == {"plate_recognition": 1, "yolo": 1} | ({"stn": chunks, "lprnet": chunks} if count else {})
 

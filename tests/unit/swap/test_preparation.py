@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import save_file
 
 from plate_nets.errors import MissingExtra
-from plate_nets.nets.checkpoint import weights_path
+from plate_nets.nets.checkpoint import read_weights, weights_path
 from plate_nets.runtimes.networks import IR, IR_WEIGHTS, TORCHSCRIPT
 from plate_nets.swap.preparation import prepare
 
@@ -22,8 +23,21 @@ def repository(model_repository: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_swap_needs_no_torch(repository: Path) -> None:
     with prepare("yolo", weights_path("yolo"), repository) as prepared:
-        assert {path.name for path in prepared.folder.iterdir()} == {IR, IR_WEIGHTS, "model.py"}
+        assert {path.name for path in prepared.folder.iterdir()} == {IR, IR_WEIGHTS, "model.py", "corners"}
         assert [each.files for each in prepared.comparisons] == [(IR_WEIGHTS, IR)]
+
+
+def test_of_two_networks_in_a_model_one_is_new_and_the_other_stays(repository: Path, tmp_path: Path) -> None:
+    served = repository / "yolo" / "1"
+    arrays = read_weights(weights_path("corners"))
+    arrays["votes.bias"] = arrays["votes.bias"] * 1.01
+    weights = tmp_path / "corners.safetensors"
+    save_file(arrays, weights)
+    with prepare("corners", weights, repository) as prepared:
+        for name in (IR_WEIGHTS, "model.py"):
+            assert (prepared.folder / name).read_bytes() == (served / name).read_bytes()
+        new, former = (folder / "corners" / IR_WEIGHTS for folder in (prepared.folder, served))
+        assert new.read_bytes() != former.read_bytes()
 
 
 def test_torch_is_asked_for_where_the_version_in_service_has_torchscript(repository: Path) -> None:

@@ -1,0 +1,63 @@
+"""CornerNet as an OpenVINO graph; see `nets.corners`."""
+
+import numpy as np
+from numpy.typing import NDArray
+from openvino import Model, Node
+from openvino import opset13 as opset
+
+from plate_nets.conversion.graphs.layers import Weights, constant, convolution, enlarge, linear, parameter, reshape
+from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
+
+STRIDE = 4
+REACH = 16
+
+
+def corners(weights: Weights) -> Model:
+    """Windows (N, 3, 64, 128) RGB -1..1 -> (N, 9): four corners in px of the window, logarithm of the error."""
+    windows = parameter("windows", 3, WINDOW_HEIGHT, WINDOW_WIDTH)
+    first, second = weights.part("stem").parts()
+    stem = conv_norm(conv_norm(windows, first, 2), second, 2)  # (N, 32, 16, 32)
+    down, middle_block = weights.part("middle").parts()
+    middle = residual(conv_norm(stem, down, 2), middle_block)  # (N, 48, 8, 16)
+    down, *deep_blocks = weights.part("deep").parts()
+    deep = conv_norm(middle, down, 2)  # (N, 96, 4, 8)
+    for block in deep_blocks:
+        deep = residual(deep, block)
+    whole = opset.reduce_mean(deep, [2, 3], False)  # (N, 96)
+    deep = opset.relu(deep + reshape(linear(whole, weights.part("whole")), (0, -1, 1, 1)))
+    middle = conv_norm(middle + enlarge(convolution(deep, weights.part("from_deep"))), weights.part("joined"))
+    fine = conv_norm(stem + enlarge(convolution(middle, weights.part("from_middle"))), weights.part("fine"))
+
+    votes = reshape(convolution(fine, weights.part("votes")), (0, 3, 4, -1))  # (N, 3, 4, cells)
+    counts, *offsets = (opset.squeeze(each, [1]) for each in opset.split(votes, 1, 3).outputs())
+    counts = opset.softmax(counts, 2)
+    # A corner is the mean of what each cell votes for, across and down: (N, 4, 1) each
+    means = [mean_vote(counts, offset, centre) for offset, centre in zip(offsets, _centres(), strict=True)]
+    points = reshape(opset.concat(means, 2), (0, 8))
+    layers = weights.part("error")
+    error = linear(opset.relu(linear(whole, layers.part(0))), layers.part(2))
+    return Model([opset.concat([points, error], 1)], [windows], "corners")
+
+
+def conv_norm(x: Node, weights: Weights, stride: int = 1) -> Node:
+    """A 3x3 convolution, batch norm and ReLU."""
+    return opset.relu(convolution(x, weights.part(0), weights.part(1), (stride, stride)))
+
+
+def residual(x: Node, weights: Weights) -> Node:
+    """Two 3x3 convolutions beside an identity, of the same shape."""
+    y = convolution(conv_norm(x, weights.part("first")), weights.part("second"), weights.part("norm"))
+    return opset.relu(x + y)
+
+
+def mean_vote(counts: Node, offsets: Node, centres: NDArray[np.float64]) -> Node:
+    """What each vote counts and its offset, (N, 4, cells), and the cells' centres, px -> the means (N, 4, 1), px."""
+    places = offsets * constant(REACH) + constant(centres)
+    return opset.reduce_sum(places * counts, [2], True)
+
+
+def _centres() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Across and down, px of the window, of every cell of the votes, row by row: (cells,) each."""
+    rows, columns = WINDOW_HEIGHT // STRIDE, WINDOW_WIDTH // STRIDE
+    down, across = np.meshgrid((np.arange(rows) + 0.5) * STRIDE, (np.arange(columns) + 0.5) * STRIDE, indexing="ij")
+    return across.ravel(), down.ravel()
