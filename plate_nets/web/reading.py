@@ -189,6 +189,8 @@ class PictureReader:
 
 def corners_of(plate: Plate) -> list[float]:
     """The corners x1, y1, ... x4, y4 of a plate, clockwise from its own top left; where unknown, those of its box."""
+    if plate.corners:
+        return list(plate.corners)
     box = plate.box
     return [box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax]
 
