@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from plate_nets.cli.evaluate_video import RATES, evaluate_video
+from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
 from plate_nets.recognition.decoding import DecodingSettings
@@ -29,7 +31,7 @@ CURVES_FROM = 0.01
 
 
 def evaluate(
-    dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
+    dataset: Annotated[Path | None, typer.Argument(help="Folder with images/ and labels.csv.")] = None,
     boxes: Annotated[BoxSource, typer.Option(help="Labelled boxes, or those the detector finds.")] = BoxSource.given,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.")] = None,
     worst: Annotated[Path | None, typer.Option(help="Folder for a sheet of the plates not read exactly.")] = None,
@@ -57,8 +59,26 @@ def evaluate(
         Runtime, typer.Option(help="The converted networks in OpenVINO, or the committed weights in torch.")
     ] = "openvino",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
+    video: Annotated[
+        Path | None, typer.Option(help="Instead of a folder of photos: a clip, or a folder of clips with their truth.")
+    ] = None,
+    truth: Annotated[
+        Path | None, typer.Option(help="What the clip shows, JSON lines; else the *.jsonl beside it.")
+    ] = None,
+    rates: Annotated[str, typer.Option(help="Frames a second that clips are told at.")] = RATES,
 ) -> None:
-    """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector."""
+    """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector.
+
+    With --video, events and tracks of cars: exact, wrong, missed and duplicate ones, how early, IDF1.
+    """
+    if video is not None:
+        with needs("evaluate", "an evaluation"):
+            from plate_nets.recognition.local import LocalReader
+        country = load_scheme(scheme)
+        evaluate_video(video, truth, rates, country, LocalReader(scheme=country, runtime=runtime), json_file)
+        return
+    if dataset is None:
+        raise InputError("plates evaluate: expected a folder with images/ and labels.csv, or --video CLIP, got neither")
     with needs("evaluate", "an evaluation"):
         from plate_nets.evaluation.dataset import load_dataset, read_photo
         from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, pictures_below

@@ -22,6 +22,8 @@ _DEVICE_FILES = {"cuda": "/dev/nvidia0", "qsv": "/dev/dri/renderD128", "vaapi": 
 _CUT_OFF = 1.0
 """Seconds of a file's length that may be missing at its end."""
 
+_EMPTY = "expected video, found no picture in it"
+
 _LIMITS = FrameLimits()
 
 Notice = Callable[[str], None]
@@ -95,7 +97,7 @@ def _container(
         if address.live:
             return
         if not shown:
-            raise SourceError("expected video, found no picture in it")
+            raise SourceError(_EMPTY)
         begin = (stream.start_time or 0) * float(stream.time_base or 0)
         if length is not None and last - begin < length - max(_CUT_OFF, 0.05 * length) and not _is_sparse(stream):
             notice(f"cut off: ends after {last - begin:.1f} s of {length:.1f} s")
@@ -169,6 +171,8 @@ def _cause(error: av.error.FFmpegError, settings: DecodingSettings) -> str:
             return "no such stream there"
         case av.error.ExitError() | av.error.TimeoutError():
             return _frozen(settings)
+        case av.error.EOFError():
+            return _EMPTY
         case av.error.InvalidDataError():
             return "is no video, damaged, or cut off at its beginning"
     return hide_credentials(error.strerror or str(error))

@@ -1,4 +1,4 @@
-"""``python -m training.synthesis``: look at synthetic crops, measure their speed, write the test set."""
+"""``python -m training.synthesis``: look at synthetic crops, measure their speed, write the test set and clips."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,13 +7,14 @@ import cv2
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress, track
 
 from plate_nets.errors import InputError, PlateError
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from plate_nets.types import Frame
 from training.synthesis import synthesize
 from training.synthesis.benchmark import crops_per_second
+from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
 from training.synthesis.perspective import fit_perspective
 from training.synthesis.scene import render_scene
 from training.synthesis.sheet import draw_sheet
@@ -36,6 +37,13 @@ def main(
     count: Annotated[int, typer.Option(min=1, help="Photos of the test set.")] = 2000,
     scene: Annotated[Path | None, typer.Option(help="Write a street scene.")] = None,
     plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in the scene.")] = 3,
+    drive_by: Annotated[Path | None, typer.Option(help="Write a clip of cars that drive by, and its truth.")] = None,
+    cars: Annotated[int, typer.Option(min=1, help="Cars of the clip.")] = DriveBySettings.cars,
+    light: Annotated[LightName, typer.Option(help="Of the clip.")] = DriveBySettings.light,
+    bit_rate: Annotated[int, typer.Option(min=100, help="Of the clip, kbit/s.")] = DriveBySettings.bit_rate // 1000,
+    exposure: Annotated[
+        float, typer.Option(min=0, max=0.04, help="Of the clip, s: by it moving cars blur.")
+    ] = DriveBySettings.exposure,
     perspective: Annotated[
         Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
     ] = None,
@@ -43,6 +51,9 @@ def main(
     """Look at synthetic plates and scenes, write the test set, measure the speed, refit the perspective."""
     try:
         _run(sheet, kind, scheme, seed, benchmark, test_set, count, scene, plates, perspective)
+        if drive_by is not None:
+            settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
+            _film(drive_by, scheme, seed, settings)
     except (PlateError, OSError) as error:
         Console(stderr=True).print(f"error: {error}", soft_wrap=True)
         raise typer.Exit(1) from error
@@ -81,6 +92,15 @@ def _run(
     if perspective is not None:
         model, used = fit_perspective(perspective)
         console.print(f"{model} fitted to {used} plates")
+
+
+def _film(path: Path, scheme: str, seed: int, settings: DriveBySettings) -> None:
+    console = Console(soft_wrap=True)
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("driving by", total=1.0)
+        for share in write_drive_by(path, load_scheme(scheme), seed, settings):
+            progress.update(task, completed=share)
+    console.print(f"wrote {path} and {truth_path(path)}: {settings.cars} cars")
 
 
 def _save(path: Path, picture: Frame) -> None:

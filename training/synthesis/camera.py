@@ -238,17 +238,17 @@ def _blur(light: Light, height: float, strength: float, severity: float, rng: np
     if rng.random() < 0.25:
         length = float(budget * 3.4 * (0.2 + 0.6 * strength) * rng.random())  # a box of length l has deviation l/3.46
         if length > 1:
-            light = np.asarray(cv2.filter2D(light, -1, _streak(length, rng), borderType=cv2.BORDER_REPLICATE))
+            angle = rng.normal(0, 0.35) if rng.random() < 0.75 else rng.uniform(0, np.pi)
+            kernel = streak(np.cos(angle) * length, np.sin(angle) * length)
+            light = np.asarray(cv2.filter2D(light, -1, kernel, borderType=cv2.BORDER_REPLICATE))
     return light
 
 
-def _streak(length: float, rng: np.random.Generator) -> NDArray[np.float32]:
-    """The kernel of a straight movement, mostly level, ``length`` px long."""
-    angle = rng.normal(0, 0.35) if rng.random() < 0.75 else rng.uniform(0, np.pi)
-    half = int(np.ceil(length / 2))
+def streak(right: float, down: float) -> NDArray[np.float32]:
+    """The kernel of a straight movement by so many px."""
+    half = int(np.ceil(np.hypot(right, down) / 2))
     kernel = np.zeros((2 * half + 1, 2 * half + 1), np.float32)
-    dx, dy = np.cos(angle) * length / 2, np.sin(angle) * length / 2
-    ends = [(round((half + s * dx) * 16), round((half + s * dy) * 16)) for s in (-1, 1)]
+    ends = [(round((half + s * right / 2) * 16), round((half + s * down / 2) * 16)) for s in (-1, 1)]
     cv2.line(kernel, ends[0], ends[1], (1.0,), 1, cv2.LINE_8, 4)
     return kernel / np.float32(kernel.sum())
 

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from plate_nets.plates import PlateScheme
 from plate_nets.types import Box, Frame
 from training.synthesis import cars, plates, street, texts
-from training.synthesis.drawing import Pinhole, paste, rounded
+from training.synthesis.drawing import Pinhole, Quad, paste, rounded
 
 _LANES = (-4.0, 0.0, 4.0, -7.4, 7.4)
 _FINE = 2
 """Scenes are drawn this much larger and reduced, so that all edges are smooth."""
-_PLATE_SCALE = 1.5  # px/mm
+PLATE_SCALE = 1.5
+"""px/mm that plates are drawn at."""
 
 
 @dataclass(frozen=True)
@@ -114,13 +115,18 @@ def _hang(
         kind, text, picture = "foreign", "", foreign_plate(rng)
     else:
         kind, text = texts.sample_text(scheme, rng)
-        picture = plates.draw(scheme, kind, text, rng, _PLATE_SCALE)
-    holder = (quad - quad.mean(axis=0)) * np.array([1.035, 1.22], np.float32) + quad.mean(axis=0)
-    paste(frame, np.full((60, 260, 3), 24, np.uint8), holder.astype(np.float32), rounded(60, 260, 6))
-    paste(frame, picture, quad, rounded(picture.shape[0], picture.shape[1], round(7 * _PLATE_SCALE)))
+        picture = plates.draw(scheme, kind, text, rng, PLATE_SCALE)
+    hang(frame, picture, quad)
     small = np.asarray((quad + 0.5) / _FINE - 0.5, np.float32)
     (xmin, ymin), (xmax, ymax) = small.min(axis=0), small.max(axis=0)
     return ScenePlate(text, kind, small, Box(float(xmin), float(ymin), float(xmax), float(ymax)))
+
+
+def hang(frame: Frame, picture: Frame, quad: Quad) -> None:
+    """A plate drawn flat at `PLATE_SCALE` -> into the frame with its holder, corners on ``quad``, in place."""
+    holder = (quad - quad.mean(axis=0)) * np.array([1.035, 1.22], np.float32) + quad.mean(axis=0)
+    paste(frame, np.full((60, 260, 3), 24, np.uint8), holder.astype(np.float32), rounded(60, 260, 6))
+    paste(frame, picture, quad, rounded(picture.shape[0], picture.shape[1], round(7 * PLATE_SCALE)))
 
 
 def foreign_plate(rng: np.random.Generator) -> Frame:

@@ -1,0 +1,71 @@
+"""`plates evaluate --video`: how well the cars of clips are told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from plate_nets.errors import InputError
+from plate_nets.extras import needs
+from plate_nets.plates import PlateScheme
+from plate_nets.recognition.reader import Reader
+
+RATES = "all,5"
+"""Frames a second that are evaluated where none are named."""
+
+
+def evaluate_video(
+    video: Path, truth: Path | None, rates: str, scheme: PlateScheme, reader: Reader, json_file: Path | None
+) -> None:
+    """Reads every frame of the clips once, and tells their cars at each rate."""
+    with needs("evaluate", "--video"):
+        from plate_nets.evaluation.video import (
+            VideoOutcome,
+            at_rate,
+            count_frames,
+            find_clips,
+            fused_shares,
+            judge,
+            read_clip,
+        )
+        from plate_nets.evaluation.video_report import print_video, video_figures
+    console = Console(stderr=json_file is not None and str(json_file) == "-")
+    outcomes = {name: VideoOutcome() for name in map(str.strip, rates.split(","))}
+    speeds = {name: _rate(name) for name in outcomes}
+    clips = find_clips(video, truth)
+    read = []
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        for clip in clips:
+            task = progress.add_task(clip.path.name, total=count_frames(clip.path))
+            frames = []
+            for frame in read_clip(clip.path, reader):
+                frames.append(frame)
+                progress.advance(task)
+            if not frames:
+                raise InputError(f"{clip.path}: expected frames, got none")
+            read.append((clip, frames))
+            for name, outcome in outcomes.items():
+                judge(clip, frames, at_rate(frames, speeds[name]), scheme, outcome)
+    values: dict[str, Any] = video_figures(
+        {f"{name} frames/s" if name != "all" else "all frames": outcome for name, outcome in outcomes.items()},
+        fused_shares(read, scheme),
+    )
+    print_video(console, values)
+    if json_file is not None:
+        text = json.dumps(values, indent=2) + "\n"
+        typer.echo(text) if str(json_file) == "-" else json_file.write_text(text, encoding="utf-8")
+
+
+def _rate(name: str) -> float:
+    if name == "all":
+        return float("inf")
+    try:
+        rate = float(name)
+    except ValueError:
+        rate = 0.0
+    if not rate > 0:
+        raise InputError(f"--rates: expected frames a second, such as {RATES}, got {name!r}")
+    return rate

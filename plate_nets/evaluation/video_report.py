@@ -1,0 +1,72 @@
+"""Figures of clips as JSON and as tables on the terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from plate_nets.evaluation.reading_metrics import Share
+from plate_nets.evaluation.video import FusedShare, VideoOutcome
+
+
+def video_figures(outcomes: Mapping[str, VideoOutcome], fused: Sequence[FusedShare]) -> dict[str, Any]:
+    """Outcomes by frames a second, and shares of fused frames -> the figures, JSON-ready."""
+    return {
+        "rates": {rate: _figures(outcome) for rate, outcome in outcomes.items()},
+        "fusion": [asdict(row) for row in fused],
+    }
+
+
+def print_video(console: Console, values: Mapping[str, Any]) -> None:
+    """Figures of `video_figures` -> tables on the terminal."""
+    table = Table("", *values["rates"])
+    names = list(next(iter(values["rates"].values())))
+    for name in names:
+        if name != "wrong_texts":
+            table.add_row(name.replace("_", " "), *(_shown(row[name]) for row in values["rates"].values()))
+    console.print(table)
+    for rate, row in values["rates"].items():
+        for text in row["wrong_texts"]:
+            console.print(f"{rate}: wrong: {text}")
+    if values["fusion"]:
+        methods = values["fusion"][0]["exact"]
+        table = Table("plate height", "frames", "draws", *methods, title="share read exactly from some frames of a car")
+        for row in values["fusion"]:
+            shares = (f"{row['exact'][method]:.3f}" for method in methods)
+            table.add_row(row["heights"], str(row["frames"]), str(row["draws"]), *shares)
+        console.print(table)
+
+
+def _figures(outcome: VideoOutcome) -> dict[str, Any]:
+    cars = max(1, outcome.cars)
+    return {
+        "cars": outcome.cars,
+        "exact": outcome.exact / cars,
+        "exact_interval": list(Share(outcome.exact, cars).interval),
+        "exactly_one_event": outcome.once / cars,
+        "missed": outcome.missed,
+        "events": outcome.events,
+        "wrong": outcome.wrong,
+        "wrong_of_events": outcome.wrong / max(1, outcome.events),
+        "duplicate": outcome.duplicate,
+        "seconds_to_first_p50": _percentile(outcome.to_first, 50),
+        "seconds_to_first_p95": _percentile(outcome.to_first, 95),
+        "seconds_to_final_max": _percentile(outcome.to_final, 100),
+        "idf1": outcome.idf1(),
+        "wrong_texts": outcome.wrong_texts,
+    }
+
+
+def _percentile(times: Sequence[float], percent: float) -> float | None:
+    return float(np.percentile(times, percent)) if times else None
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, list):
+        return " to ".join(f"{each:.3f}" for each in value)
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,70 @@
+"""What a clip really shows: JSON lines, one a frame, with the plates in it.
+
+    {"time": 0.04, "plates": [{"car": 3, "text": "A123BC77", "box": [..4], "corners": [..8], "visible": 1.0}]}
+
+The i-th line is of the clip's i-th frame. ``box``: xmin, ymin, xmax, ymax; ``corners``: x, y, clockwise from the
+plate's own top left; px of the frame. ``visible``: the share that nothing hides.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from plate_nets.errors import DatasetError
+
+
+@dataclass(frozen=True)
+class TruePlate:
+    """A plate of a frame; ``car`` is the same in all frames."""
+
+    car: int
+    text: str
+    box: tuple[float, ...]
+    corners: tuple[float, ...]
+    visible: float
+
+    @property
+    def height(self) -> float:
+        """Mean length of the plate's left and right edge, px."""
+        x1, y1, x2, y2, x3, y3, x4, y4 = self.corners
+        return (math.hypot(x4 - x1, y4 - y1) + math.hypot(x3 - x2, y3 - y2)) / 2
+
+
+@dataclass(frozen=True)
+class TrueFrame:
+    """A frame: seconds from the clip's beginning, and its plates."""
+
+    time: float
+    plates: tuple[TruePlate, ...]
+
+    def to_json(self) -> str:
+        """One line of the file."""
+        return json.dumps(asdict(self))
+
+
+def load_truth(path: Path) -> list[TrueFrame]:
+    """A file of truth -> its frames, in order.
+
+    Raises:
+        DatasetError: no such file, or a line that is not as above.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            return list(_frames(path, file))
+    except OSError as error:
+        raise DatasetError(f"{path}: {error.strerror}; expected JSON lines, one a frame") from error
+
+
+def _frames(path: Path, lines: Iterator[str]) -> Iterator[TrueFrame]:
+    for number, line in enumerate(lines, 1):
+        try:
+            values = json.loads(line)
+            plates = tuple(
+                TruePlate(**each | {"box": tuple(each["box"]), "corners": tuple(each["corners"])})
+                for each in values["plates"]
+            )
+            yield TrueFrame(values["time"], plates)
+        except (KeyError, TypeError, ValueError) as error:
+            raise DatasetError(f"{path}:{number}: expected a frame with its time and plates: {error}") from error

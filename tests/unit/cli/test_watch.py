@@ -1,0 +1,135 @@
+"""`plates watch` as a user runs it, on video files and in this process."""
+
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.cli import app
+from plate_nets.cli.watch import SALT_VARIABLE
+from tests.clips import TEXT, passing, write_clip
+from tests.receiver import Receiver
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_clip(tmp_path_factory.mktemp("clips") / "car.mp4", passing(12, empty=8), fps=4)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+@pytest.fixture(autouse=True)
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_line_an_event_and_every_sink_gets_it(clip: Path, receiver: Receiver) -> None:
+    sinks = ["--jsonl", "e.jsonl", "--csv", "e.csv", "--sqlite", "e.sqlite", "--webhook", receiver.url]
+    result = CliRunner().invoke(app, ["watch", str(clip), "--local", *sinks, "--save-events", "pictures"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert [line.split("  ")[1:4] for line in lines] == [["car", TEXT, "provisional"], ["car", TEXT, "final"]]
+    events = [json.loads(line) for line in Path("e.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [event["stage"] for event in events] == ["provisional", "final"]
+    assert [json.loads(each.body) for each in receiver.wait(2)] == events
+    with sqlite3.connect("e.sqlite") as database:
+        assert database.execute("SELECT plate, stage FROM events").fetchall() == [(TEXT, "final")]
+    database.close()
+    for name in events[-1]["images"].values():
+        assert Path("pictures", name).is_file()
+
+
+def test_a_run_without_sinks_leaves_nothing_behind(clip: Path) -> None:
+    result = CliRunner().invoke(app, ["watch", str(clip), "--local", "--json", "--fps", "4"])
+    assert [json.loads(line)["plate"] for line in result.stdout.splitlines()] == [TEXT, TEXT]
+    assert list(Path().iterdir()) == []
+
+
+def test_what_a_sink_did_not_take_comes_with_the_next_run(clip: Path, receiver: Receiver) -> None:
+    receiver.close()
+    arguments = ["watch", str(clip), "--local", "--webhook", receiver.url]
+    first = CliRunner().invoke(app, arguments)
+    assert first.exit_code == 0
+    assert "webhook: 2 records wait in the outbox for the next run" in first.stderr
+    again = Receiver(receiver.port)
+    CliRunner().invoke(app, arguments)
+    assert len({each.headers["webhook-id"] for each in again.wait(4)}) == 4
+    again.close()
+
+
+def test_texts_are_hashed_with_a_salt(clip: Path) -> None:
+    arguments = ["watch", str(clip), "--local", "--hash", "--json"]
+    refused = CliRunner().invoke(app, arguments, env={SALT_VARIABLE: ""})
+    assert refused.exit_code == 2 and SALT_VARIABLE in refused.stderr
+    found = [CliRunner().invoke(app, arguments, env={SALT_VARIABLE: salt}).stdout for salt in ("a", "a", "b")]
+    assert TEXT not in "".join(found)
+    plates = [json.loads(text.splitlines()[-1])["plate"] for text in found]
+    assert plates[0] == plates[1] != plates[2]
+
+
+def test_cameras_and_sinks_come_from_a_file(clip: Path) -> None:
+    Path("staff.csv").write_text(f"plate,label\n{TEXT},Ann\n,\n", encoding="utf-8")
+    Path("cameras.yaml").write_text(
+        f"""
+cameras:
+  - id: gate-1
+    source: {clip}
+    fps: 4
+  - id: gate-2
+    source: nothing.mp4
+watch_lists: [staff.csv]
+sinks:
+  - {{type: jsonl, path: matches.jsonl, matches_only: true, finals_only: true}}
+""",
+        encoding="utf-8",
+    )
+    result = CliRunner().invoke(app, ["watch", "cameras.yaml", "--local"])
+    assert result.exit_code == 1
+    assert "gate-2: No such file or directory" in result.stderr
+    assert "watch list: " in result.stderr
+    (match,) = [json.loads(line) for line in Path("matches.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert (match["camera_id"], match["watch"][0]["label"]) == ("gate-1", "Ann")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cameras: [{source: a.mp4, sorce: b}]", "cameras.yaml: cameras.0.sorce: unknown key"),
+        ("cameras: [{id: a}]", "cameras.yaml: cameras.0.source: missing"),
+        ("camera: []", "cameras.yaml: cameras: missing; camera: unknown key"),
+        ("cameras: [{source: a.mp4, fps: -1}]", "cameras.yaml: camera a: fps: expected more than 0, got -1.0"),
+        ("cameras: [{source: a.mp4, zone: Mars}]", "cameras.yaml: camera a: zone: expected a name such as"),
+        ("cameras: [{source: 'rtsp://${PLATES_NOBODY}@h/x'}]", "the environment has no variable PLATES_NOBODY"),
+        ("cameras: [", "cameras.yaml, line 1: expected YAML"),
+        ("cameras: [{source: a.mp4}]\nsinks: [{type: fax}]", "cameras.yaml: sinks.0: "),
+    ],
+)
+def test_a_fault_of_the_file_is_named(text: str, message: str) -> None:
+    Path("cameras.yaml").write_text(text, encoding="utf-8")
+    result = CliRunner().invoke(app, ["watch", "cameras.yaml", "--local"])
+    assert result.exit_code == 2
+    assert message in result.stderr, result.stderr
+
+
+def test_a_run_is_ended_by_a_signal_with_its_events_told(tmp_path: Path) -> None:
+    """A file is enough: it is read far more slowly than this test needs."""
+    clip = write_clip(tmp_path / "long.mp4", passing(150), fps=25)
+    with subprocess.Popen(
+        [sys.executable, "-m", "plate_nets", "watch", str(clip), "--local", "--json"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        first = json.loads(process.stdout.readline())
+        process.terminate()
+        rest = [json.loads(line) for line in process.stdout]
+    assert process.returncode == 143
+    assert (rest[-1]["stage"], rest[-1]["id"]) == ("final", first["id"])

@@ -1,0 +1,161 @@
+"""Events and tracks of made-up clips against their truth."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.cli import app
+from plate_nets.errors import DatasetError
+from plate_nets.evaluation.video import Clip, ReadFrame, VideoOutcome, at_rate, find_clips, fused_shares, judge
+from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
+from plate_nets.plates import default_scheme
+from plate_nets.types import Plate
+from tests.unit.video.traffic import plate
+from training.synthesis.drive_by import DriveBySettings, write_drive_by
+
+RUSSIA = default_scheme()
+ONE, OTHER = "A123BC77", "X900KO99"
+
+
+def true(seen: Plate, car: int, text: str, visible: float = 1.0) -> TruePlate:
+    box = seen.box
+    corners = (box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax)
+    return TruePlate(car, text, (box.xmin, box.ymin, box.xmax, box.ymax), corners, visible)
+
+
+def clip_of(shown: list[list[Plate]], texts: list[str], rate: float = 10) -> tuple[Clip, list[ReadFrame]]:
+    """Plates of frames, the cars in a fixed order, and the cars' true texts."""
+    truth = tuple(
+        TrueFrame(index / rate, tuple(true(each, car, texts[car]) for car, each in enumerate(plates)))
+        for index, plates in enumerate(shown)
+    )
+    frames = [ReadFrame(index / rate, tuple(plates)) for index, plates in enumerate(shown)]
+    return Clip(Path("clip.mp4"), truth, frozenset(texts)), frames
+
+
+def judged(clip: Clip, frames: list[ReadFrame]) -> VideoOutcome:
+    outcome = VideoOutcome()
+    judge(clip, frames, range(len(frames)), RUSSIA, outcome)
+    return outcome
+
+
+def two_cars(first: str = ONE, second: str = OTHER) -> list[list[Plate]]:
+    return [[plate(first, 100 + 20 * index), plate(second, 900 - 20 * index, 500)] for index in range(20)]
+
+
+def test_cars_that_are_told_right_are_exact_once() -> None:
+    outcome = judged(*clip_of(two_cars(), [ONE, OTHER]))
+    assert (outcome.cars, outcome.exact, outcome.once, outcome.events) == (2, 2, 2, 2)
+    assert (outcome.missed, outcome.wrong, outcome.duplicate) == (0, 0, 0)
+    assert outcome.idf1() == 1.0
+    assert len(outcome.to_first) == 2 and max(outcome.to_first) < 0.5
+
+
+def test_a_wrong_text_is_wrong_and_its_car_missed() -> None:
+    outcome = judged(*clip_of(two_cars(), [ONE, "X900KO98"]))
+    assert (outcome.exact, outcome.missed, outcome.wrong) == (1, 1, 1)
+    assert outcome.wrong_texts == ["clip.mp4: X900KO99 (really X900KO98)"]
+
+
+def test_an_event_without_a_car_is_wrong() -> None:
+    clip, frames = clip_of([[plate(ONE, 100 + 20 * index)] for index in range(20)], [ONE])
+    ghost = tuple(replace(each, plates=(*each.plates, plate(OTHER, 900, 600))) for each in frames)
+    outcome = judged(clip, list(ghost))
+    assert (outcome.events, outcome.wrong, outcome.missed) == (2, 1, 0)
+
+
+def test_two_events_of_a_car_are_a_duplicate() -> None:
+    shown = [[plate(ONE if index < 10 else OTHER, 100, peak=12.0)] for index in range(20)]
+    outcome = judged(*clip_of(shown, [ONE]))
+    assert (outcome.exact, outcome.once, outcome.duplicate, outcome.wrong) == (1, 0, 1, 1)
+
+
+def test_a_car_that_is_too_small_or_hidden_is_not_asked_for() -> None:
+    shown = [[plate(ONE, 100 + 20 * index, height=10)] for index in range(20)]
+    outcome = judged(*clip_of(shown, [ONE]))
+    assert (outcome.cars, outcome.events, outcome.wrong) == (0, 1, 0)
+
+
+def test_a_car_that_nobody_tells_of_is_missed_and_its_track_too() -> None:
+    clip, frames = clip_of(two_cars(), [ONE, OTHER])
+    outcome = judged(clip, [replace(each, plates=each.plates[:1]) for each in frames])
+    assert (outcome.exact, outcome.missed) == (1, 1)
+    assert outcome.idf1() == pytest.approx(2 / 3)
+
+
+def test_a_clip_whose_texts_alone_are_known_is_judged_by_them() -> None:
+    _, frames = clip_of(two_cars(), [ONE, OTHER])
+    outcome = judged(Clip(Path("clip.mp4"), (), frozenset({ONE})), frames)
+    assert (outcome.cars, outcome.exact, outcome.wrong, outcome.idf1()) == (1, 1, 1, None)
+
+
+def test_a_slower_reader_takes_the_next_frame_when_it_is_free() -> None:
+    frames = [ReadFrame(index / 25, ()) for index in range(50)]
+    assert at_rate(frames, float("inf")) == list(range(50))
+    assert at_rate(frames, 5) == list(range(0, 50, 5))
+    jumping = [ReadFrame(time, ()) for time in (0.0, 0.1, 3.0, 3.1, 3.2, 3.3)]
+    assert at_rate(jumping, 5) == [0, 2, 4]
+
+
+def test_fusing_frames_reads_what_single_frames_do_not() -> None:
+    doubts = [{1: ("7", 9.4)}, {3: ("8", 9.4)}, {6: ("1", 9.4)}, {}, {7: ("1", 9.4)}, {4: ("K", 9.4)}]
+    shown = [[plate(ONE, 100 + 20 * index, height=15, doubts=doubts[index % 6])] for index in range(24)]
+    rows = fused_shares([clip_of(shown, [ONE])], RUSSIA, counts=(1, 5))
+    assert [(row.heights, row.frames, row.draws) for row in rows] == [("12 to 18 px", 1, 20), ("12 to 18 px", 5, 20)]
+    single, five = (row.exact for row in rows)
+    assert single["fused"] < 0.5 and five["fused"] == 1.0
+
+
+def test_a_folder_holds_clips_with_truth_beside_them_or_labels(tmp_path: Path) -> None:
+    (tmp_path / "a.mp4").touch()
+    (tmp_path / "b.mkv").touch()
+    (tmp_path / "labels.csv").write_text(f"file,text\na.mp4,{ONE}\n", encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text(clip_of(two_cars(), [ONE, OTHER])[0].truth[0].to_json() + "\n", encoding="utf-8")
+    first, second = find_clips(tmp_path, None)
+    assert (first.truth, first.texts) == ((), {ONE})
+    assert len(second.truth) == 1 and second.texts == {ONE, OTHER}
+
+
+def test_what_is_missing_or_no_truth_is_said(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="no clip in it"):
+        find_clips(tmp_path, None)
+    (tmp_path / "a.mp4").touch()
+    with pytest.raises(DatasetError, match=r"a\.jsonl: No such file"):
+        find_clips(tmp_path, None)
+    (tmp_path / "a.jsonl").write_text('{"time": 0, "plates": []}\n{"time": 1}\n', encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"a\.jsonl:2: expected a frame"):
+        load_truth(tmp_path / "a.jsonl")
+
+
+@pytest.mark.slow
+def test_the_command_reads_a_clip_and_judges_it(tmp_path: Path) -> None:
+    path = tmp_path / "drive.mp4"
+    for _ in write_drive_by(path, RUSSIA, 3, DriveBySettings(cars=1, rate=10)):
+        pass
+    figures = tmp_path / "figures.json"
+    result = CliRunner().invoke(app, ["evaluate", "--video", str(path), "--rates", "all,5", "--json", str(figures)])
+    assert result.exit_code == 0, result.output
+    for row in json.loads(figures.read_text())["rates"].values():
+        assert (row["cars"], row["exact"], row["wrong"], row["duplicate"]) == (1, 1.0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--video", "none.mp4"], "none.jsonl: No such file"),
+        (["--video", "clip.mp4", "--rates", "fast"], "--rates: expected frames a second"),
+        (["--video", "clip.mp4"], "expected a video"),
+        ([], "or --video CLIP, got neither"),
+    ],
+)
+def test_the_command_says_what_is_wrong_in_one_line(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "clip.mp4").write_bytes(b"no video")
+    (tmp_path / "clip.jsonl").write_text('{"time": 0, "plates": []}\n', encoding="utf-8")
+    result = CliRunner().invoke(app, ["evaluate", *arguments])
+    assert result.exit_code == 2 and message in result.stderr

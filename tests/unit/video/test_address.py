@@ -1,0 +1,55 @@
+"""What users write for sources, and what is shown of it."""
+
+from pathlib import Path
+
+import pytest
+
+from plate_nets.errors import InputError
+from plate_nets.video.address import SourceAddress, SourceKind, hide_credentials, parse_source
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("rtsp://ann:secret@host:554/ch1?x=1", "rtsp://host:554/ch1?x=1"),
+        ("rtsp://ann:se@cr/et@host/ch1", "rtsp://host/ch1"),
+        ("http://host/cgi?user=ann&password=secret&ch=1", "http://host/cgi?user=***&password=***&ch=1"),
+        ("http://host/a?channel=1&TOKEN=secret#x", "http://host/a?channel=1&TOKEN=***#x"),
+        ("open 'rtsp://ann:secret@host/x' failed: no", "open 'rtsp://host/x' failed: no"),
+        ("clips/car.mp4", "clips/car.mp4"),
+        ("", ""),
+    ],
+)
+def test_credentials_are_hidden(text: str, shown: str) -> None:
+    assert hide_credentials(text) == shown
+    assert hide_credentials(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "live"),
+    [
+        ("rtsp://host/ch1", "stream", True),
+        ("HTTPS://host/mjpeg", "stream", True),
+        ("/dev/video0", "device", True),
+        ("car.mp4", "file", False),
+        (str(Path(__file__).parent), "folder", False),
+    ],
+)
+def test_a_source_is_known_by_what_is_written(text: str, kind: SourceKind, live: bool) -> None:
+    address = parse_source(text)
+    assert (address.kind, address.live, address.location) == (kind, live, text)
+
+
+def test_an_address_shows_no_password() -> None:
+    address = parse_source("rtsp://ann:secret@host:8554/ch1")
+    assert address.endpoint == ("host", 8554)
+    assert "secret" not in f"{address} {address!r}"
+    assert parse_source("rtsp://ann:secret@host/ch1").endpoint == ("host", 554)
+    assert SourceAddress("file", "a.mp4").endpoint is None
+
+
+@pytest.mark.parametrize("text", ["ftp://ann:secret@host/x", "rtsp://", "rtsp://ann:secret@host:port/x"])
+def test_what_is_no_source_is_refused_without_its_password(text: str) -> None:
+    with pytest.raises(InputError, match=r"^source: expected ") as refused:
+        parse_source(text)
+    assert "secret" not in str(refused.value)

@@ -1,0 +1,62 @@
+"""Times of pictures: steady where the source's stamps are, and never backwards where they are not."""
+
+import pytest
+
+from plate_nets.video.stamps import StampClock
+
+ARRIVAL = 1_700_000_000.0
+
+
+def positions(stamps: list[float | None], arrivals: list[float] | None = None, *, live: bool = False) -> list[float]:
+    clock = StampClock(live)
+    arrivals = arrivals or [0.0] * len(stamps)
+    found = [clock.stamp(stamp, ARRIVAL + arrival) for stamp, arrival in zip(stamps, arrivals, strict=True)]
+    assert found[0].time == ARRIVAL
+    assert [round(each.time - ARRIVAL, 6) for each in found] == [round(each.position, 6) for each in found]
+    return [round(each.position, 3) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("stamps", "expected"),
+    [
+        ([5.0, 5.04, 5.08], [0, 0.04, 0.08]),
+        ([0.0, 0.04, 0.5, 0.52], [0, 0.04, 0.5, 0.52]),  # a variable rate
+        ([0.0, 60.0, 120.0], [0, 60, 120]),  # one picture a minute
+        ([7.0, 7.04, 0.0, 0.04, 0.08], [0, 0.04, 0.08, 0.12, 0.16]),  # stamps begin anew
+        ([0.0, 0.04, 95443.0, 95443.04], [0, 0.04, 0.08, 0.12]),  # and jump
+        ([0.0, 0.04, 0.04, 0.08], [0, 0.04, 0.08, 0.12]),  # one comes twice
+        ([None, None, None], [0, 0.04, 0.08]),
+    ],
+)
+def test_time_of_a_file_is_that_of_its_stamps_while_they_make_sense(
+    stamps: list[float | None], expected: list[float]
+) -> None:
+    assert positions(stamps) == expected
+
+
+@pytest.mark.parametrize(
+    ("stamps", "arrivals", "expected"),
+    [
+        ([5.0, 5.1, 5.2], [0, 0.13, 0.21], [0, 0.1, 0.2]),  # stamps are steadier than the network
+        ([5.0, 5.1, 5.2, 5.3], [0, 3.0, 3.0, 3.0], [0, 0.1, 0.2, 0.3]),  # a burst after a stall
+        ([5.0, 5.1, 1.0, 1.1], [0, 0.1, 0.2, 0.3], [0, 0.1, 0.2, 0.3]),  # the camera's clock was set
+        ([5.0, 99.0, 99.1], [0, 0.1, 0.2], [0, 0.1, 0.2]),
+        ([None, None], [0, 0.7], [0, 0.7]),
+        ([0.0, 0.04, 0.08], [0, 30, 60], [0, 30, 60]),  # stamps of a stream that only pretend a rate
+    ],
+)
+def test_time_of_a_camera_is_bound_to_arrival(
+    stamps: list[float | None], arrivals: list[float], expected: list[float]
+) -> None:
+    assert positions(stamps, arrivals, live=True) == pytest.approx(expected, abs=0.05)
+
+
+def test_a_given_start_is_the_first_picture_s_time() -> None:
+    clock = StampClock(live=False, start=1000.0)
+    assert [clock.stamp(stamp, ARRIVAL).time for stamp in (3.0, 3.5)] == [1000.0, 1000.5]
+
+
+def test_a_jump_is_told_and_a_missing_stamp_is_not() -> None:
+    clock = StampClock(live=False)
+    stamps = (0.0, 0.04, None, 0.12, -5.0, -4.96)
+    assert [clock.stamp(stamp, ARRIVAL).jumped for stamp in stamps] == [False, False, False, False, True, False]

@@ -1,0 +1,133 @@
+"""Video files through the real reader: one event a car, with its pictures, whatever becomes of the other sources."""
+
+import json
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from plate_nets.errors import InputError, SourceError
+from plate_nets.events import PlateEvent, event_schema
+from plate_nets.recognition.local import LocalReader
+from plate_nets.video.analysis import AnalysedFrame
+from plate_nets.video.pictures import PictureSettings
+from plate_nets.video.recording import Recording
+from plate_nets.video.settings import CameraSettings, WatcherSettings
+from plate_nets.video.watch_lists import WatchList
+from plate_nets.video.watcher import Watcher
+from tests.clips import TEXT, passing, still, write_clip
+
+
+@pytest.fixture(scope="module")
+def reader() -> LocalReader:
+    return LocalReader(threads=1)
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A car that passes in three seconds at 8 frames a second, and two seconds of the empty street."""
+    return write_clip(tmp_path_factory.mktemp("clips") / "car.mp4", passing(24, empty=16), fps=8)
+
+
+def finals(events: list[PlateEvent]) -> list[str]:
+    return [event.plate for event in events if event.stage == "final"]
+
+
+def test_a_car_is_one_event(reader: LocalReader, clip: Path) -> None:
+    with Watcher(reader, CameraSettings(str(clip), id="gate", zone="Europe/Moscow")) as watcher:
+        events = list(watcher)
+    assert [event.stage for event in events] == ["provisional", "final"]
+    assert {(event.camera_id, event.plate) for event in events} == {("gate", TEXT)}
+    assert len({event.id for event in events}) == 1
+    assert events[-1].timestamp.utcoffset()
+    for event in events:
+        Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
+    (status,) = watcher.status()
+    assert (status.state, status.read, status.analysed, status.dropped) == ("ended", 40, 40, 0)
+
+
+def test_a_file_is_never_dropped_and_may_be_thinned_out(reader: LocalReader, clip: Path) -> None:
+    with Watcher(reader, CameraSettings(str(clip), fps=4)) as watcher:
+        events = list(watcher)
+    (status,) = watcher.status()
+    assert (status.read, status.analysed, status.dropped) == (40, 20, 0)
+    assert finals(events) == [TEXT]
+
+
+def test_a_fault_of_one_source_is_said_and_the_others_go_on(reader: LocalReader, clip: Path, tmp_path: Path) -> None:
+    said: list[tuple[str, str]] = []
+    sources = [str(clip), str(tmp_path / "nothing.mp4")]
+    with Watcher(reader, sources, notice=lambda *words: said.append(words)) as watcher:
+        events = list(watcher)
+    assert finals(events) == [TEXT]
+    assert said == [("nothing", "No such file or directory")]
+    assert [(each.camera_id, each.state) for each in watcher.status()] == [("car", "ended"), ("nothing", "failed")]
+
+
+def test_where_every_source_fails_the_iteration_does(reader: LocalReader, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"^nothing: No such file or directory$"):
+        list(Watcher(reader, str(tmp_path / "nothing.mp4")))
+    with pytest.raises(InputError, match="expected different ids, got a more than once"):
+        Watcher(reader, ["x/a.mp4", "y/a.mp4"])
+
+
+def test_a_start_that_is_given_is_the_first_frame_s_time(reader: LocalReader, clip: Path) -> None:
+    settings = CameraSettings(str(clip), fps=4)
+    given = replace(settings, start=datetime.fromisoformat("2026-01-02T03:04:05+03:00"))
+    events = list(Watcher(reader, given))
+    assert events[-1].clock == "given"
+    assert events[-1].to_dict()["first_seen"].startswith("2026-01-02T00:04:0")
+
+
+def test_masks_regions_and_least_height_choose_plates(reader: LocalReader, clip: Path) -> None:
+    everywhere = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
+    top = ((0.0, 0.0), (1.0, 0.0), (1.0, 0.3), (0.0, 0.3))
+    settings = CameraSettings(str(clip), fps=4)
+    for chosen in (
+        replace(settings, masks=(everywhere,)),
+        replace(settings, include=(top,)),
+        replace(settings, least_height=60),
+    ):
+        assert list(Watcher(reader, chosen)) == []
+    assert finals(list(Watcher(reader, replace(settings, include=(everywhere,), masks=(top,))))) == [TEXT]
+
+
+def test_a_scene_without_motion_is_hardly_read(reader: LocalReader, tmp_path: Path) -> None:
+    frames: list[AnalysedFrame] = []
+    clip = write_clip(tmp_path / "still.mp4", still(100, (360, 640)), fps=10)
+    with Watcher(reader, CameraSettings(str(clip), motion_gate=True), on_frame=frames.append) as watcher:
+        list(watcher)
+    read = [frame.frame.position for frame in frames if frame.plates is not None]
+    assert len(frames) == 100 and len(read) <= 25, read
+    assert watcher.status()[0].unmoved == 100 - len(read)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_pictures_of_the_best_moment_are_kept_and_blurred(
+    reader: LocalReader, clip: Path, tmp_path: Path, listed: bool
+) -> None:
+    lists = (WatchList("staff", {TEXT: "Ann"}),) if listed else ()
+    settings = WatcherSettings(watch_lists=lists, pictures=PictureSettings(tmp_path, blur=True))
+    events = list(Watcher(reader, CameraSettings(str(clip), fps=4), settings))
+    final = events[-1]
+    assert [match.label for match in final.watch] == ["Ann"] * listed
+    frame = cv2.imread(str(tmp_path / str(final.images.frame)))
+    plate = cv2.imread(str(tmp_path / str(final.images.plate)))
+    assert frame.shape == (360, 640, 3) and plate.shape[1] < 300
+    texts = [each.reading.text for each in reader.read(np.asarray(frame, np.uint8))]
+    assert texts == ([TEXT] if listed else texts) and (TEXT in texts) == listed
+
+
+def test_the_annotated_video_has_every_frame(reader: LocalReader, clip: Path, tmp_path: Path) -> None:
+    path = tmp_path / "out.mp4"
+    with Recording(path) as recording:
+        list(Watcher(reader, CameraSettings(str(clip), fps=4), on_frame=recording.write))
+    found: list[AnalysedFrame] = []
+    list(Watcher(reader, CameraSettings(str(path)), on_frame=found.append))
+    assert [round(each.frame.position, 2) for each in found] == [number / 4 for number in range(20)]
+    green = [int((each.frame.bgr()[..., 1].astype(int) - each.frame.bgr()[..., 2] > 60).sum()) for each in found]
+    assert max(green) > 500 and green[-1] == 0
