@@ -3,8 +3,9 @@
 import logging
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,9 +23,11 @@ from plate_nets.supervision.events import Status
 from plate_nets.supervision.supervisor import Supervisor
 
 if TYPE_CHECKING:
+    from plate_nets.web.app import Sources
     from plate_nets.web.health import Backend
 
 _EXTRA = "web"
+_EVENTS = Path("plates-events.sqlite")
 
 
 def web(
@@ -38,6 +41,18 @@ def web(
     host: Annotated[list[str] | None, typer.Option(help="Further name that the page is asked by; repeatable.")] = None,
     allow_url: Annotated[
         list[str] | None, typer.Option(help="Host that pictures may be fetched from; repeatable.")
+    ] = None,
+    cameras: Annotated[
+        Path | None, typer.Option(help="cameras.yaml, as `plates watch` takes it: these are watched.", dir_okay=False)
+    ] = None,
+    events: Annotated[
+        Path | None, typer.Option(help="SQLite file of events, which `plates watch --sqlite` may fill.", dir_okay=False)
+    ] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(help="Folder of the events' pictures: `plates watch --save-events`.", file_okay=False)
+    ] = None,
+    watch_list: Annotated[
+        list[Path] | None, typer.Option(help="CSV file of plates and labels; repeatable.", dir_okay=False)
     ] = None,
     rate: Annotated[float, typer.Option(help="Pictures a second that one token has.", min=0.01)] = 20.0,
     timeout: Timeout = 30.0,
@@ -61,7 +76,8 @@ def web(
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     with ExitStack() as stack:
         backend, wait = open_backend(stack, url, local, timeout, model_repository, log)
-        server = stack.enter_context(WebServer(create_app(backend, settings), address, port))
+        sources = open_sources(stack, backend, cameras, events, pictures, watch_list or [])
+        server = stack.enter_context(WebServer(create_app(backend, settings, sources), address, port))
         console.print(f"page     {server.url}/", markup=False)
         if tokens and not token_file:
             console.print(f"token    {tokens[0]}", markup=False)
@@ -90,9 +106,44 @@ def open_backend(
     stack.callback(triton.stop)
     with Console(stderr=True).status("Starting Triton and loading the models"):
         triton.start()
-    client = stack.enter_context(PlateClient(triton.http_url, timeout=timeout))
+    # Frames of cameras are large, and over HTTP Triton keeps memory of each empty answer
+    client = stack.enter_context(
+        PlateClient(triton.grpc_url, "grpc", timeout, shared_memory=True, control_key=triton.control_key)
+    )
     backend = Backend(client, "embedded", client.url, triton.metrics_url, status)
     return backend, Supervisor(triton, status).run
+
+
+def open_sources(
+    stack: ExitStack,
+    backend: "Backend",
+    cameras: Path | None,
+    events: Path | None,
+    pictures: Path | None,
+    watch_lists: Sequence[Path],
+) -> "Sources":
+    """What the page shows beside pictures that are tried; cameras without an event store get one of their own."""
+    from plate_nets.video.cameras_file import WatchPlan, load_cameras
+    from plate_nets.web.app import Sources
+    from plate_nets.web.cameras import CameraRoom
+    from plate_nets.web.lists import ListKeeper
+    from plate_nets.web.store import EventStore
+
+    plan = load_cameras(cameras) if cameras else WatchPlan(())
+    if plan.hash:
+        raise InputError(f"{cameras}: hash: the page shows texts; expected false")
+    paths = [*plan.watch_lists, *watch_lists]
+    lists = ListKeeper(paths) if paths else None
+    folder = pictures or plan.pictures
+    path = events or (_EVENTS if cameras else None)
+    if path is None:
+        return Sources(lists=lists)
+    store = EventStore(path)
+    stack.callback(store.close)
+    if not cameras:
+        return Sources(store, folder, lists=lists)
+    room = CameraRoom(replace(plan, pictures=folder), path, backend.reader, lists.watch_lists() if lists else ())
+    return Sources(store, folder, stack.enter_context(room), lists)
 
 
 def read_tokens(path: Path) -> tuple[str, ...]:

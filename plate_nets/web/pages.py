@@ -31,10 +31,12 @@ class Pages:
     Args:
         access: who logs in, and the bounds that the page tells.
         sections: what the page shows.
+        with_cameras: whether cameras are watched here.
     """
 
-    def __init__(self, access: Access, sections: tuple[str, ...]) -> None:
+    def __init__(self, access: Access, sections: tuple[str, ...], *, with_cameras: bool) -> None:
         self._access = access
+        self._with_cameras = with_cameras
         self._sections = sections
         self._templates = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_HERE / "templates"),
@@ -67,6 +69,7 @@ class Pages:
         facts = {
             "pageToken": self._access.page_token(request.state.caller),
             "sections": self._sections,
+            "withCameras": self._with_cameras,
             "maxBytes": settings.limits.max_bytes,
             "maxVideo": settings.max_video,
             "maxFiles": settings.max_files,

@@ -50,9 +50,7 @@ class SimilarTexts:
         differing = self._words ^ word
         near = _COUNTS[differing & 0xFFFF] + _COUNTS[differing >> 16] <= 2 * distance
         candidates = [each.decode(errors="replace") for each in np.unique(self._texts[near])]
-        found = process.extract(
-            text, candidates, scorer=Levenshtein.distance, score_cutoff=distance, limit=limit
-        )
+        found = process.extract(text, candidates, scorer=Levenshtein.distance, score_cutoff=distance, limit=limit)
         return {each: int(edits) for each, edits, _ in found}
 
 

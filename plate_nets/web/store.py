@@ -187,7 +187,9 @@ class EventStore:
     def corrected(self) -> Iterator[Document]:
         """Events with a correction, oldest first."""
         with self._reader() as database:
-            ids = database.execute("SELECT id FROM corrections JOIN events USING (id) ORDER BY timestamp, id").fetchall()
+            ids = database.execute(
+                "SELECT id FROM corrections JOIN events USING (id) ORDER BY timestamp, id"
+            ).fetchall()
             for (id,) in ids:
                 if (event := self._document(database, id)) is not None:
                     yield event
@@ -246,7 +248,8 @@ class EventStore:
         if last > since:
             # Without a bound the index of plates is walked, far faster than the table
             bound = "WHERE sequence > ?" if since else "WHERE ? = 0"
-            self._similar.add([plate for (plate,) in database.execute(f"SELECT DISTINCT plate FROM events {bound}", (since,))])
+            plates = database.execute(f"SELECT DISTINCT plate FROM events {bound}", (since,))
+            self._similar.add([plate for (plate,) in plates])
             self._similar_up_to = last
 
 

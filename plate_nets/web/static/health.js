@@ -54,6 +54,7 @@ function draw(health) {
       [text("health.pictures_read"), number(health.web.plates_web_pictures_total ?? 0)],
       [text("health.pictures_failed"), number(health.web.plates_web_errors_total ?? 0)],
       [text("health.pictures_waiting"), number(health.web.plates_web_waiting ?? 0)],
+      [text("health.streams"), "plates_web_streams" in health.web ? number(health.web.plates_web_streams) : null],
     ])),
     Object.keys(health.stages).length
       ? card("health.mean_time", facts(Object.entries(health.stages).map(([stage, mean]) => [textOr(`stages.${stage}`, stage), `${number(mean, 1)} ${text("try.milliseconds")}`])))
@@ -63,6 +64,14 @@ function draw(health) {
           [text("health.restarts"), number(health.supervisor.restarts)],
           [text("health.heals"), number(health.supervisor.heals)],
         ]))
+      : "",
+    health.cameras
+      ? card("health.cameras", make("ul", { class: "plain" }, ...health.cameras.map(({ camera_id, state, cause }) =>
+          make("li", { class: "between", title: cause }, make("code", {}, camera_id), pill(["online", "ended"].includes(state), text(`live.state_${state}`))))))
+      : "",
+    health.sinks
+      ? card("health.sinks", make("ul", { class: "plain" }, ...health.sinks.map(({ name, delivered, error }) =>
+          make("li", { class: "between", title: error }, make("code", {}, name), pill(!error, number(delivered))))))
       : "",
   );
 }

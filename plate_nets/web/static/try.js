@@ -2,6 +2,7 @@
 import { ApiError, api, copy, facts, icon, make, number, percent, say, text, textOr } from "./common.js";
 import { downloadCsv, downloadJson, downloadPicture } from "./export.js";
 import { plateSign, surePill } from "./plate.js";
+import { VideoView, watchVideo } from "./video.js";
 import { Viewer } from "./viewer.js";
 
 const AT_ONCE = 3;
@@ -19,7 +20,7 @@ const parts = Object.fromEntries(["drop", "work", "strip", "viewer", "results"].
 function add(files) {
   const taken = [...files].slice(0, facts.maxFiles);
   if (files.length > taken.length) say(text("try.too_many", { count: facts.maxFiles }));
-  const fresh = taken.map((file) => ({ file, state: "waiting", address: URL.createObjectURL(file) }));
+  const fresh = taken.map((file) => ({ file, state: "waiting", address: URL.createObjectURL(file), stop: new AbortController() }));
   if (!fresh.length) return;
   items.push(...fresh);
   for (const item of fresh) item.button = thumbnail(item);
@@ -42,10 +43,19 @@ function next() {
   }
 }
 
+const isVideo = (file) => file.type.startsWith("video/") || /\.(mp4|mkv|avi|mov|webm|ts|m4v)$/i.test(file.name);
+
 async function read(item) {
   try {
-    if (item.file.size > facts.maxBytes)
-      throw new ApiError("PLATES_TOO_LARGE", text("try.too_large", { megabytes: Math.round(facts.maxBytes / MEGABYTE) }));
+    const most = isVideo(item.file) ? facts.maxVideo : facts.maxBytes;
+    if (item.file.size > most) throw new ApiError("PLATES_TOO_LARGE", text("try.too_large", { megabytes: Math.round(most / MEGABYTE) }));
+    if (isVideo(item.file)) {
+      item.video = new VideoView(item.address, item.file.name);
+      if (shown === item) draw(item);
+      await watchVideo(item.file, (line) => item.video.take(line), item.stop.signal);
+      item.state = "done";
+      return;
+    }
     const form = new FormData();
     form.append("file", item.file, item.file.name);
     const started = performance.now();
@@ -62,8 +72,8 @@ async function read(item) {
 // The strip of pictures
 
 function thumbnail(item) {
-  const image = make("img", { src: item.address, alt: "", loading: "lazy" });
-  image.addEventListener("error", () => image.remove());
+  const image = isVideo(item.file) ? icon("camera") : make("img", { src: item.address, alt: "", loading: "lazy" });
+  image.addEventListener("error", () => image.replaceWith(icon("photo")));
   return make(
     "button",
     { type: "button", class: "thumb", title: item.file.name, onclick: () => choose(item) },
@@ -75,7 +85,8 @@ function thumbnail(item) {
 function update(item) {
   const badge = item.button.querySelector(".badge");
   item.button.dataset.state = item.state;
-  badge.textContent = item.state === "done" ? item.picture.plates.length : item.state === "failed" ? "!" : "";
+  const found = item.picture?.plates.length ?? item.video?.events.childElementCount;
+  badge.textContent = item.state === "done" ? found : item.state === "failed" ? "!" : "";
   const outcome = { done: `${text("try.plates")}: ${badge.textContent}`, failed: `! ${item.error?.message}` }[item.state];
   item.button.setAttribute("aria-label", [item.file.name, outcome ?? text(`try.${item.state}`)].join(". "));
   if (shown === item) draw(item);
@@ -92,6 +103,7 @@ function choose(item) {
 }
 
 function remove(item) {
+  item.stop.abort();
   URL.revokeObjectURL(item.address);
   const at = items.indexOf(item);
   items.splice(at, 1);
@@ -101,7 +113,8 @@ function remove(item) {
 // One picture
 
 function draw(item) {
-  if (item.state === "done") drawPicture(item);
+  if (item.video && item.state !== "failed") drawVideo(item);
+  else if (item.state === "done") drawPicture(item);
   else if (item.state === "failed") {
     parts.viewer.replaceChildren(preview(item));
     parts.results.replaceChildren(heading(item), failure(item.error));
@@ -115,6 +128,7 @@ function draw(item) {
 }
 
 function preview(item) {
+  if (isVideo(item.file)) return make("div", { class: "photo plain" }, icon("photo"));
   const image = make("img", { src: item.address, alt: item.file.name });
   const frame = make("div", { class: "photo plain" }, image);
   image.addEventListener("error", () => frame.replaceChildren(icon("photo")));
@@ -141,6 +155,12 @@ function heading(item) {
       icon("close"),
     ),
   );
+}
+
+function drawVideo(item) {
+  if (parts.results.contains(item.video.results)) return; // it draws itself
+  parts.viewer.replaceChildren(item.video.player);
+  parts.results.replaceChildren(heading(item), item.video.results);
 }
 
 function drawPicture(item) {
