@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.evaluate import evaluate
+from plate_nets.cli.events import events, export
 from plate_nets.cli.health import health
 from plate_nets.cli.read import read
 from plate_nets.cli.serve import serve
@@ -67,6 +68,9 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 for _command in COMMANDS:
     app.command()(guarded(_command))
+events.command()(guarded(export))
+events.callback()(lambda: None)  # so that `export` keeps its name while it is the only one
+app.add_typer(events, name="events")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """The HTTP API of events: pages, one by one, as they come, their pictures, and corrections by hand."""
 
 import asyncio
-import re
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +22,6 @@ from plate_nets.web.store import Document, EventFilter, EventStore
 from plate_nets.web.tail import EventTail
 from plate_nets.web.uploads import bounded
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?")
 _MOST = 200
 _BODY = 4096
 _PING = 15
@@ -130,6 +129,12 @@ def _number(text: str, name: str, least: int, most: int) -> int:
 
 
 def _time(text: str, name: str) -> str:
-    if text and not _TIME.fullmatch(text):
-        raise InputError(f"{name}: expected a time in UTC such as 2026-11-22T10:00:00Z")
-    return text
+    """A time in ISO 8601, in UTC where it names no offset -> as the store writes times."""
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{name}: expected a time such as 2026-11-22T10:00:00Z") from error
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -81,10 +81,9 @@ class _Place:
     @classmethod
     def of(cls, cursor: str) -> "_Place":
         try:
-            text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
+            timestamp, id = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii").split(" ")
         except (binascii.Error, ValueError) as error:
             raise InputError("cursor: expected one of an earlier page") from error
-        timestamp, _, id = text.partition(" ")
         return cls(timestamp, id)
 
 

@@ -20,6 +20,7 @@ async function show() {
   for (const [other, module] of opened) if (other !== name) (await module).leave?.();
   if (!opened.has(name)) opened.set(name, import(`./${name}.js`));
   (await opened.get(name)).enter?.();
+  document.documentElement.dataset.ready = name;
 }
 
 function turnTheme() {
@@ -42,4 +43,3 @@ document.getElementById("log-out")?.addEventListener("click", async () => {
 });
 addEventListener("hashchange", show);
 await show();
-document.documentElement.dataset.ready = "";
