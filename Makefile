@@ -26,10 +26,19 @@ demo: .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then r
 	@echo "==> reading $(or $(PHOTO),out/scene.jpg) with the embedded Triton server"
 	@$(BIN)/plates read "$(or $(PHOTO),out/scene.jpg)" --save-annotated out
 
+.PHONY: demo-video
+demo-video: .venv/all.stamp $(IR) ## set up, render cars that drive by, watch them, write the annotated video: out/demo_plates.mp4
+	@mkdir -p out
+	@echo "==> rendering cars that drive by: out/demo.mp4"
+	@$(BIN)/python -m training.synthesis --drive-by out/demo.mp4 --cars 3 --seed 3
+	@echo "==> watching them; the annotated video is out/demo_plates.mp4"
+	@$(BIN)/plates watch out/demo.mp4 --local --save-video out/demo_plates.mp4
+
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
 # What the tests start for real, from Debian's or Ubuntu's packages.
-DEBIAN := chromium nginx-light libnginx-mod-http-js openssl
+DEBIAN := chromium nginx-light libnginx-mod-http-js openssl mosquitto gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good \
+	gstreamer1.0-plugins-bad python3-gi
 WORKERS ?= 2
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
@@ -39,7 +48,7 @@ test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of develo
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m 'not alone and not soak'
 	@echo "==> those that need the machine for themselves"
-	@$(BIN)/python -m pytest -m 'alone and not soak'
+	@$(BIN)/python -m pytest -m 'alone and not soak' $$(grep -rl mark.alone tests)
 
 .PHONY: test-fast
 test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long training: a minute and a half

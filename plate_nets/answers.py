@@ -102,9 +102,14 @@ TRITONS = (
     ErrorAnswer("Exceeds maximum queue size", "503", "UNAVAILABLE", ServerOverloaded, "the queue is full"),
     ErrorAnswer("Request timeout expired", "503", "UNAVAILABLE", ServerOverloaded, "waited too long in the queue"),
     ErrorAnswer(
-        "has no available versions", "404", "NOT_FOUND", ServerUnavailable, "the model is being loaded or unloaded"
+        "Request for unknown model",
+        "404",
+        "NOT_FOUND",
+        ServerUnavailable,
+        "the model is being loaded or unloaded, or the server stops",
     ),
     ErrorAnswer(" is not ready", "", "", ServerUnavailable, "the same, from one model to another"),
+    ErrorAnswer("Server not ready", "", "", ServerUnavailable, "the same, where the server stops"),
     ErrorAnswer(
         "Failed to increase the shared memory pool",
         "500",

@@ -11,12 +11,14 @@
     +-- SourceError         a camera or a video file gives no pictures
     +-- SinkError           a place for events does not take them now
     |   +-- RecordRefused       it will never take this one
+    +-- BatchError          a batch cannot go on: its source, its folder or its settings
     +-- MissingExtra        a package that an extra of this one brings is not installed
     +-- ServerError         a Triton server could not be started or reached, failed, or did not answer
         +-- ServerStartError    the embedded server did not become ready
         +-- ServerUnavailable   nothing answers, or a model is not there for the moment: ask again later
         |   +-- ServerOverloaded    it has more to do than it can: ask again later
         +-- ModelDied           a process ended at work on the question, or before it was replaced
+        |   +-- ConnectionLost      the connection broke while the server was at work on the question
         +-- DeadlineExceeded    no answer within the deadline
         +-- AccessDenied        a key or token is missing or wrong
         +-- SwapError           a new version was not put into service; the former one answers
@@ -77,6 +79,10 @@ class RecordRefused(SinkError):
     """A place for events will never take the first of the records it was offered, which is left out."""
 
 
+class BatchError(PlateError):
+    """A batch cannot go on: its source or its folder cannot be used, or its settings are not those it began with."""
+
+
 class MissingExtra(PlateError):
     """A package that an extra of this one brings is not installed."""
 
@@ -104,6 +110,13 @@ class ModelDied(ServerError):
     """A process of the server ended at work on the question, or had ended and was not replaced yet.
 
     What was asked may be the reason, so it is not asked again by itself.
+    """
+
+
+class ConnectionLost(ModelDied):
+    """The connection broke, or nobody answered at it any more, after the question was sent and before its answer.
+
+    The server may have ended of it. One of several servers is asked once more, a server alone is not.
     """
 
 

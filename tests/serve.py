@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +89,18 @@ class Serve:
     def http_url(self) -> str:
         """``host:port``."""
         return self.addresses["http"].removeprefix("http://")
+
+    def health(self) -> tuple[int, dict[str, Any]]:
+        """GET /health -> status and body."""
+        try:
+            with urllib.request.urlopen(self.addresses["health"], timeout=10) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    def is_healthy(self) -> bool:
+        """Whether it recognises."""
+        return self.health()[0] == 200
 
     def members(self) -> list[psutil.Process]:
         """The guard, the server, its stubs: all that are there now."""

@@ -14,16 +14,18 @@ from rich.progress import Progress
 from torch import Tensor
 from torch.jit._trace import TracerWarning
 
-from plate_nets.contract import CROP_DIMS
+from plate_nets.contract import YOLO
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import default_scheme
 from plate_nets.runtimes.openvino import compile_torch
 from plate_nets.serving.settings import NetworkSettings, thread_count
 
 _FRAMES = ((1, 3, 384, 640),)
-_CROPS = ((1, *CROP_DIMS), (16, *CROP_DIMS))
-SHAPES = {name: _CROPS if network.dims == CROP_DIMS else _FRAMES for name, network in NETWORKS.items()}
-"""A 16:9 frame at the default size; the crops of one plate and of sixteen."""
+SHAPES = {
+    name: _FRAMES if name == YOLO.name else tuple((count, *network.dims) for count in (1, 16))
+    for name, network in NETWORKS.items()
+}
+"""A 16:9 frame at the default size; the crops, or windows, of one plate and of sixteen."""
 
 Array = NDArray[np.float32]
 Run = Callable[[Tensor], Tensor]

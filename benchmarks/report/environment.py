@@ -12,6 +12,8 @@ from typing import Any
 
 import psutil
 
+from plate_nets.serving.quota import usable_cores
+
 _PACKAGES = ("plate-nets", "numpy", "opencv-python-headless", "openvino", "torch", "tritonclient", "nvidia-pytriton")
 _VARIABLES = ("PLATES_", "OMP_", "MKL_")
 _SECRET = "KEY"
@@ -24,7 +26,7 @@ def environment() -> dict[str, Any]:
         "command": ["python", *sys.orig_argv[1:]],
         "hardware": {
             "processor": _processor(),
-            "cores": len(os.sched_getaffinity(0)),
+            "cores": usable_cores(),
             "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
             "gpus": _gpus(),
             "load_average_at_start": round(os.getloadavg()[0], 2),

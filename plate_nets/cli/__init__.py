@@ -1,7 +1,7 @@
 """The command line `plates`. A command is a function in a module of this folder, named in `COMMANDS`.
 
 Exit codes: 0 done; 1 some pictures or cameras failed, or not healthy; 2 wrong usage, or no server; 130 and 143: a
-signal ended it.
+signal ended it (`serve`: SIGTERM drains it, which is done).
 """
 
 import functools
@@ -16,6 +16,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from plate_nets.cli.batch import batch
 from plate_nets.cli.evaluate import evaluate
 from plate_nets.cli.events import events, export
 from plate_nets.cli.health import health
@@ -26,7 +27,7 @@ from plate_nets.cli.watch import watch
 from plate_nets.cli.web import web
 from plate_nets.errors import PlateError
 
-COMMANDS: tuple[Callable[..., None], ...] = (serve, read, watch, web, health, swap, evaluate)
+COMMANDS: tuple[Callable[..., None], ...] = (serve, read, batch, watch, web, health, swap, evaluate)
 
 FAILED = 2
 INTERRUPTED = 130

@@ -116,12 +116,12 @@ def evaluate(
             progress(photos, "finding and reading"), reader.cut, reader.read, plates, least_score
         )
         if plate_free is not None:
-            answers = [
-                [plate for plate in reader.read(read_photo(path)) if plate.score >= least_score]
+            found = [
+                [plate.reading for plate in reader.read(read_photo(path)) if plate.score >= least_score]
                 for path in progress(pictures_below(plate_free), "plate-free")
             ]
-            with_text = sum(any(p.reading.text and p.reading.confidence >= sure for p in answer) for answer in answers)
-            free = PlateFree(len(answers), sum(map(bool, answers)), with_text)
+            texts = (sum(bool(each.text) and each.confidence >= sure for each in readings) for readings in found)
+            free = PlateFree(tuple(map(len, found)), tuple(texts))
     trade = threshold_trade(outcome.plates, TRADE_THRESHOLDS)
     outcome.plates = withdraw_unsure(outcome.plates, sure)
     values = figures(outcome, least_score, free)

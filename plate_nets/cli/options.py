@@ -11,6 +11,15 @@ Url = Annotated[
     str | None,
     typer.Option(help="Server to ask: host:port, http://host:port or grpc://host:port.", envvar=URL_VARIABLES),
 ]
+Urls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--url",
+        help="Server to ask: host:port, http://host:port, grpc://host:port, or dns:///host:port for all servers of a "
+        "name; give it again for more of them, which share the pictures.",
+        envvar=URL_VARIABLES,
+    ),
+]
 Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to it, where --url does not say.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001, max=86_400)]
 ModelRepository = Annotated[

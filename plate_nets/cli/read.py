@@ -1,4 +1,4 @@
-"""`plates read`: the plates of files and folders, by a given server or an embedded one."""
+"""`plates read`: the plates of files and folders, by given servers or an embedded one."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
+from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Urls
 from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, is_annotated, shown
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
@@ -23,8 +23,6 @@ from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
 
 SOME_FAILED = 1
-_HEALING = 0.5
-"""Seconds between two looks at a server that heals."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ def read(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH...", help="Pictures, and folders of pictures.", readable=False)
     ],
-    url: Url = None,
+    url: Urls = None,
     protocol: Protocol = "http",
     json: Annotated[bool, typer.Option("--json", help="One JSON array instead of lines.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Also write a table, a row a plate.", dir_okay=False)] = None,
@@ -144,36 +142,24 @@ def read_picture(reader: Reader, source: Source, recover: Callable[[], None]) ->
 
 
 def _client(
-    stack: ExitStack, url: str | None, protocol: Protocol, timeout: float, repository: Path | None, log: Path | None
+    stack: ExitStack,
+    urls: list[str] | None,
+    protocol: Protocol,
+    timeout: float,
+    repository: Path | None,
+    log: Path | None,
 ) -> tuple[PlateClient, Callable[[], None]]:
     """A client, and what brings its server back after a process of it died: a new start, or waiting for its healing."""
-    if url is None:
+    if not urls:
         # Its only client is this one, so nothing is in flight when it ends.
         server = EmbeddedTriton(repository, log=log, exit_timeout=0)
         with Console(stderr=True).status("Starting Triton and loading the models"):
             stack.enter_context(server)
         url = server.http_url if protocol == "http" else server.grpc_url
         return stack.enter_context(PlateClient(url, protocol, timeout)), server.restart
-    client = stack.enter_context(PlateClient(url, protocol, timeout))
+    client = stack.enter_context(PlateClient(urls, protocol, timeout))
     client.is_ready()  # another program at the address is no fault of the first picture
-    return client, partial(wait_until_healthy, client, timeout)
-
-
-def wait_until_healthy(client: PlateClient, timeout: float) -> None:
-    """Ask for the known picture until it is read.
-
-    Raises:
-        ServerUnavailable: it was not within ``timeout`` seconds.
-    """
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            client.health()
-            return
-        except PlateError as error:
-            if time.monotonic() > deadline:
-                raise ServerUnavailable(f"not healed within {timeout:g} s: {error}") from error
-            time.sleep(_HEALING)
+    return client, partial(client.wait_until_healthy, timeout)
 
 
 def _progress(sources: list[Source]) -> Iterator[Source]:

@@ -1,8 +1,10 @@
-"""`plates serve`: a supervised server until Ctrl-C."""
+"""`plates serve`: a supervised server until Ctrl-C or SIGTERM."""
 
 import os
+import signal
 from contextlib import ExitStack
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, BinaryIO, Literal
 
 import typer
@@ -16,7 +18,16 @@ from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
 from plate_nets.supervision.metrics import StatusCollector
-from plate_nets.supervision.supervisor import DEADLINE, GRACE, GROWTH, INTERVAL, SERVER_GROWTH, Supervisor
+from plate_nets.supervision.policy import Limits
+from plate_nets.supervision.supervisor import (
+    DEADLINE,
+    EXIT_TIMEOUT,
+    GRACE,
+    GROWTH,
+    INTERVAL,
+    SERVER_GROWTH,
+    Supervisor,
+)
 
 _STDERR = 2
 
@@ -55,10 +66,33 @@ def serve(
         float,
         typer.Option(help="Seconds that a model's former processes have to end after it was loaded anew.", min=0),
     ] = GRACE,
+    drain: Annotated[
+        float,
+        typer.Option(
+            help="Seconds to go on serving after SIGTERM, with /health at 503, so that others take over.", min=0
+        ),
+    ] = 0.0,
+    exit_timeout: Annotated[
+        float, typer.Option(help="Seconds that requests in flight then have to be answered.", min=0)
+    ] = EXIT_TIMEOUT,
+    grpc_max_connection_age: Annotated[
+        float,
+        typer.Option(
+            help="Seconds after which a gRPC client is sent to connect anew, to find new servers; 0: never.", min=0
+        ),
+    ] = 0.0,
+    restart_pause: Annotated[
+        float,
+        typer.Option(help="Seconds before the second restart in a row, twice as many before each further one.", min=0),
+    ] = Limits.pause,
 ) -> None:
     """Run Triton until Ctrl-C or SIGTERM, heal its models and restart it where it fails.
 
-    /health on the health port answers 200 while a known picture is recognised. The control key, which opens Triton's
+    Ctrl-C ends it at once. SIGTERM drains it: it goes on serving for --drain seconds, then takes nothing new, answers
+    what it was asked, and exits with 0; a second one ends it at once.
+
+    On the health port /health answers 200 while a known picture is recognised, /live while the supervisor is at work.
+    The control key, which opens Triton's
     model control and statistics, is random unless PLATES_CONTROL_KEY is set.
     """
     console = Console(highlight=False)
@@ -74,6 +108,12 @@ def serve(
             grpc_port=grpc_port,
             metrics_port=metrics_port,
             log=log,
+            options=(
+                [f"--grpc-max-connection-age={round(grpc_max_connection_age * 1000)}"]
+                if grpc_max_connection_age
+                else []
+            ),
+            exit_timeout=0,  # the supervisor lets requests in flight end, and nested ones with them
         )
         endpoint = HealthEndpoint(status, address, health_port, StatusCollector(status))
         stack.callback(endpoint.close)
@@ -88,7 +128,7 @@ def serve(
         console.print(f"metrics  {triton.metrics_url}")
         console.print(f"health   {endpoint.url}")
         console.print("Ready. Ctrl-C stops it.")
-        Supervisor(
+        supervisor = Supervisor(
             triton,
             status,
             interval=probe_interval,
@@ -96,7 +136,23 @@ def serve(
             growth=growth << 20,
             server_growth=server_growth << 20,
             grace=grace,
-        ).run()
+            drain=drain,
+            exit_timeout=exit_timeout,
+            restart_pause=restart_pause,
+        )
+        drain_on_term(supervisor)
+        supervisor.run()
+
+
+def drain_on_term(supervisor: Supervisor) -> None:
+    """From now on the first SIGTERM drains; the next one does what SIGTERM did before."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def drain(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, before)
+        supervisor.end()
+
+    signal.signal(signal.SIGTERM, drain)
 
 
 def open_events(path: Path | None) -> BinaryIO:

@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Url
+from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Urls
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied
 from plate_nets.extras import needs
@@ -50,7 +50,7 @@ def watch(
             help="Video files, folders of pictures, rtsp:// and http:// streams, /dev/video*; or one file of cameras.",
         ),
     ],
-    url: Url = None,
+    url: Urls = None,
     protocol: Protocol = "grpc",
     local: Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")] = False,
     json: Annotated[bool, typer.Option("--json", help="A line of JSON an event.")] = False,
@@ -231,7 +231,7 @@ class _Healed:
 
 @contextmanager
 def _reader(
-    local: bool, url: str | None, protocol: Protocol, timeout: float, repository: Path | None, log: Path | None
+    local: bool, url: list[str] | None, protocol: Protocol, timeout: float, repository: Path | None, log: Path | None
 ) -> Iterator[Reader]:
     if local:
         if url:

@@ -4,7 +4,8 @@ The client sends the picture as it is and gets boxes in its pixels; it has no im
 """
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,26 +13,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.client.retry import ask
+from plate_nets.client.fleet import FleetTransport
+from plate_nets.client.names import PREFIX
 from plate_nets.client.shared_memory import SharedMemoryTransport
-from plate_nets.client.transports import ServerAccess, open_transport
-from plate_nets.client.transports.calls import Input, Tensors, infer, is_ready
-from plate_nets.client.url import WireProtocol, parse_url
-from plate_nets.contract import CHARACTERS, CORNERS, EVIDENCE, LOGITS, PLATE_RECOGNITION, PLATES
+from plate_nets.client.transports import ServerAccess, Transport, open_transport
+from plate_nets.client.transports.calls import Infer, Input, infer, is_ready, model_metadata
+from plate_nets.client.url import ServerAddress, WireProtocol, parse_url
+from plate_nets.contract import CHARACTERS, CORNERS, EVIDENCE, LOGITS, LPRNET, PLATE_RECOGNITION, PLATES, STN, YOLO
 from plate_nets.control_key import KEY_VARIABLE
+from plate_nets.errors import PlateError, ServerUnavailable
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.reader import check_frame
 from plate_nets.types import Box, Frame, Plate, Reading
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
+_HEALING = 0.5
+"""Seconds between two looks at a server that heals."""
 
 
 class PlateClient:
-    """A client of one server; threads may share it.
+    """A client of one server, or of several that share the work; threads may share it.
 
     Args:
         url: ``host:port``, also with ``http://``, ``https://``, ``grpc://`` or ``grpcs://`` before it; the port may be
-            left out where it is Triton's own (8000 or 8001).
+            left out where it is Triton's own (8000 or 8001). Or several of them: each call goes to one that has little
+            to do, and to another where it fails. ``dns:///host:port`` is all servers of a name, as they come and go.
         protocol: "http" or "grpc"; a ``grpc://`` or ``http://`` of the address comes first.
         timeout: seconds until `DeadlineExceeded`: for connecting, sending, waiting, receiving and all retries together.
         retries: how often the same picture is sent again where the server is not there or overloaded; 0 to do without.
@@ -44,7 +50,7 @@ class PlateClient:
 
     def __init__(
         self,
-        url: str,
+        url: str | Sequence[str],
         protocol: WireProtocol = "http",
         timeout: float = 30.0,
         *,
@@ -55,15 +61,23 @@ class PlateClient:
         control_key: str | None = None,
         scheme: PlateScheme | None = None,
     ) -> None:
-        address = parse_url(url, protocol)
-        self.url = str(address)
-        self.protocol = address.protocol
         self.timeout = timeout
         self.retries = retries
         self.scheme = scheme or default_scheme()
         key = control_key or os.environ.get(KEY_VARIABLE, "")
-        transport = open_transport(ServerAccess(address, headers or {}, ca, key))
-        self._transport = SharedMemoryTransport(transport) if shared_memory else transport
+
+        def open_one(address: ServerAddress, watched: bool = True) -> Transport:
+            transport = open_transport(ServerAccess(address, headers or {}, ca, key, watched))
+            return SharedMemoryTransport(transport) if shared_memory else transport
+
+        urls = [url] if isinstance(url, str) else list(url)
+        if len(urls) == 1 and not urls[0].startswith(PREFIX):
+            address = parse_url(urls[0], protocol)
+            self.url, self.protocol = str(address), address.protocol
+            self._transport = open_one(address, watched=False)
+        else:
+            self.url, self.protocol = ", ".join(urls), protocol
+            self._transport = FleetTransport(urls, protocol, open_one)
 
     def __enter__(self) -> "PlateClient":
         return self
@@ -91,6 +105,8 @@ class PlateClient:
             DeadlineExceeded: no answer in time.
             ServerUnavailable: no attempt was answered: nobody at the address, a model being loaded or healed, or
                 (ServerOverloaded) too much to do.
+            ModelDied: a process ended at work on it, or (ConnectionLost) the connection broke: the picture may be why,
+                so it is not sent again, but for a lost connection once to another of several servers.
             AccessDenied: a token is missing or wrong.
             ServerError: the server failed.
         """
@@ -101,10 +117,10 @@ class PlateClient:
         picture = Input(spec, array)
         outputs = (*PLATES, *EVIDENCE) if evidence else PLATES
 
-        def recognise(seconds: float) -> Tensors:
-            return self._transport.send(infer(PLATE_RECOGNITION, picture, outputs=outputs, timeout=seconds), seconds)
+        def recognise(seconds: float) -> Infer:
+            return infer(PLATE_RECOGNITION, picture, outputs=outputs, timeout=seconds)
 
-        return plates(ask(recognise, self.timeout, self.retries), self.scheme)
+        return plates(self._transport.ask(recognise, self.timeout, self.retries), self.scheme)
 
     def health(self) -> None:
         """Have the server recognise a known picture.
@@ -115,6 +131,28 @@ class PlateClient:
         from plate_nets.recognition.health import check_health
 
         check_health(self)
+
+    def model_version(self) -> str:
+        """Which version of each network the server serves, such as "yolo:1 stn:1 lprnet:2". Raises as `read` does."""
+        names = [model.name for model in (YOLO, STN, LPRNET)]
+        models = [self._transport.send(model_metadata(name), self.timeout) for name in names]
+        return " ".join(f"{model['name']}:{max(map(int, model['versions']))}" for model in models)
+
+    def wait_until_healthy(self, timeout: float) -> None:
+        """Have the server recognise the known picture again and again, until it does.
+
+        Raises:
+            ServerUnavailable: it did not within ``timeout`` seconds.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                self.health()
+                return
+            except PlateError as error:
+                if time.monotonic() > deadline:
+                    raise ServerUnavailable(f"not healed within {timeout:g} s: {error}") from error
+                time.sleep(_HEALING)
 
     def is_ready(self) -> bool:
         """Whether the server says that all its models are ready; `health` knows whether that is true.

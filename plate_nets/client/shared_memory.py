@@ -26,7 +26,7 @@ from plate_nets.client.transports.calls import (
     unregister_memory,
 )
 from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import DeadlineExceeded, PlateError, ServerError, ServerUnavailable
+from plate_nets.errors import DeadlineExceeded, ModelDied, PlateError, ServerError, ServerUnavailable
 
 RELEASE_TIMEOUT = 2.0
 """Seconds that the server has to let go of a region that a request of ours still holds."""
@@ -70,7 +70,7 @@ class SharedMemoryTransport(Transport):
             shared = cast(Call[T], replace(call, inputs=inputs))
             try:
                 return self._transport.send(shared, _left(deadline))
-            except (ServerUnavailable, DeadlineExceeded):
+            except (ServerUnavailable, ModelDied, DeadlineExceeded):
                 raise
             except PlateError:
                 # A server that was started again does not know the regions.

@@ -5,21 +5,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.corner_metrics import corner_errors, turns
 from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
+from plate_nets.recognition.rectification import order_corners
+from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
 
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
 CropReader = Callable[[Crops], Sequence[Reading]]
 """Crops (N, 3, 24, 94) -> N readings."""
-Cut = Callable[[Frame, Boxes], Crops]
-"""A frame and boxes (N, 4) of plates -> crops (N, 3, 24, 94) for a `CropReader`."""
+Cut = Callable[[Frame, Boxes], tuple[Crops, Corners]]
+"""A frame and boxes (N, 4) of plates -> crops (N, 3, 24, 94) for a `CropReader`, and the corners (N, 8) in them."""
 FrameReader = Callable[[Frame], list[Plate]]
 """A frame -> its plates, highest detector score first."""
 
@@ -56,9 +59,9 @@ def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, 
     for path, labels in photos:
         readable = _readable(labels, outcome)
         if readable:
-            crops = cut(read_photo(path), boxes_of(readable))
-            for label, crop, reading in zip(readable, crops, read(crops), strict=True):
-                outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
+            crops, corners = cut(read_photo(path), boxes_of(readable))
+            for label, crop, points, reading in zip(readable, crops, corners, read(crops), strict=True):
+                outcome.plates.append(_read_plate(label, reading, points))
                 outcome.crops.append(crop[None])
     return outcome
 
@@ -85,10 +88,22 @@ def evaluate_detected(
         for index, label in enumerate(labels):
             if label in readable:
                 plate = found.get(index)
-                reading = plate.reading if plate else None
-                outcome.plates.append(ReadPlate(path.name, label.text, plate_height(label), reading))
-                outcome.crops.append(cut(photo, boxes_of([plate or label])))
+                reading, points = (plate.reading, plate.corners) if plate else (None, ())
+                outcome.plates.append(_read_plate(label, reading, np.array(points, np.float32)))
+                outcome.crops.append(cut(photo, boxes_of([plate or label]))[0])
     return outcome
+
+
+def _read_plate(label: Label, reading: Reading | None, corners: NDArray[np.float32]) -> ReadPlate:
+    """A label, what was read of it and the corners (8,) or none that were found."""
+    turn: float | None = None
+    errors: tuple[float, ...] = ()
+    if label.quad is not None:
+        quad = order_corners(label.quad)[None]
+        turn = float(turns(quad)[0])
+        if len(corners):
+            errors = tuple(corner_errors(corners.reshape(1, 4, 2), quad)[0].tolist())
+    return ReadPlate(label.photo.name, label.text, plate_height(label), reading, turn, errors)
 
 
 def _readable(labels: Sequence[Label], outcome: Outcome) -> list[Label]:

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from plate_nets.evaluation.corner_metrics import TURNED
 from plate_nets.plates import PlateScheme
 from plate_nets.types import Reading
 
@@ -19,6 +22,10 @@ class ReadPlate:
     height: float
     """Mean of the left and right edge in the photo, px."""
     reading: Reading | None
+    turn: float | None = None
+    """By how much the labelled corners are turned, degrees; None where they are unknown."""
+    corner_errors: tuple[float, ...] = ()
+    """Distances of the found corners from the labelled ones, shares of the height; empty where either is unknown."""
 
     @property
     def text(self) -> str:
@@ -82,6 +89,8 @@ class ReadingSummary:
     """Best readings that are the label, sure or not."""
     characters: float
     """1 - edit distance of the best reading / length of the label, over all plates."""
+    corner_errors: tuple[float, float] | None
+    """Median and 95 % mark of the distances of all corners, shares of the height; None where there is none."""
 
 
 def summarize(plates: Sequence[ReadPlate]) -> ReadingSummary:
@@ -89,6 +98,7 @@ def summarize(plates: Sequence[ReadPlate]) -> ReadingSummary:
     n = len(plates)
     wrong = sum(p.wrong for p in plates)
     read = sum(not p.unread for p in plates)
+    errors = [error for plate in plates for error in plate.corner_errors]
     edits = sum(min(edit_distance(p.best, p.label), len(p.label)) for p in plates)
     return ReadingSummary(
         plates=n,
@@ -98,6 +108,7 @@ def summarize(plates: Sequence[ReadPlate]) -> ReadingSummary:
         wrong_of_read=Share(wrong, read),
         best_exact=Share(sum(p.best == p.label for p in plates), n),
         characters=1 - edits / max(1, sum(len(p.label) for p in plates)),
+        corner_errors=(float(np.quantile(errors, 0.5)), float(np.quantile(errors, 0.95))) if errors else None,
     )
 
 
@@ -110,6 +121,15 @@ def by_height(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
         return f"{low:.0f} to {higher[0]:.0f} px" if higher else f"{low:.0f} px and more"
 
     return _grouped(sorted(plates, key=lambda plate: plate.height), name)
+
+
+def by_turn(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
+    """Plates whose corners are labelled -> a summary of the turned ones and of the others."""
+    known = [(plate.turn, plate) for plate in plates if plate.turn is not None]
+    upright = [plate for turn, plate in known if abs(turn) <= TURNED]
+    turned = [plate for turn, plate in known if abs(turn) > TURNED]
+    named = {f"turned up to {TURNED:g} degrees": upright, f"turned over {TURNED:g} degrees": turned}
+    return {name: summarize(group) for name, group in named.items() if group}
 
 
 def by_format(plates: Sequence[ReadPlate], scheme: PlateScheme) -> dict[str, ReadingSummary]:

@@ -24,6 +24,7 @@ from plate_nets.evaluation.reading_metrics import (
     Share,
     by_format,
     by_height,
+    by_turn,
     summarize,
 )
 
@@ -34,11 +35,10 @@ TRADE_THRESHOLDS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 
 @dataclass(frozen=True)
 class PlateFree:
-    """Pictures without a plate: how many, in how many a box was found, and in how many one got a text."""
+    """Pictures without a plate: how many boxes were found in each, and how many texts were given."""
 
-    pictures: int
-    with_box: int
-    with_text: int
+    boxes: tuple[int, ...]
+    texts: tuple[int, ...]
 
 
 def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | None) -> dict[str, Any]:
@@ -51,6 +51,7 @@ def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | No
     result: dict[str, Any] = {
         **_summary(whole),
         "by_height": {name: _summary(s) for name, s in by_height(outcome.plates).items()},
+        "by_turn": {name: _summary(s) for name, s in by_turn(outcome.plates).items()},
         "by_format": {name: _summary(s) for name, s in by_format(outcome.plates, outcome.scheme).items()},
         "labels_without_readable_text": outcome.left_out,
     }
@@ -58,9 +59,11 @@ def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | No
         result["detection"] = detection_figures(outcome.pictures, score_threshold)
     if plate_free:
         result["plate_free"] = {
-            "pictures": plate_free.pictures,
-            "with_box": plate_free.with_box / plate_free.pictures,
-            "with_text": plate_free.with_text / plate_free.pictures,
+            "pictures": len(plate_free.boxes),
+            "boxes_a_picture": float(np.mean(plate_free.boxes)),
+            "texts_a_picture": float(np.mean(plate_free.texts)),
+            "with_box": float(np.mean(np.array(plate_free.boxes) > 0)),
+            "with_text": float(np.mean(np.array(plate_free.texts) > 0)),
         }
     return result
 
@@ -68,8 +71,9 @@ def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | No
 def print_figures(console: Console, values: Mapping[str, Any], trade: Sequence[tuple[float, float, float]]) -> None:
     """Figures of `figures` and rows of `threshold_trade` -> tables on the terminal."""
     if values["plates"]:
-        table = Table("plates", "count", "exact", "95 %", "wrong", "unread", "best reading exact", "characters")
-        for group in ({"all": values}, values["by_height"], values["by_format"]):
+        columns = ("count", "exact", "95 %", "wrong", "unread", "best exact", "characters", "corner error", "95 %")
+        table = Table("plates", *columns, caption="corner error: median and 95 % mark, shares of the plate's height")
+        for group in ({"all": values}, values["by_height"], values["by_turn"], values["by_format"]):
             for name, row in group.items():
                 low, high = row["exact_interval"]
                 table.add_row(
@@ -81,6 +85,7 @@ def print_figures(console: Console, values: Mapping[str, Any], trade: Sequence[t
                     f"{row['unread']:.4f}",
                     f"{row['best_exact']:.4f}",
                     f"{row['characters']:.4f}",
+                    *(f"{error:.3f}" for error in row["corner_errors"] or ()),
                 )
             table.add_section()
         console.print(table)
@@ -93,7 +98,8 @@ def print_figures(console: Console, values: Mapping[str, Any], trade: Sequence[t
         print_detection(console, detection)
     if plate_free := values.get("plate_free"):
         console.print(
-            f"{plate_free['pictures']} plate-free pictures: {plate_free['with_box']:.4f} with a box, "
+            f"{plate_free['pictures']} plate-free pictures: {plate_free['boxes_a_picture']:.4f} boxes and "
+            f"{plate_free['texts_a_picture']:.4f} texts a picture; {plate_free['with_box']:.4f} with a box, "
             f"{plate_free['with_text']:.4f} with a text"
         )
 
@@ -155,6 +161,7 @@ def _summary(summary: ReadingSummary) -> dict[str, Any]:
         "wrong_of_read": summary.wrong_of_read.value,
         "best_exact": summary.best_exact.value,
         "characters": summary.characters,
+        "corner_errors": summary.corner_errors,
     }
 
 

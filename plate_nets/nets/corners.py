@@ -6,6 +6,8 @@ Human Pose Regression", 2018); where a corner lies outside the window the offset
 alone could not.
 """
 
+from typing import Final
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -13,8 +15,6 @@ from torch.nn import functional
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
 
 _STRIDE = 4
-_REACH = 16.0
-"""px that an output of 1 of the offsets stands for."""
 
 
 class ConvNorm(nn.Sequential):
@@ -50,6 +50,8 @@ class CornerNet(nn.Module):
 
     across: Tensor
     down: Tensor
+    reach: Final[float] = 16.0
+    """px that an output of 1 of the offsets stands for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +87,7 @@ class CornerNet(nn.Module):
         fine = self.fine(stem + _doubled(self.from_middle(middle)))
         votes = self.votes(fine).flatten(2).float()  # (N, 12, cells)
         weights = votes[:, :4].softmax(2)
-        points = torch.stack((self.across + _REACH * votes[:, 4:8], self.down + _REACH * votes[:, 8:]), dim=3)
+        points = torch.stack((self.across + self.reach * votes[:, 4:8], self.down + self.reach * votes[:, 8:]), dim=3)
         error: Tensor = self.error(whole).float()
         return points, weights, error
 

@@ -20,12 +20,16 @@ MAX_SCANS = 100
 MAX_SCANNED_PIXELS = 1_000_000_000
 """Pixels times passes of one JPEG: libjpeg needs some 5 s for so many. 50 megapixels in 12 passes are 600 million."""
 
+MAX_PARTS = 100_000
+"""Chunks or segments of one picture. A walk over so many takes 0.1 s; the largest PNG in chunks of 8 kB has 8,192."""
+
 _PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8"
 _DECODED = frozenset((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"))
 """PNG chunks that pixels depend on; texts, profiles and times are left out, however far they would unpack."""
 _ANIMATED = frozenset((b"acTL", b"fcTL", b"fdAT"))
-_MARKER = re.compile(rb"\xff+([^\x00\xd0-\xd7\xff])", re.DOTALL)
-"""A JPEG marker within entropy-coded data: not a stuffed FF and not a restart."""
+_MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])", re.DOTALL)
+"""A JPEG marker within entropy-coded data: not a stuffed FF, not a restart, and the last FF of several: a pattern that
+takes in all of them would look at a run of them once for each."""
 _SOI, _EOI, _SOS, _APP1 = 0xD8, 0xD9, 0xDA, 0xE1
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _PROGRESSIVE = frozenset((0xC2, 0xC6, 0xCA, 0xCE))
@@ -75,9 +79,11 @@ def _png(encoded: bytes) -> EncodedPicture:
     kept = [_PNG]
     seen: set[bytes] = set()
     h = w = 0
-    orientation = 1
+    orientation: int | None = None
     at = len(_PNG)
-    while b"IEND" not in seen:
+    for _ in _parts():
+        if b"IEND" in seen:
+            break
         length, kind = struct.unpack_from(">I4s", encoded, at)
         end = at + 12 + length
         if end > len(encoded):
@@ -88,7 +94,7 @@ def _png(encoded: bytes) -> EncodedPicture:
             raise DamagedPicture("animated pictures are not accepted")
         if kind == b"IHDR":
             w, h = struct.unpack_from(">II", encoded, at + 8)
-        elif kind == b"eXIf":
+        elif kind == b"eXIf" and orientation is None:  # the first counts: each may hold 65,535 entries
             orientation = _orientation(encoded[at + 8 : end - 4])
         if kind in _DECODED:
             kept.append(encoded[at:end])
@@ -96,12 +102,13 @@ def _png(encoded: bytes) -> EncodedPicture:
         at = end
     if b"IDAT" not in seen:
         raise DamagedPicture("no IDAT chunk")
-    return EncodedPicture(h, w, orientation, b"".join(kept))
+    return EncodedPicture(h, w, orientation or 1, b"".join(kept))
 
 
 def _jpeg(encoded: bytes) -> EncodedPicture:
     size: tuple[int, int] | None = None
-    orientation, scans, components, several = 1, 0, 0, False
+    orientation: int | None = None
+    scans, components, several = 0, 0, False
     for marker, start, end in _segments(encoded):
         if marker in _FRAMES:
             if size is not None:
@@ -109,7 +116,7 @@ def _jpeg(encoded: bytes) -> EncodedPicture:
             h, w, components = struct.unpack_from(">HHB", encoded, start + 1)
             size = (h, w)
             several = marker in _PROGRESSIVE
-        elif marker == _APP1 and encoded[start : start + len(_EXIF)] == _EXIF and orientation == 1:
+        elif marker == _APP1 and encoded[start : start + len(_EXIF)] == _EXIF and orientation is None:
             orientation = _orientation(encoded[start + len(_EXIF) : end])
         elif marker == _SOS:
             if size is None:
@@ -122,13 +129,16 @@ def _jpeg(encoded: bytes) -> EncodedPicture:
                 raise DamagedPicture(f"more passes over its {size[1]}x{size[0]} pixels than are accepted")
     if size is None or not scans:
         raise DamagedPicture("no pixels")
-    return EncodedPicture(*size, orientation, encoded, scans)
+    return EncodedPicture(*size, orientation or 1, encoded, scans)
 
 
 def _segments(encoded: bytes) -> Iterator[tuple[int, int, int]]:
     """Marker segments of a JPEG: marker, where its parameters begin and end; until the picture or the body ends."""
     at = len(_JPEG)
-    while found := _MARKER.search(encoded, at):
+    for _ in _parts():
+        found = _MARKER.search(encoded, at)
+        if not found:
+            return
         marker, at = found[1][0], found.end()
         if marker == _EOI:
             return
@@ -150,9 +160,11 @@ def _webp(encoded: bytes) -> EncodedPicture:
         raise DamagedPicture(f"{whole} bytes by its header, {len(encoded)} are there")
     canvas: tuple[int, int] | None = None
     image: tuple[int, int] | None = None
-    orientation = 1
+    orientation: int | None = None
     at = 12
-    while at + 8 <= whole:
+    for _ in _parts():
+        if at + 8 > whole:
+            break
         kind, length = struct.unpack_from("<4sI", encoded, at)
         start = at + 8
         at = start + length + length % 2
@@ -169,13 +181,13 @@ def _webp(encoded: bytes) -> EncodedPicture:
         elif kind == b"VP8L":
             (bits,) = struct.unpack_from("<I", encoded, start + 1)
             image = ((bits >> 14 & 0x3FFF) + 1, (bits & 0x3FFF) + 1)
-        elif kind == b"EXIF":
+        elif kind == b"EXIF" and orientation is None:
             orientation = _orientation(encoded[start : start + length].removeprefix(_EXIF))
     if image is None:
         raise DamagedPicture("no pixels")
     if canvas not in (None, image):
         raise DamagedPicture("its picture does not fill its canvas")
-    return EncodedPicture(*image, orientation, encoded)
+    return EncodedPicture(*image, orientation or 1, encoded)
 
 
 def _bmp(encoded: bytes) -> EncodedPicture:
@@ -189,6 +201,12 @@ def _bmp(encoded: bytes) -> EncodedPicture:
     if w <= 0 or h == 0:
         raise DamagedPicture(f"a size of {w}x{h}")
     return EncodedPicture(abs(h), w, 1, encoded)
+
+
+def _parts() -> Iterator[int]:
+    """The turns of a walk over a picture's parts."""
+    yield from range(MAX_PARTS)
+    raise DamagedPicture(f"more than {MAX_PARTS} parts")
 
 
 def _orientation(exif: bytes) -> int:

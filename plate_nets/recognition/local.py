@@ -17,8 +17,15 @@ from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import FrameLimits, load_picture
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.stages import Stages
-from plate_nets.runtimes.networks import Networks, Runtime, default_repository, first_versions, load_converted
-from plate_nets.types import Boxes, Crops, Frame, Plate, Reading
+from plate_nets.runtimes.networks import (
+    Networks,
+    Runtime,
+    default_repository,
+    digest_of,
+    first_versions,
+    load_converted,
+)
+from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
 
 
 @dataclass(frozen=True)
@@ -77,14 +84,22 @@ class LocalReader:
         with self._turn:
             return self._pipeline.read_crops(crops)
 
-    def cut(self, frame: Frame, boxes: Boxes) -> Crops:
-        """Boxes (N, 4) xyxy of plates in a frame -> crops (N, 3, 24, 94) along their corners, for `read_crops`.
+    def cut(self, frame: Frame, boxes: Boxes) -> tuple[Crops, Corners]:
+        """Boxes (N, 4) xyxy of plates in a frame -> crops (N, 3, 24, 94) for `read_crops`, and the corners (N, 8).
 
         Raises:
             WeightsError: a network is missing, damaged, or not converted yet.
         """
         with self._turn:
-            return self._finder.cut(frame, boxes)[0]
+            return self._finder.cut(frame, boxes)
+
+    def model_version(self) -> str:
+        """Which converted networks it reads with: 12 digits of a hash of their weights.
+
+        Raises:
+            WeightsError: a network is not converted yet.
+        """
+        return digest_of(first_versions(default_repository()))
 
     @cached_property
     def _pipeline(self) -> PlateReader[Frame, Crops]:

@@ -3,6 +3,7 @@
 OpenVINO needs 30 ms a 640 px frame where torch needs 50 (2 threads), and spares a process torch's 200 MB.
 """
 
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from plate_nets.errors import WeightsError
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.runtimes.openvino import Network, load_ir
 
@@ -64,6 +66,22 @@ def load_converted(folders: Mapping[str, Path], gpu: int | None = None, threads:
             for name, network in NETWORKS.items()
         }
     )
+
+
+def digest_of(folders: Mapping[str, Path]) -> str:
+    """Version folders by model name -> the first 12 digits of the SHA-256 of the weights in their IR.
+
+    Raises:
+        WeightsError: a converted file is missing.
+    """
+    digest = hashlib.sha256()
+    for folder in folders.values():
+        files = sorted(folder.rglob(IR_WEIGHTS))
+        if not files:
+            raise WeightsError(f"{folder / IR_WEIGHTS}: no such file; run `python -m converters` first")
+        for path in files:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def default_repository() -> Path:

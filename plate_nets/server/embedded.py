@@ -1,7 +1,9 @@
 """A server as a context manager: start it, wait until it is ready, know when it ends, stop it."""
 
+import contextlib
 import fcntl
 import json
+import math
 import os
 import signal
 import subprocess
@@ -19,8 +21,8 @@ import psutil
 from plate_nets.control_key import check_key, new_key, restrictions
 from plate_nets.errors import ServerStartError
 from plate_nets.runtimes.networks import default_repository
-from plate_nets.server.faults import reason
-from plate_nets.server.guard import clean
+from plate_nets.server.faults import reason, refused
+from plate_nets.server.guard import ENVIRONMENTS, clean
 from plate_nets.server.installation import PACKAGE, PROGRAM, Installation, ServerKind, find_installation
 from plate_nets.server.plan import Plan, plan_server
 from plate_nets.server.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
@@ -34,6 +36,8 @@ STANDARD_ERROR = Path("-")
 _STDERR = 2
 _KILLED_WITHIN = 5.0
 _LONGEST_LOG = 16 << 20
+_LOOPBACK_NETWORK = "127."
+_ALL = "0.0.0.0"
 _ABORTED = 128 + signal.SIGABRT
 
 
@@ -57,8 +61,8 @@ class EmbeddedTriton:
         control_key: of the endpoints that `control.RESTRICTED` names; by default a new random one.
         options: further options for tritonserver.
         server: "embedded", the wheel's, or "system", the one on PATH.
-        address: where it listens. The wheel's is for loopback alone: that release (24.10) lacks the security fixes of
-            2025 and 2026, the Python backend's remote code execution among them.
+        address: where it listens. The wheel's is for loopback (127.0.0.0/8) alone: that release (24.10) lacks the
+            security fixes of 2025 and 2026, the Python backend's remote code execution among them.
         http_port, grpc_port, metrics_port: 0 takes a free one.
         log: file that the server's log is appended to, "-" for standard error; without it its newest part is kept
             until the server ends.
@@ -86,10 +90,11 @@ class EmbeddedTriton:
         exit_timeout: float = 3.0,
     ) -> None:
         self.model_repository = Path(model_repository or default_repository()).resolve()
-        if server == "embedded" and address != LOOPBACK:
+        if server == "embedded" and not address.startswith(_LOOPBACK_NETWORK):
             raise ServerStartError(f"the embedded server is for {LOOPBACK} alone, got {address}; use the container")
         self._server = server
         self._address = address
+        self._host = LOOPBACK if address == _ALL else address
         self.control_key = control_key or new_key()
         check_key(self.control_key)
         self._repositories = [self.model_repository, *(Path(each).resolve() for each in model_repositories)]
@@ -112,17 +117,17 @@ class EmbeddedTriton:
     @property
     def http_url(self) -> str:
         """``host:port`` for HTTP."""
-        return f"{LOOPBACK}:{self._ports['http']}"
+        return f"{self._host}:{self._ports['http']}"
 
     @property
     def grpc_url(self) -> str:
         """``host:port`` for gRPC."""
-        return f"{LOOPBACK}:{self._ports['grpc']}"
+        return f"{self._host}:{self._ports['grpc']}"
 
     @property
     def metrics_url(self) -> str:
         """Address of the Prometheus metrics."""
-        return f"http://{LOOPBACK}:{self._ports['metrics']}/metrics"
+        return f"http://{self._host}:{self._ports['metrics']}/metrics"
 
     @property
     def guard_pid(self) -> int | None:
@@ -162,6 +167,7 @@ class EmbeddedTriton:
         if self._guard is not None:
             raise ServerStartError("the server runs already")
         check_converted(self.model_repository)
+        remove_abandoned_environments()
         installation = find_installation(self._server)
         for name, port in self._wanted.items():
             if port and not is_free(port, self._address):
@@ -192,6 +198,7 @@ class EmbeddedTriton:
             return
         assert guard.stdin is not None and self._plan is not None and self._log_file is not None
         guard.stdin.close()
+        guard.send_signal(signal.SIGCONT)  # one that was stopped would never see it
         if guard.wait() < 0:  # killed, which took the server with it, but not the server's stubs
             kill_named(self._plan.region_prefix)
         clean(Path(self._plan.folder), self._plan.region_prefix, self._plan.planned)
@@ -271,13 +278,13 @@ class EmbeddedTriton:
     def _wait_until_ready(self) -> None:
         assert self._guard is not None
         deadline = time.monotonic() + self._start_timeout
-        host = self.http_url.partition(":")[0]
         # The metrics' listener is the last to be opened
-        while not (is_ready(self.http_url) and accepts(host, self._ports["metrics"])):
+        while not (is_ready(self.http_url) and accepts(self._host, self._ports["metrics"])):
             code = self._guard.poll()
             if code is not None:
-                fault = _Aborted if code == _ABORTED else ServerStartError
-                raise fault(f"the server ended with code {code} before it was ready: {reason(self.log_text())}")
+                log = self.log_text()
+                fault = _Aborted if code == _ABORTED and not refused(log) else ServerStartError
+                raise fault(f"the server ended with code {code} before it was ready: {reason(log)}")
             if time.monotonic() > deadline:
                 raise ServerStartError(
                     f"the server was not ready within {self._start_timeout:g} s: {reason(self.log_text())}"
@@ -292,6 +299,16 @@ def model_control_options(control: ModelControl, load: Sequence[str]) -> list[st
             raise ServerStartError(f"model control none loads all models, not only {', '.join(load) or 'none'}")
         return ["--model-control-mode=none"]
     return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in load)]
+
+
+def remove_abandoned_environments() -> None:
+    """Remove Triton's empty folders in /tmp that are older than any server: of those killed with their guards."""
+    found = psutil.process_iter(["name", "create_time"])
+    oldest = min((each.info["create_time"] for each in found if each.info["name"] == PROGRAM), default=math.inf)
+    for environment in ENVIRONMENTS.glob("python_env_*"):
+        with contextlib.suppress(OSError):  # it is not empty, or not ours
+            if environment.stat().st_mtime < oldest:
+                environment.rmdir()
 
 
 def kill_named(prefix: str) -> None:

@@ -14,6 +14,9 @@ _CONSEQUENCES = ("ERROR: Failed to create instance: ", "error: creating server: 
 _LONGEST = 500
 """Characters of a log without any error line that are shown."""
 
+_REFUSAL = "TritonModelException"
+"""How Triton calls an exception that a model raises while it is loaded."""
+
 
 def ending(code: int) -> str:
     """The exit code of a server, 128 and the number of the signal where one ended it -> how it ended, in words."""
@@ -21,6 +24,11 @@ def ending(code: int) -> str:
         return f"was ended by {signal.Signals(code - 128).name}"
     except ValueError:
         return f"ended with code {code}"
+
+
+def refused(log: str) -> bool:
+    """A server's log -> whether a model of it raised an exception as it was loaded, as it will at every start."""
+    return _REFUSAL in log
 
 
 def reason(log: str, limit: int = 3) -> str:

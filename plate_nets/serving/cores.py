@@ -1,4 +1,4 @@
-"""The cores of the machine, shared by the instances of a model: an instance that works alone uses all of them.
+"""The cores that a server may use (`quota`), shared by the instances of a model: one that works alone uses all of them.
 
 Instances are processes that know nothing of each other. Each holds one of the model's places while it works: a name of
 Linux's abstract sockets (unix(7)), which needs no file and is free again when its process ends, however it ends.

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from plate_nets.errors import ContractError
 from plate_nets.plates import DEFAULT_SCHEME
+from plate_nets.serving.quota import usable_cores
 
 S = TypeVar("S")
 
@@ -86,7 +87,7 @@ def refuse_unknown(model: str, parameters: Mapping[str, str], *kinds: type) -> N
 
 def thread_count(settings: NetworkSettings, instances: int) -> int:
     """Threads of one instance, at least 1, so that threads x instances <= cores where nothing else is set."""
-    return settings.threads or max(1, len(os.sched_getaffinity(0)) // max(1, instances))
+    return settings.threads or max(1, usable_cores() // max(1, instances))
 
 
 def _value(text: str, kind: type, source: str) -> Any:

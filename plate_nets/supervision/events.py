@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import re
 import threading
 import time
@@ -12,7 +13,7 @@ from typing import Any, BinaryIO, Literal
 
 from plate_nets.contract import MODELS
 
-State = Literal["starting", "serving", "failing", "healing", "restarting", "stopped"]
+State = Literal["starting", "serving", "failing", "healing", "restarting", "draining", "stopped"]
 
 _KEPT = 20
 _FOLDERS = re.compile(r"(?<![\w.:/-])/(?:[^\s/:'\"]+/)*")
@@ -31,6 +32,7 @@ class Status:
         self._state: State = "starting"
         self._since = time.time()
         self._recognised: float | None = None
+        self._turns_until = math.inf
         self._heals = Counter(dict.fromkeys(MODELS, 0))  # and of what else the repository may hold
         self._renewals = Counter(dict.fromkeys(MODELS, 0))
         self._restarts = 0
@@ -67,11 +69,22 @@ class Status:
         """The known picture was recognised, just now."""
         self._recognised = time.time()
 
-    def enter(self, state: State) -> None:
-        """The server stands so from now on, if it did not already."""
+    @property
+    def is_live(self) -> bool:
+        """Whether the supervisor does something, or waits for no longer than it may."""
+        return time.monotonic() < self._turns_until
+
+    def turns_within(self, seconds: float) -> None:
+        """What the supervisor begins now takes so many seconds at most; until the first time it has any."""
+        self._turns_until = time.monotonic() + seconds
+
+    def enter(self, state: State) -> bool:
+        """The server stands so from now on -> whether it did not before. One that is drained only stops."""
         with self._lock:
-            if state != self._state:
-                self._state, self._since = state, time.time()
+            if state == self._state or (self._state == "draining" and state != "stopped"):
+                return False
+            self._state, self._since = state, time.time()
+            return True
 
     def report(self, event: str, **facts: Any) -> None:
         """Write one line of JSON: when, what, and its facts; count it where it is a heal, a renewal or a restart."""

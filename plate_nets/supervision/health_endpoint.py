@@ -1,4 +1,8 @@
-"""`GET /health`: 200 while all is well, 503 otherwise, and why, as JSON; `GET /metrics`: for Prometheus."""
+"""What is said at the health port of `plates serve` and `plates watch`.
+
+`GET /health`: 200 while all is well, 503 otherwise, and why, as JSON. `GET /live`: 200 while the process is
+at work, 503 where it hangs. `GET /metrics`: for Prometheus.
+"""
 
 import json
 import threading
@@ -11,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from plate_nets.errors import ServerStartError
 
-HEALTH, METRICS = "/health", "/metrics"
+HEALTH, LIVE, METRICS = "/health", "/live", "/metrics"
 _SLOWEST = 5.0
 """Seconds that an client has to send its question."""
 _AT_ONCE = 64
@@ -20,6 +24,11 @@ _AT_ONCE = 64
 
 class Summary(Protocol):
     """How something stands."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is at work, well or not."""
+        ...
 
     def summary(self) -> dict[str, Any]:
         """As JSON would hold it; all is well where its ``state`` is "serving"."""
@@ -34,7 +43,6 @@ class HealthEndpoint:
     """
 
     def __init__(self, status: Summary, address: str, port: int, metrics: Collector) -> None:
-
         class Handler(BaseHTTPRequestHandler):
             timeout = _SLOWEST
 
@@ -44,6 +52,10 @@ class HealthEndpoint:
                     well = summary["state"] == "serving"
                     code = HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE
                     self._answer(code, "application/json", f"{json.dumps(summary)}\n".encode())
+                elif self.path == LIVE:
+                    live = status.is_live
+                    code = HTTPStatus.OK if live else HTTPStatus.SERVICE_UNAVAILABLE
+                    self._answer(code, "text/plain", b"live\n" if live else b"the supervisor hangs\n")
                 elif self.path == METRICS:
                     self._answer(HTTPStatus.OK, CONTENT_TYPE_PLAIN_0_0_4, generate_latest(metrics))
                 else:

@@ -12,11 +12,12 @@ from plate_nets.errors import ServerError, ServerStartError
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.faults import ending
 from plate_nets.server.installation import PROGRAM
+from plate_nets.supervision.draining import finish_requests
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.growth import GrowthWatch
 from plate_nets.supervision.healing import heal
 from plate_nets.supervision.orphans import reap_orphans
-from plate_nets.supervision.policy import GiveUp, Heal, Policy, Restart
+from plate_nets.supervision.policy import GiveUp, Heal, Limits, Policy, Restart
 from plate_nets.supervision.probe import ProbeClient, Prober, Verdict
 from plate_nets.supervision.progress import Progress, read_metrics
 from plate_nets.supervision.stubs import StubWatch
@@ -37,6 +38,12 @@ _LOADING = 60.0
 """Seconds that a model may take to load."""
 GRACE = 30.0
 """Seconds that stubs of a model that was loaded anew have to end: for the requests that they work on."""
+EXIT_TIMEOUT = 30.0
+"""Seconds that requests in flight have to end before the server is killed."""
+_TURN = 30.0
+"""Seconds that one look at everything takes at most, on a machine with far too much to do."""
+_STARTING = 600.0
+"""Seconds that a start of the server takes at most, with its repetitions."""
 
 
 class Supervisor:
@@ -51,6 +58,9 @@ class Supervisor:
         server_growth: bytes that the server itself may grow by, until it is restarted; 0: any number. Triton keeps some
             500 of each answer over HTTP without a plate, see docs/performance.md.
         grace: seconds that the former processes of a model that was loaded anew have to end.
+        drain: seconds to go on serving once it shall end, while whoever chooses between servers learns of it.
+        exit_timeout: seconds that requests in flight then have to end.
+        restart_pause: seconds before the second restart in a row, twice as long before each further one.
     """
 
     def __init__(
@@ -62,12 +72,18 @@ class Supervisor:
         growth: int = GROWTH,
         server_growth: int = SERVER_GROWTH,
         grace: float = GRACE,
+        drain: float = 0.0,
+        exit_timeout: float = EXIT_TIMEOUT,
+        restart_pause: float = Limits.pause,
     ) -> None:
         self._server = server
         self._status = status
         self._deadline = deadline
         self._grace = grace
-        self._policy = Policy()
+        self._drain_seconds = drain
+        self._exit_timeout = exit_timeout
+        self._ending = False
+        self._policy = Policy(Limits(pause=restart_pause))
         self._stubs = StubWatch()
         self._growth = GrowthWatch(growth)
         self._server_growth = GrowthWatch(server_growth)
@@ -80,25 +96,70 @@ class Supervisor:
         self._loaders = ThreadPoolExecutor(len(MODELS))
         self._changed = 0.0
 
+    def end(self) -> None:
+        """Have `run` drain the server and return; a signal's handler may say so, as it takes no lock."""
+        self._ending = True
+
     def run(self) -> None:
-        """Watch until the process is told to end; then the server is stopped.
+        """Watch until `end`; then the server is drained and stopped. An exception from outside stops it at once.
 
         Raises:
-            ServerError: the server could not be kept running; the message holds the last reason.
+            ServerError: the server could not be kept running, or was stopped with requests in flight; the message holds
+                the last reason.
         """
         self._status.report("started", http=self._server.http_url, grpc=self._server.grpc_url)
         self._prober.start()
         try:
-            while self._prober.is_alive():
-                self._look()
-                self._end_replaced()
-                self._server.trim_log()
-                reap_orphans(self._server.guard_pid)
+            while not self._ending:
+                self._turn()
                 time.sleep(_LOOK)
-            raise ServerError("the supervisor's probes ended by a fault of ours")
+            self._drain()
         finally:
             self._server.stop()  # without it a probe under way is answered or refused at once
             self._prober.end(self._deadline)
+            self._status.enter("stopped")
+
+    def _turn(self) -> None:
+        if not self._prober.is_alive():
+            raise ServerError("the supervisor's probes ended by a fault of ours")
+        self._status.turns_within(_TURN)
+        self._look()
+        self._end_replaced()
+        self._server.trim_log()
+        reap_orphans(self._server.guard_pid)
+
+    def _drain(self) -> None:
+        """Serve on while others learn of it, answer what was asked, and take nothing new."""
+        self._status.enter("draining")
+        self._status.report("draining", seconds=self._drain_seconds)
+        deadline = time.monotonic() + self._drain_seconds
+        while self._runs and time.monotonic() < deadline:
+            self._turn()
+            time.sleep(_LOOK)
+        unfinished = self._finish_requests()
+        self._status.report("drained", unfinished=unfinished)
+        if unfinished:
+            raise ServerError(
+                f"{', '.join(unfinished)}: requests in flight did not end within {self._exit_timeout:g} s, and were cut"
+            )
+
+    @property
+    def _runs(self) -> bool:
+        return self._server.guard_pid is not None and self._server.wait(0) is None
+
+    def _finish_requests(self) -> tuple[str, ...]:
+        """Answer what is in flight -> the models that did not within the time."""
+        if not self._runs:
+            return ()
+        self._status.turns_within(self._exit_timeout + _TURN)
+        return finish_requests(
+            self._server.http_url, self._server.control_key, self._living_processes, self._exit_timeout
+        )
+
+    def _living_processes(self, model: str) -> frozenset[int]:
+        assert self._server.guard_pid is not None
+        self._stubs.look(self._server.guard_pid)
+        return self._stubs.of(model)
 
     def _look(self) -> None:
         code = self._server.wait(0)
@@ -132,8 +193,7 @@ class Supervisor:
         if not verdict.fault:
             self._policy.recognised(time.monotonic())
             self._status.recognised()
-            if self._status.state != "serving":
-                self._status.enter("serving")
+            if self._status.enter("serving"):
                 self._status.report("serving")
         elif not verdict.confirmed:
             self._status.enter("failing")
@@ -172,10 +232,13 @@ class Supervisor:
         self._ask_again()
 
     def renew_server(self, grown: int) -> None:
-        """Restart a server that grew by so many bytes; for some seconds nobody is answered."""
+        """Restart a server that grew by so many bytes, once it answered its requests; for some seconds nobody is."""
+        self._status.enter("restarting")
+        self._finish_requests()
         self._restart(f"the server grew by {grown >> 20} MB")
 
     def _load(self, model: str) -> float:
+        self._status.turns_within(_LOADING + _TURN)
         old = self._stubs.of(model)
         seconds = heal(self._server.http_url, self._server.control_key, model, _LOADING)
         self._replaced.append((time.monotonic() + self._grace, old))
@@ -197,7 +260,9 @@ class Supervisor:
                 raise ServerError(f"given up after {decision.restarts} restarts in a row: {cause}")
             self._status.enter("restarting")
             self._server.stop()
-            time.sleep(decision.pause)
+            self._status.turns_within(decision.pause + _STARTING)
+            if not self._pause(decision.pause):
+                return
             started = time.monotonic()
             try:
                 self._server.restart()
@@ -213,6 +278,13 @@ class Supervisor:
             self._replaced.clear()
             self._ask_again()
             return
+
+    def _pause(self, seconds: float) -> bool:
+        """Wait -> whether to go on after it."""
+        until = time.monotonic() + seconds
+        while not self._ending and time.monotonic() < until:
+            time.sleep(min(_LOOK, seconds))
+        return not self._ending
 
     def _ask_again(self) -> None:
         self._changed = time.monotonic()

@@ -255,6 +255,7 @@ class CarEvents:
             region=_region(self.scheme, text),
             plate_type=self.scheme.format_names(text),
             box=plate.box,
+            corners=tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None,
             frames=Frames(stay.frames_seen, len(evidence), evidence.readings.count(text)),
             direction=stay.direction,
             heading=stay.heading,

@@ -34,8 +34,12 @@ Notice = Callable[[str], None]
 class DecodingSettings:
     """How a source is decoded."""
 
-    silence: float = 4.0
-    """Seconds without a picture after which a live source counts as frozen and is connected anew."""
+    silence: float = 2.0
+    """Seconds without a picture after which a live source counts as frozen and is connected anew.
+
+    It is FFmpeg's bound of a read, too. An H.264 picture that its parser still holds comes out when that is over, and a
+    second bound begins: offline is then seen after twice the time.
+    """
     hardware: bool = True
     """Whether to decode on hardware that is there; what it cannot decode is decoded in software."""
     folder_fps: float = 25.0
@@ -147,7 +151,14 @@ def _options(address: SourceAddress, settings: DecodingSettings) -> dict[str, An
         return {}
     if address.location.lower().startswith("rtsp"):
         # Some cameras send no sound although they promise it: a short look at the stream, not FFmpeg's five seconds
-        return {"options": {"rtsp_transport": "tcp", "timeout": microseconds, "analyzeduration": "1000000"}}
+        return {
+            "options": {
+                "rtsp_transport": "tcp",
+                "timeout": microseconds,
+                "analyzeduration": "1000000",
+                "fpsprobesize": "0",
+            }
+        }
     return {"options": {"rw_timeout": microseconds, "timeout": microseconds, "use_wallclock_as_timestamps": "1"}}
 
 

@@ -25,6 +25,11 @@ class WatchStatus(Collector):
         self._cameras = cameras
         self._deliveries = deliveries
 
+    @property
+    def is_live(self) -> bool:
+        """It answers; what hangs is seen by the age of the frames."""
+        return True
+
     def summary(self) -> dict[str, Any]:
         """The cameras that are not at work and the sinks that fail; "serving" where there are none."""
         offline = {each.camera_id: each.cause or each.state for each in self._cameras() if each.state not in _AT_WORK}

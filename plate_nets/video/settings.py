@@ -64,7 +64,7 @@ class CameraSettings:
     lines: tuple[LineSettings, ...] = ()
     motion_gate: bool | None = None
     """Whether frames without motion are left out; by default of live sources."""
-    silence: float = 4.0
+    silence: float = 2.0
     """Seconds without a picture after which a live source is connected anew."""
     hardware: bool = True
     """Whether to decode on hardware that is there."""

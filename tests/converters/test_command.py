@@ -34,6 +34,7 @@ def folder(tmp_path: Path) -> Path:
     return copy
 
 
+@pytest.mark.slow
 def test_converts_once_and_checks(folder: Path) -> None:
     first = converters("stn", "--model-repository", folder)
     assert first.returncode == 0, first.stderr

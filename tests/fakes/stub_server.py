@@ -44,6 +44,8 @@ class StubServer:
     regions: dict[str, int] = field(default_factory=dict)
     fault: tuple[int, str, str] | None = None
     """HTTP status, gRPC status and message of all answers."""
+    states: list[str] = field(default_factory=lambda: ["READY"])
+    """What the index says of the model, in turn over HTTP; the last stays."""
     connections: int = 0
     """How many were opened over HTTP."""
     pause: float = 0.0
@@ -126,7 +128,8 @@ class _HttpHandler(BaseHTTPRequestHandler):
         sent = json.loads(body[:size] or b"{}")
         match self.path.strip("/").split("/")[1:]:
             case ["repository", "index"]:
-                self._answer("RepositoryIndex", [VERSION])
+                states = self.server_stub.states
+                self._answer("RepositoryIndex", [VERSION | {"state": states.pop(0) if states[1:] else states[0]}])
             case ["repository", "models", model, "load"]:
                 self._answer("RepositoryModelLoad", None, name=model, **sent.get("parameters", {}))
             case ["repository", "models", model, "unload"]:

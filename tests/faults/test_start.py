@@ -13,7 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.faults.conftest import LENIENT
 from tests.serve import ANY_PORTS, NAMESPACE, SHARED_MEMORY, Serve, system_server
+from tests.waiting import eventually
 
 FAILED = 2
 WITHOUT_CAPABILITIES = ("setpriv", "--inh-caps=-all", "--bounding-set=-all") if os.geteuid() == 0 else ()
@@ -132,7 +134,28 @@ def test_a_server_that_aborts_as_it_starts_is_started_again(tmp_path: Path) -> N
     serve = Serve(tmp_path, environment=environment)
     try:
         assert once.exists()
-        assert serve.finish(signal.SIGTERM) == 143
+        assert serve.finish(signal.SIGTERM) == 0
+        assert serve.left() == []
+    finally:
+        serve.close()
+
+
+def test_a_server_that_cannot_be_started_again_is_given_up(tmp_path: Path, repository: Path) -> None:
+    """A model file goes bad while the server runs: neither healing nor restarting helps, and the command says so."""
+    serve = Serve(tmp_path, ["--model-repository", str(repository), "--restart-pause", "0.1"])
+    try:
+        assert eventually(serve.is_healthy, 30 * LENIENT)
+        (repository / "yolo" / "1" / "model.xml").write_text("<net>", encoding="utf-8")
+        serve.stubs("yolo")[0].kill()
+        assert serve.process.wait(120 * LENIENT) == 2
+        restarts = serve.events("restart")
+        assert [event["pause"] for event in restarts] == [0, 0.1, 0.2, 0.4, 0.8]
+        assert "yolo: a process of it died; loading it anew" in restarts[0]["cause"]
+        assert "yolo/1/model.xml: does not load" in restarts[-1]["fault"]
+        (gave_up,) = serve.events("gave up")
+        assert gave_up["restarts"] == 5
+        assert "plates: given up after 5 restarts in a row: " in serve.errors()
+        assert "Traceback" not in serve.errors()
         assert serve.left() == []
     finally:
         serve.close()

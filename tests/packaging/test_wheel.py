@@ -72,15 +72,16 @@ class Installation:
         )
 
 
-def install(wheel: Path, extra: str, folder: Path) -> Installation:
-    """The wheel with an extra in an environment of its own, beside a picture."""
+def install(wheel: Path, extra: str, folder: Path, *options: str) -> Installation:
+    """The wheel with an extra in an environment of its own, by these options of pip, beside a picture."""
     environment, run_in = folder / "environment", folder / "elsewhere"
     run_in.mkdir()
     (run_in / "car.jpg").write_bytes(known_picture().image)
-    created = shell(f"{sys.executable} -m venv {environment}")
+    created = shell(f"{sys.executable} -m venv --without-pip {environment}")
     assert created.returncode == 0, created.stderr
     started = time.monotonic()
-    result = shell(f"{environment}/bin/pip install --quiet '{wheel}{extra}'", cwd=run_in)
+    pip = f"{sys.executable} -m pip --python {environment}"
+    result = shell(f"{pip} install --quiet {' '.join(options)} '{wheel}{extra}'", cwd=run_in)
     assert result.returncode == 0, result.stderr
     return Installation(environment, run_in, time.monotonic() - started)
 
@@ -92,7 +93,8 @@ def embedded(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installat
 
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    return install(wheel, "", tmp_path_factory.mktemp("base"))
+    """Not compiled, which takes as long as the rest of it."""
+    return install(wheel, "", tmp_path_factory.mktemp("base"), "--no-compile")
 
 
 def test_it_holds_what_git_knows_and_the_converted_networks(wheel: Path, tracked: list[str]) -> None:

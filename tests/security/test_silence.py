@@ -10,6 +10,8 @@ import pytest
 from plate_nets.recognition.health import known_picture
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 HOOK = """
 import os, sys
 LOOPBACK = ("127.", "localhost", "::1", "/")

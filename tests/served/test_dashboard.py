@@ -5,6 +5,7 @@ import re
 import time
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,13 @@ import yaml
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError
 from plate_nets.recognition.health import known_picture
+from plate_nets.recognition.local import LocalReader
+from plate_nets.sinks.recorder import Recorder
+from plate_nets.sinks.settings import JsonlSettings
+from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.video.metrics import WatchStatus
+from plate_nets.video.watcher import Watcher
+from tests.clips import still, write_clip
 from tests.paths import ROOT
 from tests.serve import Serve
 
@@ -42,9 +50,23 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metrics]:
             wait_until_serving(serve)
             found = scrape(serve.addresses["metrics"]) | scrape(supervisor_metrics(serve))
             assert len(client.read(known_picture().image)) == len(known_picture().texts)
-        yield found
+        yield found | watch_metrics(tmp_path_factory.mktemp("watch"))
     finally:
         serve.close()
+
+
+def watch_metrics(folder: Path) -> Metrics:
+    """What Prometheus finds at `plates watch` after a video file."""
+    clip = write_clip(folder / "gate.mp4", still(5))
+    recorder = Recorder(folder / "outbox.sqlite", [JsonlSettings(path=folder / "events.jsonl")], pytest.fail)
+    with Watcher(LocalReader(), str(clip)) as watcher:
+        list(watcher)
+        status = WatchStatus(watcher.status, recorder.deliveries)
+        endpoint = HealthEndpoint(status, "127.0.0.1", 0, status)
+        found = scrape(endpoint.url.replace("/health", "/metrics"))
+        endpoint.close()
+    recorder.close()
+    return found
 
 
 def supervisor_metrics(serve: Serve) -> str:

@@ -51,6 +51,27 @@ def test_two_plates_highest_score_first(client: PlateClient) -> None:
     assert all(0 < plate.score <= 1 and 0 <= plate.reading.confidence <= 1 for plate in plates)
 
 
+def test_corners_turn_with_the_plate_and_a_mirrored_one_gets_no_text(client: PlateClient) -> None:
+    matrix = cv2.getRotationMatrix2D((320, 240), -12, 1)
+    turned = np.asarray(cv2.warpAffine(CAR, matrix, (640, 480), borderValue=(110, 110, 110)), np.uint8)
+    plates = client.read(turned)
+    local = LocalReader().read(turned)
+    assert [plate.corners for plate in plates] == [pytest.approx(plate.corners, abs=0.5) for plate in local]
+    (plate,) = (plate for plate in plates if plate.reading.text == "A123BC77")
+    assert plate.corners[:2] == pytest.approx(matrix @ (100, 300, 1), abs=0.25 * 160 * ASPECT)
+    assert texts(client.read(np.ascontiguousarray(CAR[:, ::-1]))) == set()
+
+
+def test_who_names_the_outputs_of_before_gets_just_these(served: Served) -> None:
+    former = ["coordinates", "texts", "scores", "confidences", "readings"]
+    frame = httpclient.InferInput("input__0", CAR.shape, "UINT8")
+    frame.set_data_from_numpy(CAR)
+    with httpclient.InferenceServerClient(served.http) as triton:
+        outputs = [httpclient.InferRequestedOutput(name) for name in former]
+        answer = triton.infer("plate_recognition", [frame], outputs=outputs).get_response()
+    assert [each["name"] for each in answer["outputs"]] == former
+
+
 @pytest.mark.parametrize("size", [(900, 600), (1000, 400), (300, 1200), (721, 1283), (1500, 2000)])
 def test_coordinates_are_pixels_of_the_frame_as_sent(client: PlateClient, size: tuple[int, int]) -> None:
     h, w = size

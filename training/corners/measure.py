@@ -19,6 +19,7 @@ from rich.progress import track
 from rich.table import Table
 
 from plate_nets.errors import PlateError
+from plate_nets.evaluation.corner_metrics import TURNED, corner_errors, turns
 from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.corners import CornerNet
@@ -30,13 +31,11 @@ from plate_nets.recognition.rectification import GREY, Quads, box_quads, quad_bo
 from plate_nets.runtimes.openvino import compile_torch
 from plate_nets.runtimes.torchscript import forward
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH, Boxes, Frame
-from training.corners.validation import LabelledCorners, corner_errors, load_corners
+from training.corners.validation import LabelledCorners, load_corners
 from training.synthesis.scene import render_scene
 
 LEAST_OVERLAP = 0.3
 """A found box whose overlap (IoU) with the box around the labelled corners is at least this is that plate's."""
-TURNED = 3.0
-"""Plates turned by more than this, degrees, count as turned."""
 
 
 @dataclass(frozen=True)
@@ -85,18 +84,12 @@ def detected(labelled: Iterable[LabelledCorners], detector: PlateDetector) -> tu
     return kept, missed
 
 
-def turns(quads: Quads) -> NDArray[np.float64]:
-    """Quads (N, 4, 2) -> by how much each is turned (N,), degrees, clockwise."""
-    along = quads[:, 1] - quads[:, 0] + quads[:, 2] - quads[:, 3]
-    return np.asarray(np.degrees(np.arctan2(along[:, 1], along[:, 0])), np.float64)
-
-
 def measure(labelled: Sequence[LabelledCorners], network: CornerNetwork, name: str, looks: Sequence[int]) -> list[Row]:
     """Plates with boxes -> a row for the boxes' own corners and one for each number of looks."""
     turned = np.concatenate([np.abs(turns(each.quads)) > TURNED for each in labelled])
     rows = [Row(f"{name}: the box itself", _errors([(box_quads(each.boxes), each.quads) for each in labelled]), turned)]
     for count in looks:
-        finder = CornerFinder(network, CornerSettings(looks=count))
+        finder = CornerFinder(network, CornerSettings(looks=count, settled=0))
         found = [finder.find(each.read(), each.boxes) for each in labelled]
         pairs = [(f.quads, each.quads) for f, each in zip(found, labelled, strict=True)]
         rows.append(Row(f"{name}: {count} look(s)", _errors(pairs), turned, np.concatenate([f.errors for f in found])))
@@ -142,7 +135,7 @@ def milliseconds(network: CornerNetwork, frame: Frame, box: Boxes, rounds: int =
     """
     window = first_window(box[0])
     cut = cut_window(frame, window)[None]
-    finder = CornerFinder(network)
+    finder = CornerFinder(network, CornerSettings(settled=0))
     steps: dict[str, Callable[[], object]] = {
         "window": lambda: cut_window(frame, window),
         "network, one window": lambda: network(cut),

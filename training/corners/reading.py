@@ -15,6 +15,7 @@ from rich.table import Table
 
 from plate_nets.contract import CROP_DIMS, LPRNET, STN
 from plate_nets.errors import DatasetError, PlateError
+from plate_nets.evaluation.corner_metrics import TURNED, turns
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
 from plate_nets.evaluation.evaluate import boxes_of, plate_height
@@ -29,7 +30,7 @@ from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.rectification import Quads, RectificationSettings, crop_rectified, order_corners, quad_boxes
 from plate_nets.runtimes.openvino import compile_torch
 from plate_nets.types import Boxes, Crops, Frame, Reading
-from training.corners.measure import TURNED, load_corner_net, load_detector, turn_frame, turns
+from training.corners.measure import load_corner_net, load_detector, turn_frame
 
 Cut = Callable[[Frame, Boxes, FoundCorners], Crops]
 """A frame, boxes (N, 4) and their corners -> crops (N, 3, 24, 94)."""
@@ -107,7 +108,7 @@ def gather(
             boxes, scores = detector.detect(frame)
         corners = finder.find(frame, boxes)
         kept = distinct(corners, scores)
-        boxes, corners = boxes[kept], corners.rows(kept)
+        boxes, corners = boxes[kept], FoundCorners(corners.quads[kept], corners.errors[kept])
         hits = match(boxes, boxes_of_labels).tolist()
         by_corners = match(quad_boxes(corners.quads), boxes_of_labels).tolist()
         for number, label in enumerate(labels):

@@ -10,10 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from plate_nets.evaluation.corner_metrics import corner_errors
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.recognition.corners import CornerFinder, CornerNetwork, CornerSettings
-from plate_nets.recognition.rectification import Quads, order_corners, quad_size
+from plate_nets.recognition.rectification import Quads, order_corners
 from plate_nets.types import Boxes, Frame
 
 
@@ -40,13 +41,6 @@ def load_corners(folder: Path) -> list[LabelledCorners]:
             known = [label for label in labels if label.quad is not None]
             found.append(LabelledCorners(path.name, partial(read_photo, path), boxes_of(known), np.stack(quads)))
     return found
-
-
-def corner_errors(found: Quads, labelled: Quads) -> NDArray[np.float32]:
-    """Quads (N, 4, 2) twice -> the distance of each corner (N, 4), as a share of the labelled plate's height."""
-    heights, _ = quad_size(labelled)
-    distances = np.linalg.norm(found - labelled, axis=2)
-    return np.asarray(distances / np.maximum(heights, 1e-6)[:, None], np.float32)
 
 
 def errors_on(

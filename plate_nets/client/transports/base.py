@@ -1,18 +1,24 @@
 """What all ways to a Triton have in common, and the one place where a failed call becomes an error of ours."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from plate_nets.answers import find_answer
+from plate_nets.client.retry import ask
 from plate_nets.client.transports.calls import Call
 from plate_nets.client.url import ServerAddress
-from plate_nets.errors import InputError, ServerError, ServerUnavailable
+from plate_nets.errors import ConnectionLost, InputError, ServerError, ServerUnavailable
+
+QUIET = 10.0
+"""Seconds without an answer after which a server is asked whether it is still there."""
+SILENT = 5.0
+"""Seconds that it then has to say so."""
 
 T = TypeVar("T")
 
@@ -23,22 +29,24 @@ class ServerAccess:
 
     ``headers``: sent with every call (gRPC: metadata, in lower case). ``ca``: PEM file of the authority behind an
     encrypted server's certificate; by default those that the system trusts. ``control_key``: of its restricted
-    endpoints, and sent with calls to these alone.
+    endpoints, and sent with calls to these alone. ``watched``: a server that falls silent while it is asked is left
+    within `QUIET` + `SILENT` seconds (`ConnectionLost`), whatever the time for the call.
     """
 
     address: ServerAddress
     headers: Mapping[str, str] = field(default_factory=dict)
     ca: Path | None = None
     control_key: str = ""
+    watched: bool = False
 
 
 class Transport(ABC):
-    """Sends calls to one server."""
+    """Sends calls to a server."""
 
     def __init__(self, address: ServerAddress) -> None:
         self.address = address
 
-    def __enter__(self) -> "Transport":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -53,6 +61,14 @@ class Transport(ABC):
         Raises:
             PlateError: it failed; which one, `plate_nets.answers` says.
         """
+
+    def ask(self, call_for: Callable[[float], Call[T]], timeout: float, retries: int) -> T:
+        """The call for the seconds that are left -> what its answer means; asked again as `retry.ask` says.
+
+        Raises:
+            PlateError: what the last attempt raised.
+        """
+        return ask(lambda seconds: self.send(call_for(seconds), seconds), timeout, retries)
 
     @abstractmethod
     def close(self) -> None:
@@ -108,6 +124,9 @@ def our_errors(address: ServerAddress, restricted: bool = False) -> Iterator[Non
     except ServerError as error:
         raise type(error)(f"{address}: {error}") from error
     except (OSError, HTTPException) as error:
-        raise ServerUnavailable(f"{address}: {str(error) or type(error).__name__}") from error
+        broken = isinstance(error, (ConnectionResetError, BrokenPipeError, HTTPException))
+        raise (ConnectionLost if broken else ServerUnavailable)(
+            f"{address}: {str(error) or type(error).__name__}"
+        ) from error
     except (ValueError, KeyError) as error:
         raise ServerError(f"{address}: not an answer of Triton: {error}") from error

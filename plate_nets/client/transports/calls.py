@@ -148,6 +148,11 @@ def server_metadata() -> Call[Json]:
     return _Method("get_server_metadata", {}, dict)
 
 
+def model_metadata(model: str) -> Call[Json]:
+    """A model's tensors, and the versions of it that are served."""
+    return _Method("get_model_metadata", {"model_name": model}, dict)
+
+
 def model_config(model: str) -> Call[Json]:
     """A model's config with all its defaults."""
     return _Method(

@@ -5,11 +5,12 @@ from typing import Any
 import tritonclient.grpc
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
+from tritonclient.utils import InferenceServerException
 
-from plate_nets.client.transports.base import ClientTransport, ServerAccess
+from plate_nets.client.transports.base import QUIET, SILENT, ClientTransport, ServerAccess
 from plate_nets.client.transports.calls import Call
 from plate_nets.control_key import metadata as key_metadata
-from plate_nets.errors import ServerError
+from plate_nets.errors import ConnectionLost, ServerError
 
 # gRPC's own pauses between two attempts to connect grow to 2 minutes, in which every call fails at once.
 _CHANNEL_OPTIONS = (
@@ -18,6 +19,14 @@ _CHANNEL_OPTIONS = (
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
 )
+_WATCHING = (
+    ("grpc.keepalive_time_ms", round(QUIET * 1000)),
+    ("grpc.keepalive_timeout_ms", round(SILENT * 1000)),
+    ("grpc.http2.ping_timeout_ms", round(SILENT * 1000)),  # a minute by default, whatever the keepalive's is
+    ("grpc.min_reconnect_backoff_ms", round(SILENT * 1000)),  # what a connection may take
+)
+_BROKEN = ("Stream removed", "Socket closed", "Connection reset", "Broken pipe", "ping timeout", "GOAWAY")
+"""How gRPC says that a connection broke under a call; what it never sent, it failed to connect for."""
 
 
 class GrpcTransport(ClientTransport):
@@ -32,7 +41,7 @@ class GrpcTransport(ClientTransport):
             str(self.address),
             ssl=self.address.encrypted,
             root_certificates=str(access.ca) if access.ca else None,
-            channel_args=list(_CHANNEL_OPTIONS),
+            channel_args=[*_CHANNEL_OPTIONS, *(_WATCHING if access.watched else ())],
         )
 
     def close(self) -> None:
@@ -46,5 +55,10 @@ class GrpcTransport(ClientTransport):
         except ValueError as error:
             if self._closed:
                 raise ServerError("the client is closed") from error
+            raise
+        except InferenceServerException as error:
+            said = error.message() or ""
+            if str(error.status()).endswith("UNAVAILABLE") and any(each in said for each in _BROKEN):
+                raise ConnectionLost(said) from error
             raise
         return MessageToDict(answer, preserving_proto_field_name=True) if isinstance(answer, Message) else answer

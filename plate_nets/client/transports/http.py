@@ -1,6 +1,9 @@
 """Calls over HTTP."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
 from typing import Any
 
 import gevent  # type: ignore[import-untyped]
@@ -8,10 +11,10 @@ import gevent.ssl  # type: ignore[import-untyped]
 import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
-from plate_nets.client.transports.base import ClientTransport, ServerAccess
+from plate_nets.client.transports.base import QUIET, SILENT, ClientTransport, ServerAccess
 from plate_nets.client.transports.calls import Call
 from plate_nets.control_key import headers as key_headers
-from plate_nets.errors import DeadlineExceeded
+from plate_nets.errors import ConnectionLost, DeadlineExceeded
 
 
 class HttpTransport(ClientTransport):
@@ -25,6 +28,7 @@ class HttpTransport(ClientTransport):
     def __init__(self, access: ServerAccess) -> None:
         super().__init__(access)
         self._ca = access.ca
+        self._watches = access.watched
         self._of_thread = threading.local()
 
     def close(self) -> None:
@@ -36,7 +40,7 @@ class HttpTransport(ClientTransport):
         # tritonclient's own limits are per connect, send and receive: a server that trickles would never meet one.
         limit = gevent.Timeout(seconds)
         try:
-            with limit:
+            with limit, self._watched(headers):
                 return call.ask(tritonclient.http, self._client(), {"headers": headers})
         except InferenceServerException:
             raise  # an answer, after which the connection is as good as new
@@ -46,18 +50,50 @@ class HttpTransport(ClientTransport):
                 raise DeadlineExceeded(f"no answer within {seconds:.3g} s") from error
             raise
 
+    @contextmanager
+    def _watched(self, headers: dict[str, str]) -> Iterator[None]:
+        """While it is entered: a server that falls silent is noticed, where that is wanted."""
+        if not self._watches:
+            yield
+            return
+        watch = gevent.spawn_later(QUIET, self._watch, gevent.getcurrent(), headers)
+        try:
+            yield
+        finally:
+            watch.kill()
+
+    def _watch(self, asking: Any, headers: dict[str, str]) -> None:
+        """Ask over another connection whether the server lives; where it does not, the call that waits for it ends."""
+        while True:
+            client = self._new_client()
+            try:
+                with gevent.Timeout(SILENT):
+                    client.is_server_live(headers=dict(headers))
+            except InferenceServerException:
+                pass  # an answer too
+            except (gevent.Timeout, OSError, HTTPException):
+                gevent.kill(asking, ConnectionLost(f"silent for {QUIET + SILENT:g} s"))
+                gevent.sleep(SILENT)  # as long as this lives, no later call of the thread meets the exception
+                return
+            finally:
+                client.close()
+            gevent.sleep(QUIET)
+
     def _client(self) -> Any:
         client = getattr(self._of_thread, "client", None)
         if client is None:
-            client = self._of_thread.client = tritonclient.http.InferenceServerClient(
-                str(self.address),
-                connection_timeout=None,
-                network_timeout=None,
-                ssl=self.address.encrypted,
-                ssl_options={"ca_certs": str(self._ca)} if self._ca else None,
-                ssl_context_factory=gevent.ssl.create_default_context,
-            )
+            client = self._of_thread.client = self._new_client()
         return client
+
+    def _new_client(self) -> Any:
+        return tritonclient.http.InferenceServerClient(
+            str(self.address),
+            connection_timeout=None,
+            network_timeout=None,
+            ssl=self.address.encrypted,
+            ssl_options={"ca_certs": str(self._ca)} if self._ca else None,
+            ssl_context_factory=gevent.ssl.create_default_context,
+        )
 
     def _drop(self) -> None:
         client = self._of_thread.__dict__.pop("client", None)

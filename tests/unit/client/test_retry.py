@@ -1,7 +1,6 @@
 """Asking again: what, how often, how long."""
 
 import random
-import time
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from plate_nets.client.retry import FIRST_PAUSE, LONGEST_PAUSE, ask
 from plate_nets.errors import (
     AccessDenied,
+    ConnectionLost,
     DeadlineExceeded,
     InputError,
     InputTooLarge,
@@ -18,26 +18,7 @@ from plate_nets.errors import (
     ServerOverloaded,
     ServerUnavailable,
 )
-
-
-class Clock:
-    """Time that passes only by sleeping."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.slept: list[float] = []
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr(time, "monotonic", lambda: clock.now)
-    monkeypatch.setattr(time, "sleep", clock.sleep)
-    return clock
+from tests.unit.client.conftest import Clock
 
 
 def failing(times: int, error: type[PlateError]) -> tuple[Callable[[float], str], list[float]]:
@@ -62,7 +43,9 @@ def test_an_outage_is_asked_again(clock: Clock, error: type[PlateError], times: 
     assert given == sorted(given, reverse=True)
 
 
-@pytest.mark.parametrize("error", [InputError, InputTooLarge, ServerError, DeadlineExceeded, AccessDenied, ModelDied])
+@pytest.mark.parametrize(
+    "error", [InputError, InputTooLarge, ServerError, DeadlineExceeded, AccessDenied, ModelDied, ConnectionLost]
+)
 def test_anything_else_is_not(clock: Clock, error: type[PlateError]) -> None:
     question, given = failing(1, error)
     with pytest.raises(error):

@@ -39,6 +39,7 @@ from plate_nets.client.transports.calls import (
 from plate_nets.contract import ModelSpec, TensorSpec
 from plate_nets.errors import (
     AccessDenied,
+    ConnectionLost,
     DeadlineExceeded,
     InputError,
     InputTooLarge,
@@ -289,6 +290,8 @@ ADDRESS = parse_url("host:1")
         ("429", "slow down", ServerOverloaded),
         ("503", "the server is stopping", ServerUnavailable),
         ("404", "Request for unknown model: 'yolo' has no available versions", ServerUnavailable),
+        ("404", "Request for unknown model: 'yolo' is not found", ServerUnavailable),
+        ("500", "stn: Model stn - Error when running inference: Server not ready", ServerUnavailable),
         ("500", "Stub process 'plate_recognition_0_0' is not healthy.", ModelDied),
         ("StatusCode.UNAVAILABLE", "This protocol is restricted, expecting header 'key'", AccessDenied),
         ("401", "", AccessDenied),
@@ -317,8 +320,9 @@ def test_the_server_s_prefix_is_not_part_of_the_message() -> None:
     ("error", "kind", "text"),
     [
         (ConnectionRefusedError(111, "Connection refused"), ServerUnavailable, "[Errno 111] Connection refused"),
-        (ConnectionResetError(), ServerUnavailable, "ConnectionResetError"),
-        (HTTPException("connection closed"), ServerUnavailable, "connection closed"),
+        (ConnectionResetError(), ConnectionLost, "ConnectionResetError"),
+        (BrokenPipeError(32, "Broken pipe"), ConnectionLost, "[Errno 32] Broken pipe"),
+        (HTTPException("connection closed"), ConnectionLost, "connection closed"),
         (ValueError("Expected value"), ServerError, "not an answer of Triton: Expected value"),
         (KeyError("model_stats"), ServerError, "not an answer of Triton: 'model_stats'"),
         (DeadlineExceeded("no answer within 2 s"), DeadlineExceeded, "no answer within 2 s"),

@@ -21,11 +21,12 @@ from plate_nets.evaluation.reading_metrics import (
     threshold_trade,
     withdraw_unsure,
 )
-from plate_nets.evaluation.report import figures, save_curves
+from plate_nets.evaluation.report import PlateFree, figures, save_curves
 from plate_nets.evaluation.sheet import save_sheet
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.geometry import crop_plates
-from plate_nets.types import Box, Boxes, Crops, Frame, Plate, Reading
+from plate_nets.recognition.rectification import box_quads
+from plate_nets.types import Box, Boxes, Corners, Crops, Frame, Plate, Reading
 
 RUSSIA = default_scheme()
 
@@ -104,8 +105,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def cut(frame: Frame, boxes: Boxes) -> Crops:
-    return crop_plates(frame, boxes, 0.1)
+def cut(frame: Frame, boxes: Boxes) -> tuple[Crops, Corners]:
+    return crop_plates(frame, boxes, 0.1), box_quads(boxes).reshape(-1, 8)
 
 
 def test_given_boxes(folder: Path) -> None:
@@ -115,6 +116,18 @@ def test_given_boxes(folder: Path) -> None:
     dataset = load_dataset(folder)
     outcome = evaluate_given(dataset.photos(), cut, read, RUSSIA)
     assert [p.exact for p in outcome.plates] == [True]
+    # of the corners of the box (20, 20) and (80, 36), two lie 2 px beside those labelled; the plate is 14 px high
+    assert outcome.plates[0].turn == pytest.approx(np.degrees(np.arctan(2 / 60)))
+    assert outcome.plates[0].corner_errors == pytest.approx((0, 2 / 14, 0, 2 / 14))
+    values = figures(outcome, 0.5, PlateFree((2, 0, 1, 0), (1, 0, 0, 0)))
+    assert values["by_turn"]["turned up to 3 degrees"]["corner_errors"] == pytest.approx((1 / 14, 2 / 14))
+    assert values["plate_free"] == {
+        "pictures": 4,
+        "boxes_a_picture": 0.75,
+        "texts_a_picture": 0.25,
+        "with_box": 0.5,
+        "with_text": 0.25,
+    }
     assert outcome.left_out == 1
     assert plate_height(dataset.labels[0]) == pytest.approx(14)
     assert plate_height(dataset.labels[1]) == pytest.approx(10)

@@ -176,6 +176,8 @@ def test_no_plates_give_no_crops() -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(InputError, match="margin_x: expected 0 to 1, got -1"):
         RectificationSettings(margin_x=-1)
+    with pytest.raises(InputError, match="settled: expected 0 or more, got -1"):
+        CornerSettings(settled=-1)
     with pytest.raises(InputError, match="looks: expected 1 or more, got 0"):
         CornerSettings(looks=0)
 
@@ -229,7 +231,7 @@ def test_corners_come_back_in_pixels_of_the_frame() -> None:
     quads = np.stack([turned(SQUARE, 20), SQUARE + np.array([30, 40], np.float32)])
     boxes = quad_boxes(quads) + np.array([3, -2, 5, 1], np.float32)
     network = Oracle(quads, boxes)
-    found = CornerFinder(network, CornerSettings(looks=2)).find(gradient(), boxes)
+    found = CornerFinder(network, CornerSettings(looks=2, settled=0)).find(gradient(), boxes)
     assert network.calls == 2
     assert np.allclose(found.quads, quads, atol=1e-2) and np.allclose(found.errors, 0.05)
 
@@ -240,6 +242,13 @@ def test_what_makes_no_sense_gives_the_box_and_an_error_of_one(answer: np.ndarra
     finder = CornerFinder(lambda windows: np.tile(answer.astype(np.float32), (len(windows), 1)))
     found = finder.find(gradient(), boxes)
     assert np.array_equal(found.quads, box_quads(boxes)) and (found.errors == 1).all()
+
+
+def test_corners_that_are_sure_are_not_looked_at_again() -> None:
+    boxes = quad_boxes(turned(SQUARE, 20)[None])
+    network = Oracle(turned(SQUARE, 20)[None], boxes)
+    assert np.allclose(CornerFinder(network, CornerSettings(settled=0.06)).find(gradient(), boxes).errors, 0.05)
+    assert network.calls == 1
 
 
 def test_corners_that_are_not_sure_are_not_taken() -> None:

@@ -108,6 +108,36 @@ def test_a_large_jpeg_has_fewer_scans() -> None:
         inspect(bytes(whole[:-2]) + scan * more + b"\xff\xd9")
 
 
+ENTRIES = b"Exif\0\0MM\0*\0\0\0\x08\xff\xff" + struct.pack(">HHII", 1, 3, 1, 0) * 5000
+"""An EXIF structure whose entries are all read, for none of them is the orientation."""
+MEGABYTES = 4 << 20
+
+
+@pytest.mark.parametrize(
+    ("start", "part"),
+    [
+        (b"\xff\xd8", b"\xff"),
+        (b"\xff\xd8", b"\xff\xe2\0\x02"),
+        (b"\xff\xd8", b"\xff\xe1" + struct.pack(">H", 2 + len(ENTRIES)) + ENTRIES),
+        (png(IHDR), chunk(b"IDAT")),
+        (png(IHDR), chunk(b"eXIf", ENTRIES.removeprefix(b"Exif\0\0"))),
+        (b"RIFF" + struct.pack("<I", MEGABYTES) + b"WEBP", b"ABCD\0\0\0\0"),
+    ],
+    ids=["JPEG of FF", "JPEG segments", "EXIF in JPEG", "PNG chunks", "EXIF in PNG", "WebP chunks"],
+)
+@pytest.mark.timeout(60)
+def test_a_walk_ends_soon_whatever_there_is_to_walk(start: bytes, part: bytes) -> None:
+    """A run of FF of 100 kB took minutes once, which its watchdog ended the process for."""
+    with pytest.raises(DamagedPicture):
+        inspect((start + part * (MEGABYTES // len(part)))[:MEGABYTES])
+
+
+def test_the_first_orientation_counts() -> None:
+    first, second = (b"MM\0*\0\0\0\x08\0\x01" + struct.pack(">HHIHH", 0x0112, 3, 1, each, 0) for each in (6, 3))
+    found = inspect(png(IHDR, chunk(b"eXIf", first), chunk(b"eXIf", second), IDAT, IEND))
+    assert found is not None and found.orientation == 6
+
+
 OPTIONS: dict[str, dict[str, object]] = {"JPEG": {"quality": 100, "subsampling": 0}, "WEBP": {"lossless": True}}
 
 

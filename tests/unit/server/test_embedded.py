@@ -4,8 +4,10 @@ import os
 import platform
 import shutil
 import socket
+import subprocess
 import sys
 import sysconfig
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,8 @@ import pytest
 from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.server import EmbeddedTriton, installation, plan
 from plate_nets.server import embedded as server_module
-from plate_nets.server.faults import ending, reason
-from plate_nets.server.installation import find_installation, stub_environment, triton_folder, wheel
+from plate_nets.server.faults import ending, reason, refused
+from plate_nets.server.installation import PROGRAM, find_installation, stub_environment, triton_folder, wheel
 from plate_nets.server.ports import choose_ports, is_free
 from plate_nets.server.repository import check_converted
 
@@ -172,6 +174,11 @@ def test_the_server_s_own_errors_are_found_in_its_log() -> None:
     assert reason("") == "its log is empty"
 
 
+def test_a_model_s_own_exception_is_no_passing_fault() -> None:
+    assert refused(LOG)
+    assert not refused("E1121 02:31:51.000000 9861 pb_stub.cc:1] Stub process 'yolo' is not healthy.")
+
+
 def test_stopping_what_does_not_run_is_nothing() -> None:
     server = EmbeddedTriton()
     server.stop()
@@ -270,3 +277,21 @@ def test_a_server_gets_the_options_that_it_knows(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert tuple(each.partition("=")[0] for each in find_installation("system").options) == expected
+
+
+def test_empty_folders_of_servers_that_are_gone_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that runs may have an empty one too: it is younger than its server."""
+    old, packed, young = (tmp_path / f"python_env_{name}" for name in ("old", "packed", "young"))
+    for folder in (old, packed, young):
+        folder.mkdir()
+    (packed / "library").touch()
+    for folder in (old, packed):
+        os.utime(folder, (1, 1))
+    monkeypatch.setattr(server_module, "ENVIRONMENTS", tmp_path)
+    program = tmp_path / PROGRAM
+    shutil.copy("/bin/sleep", program)
+    with subprocess.Popen([program, "60"]) as running:
+        os.utime(young, (time.time() + 60, time.time() + 60))
+        server_module.remove_abandoned_environments()
+        assert sorted(tmp_path.glob("python_env_*")) == [packed, young]
+        running.kill()

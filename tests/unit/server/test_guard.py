@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from plate_nets.server import guard
+from tests.waiting import eventually
 
 SERVER = """
 import os, pathlib, signal, subprocess, sys, tempfile, time
@@ -81,15 +82,6 @@ def is_alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 @pytest.fixture
@@ -172,7 +164,7 @@ def test_a_killed_guard_takes_the_server_with_it(start: Callable[..., Guarded]) 
     running = start()
     running.process.kill()
     running.process.wait()
-    assert eventually(lambda: not is_alive(running.pids[0]))
+    assert eventually(lambda: not is_alive(running.pids[0]), 20)
 
 
 PARENT = """
@@ -188,4 +180,4 @@ def test_a_parent_killed_with_9_leaves_nothing(start: Callable[..., Guarded], tm
     parent.write_text(PARENT, encoding="utf-8")
     running = start(parent=parent)
     running.process.kill()
-    assert eventually(lambda: running.left() == [])
+    assert eventually(lambda: running.left() == [], 20)

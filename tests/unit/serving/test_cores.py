@@ -7,13 +7,14 @@ from contextlib import ExitStack
 
 import pytest
 
+from plate_nets.serving import settings
 from plate_nets.serving.cores import Cores
 from plate_nets.serving.settings import ModelArgs, NetworkSettings
 
 
 @pytest.fixture(autouse=True)
 def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)))
+    monkeypatch.setattr(settings, "usable_cores", lambda: 8)
 
 
 def args(instances: int, name: str = "yolo") -> ModelArgs:

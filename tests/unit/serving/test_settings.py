@@ -1,12 +1,11 @@
 """Settings of a served model: where they come from, and what is refused."""
 
-import os
-
 import pytest
 
 from plate_nets.errors import ContractError, PlateError
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.images import FrameLimits
+from plate_nets.serving.quota import usable_cores
 from plate_nets.serving.settings import NetworkSettings, read_settings, refuse_unknown, thread_count
 
 
@@ -41,7 +40,7 @@ def test_an_unknown_key_is_refused_and_triton_s_own_is_not() -> None:
 
 @pytest.mark.parametrize("instances", [1, 2, 1000])
 def test_threads_of_all_instances_fit_the_cores(instances: int) -> None:
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     threads = thread_count(NetworkSettings(), instances)
     assert threads >= 1
     assert threads * instances <= max(cores, instances)

@@ -41,18 +41,18 @@ def test_one_that_hangs_is_ended_and_says_where(call: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "work",
+    ("work", "stalled_after"),
     [
-        "time.sleep(3)",
-        "for _ in range(30):\n    with watchdog.working():\n        time.sleep(0.1)",
-        "try:\n    with watchdog.working():\n        raise ValueError\nexcept ValueError:\n    time.sleep(3)",
+        ("time.sleep(1)", 0.5),
+        ("for _ in range(30):\n    with watchdog.working():\n        time.sleep(0.1)", 2),
+        ("try:\n    with watchdog.working():\n        raise ValueError\nexcept ValueError:\n    time.sleep(1)", 0.5),
     ],
     ids=["idle", "busy", "failed"],
 )
-def test_one_that_works_or_waits_is_not(work: str) -> None:
-    ended = run(work, 2)
+def test_one_that_works_or_waits_is_not(work: str, stalled_after: float) -> None:
+    ended = run(work, stalled_after)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "alive\n", "")
 
 
 def test_without_a_bound_nothing_is_ended() -> None:
-    assert run(HANGS.format(call="time.sleep(2)"), 0).returncode == 0
+    assert run(HANGS.format(call="time.sleep(1)"), 0).returncode == 0

@@ -85,7 +85,7 @@ def test_a_full_disk_is_survived() -> None:
 
 
 def test_health_is_200_only_while_it_serves(status: Status, endpoint: HealthEndpoint) -> None:
-    for state in ("starting", "failing", "healing", "restarting", "stopped"):
+    for state in ("starting", "failing", "healing", "restarting", "draining", "stopped"):
         status.enter(state)
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(endpoint.url, timeout=5)
@@ -97,6 +97,34 @@ def test_health_is_200_only_while_it_serves(status: Status, endpoint: HealthEndp
         assert answer.status == 200
         assert answer.headers["Server"] == "plates"
         assert json.load(answer).keys() == {"state", "since", "heals", "renewals", "restarts", "causes"}
+
+
+def live(endpoint: HealthEndpoint) -> int:
+    try:
+        with urllib.request.urlopen(endpoint.url.replace("/health", "/live"), timeout=5) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+
+
+def test_it_is_live_while_the_supervisor_keeps_its_times(status: Status, endpoint: HealthEndpoint) -> None:
+    """Whatever the state is: a server that fails is the supervisor's work."""
+    assert live(endpoint) == 200, "before it watches, the start has a limit of its own"
+    status.enter("restarting")
+    status.turns_within(60)
+    assert live(endpoint) == 200
+    status.turns_within(0)
+    assert live(endpoint) == 503
+
+
+def test_a_server_that_is_drained_only_stops(status: Status) -> None:
+    assert status.enter("serving")
+    assert not status.enter("serving")
+    assert status.enter("draining")
+    assert not status.enter("serving")
+    assert status.state == "draining"
+    assert status.enter("stopped")
 
 
 def scrape(endpoint: HealthEndpoint) -> dict[str, float]:

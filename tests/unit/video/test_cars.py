@@ -233,6 +233,7 @@ def test_speed_and_direction_are_those_of_the_way() -> None:
 def test_the_best_frame_is_the_one_with_the_largest_clear_plate() -> None:
     event = watch(lambda time: approaching(ONE, time), 4)[-1]
     assert event.timestamp == event.last_seen and event.box.height > 20
+    assert event.corners is None  # as these plates have none
     assert event.reading == ONE and event.position_sec == pytest.approx((event.timestamp.timestamp()) - T0)
 
 
@@ -279,6 +280,13 @@ def test_what_the_camera_is_stands_in_the_event() -> None:
     }
     assert record["timestamp"] == "2023-11-14T22:13:20.500Z"
     assert record["timestamp_local"] == "2023-11-15T01:13:20.500+03:00"
+
+
+def test_corners_are_those_of_the_best_frame() -> None:
+    corners = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
+    cars = CarEvents(Camera("gate"))
+    (event,) = cars.update([replace(plate(ONE, 300, peak=12.0), corners=corners)], T0)
+    assert event.corners == ((1.0, 2.0), (3.0, 4.0), (5.0, 6.0), (7.0, 8.0))
 
 
 def test_plates_without_evidence_tell_nothing() -> None:

@@ -1,0 +1,130 @@
+"""`python -m benchmarks.batch`: what carrying shards to workers costs, as ratios within one run."""
+
+import json
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from plate_nets.batch.batch import begin
+from plate_nets.batch.engines import local, on_ray
+from plate_nets.batch.listing import write_listing
+from plate_nets.batch.readers import OpenReader, ReaderSettings
+from plate_nets.batch.sources import Source, find_source
+from plate_nets.batch.storage import Folder
+from plate_nets.batch.work import Job, ShardWorker
+from plate_nets.cli import guarded
+from plate_nets.types import Frame, Plate
+
+_SLEEP = 0.02
+
+
+@dataclass(frozen=True)
+class SleepingReaderSettings(ReaderSettings):
+    """A reader that only waits: what is left is the engine's own work."""
+
+    @contextmanager
+    def open(self) -> Iterator[OpenReader]:
+        """The reader."""
+        yield OpenReader(_Sleeper(), "sleeps", lambda: None)
+
+
+class _Sleeper:
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        time.sleep(_SLEEP)
+        return []
+
+
+def measure(
+    photos: Annotated[Path, typer.Argument(help="Folder of photos.", exists=True, file_okay=False)],
+    workers: Annotated[int, typer.Option(help="Processes side by side.", min=2)] = 2,
+    ray: Annotated[bool, typer.Option("--ray", help="Also Ray over processes.")] = False,
+    listed: Annotated[int, typer.Option(help="Empty files to list.", min=0)] = 1_000_000,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
+) -> None:
+    """Time batches over photos against a plain loop in one process with the same threads in all."""
+    figures: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        source = find_source(str(photos))
+        cores = len(os.sched_getaffinity(0))
+
+        def job(name: str, reader: ReaderSettings, shard_size: int = 50) -> Job:
+            return begin(source, str(photos), "", Folder(f"{scratch}/{name}"), reader, shard_size)
+
+        one = job("loop", ReaderSettings(threads=cores))
+        figures["photos"] = one.manifest.photos
+        loop = _loop(one)
+        figures["loop ms a photo"] = 1000 * loop / one.manifest.photos
+        each = ReaderSettings(threads=max(1, cores // workers))
+        pool = _working(lambda j: local(j, j.manifest.missing(()), workers), job("pool", each))
+        figures[f"{workers} processes over a loop"] = pool / loop
+        single = _working(lambda j: local(j, j.manifest.missing(()), 1), job("single", each))
+        figures[f"{workers} processes over one, speed"] = single / pool
+        if ray:
+            figures["Ray over processes"] = (
+                _working(lambda j: on_ray(j, j.manifest.missing(()), workers), job("ray", each)) / pool
+            )
+        sleeper = SleepingReaderSettings()
+        alone = _working(lambda j: local(j, j.manifest.missing(()), 1), job("sleep1", sleeper, 10))
+        eight = _working(lambda j: local(j, j.manifest.missing(()), 8), job("sleep8", sleeper, 10))
+        figures["8 readers that wait, share of linear"] = alone / eight / 8
+        figures.update(_second_run(one))
+        if listed:
+            figures.update(_listing(Path(scratch) / "many", listed, Folder(f"{scratch}/listing")))
+    for name, value in figures.items():
+        Console(highlight=False).print(f"{name:45} {value:12.3f}")
+    if json_file:
+        json_file.write_text(json.dumps(figures, indent=2))
+
+
+def _loop(job: Job) -> float:
+    worker = ShardWorker(job)
+    worker.do(0)  # loads the networks
+    started = time.perf_counter()
+    rows = sum(worker.do(shard).photos for shard in range(job.manifest.shards))
+    elapsed = time.perf_counter() - started
+    assert rows == job.manifest.photos
+    worker.close()
+    return elapsed
+
+
+def _working(engine: Callable[[Job], Iterator[object]], job: Job) -> float:
+    """Seconds for all shards, without the start: scaled from what follows the first shard of each worker."""
+    moments = [(time.perf_counter(), 0)]
+    for done in engine(job):
+        moments.append((time.perf_counter(), done.photos))  # type: ignore[attr-defined]
+    begin_at = len(moments) // 4
+    photos = sum(count for _, count in moments[begin_at + 1 :])
+    return (moments[-1][0] - moments[begin_at][0]) * job.manifest.photos / photos
+
+
+def _second_run(job: Job) -> dict[str, float]:
+    started = time.perf_counter()
+    again = begin(job.source, job.manifest.source, "", job.out, job.reader, 1)
+    assert not again.manifest.missing(job.out.names())
+    return {"second run of a finished job, s": time.perf_counter() - started}
+
+
+def _listing(folder: Path, count: int, out: Folder) -> dict[str, float]:
+    for below in range(0, count, 10_000):
+        (folder / str(below)).mkdir(parents=True)
+        for number in range(below, min(below + 10_000, count)):
+            os.close(os.open(f"{folder}/{below}/{number}.jpg", os.O_CREAT))
+    source: Source = find_source(str(folder))
+    started = time.perf_counter()
+    listing = write_listing(source, out, 1000)
+    assert listing.photos == count
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"paths listed": count, "listing, s": time.perf_counter() - started, "driver's peak memory, MB": peak}
+
+
+if __name__ == "__main__":
+    typer.run(guarded(measure))

@@ -1,0 +1,214 @@
+"""What cameras cost and how they come back: `python -m benchmarks.cameras`, with an RTSP camera on loopback.
+
+Needs Debian's gst-rtsp-server (`tests/rtsp.py` names its packages). Times of this process are CPU time; the camera is a
+process of its own and does not count.
+"""
+
+import itertools
+import json
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import psutil
+import typer
+
+from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.reader import Reader
+from plate_nets.types import Frame, Plate
+from plate_nets.video.address import parse_source
+from plate_nets.video.analysis import AnalysedFrame
+from plate_nets.video.capture import Capture, CaptureSettings
+from plate_nets.video.settings import CameraSettings
+from plate_nets.video.watcher import Watcher
+from tests.clips import passing, still, write_clip
+from tests.frames import compose
+from tests.rtsp import RtspCamera
+
+_FULL_HD = (1080, 1920)
+_RATE = 25.0
+_SETTLED = 3.0
+"""Seconds that are left out at the beginning."""
+
+
+@dataclass(frozen=True)
+class SlowReader:
+    """A reader that takes a given time for a frame at least."""
+
+    reader: Reader
+    seconds: float
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        """As the reader does."""
+        until = time.monotonic() + self.seconds
+        plates = self.reader.read(image, evidence=evidence)
+        time.sleep(max(0.0, until - time.monotonic()))
+        return plates
+
+
+def main(
+    seconds: Annotated[float, typer.Option(help="Of each measurement.", min=5)] = 30.0,
+    restarts: Annotated[int, typer.Option(help="Of the RTSP server, each second one a freeze.", min=1)] = 10,
+    only: Annotated[str | None, typer.Option(help="overload, idle, two or restarts.")] = None,
+) -> None:
+    """Print a line of JSON a measurement."""
+    measures: dict[str, Callable[[Path], dict[str, Any]]] = {
+        "overload": lambda folder: overload(folder, seconds),
+        "idle": lambda folder: idle(folder, seconds),
+        "two": lambda folder: two_cameras(folder, seconds),
+        "restarts": lambda folder: lost_and_found(folder, restarts),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, measure in measures.items():
+            if only in (None, name):
+                typer.echo(json.dumps({"measured": name, **measure(Path(folder))}))
+
+
+def overload(folder: Path, seconds: float) -> dict[str, Any]:
+    """A reader at half of the camera's rate: how old the newest analysed frame is, and whether memory grows."""
+    clip = write_clip(folder / "small.mkv", still(round((seconds + 10) * _RATE)), fps=_RATE)
+    ages: list[float] = []
+    memory: list[int] = []
+
+    def note(frame: AnalysedFrame) -> None:
+        ages.append(time.monotonic() - frame.frame.arrived)
+        memory.append(psutil.Process().memory_info().rss)
+
+    camera = RtspCamera(clip)
+    try:
+        settings = CameraSettings(camera.url(), id="camera", fps=_RATE, motion_gate=False)
+        dropped = _watch(SlowReader(LocalReader(threads=1), 2 / _RATE), [settings], seconds, note)[0].dropped
+    finally:
+        camera.kill()
+    settled = len(memory) // 5
+    return {
+        "age_p50_s": round(float(np.percentile(ages, 50)), 3),
+        "age_p99_s": round(float(np.percentile(ages, 99)), 3),
+        "frames": len(ages),
+        "dropped": dropped,
+        "memory_growth_mb": round((memory[-1] - memory[settled]) / 2**20, 1),
+    }
+
+
+def idle(folder: Path, seconds: float) -> dict[str, Any]:
+    """A 1080p camera at 25 frames a second in front of which nothing happens: its share of a core."""
+    noisy = [compose(*_FULL_HD, seed=seed) for seed in range(5)]
+    count = round((seconds + 15) * _RATE)
+    clip = write_clip(folder / "idle.mkv", itertools.islice(itertools.cycle(noisy), count), fps=_RATE)
+    camera = RtspCamera(clip)
+    shares: list[float] = []
+    try:
+        settings = CameraSettings(camera.url(), id="camera")
+        (status,) = _watch(LocalReader(threads=1), [settings], seconds, cpu=shares)
+    finally:
+        camera.kill()
+    return {
+        "cpu_share_of_a_core": round(shares[0], 3),
+        "read_fps": round(status.read_fps, 1),
+        "unmoved_share": round(status.unmoved / status.analysed, 2),
+        "mbit_per_s": round(clip.stat().st_size * 8 / 1e6 / (count / _RATE), 1),
+    }
+
+
+def two_cameras(folder: Path, seconds: float) -> dict[str, Any]:
+    """Two 1080p cameras with traffic, read in this process on all cores: frames analysed a second, together."""
+    clip = folder / "traffic.mkv"
+    cars = itertools.chain.from_iterable(
+        passing(40, size=_FULL_HD) for _ in range(round((seconds + 15) * _RATE / 40) + 1)
+    )
+    write_clip(clip, cars, fps=_RATE)
+    cameras = [RtspCamera(clip) for _ in range(2)]
+    try:
+        settings = [CameraSettings(camera.url(), id=f"camera-{n}") for n, camera in enumerate(cameras)]
+        shares: list[float] = []
+        found = _watch(LocalReader(), settings, seconds, cpu=shares)
+    finally:
+        for camera in cameras:
+            camera.kill()
+    return {
+        "analysed_fps": [round(each.analysed_fps, 1) for each in found],
+        "together": round(sum(each.analysed_fps for each in found), 1),
+        "cores_used": round(shares[0], 2),
+    }
+
+
+def lost_and_found(folder: Path, count: int) -> dict[str, Any]:
+    """A server killed and frozen in turns: seconds until offline is seen, and until frames come after its return."""
+    clip = write_clip(folder / "long.mkv", still(6000), fps=_RATE)
+    camera = RtspCamera(clip)
+    before = threading.active_count()
+    capture = Capture(parse_source(camera.url()), CaptureSettings(), lambda line: None)
+    capture.start()
+    process = psutil.Process()
+    seen, back, memory = [], [], []
+    try:
+        _wait(capture, lambda: capture.state == "online")
+        for number in range(count):
+            (camera.freeze if number % 2 else camera.kill)()
+            seen.append(_wait(capture, lambda: capture.state == "offline"))
+            (camera.thaw if number % 2 else camera.start)()
+            frames = capture.rate.count
+            back.append(_wait(capture, lambda frames=frames: capture.rate.count > frames))  # type: ignore[misc]
+            memory.append(process.memory_info().rss)
+    finally:
+        capture.stop()
+        ended = capture.join(30)
+        camera.kill()
+    return {
+        "restarts": count,
+        "offline_seen_max_s": round(max(seen), 2),
+        "frames_again_max_s": round(max(back), 2),
+        "memory_growth_mb": round((memory[-1] - memory[0]) / 2**20, 1),
+        "threads_left": threading.active_count() - before if ended else "some",
+    }
+
+
+def _wait(capture: Capture, until: Callable[[], bool]) -> float:
+    started = time.monotonic()
+    while not until():
+        capture.watch()
+        capture.handover.take(0.02)
+        if time.monotonic() - started > 120:
+            raise TimeoutError(f"{capture.state}: {capture.cause}")
+    return time.monotonic() - started
+
+
+def _watch(
+    reader: Reader,
+    cameras: list[CameraSettings],
+    seconds: float,
+    on_frame: Callable[[AnalysedFrame], None] | None = None,
+    cpu: list[float] | None = None,
+) -> list[Any]:
+    """Watch for some seconds -> how the cameras stood at the end; ``cpu`` gets the cores that this process used."""
+    with Watcher(reader, cameras, on_frame=on_frame) as watcher:
+        watcher.start()
+        deadline = time.monotonic() + 60
+        while any(each.analysed < 1 for each in watcher.status()):
+            if time.monotonic() > deadline:
+                raise TimeoutError("no frame")
+            time.sleep(0.1)
+        events = threading.Thread(target=_consume, args=(iter(watcher),), daemon=True)
+        events.start()
+        time.sleep(_SETTLED)
+        began, used = time.monotonic(), time.process_time()
+        time.sleep(seconds)
+        if cpu is not None:
+            cpu.append((time.process_time() - used) / (time.monotonic() - began))
+        status = watcher.status()
+    events.join(30)
+    return status
+
+
+def _consume(events: Iterator[Any]) -> None:
+    for _ in events:
+        pass
+
+
+if __name__ == "__main__":
+    typer.run(main)

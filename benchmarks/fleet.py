@@ -1,0 +1,337 @@
+"""`python -m benchmarks.fleet`: several servers of this machine behind one client; they come, go, die and freeze."""
+
+import os
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import psutil
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.report.environment import environment
+from benchmarks.server.processes import ServerProcesses
+from plate_nets.cli import guarded
+from plate_nets.client import PlateClient
+from plate_nets.errors import PlateError, ServerStartError
+from plate_nets.recognition.health import known_picture
+from plate_nets.server.ports import choose_ports
+from plate_nets.supervision.progress import read_metrics
+
+CALLERS = 8
+SERVICES = ("http", "grpc", "metrics", "health")
+NAME = "plates.benchmark"
+"""Resolved from a table of this process, for want of a name server."""
+ROUNDS = 3
+_LONGEST = 120.0
+"""Seconds that is waited for anything."""
+
+
+class Server:
+    """`plates serve` on an address and ports that it keeps, over as many starts as there are."""
+
+    def __init__(self, folder: Path, address: str, ports: Mapping[str, int]) -> None:
+        self.address = address
+        self.ports = ports
+        self._folder = folder
+        self._process: subprocess.Popen[str] | None = None
+
+    def url(self, service: str) -> str:
+        """``http://host:port`` or ``grpc://host:port``."""
+        return f"{'grpc' if service == 'grpc' else 'http'}://{self.address}:{self.ports[service]}"
+
+    def start(self) -> None:
+        """Returns once it is ready.
+
+        Raises:
+            ServerStartError: it did not start.
+        """
+        ports = [word for name, port in self.ports.items() for word in (f"--{name}-port", str(port))]
+        log = (self._folder / "log").open("ab")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "plate_nets", "serve", "--address", self.address, *ports],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+        log.close()
+        assert self._process.stdout is not None
+        said = [self._process.stdout.readline() for _ in range(5)]
+        if not said[-1].startswith("Ready"):
+            raise ServerStartError((self._folder / "log").read_text(encoding="utf-8").strip())
+
+    def terminate(self) -> int:
+        """SIGTERM -> the exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        code = self._process.wait(_LONGEST)
+        self._process.communicate()
+        return code
+
+    def close(self) -> None:
+        """End it, however it is."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGCONT)
+            self._process.kill()
+            self._process.communicate()
+
+    def tritonserver(self) -> psutil.Process:
+        """The server itself, below its supervisor."""
+        assert self._process is not None
+        below = psutil.Process(self._process.pid).children(recursive=True)
+        return next(each for each in below if each.name() == "tritonserver")
+
+    def processes(self) -> ServerProcesses:
+        """All of it."""
+        assert self._process is not None
+        return ServerProcesses(self._process.pid)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """As a machine that hangs: neither server nor supervisor do anything, but connections are taken."""
+        assert self._process is not None
+        stopped = [psutil.Process(self._process.pid), self.tritonserver()]
+        for each in stopped:
+            each.suspend()
+        try:
+            yield
+        finally:
+            for each in stopped:
+                each.resume()
+
+    def frames(self) -> int:
+        """Pictures that it read for others than its supervisor; 0 where nobody says."""
+        try:
+            found = re.search(r"^plates_frames_total (\d+)", read_metrics(f"{self.url('metrics')}/metrics", 30), re.M)
+        except OSError:
+            return 0
+        return int(found[1]) if found else 0
+
+
+class Callers:
+    """`CALLERS` threads that ask without a pause, while the block lasts; every second one over gRPC."""
+
+    def __init__(self, urls: Mapping[str, Sequence[str] | str]) -> None:
+        self.answered = 0
+        self.faults: list[str] = []
+        self._since = [0.0] * CALLERS
+        """When each call that is in flight began."""
+        self.longest: float = 0.0
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._clients = [PlateClient(urls[wire], wire, timeout=60) for wire in ("http", "grpc")]
+        self._threads = [threading.Thread(target=self._ask, args=(number,)) for number in range(CALLERS)]
+
+    def __enter__(self) -> "Callers":
+        for thread in self._threads:
+            thread.start()
+        self.all_answered()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+        for client in self._clients:
+            client.close()
+
+    def all_answered(self) -> float:
+        """Wait until every call that is in flight now is over -> seconds."""
+        began = time.monotonic()
+        wait(lambda: min(self._since) > began)
+        return time.monotonic() - began
+
+    def _ask(self, number: int) -> None:
+        known = known_picture()
+        while not self._ended.is_set():
+            began = self._since[number] = time.monotonic()
+            fault = ""
+            try:
+                texts = {plate.reading.text for plate in self._clients[number % 2].read(known.image)}
+                if texts != set(known.texts):
+                    fault = f"read {sorted(texts)}"
+            except PlateError as error:
+                fault = f"{type(error).__name__}: {error}"
+            with self._lock:
+                self.longest = max(self.longest, time.monotonic() - began)
+                if fault:
+                    self.faults.append(fault)
+                else:
+                    self.answered += 1
+        self._since[number] = float("inf")
+
+
+def wait(condition: Any) -> None:
+    """Raises TimeoutError where it does not come true."""
+    deadline = time.monotonic() + _LONGEST
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {_LONGEST:g} s")
+        time.sleep(0.02)
+
+
+def both(servers: Sequence[Server]) -> dict[str, Sequence[str] | str]:
+    """Servers -> their addresses by protocol."""
+    return {wire: [each.url(wire) for each in servers] for wire in ("http", "grpc")}
+
+
+@contextmanager
+def names(addresses: list[str]) -> Iterator[None]:
+    """While the block lasts `NAME` has these addresses, which may change."""
+    known = socket.getaddrinfo
+
+    def getaddrinfo(host: Any, port: Any, *arguments: Any, **options: Any) -> Any:
+        if host != NAME:
+            return known(host, port, *arguments, **options)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+
+    socket.getaddrinfo = getaddrinfo
+    try:
+        yield
+    finally:
+        socket.getaddrinfo = known
+
+
+def shares(servers: Sequence[Server], seconds: float) -> list[str]:
+    """How many of the calls each server gets."""
+    with Callers(both(servers)) as callers:
+        before = [each.frames() for each in servers]
+        time.sleep(seconds)
+        own = [each.frames() - then for each, then in zip(servers, before, strict=True)]
+    share = ", ".join(f"{100 * each / max(1, sum(own)):.0f} %" for each in own)
+    return ["share of each of two", share, "45 to 55 %", _calls(callers)]
+
+
+def restarts(servers: Sequence[Server]) -> list[str]:
+    """Each ended by SIGTERM and started again, in turn."""
+    with Callers(both(servers)) as callers:
+        for _ in range(ROUNDS):
+            for server in servers:
+                server.terminate()
+                server.start()
+    return [f"rolling restart, {ROUNDS} times", f"{len(callers.faults)} failed", "0", _calls(callers)]
+
+
+def killed(servers: Sequence[Server]) -> list[str]:
+    """`kill -9` of a tritonserver; its supervisor starts it again."""
+    with Callers(both(servers)) as callers:
+        servers[0].tritonserver().kill()
+        callers.all_answered()
+        wait(lambda: servers[0].frames() > 0)
+    return ["one killed", f"{len(callers.faults)} failed", "0 with retries", _calls(callers)]
+
+
+def frozen(servers: Sequence[Server]) -> list[str]:
+    """SIGSTOP of a server and its supervisor."""
+    with Callers(both(servers)) as callers, servers[1].frozen():
+        seconds = callers.all_answered()
+    said = f"left after {seconds:.1f} s, {len(callers.faults)} failed"
+    return ["one frozen", said, "15 s, 0 failed", _calls(callers)]
+
+
+def joins(servers: Sequence[Server]) -> list[str]:
+    """A second server comes to a name; both have the same ports, on addresses of their own."""
+    first, second = servers
+    second.terminate()
+    addresses = [first.address]
+    url = {wire: f"dns:///{NAME}:{first.ports[wire]}" for wire in ("http", "grpc")}
+    with names(addresses), Callers(url) as callers:
+        second.start()
+        addresses.append(second.address)
+        began = time.monotonic()
+        wait(lambda: second.frames() > 0)
+        seconds = time.monotonic() - began
+        addresses.remove(first.address)
+        wait(lambda: not _grows(first))
+    said = f"asked after {seconds:.1f} s"
+    return ["a new one joins a name", said, "35 s", f"{_calls(callers)}, then the first leaves"]
+
+
+def overhead(servers: Sequence[Server], seconds: float) -> list[str]:
+    """Three servers against one, in turn, under the same callers: processor time a picture, and pictures a second."""
+    found: dict[int, list[tuple[float, float]]] = {1: [], len(servers): []}
+    for _ in range(ROUNDS):
+        for count, rows in found.items():
+            own = servers[:count]
+            with Callers(both(own)) as callers:
+                before, cpu, began = callers.answered, _cpu(own), time.monotonic()
+                time.sleep(seconds)
+                answered = callers.answered - before
+                rows.append(((_cpu(own) - cpu) / answered, answered / (time.monotonic() - began)))
+    one, many = ([statistics.median(column) for column in zip(*rows, strict=True)] for rows in found.values())
+    said = f"{100 * (many[0] / one[0] - 1):+.0f} % processor time a picture, {many[1] / one[1]:.2f} x the pictures/s"
+    return [f"a fleet of {len(servers)} against one", said, "+5 %", f"medians of {ROUNDS} rounds in turn"]
+
+
+def _cpu(servers: Sequence[Server]) -> float:
+    return sum(each.processes().cpu_seconds() for each in servers)
+
+
+def _grows(server: Server) -> bool:
+    before = server.frames()
+    time.sleep(1.0)
+    return server.frames() > before
+
+
+def _calls(callers: Callers) -> str:
+    return f"{callers.answered} answered, {len(callers.faults)} failed, the longest {callers.longest:.1f} s"
+
+
+def fleet(
+    seconds: Annotated[float, typer.Option(help="Of each load.", min=1)] = 20.0,
+    model_repository: Annotated[Path | None, typer.Option(help="Folder of the models.", file_okay=False)] = None,
+) -> None:
+    """Measure a fleet on this machine: 8 callers, half of them over HTTP and half over gRPC, with retries."""
+    if model_repository:
+        os.environ["PLATES_MODEL_REPOSITORY"] = str(model_repository)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 160
+    table = Table("what", "found", "reach", "calls")
+    with tempfile.TemporaryDirectory() as folder:
+        ports = choose_ports(dict.fromkeys(SERVICES, 0))
+        servers = []
+        for number in (1, 2, 3):
+            own = Path(folder, str(number))
+            own.mkdir()
+            servers.append(Server(own, f"127.0.0.{number}", ports))
+        try:
+            with ThreadPoolExecutor(2) as threads:
+                list(threads.map(Server.start, servers[:2]))
+            pair = servers[:2]
+            for row in (
+                shares(pair, seconds),
+                restarts(pair),
+                killed(pair),
+                frozen(pair),
+                joins(pair),
+            ):
+                table.add_row(*row)
+                console.print(" | ".join(row), markup=False)
+            servers[2].start()
+            table.add_row(*overhead(servers, seconds))
+        finally:
+            for server in servers:
+                server.close()
+    console.print(table)
+    hardware = environment()["hardware"]
+    console.print(
+        f"{hardware['processor']}, {hardware['cores']} cores, load {hardware['load_average_at_start']} now",
+        markup=False,
+    )
+
+
+if __name__ == "__main__":
+    typer.run(guarded(fleet))

@@ -1,0 +1,53 @@
+"""What a batch is and what of it is done, by the files in its folder."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from plate_nets.batch.storage import Folder
+from plate_nets.errors import BatchError
+
+MANIFEST = "_manifest.json"
+FORMAT = "plate-batch/1"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a batch is; a run with another one does not go on with it.
+
+    ``listing``: SHA-256 of the photos' names. ``model``: the version of the networks.
+    """
+
+    source: str
+    column: str
+    scheme: str
+    model: str
+    package: str
+    photos: int
+    shards: int
+    listing: str
+    format: str = FORMAT
+
+    def missing(self, names: Iterable[str]) -> list[int]:
+        """The names of the files there -> the shards that are not done."""
+        done = set(names)
+        return [shard for shard in range(self.shards) if shard_file(shard) not in done]
+
+
+def shard_file(shard: int) -> str:
+    """The number of a shard -> the name of its file."""
+    return f"shard-{shard:06d}.parquet"
+
+
+def read_manifest(out: Folder) -> Manifest:
+    """The manifest of the batch in a folder.
+
+    Raises:
+        BatchError: there is none, or it is of another version of this package.
+    """
+    try:
+        return Manifest(**json.loads(out.read(MANIFEST)))
+    except FileNotFoundError as error:
+        raise BatchError(f"{out.address}: holds no batch: no {MANIFEST}") from error
+    except (ValueError, TypeError) as error:
+        raise BatchError(f"{out.address}: {MANIFEST}: expected {FORMAT}: {error}") from error

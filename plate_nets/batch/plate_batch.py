@@ -1,0 +1,55 @@
+"""Plates as a step of a user's own pipeline: what Ray Data, Dask or pandas map over batches of photos."""
+
+from contextlib import ExitStack
+from functools import cached_property
+
+import pyarrow as pa
+
+from plate_nets.batch.readers import ReaderSettings
+from plate_nets.batch.rows import FOUND, read_photo
+from plate_nets.batch.sources import read_path
+from plate_nets.recognition.reader import Reader
+
+
+class PlateBatch:
+    """A table of photos -> the same with their plates: ``dataset.map_batches(PlateBatch, batch_format="pyarrow")``.
+
+    The networks are loaded by the first call of each process; only the settings are pickled.
+
+    Args:
+        settings: which reader; by default in this process, with one thread.
+        column: with the photos' bytes (binary) or their paths and addresses (string).
+    """
+
+    def __init__(self, settings: ReaderSettings = ReaderSettings(), column: str = "bytes") -> None:
+        self._settings = settings
+        self._column = column
+
+    def __reduce__(self) -> tuple[type["PlateBatch"], tuple[ReaderSettings, str]]:
+        return type(self), (self._settings, self._column)
+
+    def __call__(self, photos: pa.Table) -> pa.Table:
+        """A table -> the same with the columns `rows.FOUND`; a photo that cannot be read has an ``error``.
+
+        Raises:
+            PlateError: no photo can be read.
+        """
+        rows = [read_photo(self._reader, self._photo(each)) for each in photos[self._column].to_pylist()]
+        found = pa.Table.from_pylist(rows, pa.schema(FOUND))
+        for name in FOUND:
+            photos = photos.append_column(name, found[name])
+        return photos
+
+    @cached_property
+    def _reader(self) -> Reader:
+        self._resources = ExitStack()  # closed with the process
+        return self._resources.enter_context(self._settings.open()).reader
+
+    @staticmethod
+    def _photo(value: bytes | str) -> bytes | OSError:
+        if isinstance(value, bytes):
+            return value
+        try:
+            return read_path(value)
+        except OSError as error:
+            return error

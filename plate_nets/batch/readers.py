@@ -1,0 +1,50 @@
+"""Which reader a batch's workers have, as a value that is sent to them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from plate_nets.client import PlateClient
+from plate_nets.client.url import WireProtocol
+from plate_nets.plates import DEFAULT_SCHEME, load_scheme
+from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.reader import Reader
+
+
+@dataclass(frozen=True)
+class OpenReader:
+    """A reader, which networks it has, and what to wait for after a server's process died of a photo."""
+
+    reader: Reader
+    version: str
+    recover: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class ReaderSettings:
+    """A reader in the worker's process on OpenVINO, or, with addresses, by one Triton server or several.
+
+    ``threads``: of a reader in process. ``timeout``: seconds for an answer of the server.
+    """
+
+    urls: tuple[str, ...] = ()
+    protocol: WireProtocol = "http"
+    timeout: float = 30.0
+    scheme: str = DEFAULT_SCHEME
+    threads: int = 1
+
+    @contextmanager
+    def open(self) -> Iterator[OpenReader]:
+        """The reader, for as long as it is used.
+
+        Raises:
+            PlateError: the server does not answer, or the networks are not there.
+        """
+        scheme = load_scheme(self.scheme)
+        if not self.urls:
+            local = LocalReader(scheme=scheme, threads=self.threads)
+            yield OpenReader(local, local.model_version(), lambda: None)
+            return
+        with PlateClient(self.urls, self.protocol, self.timeout, scheme=scheme) as client:
+            yield OpenReader(client, client.model_version(), partial(client.wait_until_healthy, self.timeout))

@@ -1,0 +1,94 @@
+"""A row of the result: one photo with its plates, or with the code of what kept it from being read."""
+
+import hashlib
+import time
+from typing import Any
+
+import pyarrow as pa
+
+from plate_nets.answers import answer_for
+from plate_nets.errors import AccessDenied, InputError, ServerError, ServerUnavailable
+from plate_nets.recognition.reader import Reader
+from plate_nets.types import Plate
+
+UNREADABLE = "PLATES_UNREADABLE"
+"""Code of a photo that is not there or does not open."""
+
+_BOX = ("xmin", "ymin", "xmax", "ymax")
+
+PLATE = pa.struct(
+    {
+        "text": pa.string(),
+        "reading": pa.string(),
+        "confidence": pa.float32(),
+        "characters": pa.list_(pa.float32()),
+        "format": pa.string(),
+        "score": pa.float32(),
+        "corners": pa.list_(pa.float32()),
+        "box": pa.struct(dict.fromkeys(_BOX, pa.float32())),
+    }
+)
+"""A plate: names and meanings as in `types.Plate` and `types.Reading`; pixels of the upright photo."""
+
+FOUND = {
+    "size": pa.int64(),
+    "digest": pa.string(),
+    "error": pa.string(),
+    "message": pa.string(),
+    "milliseconds": pa.float32(),
+    "plates": pa.list_(PLATE),
+}
+"""What is found out of a photo: bytes, SHA-256, code of docs/errors.md or `UNREADABLE` (null: none), its message, the
+time of reading, plates by falling score (null where there is an error)."""
+
+ROW = pa.schema({"path": pa.string(), **FOUND, "model": pa.string()})
+"""A row of a shard; ``path`` as the source names it, ``model`` the version of the networks."""
+
+
+def read_photo(reader: Reader, photo: bytes | OSError) -> dict[str, Any]:
+    """A photo's bytes, or why there are none -> its values of `FOUND`.
+
+    Raises:
+        PlateError: no photo can be read: the server is not there or refuses, or the networks cannot be loaded.
+    """
+    if isinstance(photo, OSError):
+        return _row(None, UNREADABLE, photo.strerror or str(photo))
+    started = time.perf_counter()
+    try:
+        plates = reader.read(photo, evidence=True)
+    except (ServerUnavailable, AccessDenied):
+        raise
+    except (InputError, ServerError) as error:
+        return _row(photo, answer_for(error).says, str(error))
+    return _row(photo, milliseconds=(time.perf_counter() - started) * 1000, plates=[plate_row(p) for p in plates])
+
+
+def plate_row(plate: Plate) -> dict[str, Any]:
+    """A plate -> its values of `PLATE`."""
+    return {
+        "text": plate.reading.text,
+        "reading": plate.reading.best,
+        "confidence": plate.reading.confidence,
+        "characters": plate.reading.characters,
+        "format": plate.reading.format,
+        "score": plate.score,
+        "corners": plate.corners,
+        "box": {side: getattr(plate.box, side) for side in _BOX},
+    }
+
+
+def _row(
+    photo: bytes | None,
+    error: str | None = None,
+    message: str | None = None,
+    milliseconds: float | None = None,
+    plates: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    return {
+        "size": None if photo is None else len(photo),
+        "digest": None if photo is None else hashlib.sha256(photo).hexdigest(),
+        "error": error,
+        "message": message,
+        "milliseconds": milliseconds,
+        "plates": plates,
+    }

@@ -1,0 +1,179 @@
+"""Where a batch's photos come from: a folder, a list of paths, a Parquet file with paths or with the photos' bytes."""
+
+import errno
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from plate_nets.batch.storage import Folder, is_uri
+from plate_nets.errors import BatchError
+from plate_nets.recognition.encoded import SUFFIXES
+
+PARQUET = ".parquet"
+
+
+class Source(Protocol):
+    """Names photos and reads them. It is pickled by its address."""
+
+    def photos(self) -> Iterator[tuple[str, str]]:
+        """The photos one by one: name, and what its shard is chosen by.
+
+        Raises:
+            BatchError: the source is not there, does not open, or has not the form expected.
+        """
+        ...
+
+    def read(self, name: str) -> bytes:
+        """A photo's bytes.
+
+        Raises:
+            OSError: this photo is not there (any more) or does not open; others may.
+            BatchError: no photo can be read: the store does not answer or refuses.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class FolderSource:
+    """All pictures below a folder, by their suffix."""
+
+    folder: Folder
+
+    def photos(self) -> Iterator[tuple[str, str]]:
+        """As `Source.photos`; names are relative to the folder."""
+        for name in self.folder.walk():
+            if PurePosixPath(name).suffix.lower() in SUFFIXES:
+                yield name, name
+
+    def read(self, name: str) -> bytes:
+        """As `Source.read`."""
+        return self.folder.read(name)
+
+
+@dataclass(frozen=True)
+class ListSource:
+    """A text file with a path or an address of an object store a line; relative paths begin at the working folder."""
+
+    path: Path
+
+    def photos(self) -> Iterator[tuple[str, str]]:
+        """As `Source.photos`; names are the lines."""
+        try:
+            with self.path.open(encoding="utf-8", errors="surrogateescape") as lines:
+                for line in lines:
+                    if name := line.rstrip("\r\n"):
+                        yield name, name
+        except OSError as error:
+            raise BatchError(f"{self.path}: {error.strerror}") from error
+
+    def read(self, name: str) -> bytes:
+        """As `Source.read`."""
+        return read_path(name)
+
+
+class ParquetSource:
+    """A Parquet file: a column of paths, or of encoded photos, which are named by their rows.
+
+    Rows of one row group lie in one shard, as a worker reads a whole row group to get one row.
+
+    Args:
+        file: a path or an address in an object store.
+        column: with the paths (string) or the photos (binary); by default the first of `COLUMNS` that is there.
+    """
+
+    COLUMNS = ("bytes", "image", "path", "file")
+
+    def __init__(self, file: str, column: str = "") -> None:
+        self._file = file
+        self._named = column
+        self._group: tuple[str, pa.ChunkedArray] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._file, self._named)
+
+    def photos(self) -> Iterator[tuple[str, str]]:
+        """As `Source.photos`; names are the paths, or "row group:row in it"."""
+        for group in range(self._parquet.num_row_groups):
+            if self._holds_photos:
+                rows = self._parquet.metadata.row_group(group).num_rows
+                yield from ((f"{group}:{row}", str(group)) for row in range(rows))
+            else:
+                names = self._parquet.read_row_group(group, columns=[self._column])[self._column]
+                yield from ((name, name) for name in names.to_pylist() if name)
+
+    def read(self, name: str) -> bytes:
+        """As `Source.read`."""
+        if not self._holds_photos:
+            return read_path(name)
+        group, _, row = name.partition(":")
+        if self._group is None or self._group[0] != group:
+            try:
+                table = self._parquet.read_row_group(int(group), columns=[self._column])
+            except pa.ArrowException as error:
+                raise BatchError(f"{self._file}: row group {group}: {error}") from error
+            self._group = group, table[self._column]
+        content = self._group[1][int(row)].as_py()
+        if content is None:
+            raise FileNotFoundError(errno.ENOENT, "is empty")
+        return bytes(content)
+
+    @cached_property
+    def _parquet(self) -> pq.ParquetFile:
+        folder, slash, name = self._file.rpartition("/")
+        try:
+            return pq.ParquetFile(Folder((folder or slash) or ".").open(name))
+        except FileNotFoundError as error:
+            raise BatchError(f"{self._file}: no such file") from error
+        except pa.ArrowException as error:
+            raise BatchError(f"{self._file}: expected a Parquet file: {error}") from error
+
+    @cached_property
+    def _column(self) -> str:
+        schema = self._parquet.schema_arrow
+        wanted = (self._named,) if self._named else self.COLUMNS
+        found = next((name for name in wanted if name in schema.names), None)
+        if found is None:
+            got = ", ".join(schema.names) or "none"
+            raise BatchError(f"{self._file}: expected a column {' or '.join(wanted)}, got {got}")
+        kind = schema.field(found).type
+        if not (_is_bytes(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise BatchError(f"{self._file}: column {found}: expected paths (string) or photos (binary), got {kind}")
+        return found
+
+    @property
+    def _holds_photos(self) -> bool:
+        return _is_bytes(self._parquet.schema_arrow.field(self._column).type)
+
+
+def find_source(address: str, column: str = "") -> Source:
+    """What a user wrote -> the source: a Parquet file by its suffix, any other file as a list, all else as a folder.
+
+    Raises:
+        BatchError: there is neither a file nor a folder.
+    """
+    if address.lower().endswith(PARQUET):
+        return ParquetSource(address, column)
+    if not is_uri(address):
+        path = Path(address)
+        if path.is_file():
+            return ListSource(path)
+        if not path.is_dir():
+            raise BatchError(f"{address}: no such file or folder")
+    return FolderSource(Folder(address.rstrip("/") or "/"))
+
+
+def read_path(name: str) -> bytes:
+    """A path on a disk, or an address in an object store -> its bytes; raises as `Source.read`."""
+    if not is_uri(name):
+        return Folder("").read(name)
+    folder, _, file = name.rpartition("/")
+    return Folder(folder).read(file)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))

@@ -1,0 +1,173 @@
+"""Folders, on this machine's disks or in an object store, by pyarrow's file systems."""
+
+import errno
+import os
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pyarrow import NativeFile, fs
+
+from plate_nets.errors import BatchError
+
+_TEMPORARY = ".writing-"
+_URI = re.compile(r"[a-z][a-z0-9+.-]*://")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder or bucket: ``photos``, ``/data/photos``, ``s3://bucket/photos``, ``gs://bucket/photos``.
+
+    It is pickled by its address alone, so workers on other machines open it with credentials of their own.
+    """
+
+    address: str
+
+    def __post_init__(self) -> None:
+        if is_uri(self.address) and "@" in self.address.partition("://")[2].partition("/")[0]:
+            raise BatchError("an address of an object store holds no keys: expected them in the environment")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.address,)
+
+    @property
+    def is_local(self) -> bool:
+        return not is_uri(self.address)
+
+    @cached_property
+    def _opened(self) -> tuple[fs.FileSystem, str]:
+        if self.is_local:
+            return fs.LocalFileSystem(), os.path.abspath(self.address)  # noqa: PTH100  keeps links, as the user wrote
+        with said_of(self.address):
+            filesystem, path = fs.FileSystem.from_uri(self.address)
+            return filesystem, path
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file in it.
+
+        Raises:
+            OSError: it is not there, or, of a disk's folder, does not open or is not a file.
+            BatchError: the object store does not answer or refuses.
+        """
+        if self.is_local:
+            path = Path(self.address, name)
+            if path.exists() and not path.is_file():  # a pipe would wait for ever
+                raise OSError(errno.EINVAL, "is not a file")
+            return path.read_bytes()
+        with self.open(name) as file:
+            return bytes(file.read())
+
+    def open(self, name: str) -> NativeFile:
+        """A file in it, for reading from any place.
+
+        Raises:
+            FileNotFoundError: it is not there.
+            BatchError: it does not open.
+        """
+        filesystem, folder = self._opened
+        with said_of(f"{self.address}: {name}"):
+            return filesystem.open_input_file(f"{folder}/{name}")
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a whole file into it, in place of one that is there: nobody ever sees a part of it.
+
+        On a disk by a new name, ``fsync`` and a rename; in an object store by one upload, which counts once it is
+        whole.
+
+        Raises:
+            OSError: the disk is full, or may not be written.
+            BatchError: the store does not answer or refuses.
+        """
+        filesystem, folder = self._opened
+        if not self.is_local:
+            with said_of(f"{self.address}: {name}"), filesystem.open_output_stream(f"{folder}/{name}") as stream:
+                stream.write(content)
+            return
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside = path.with_name(f"{_TEMPORARY}{uuid.uuid4().hex}")
+        try:
+            with aside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+
+    def names(self) -> set[str]:
+        """The names of the files in it, not below; none where it is not there."""
+        filesystem, folder = self._opened
+        with said_of(self.address):
+            found = filesystem.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+        return {each.base_name for each in found if each.type == fs.FileType.File}
+
+    def remove_unfinished(self) -> None:
+        """Remove what writers that were killed left behind; the caller knows that no other is at work."""
+        if self.is_local:
+            for path in Path(self._opened[1]).glob(f"{_TEMPORARY}*"):
+                path.unlink(missing_ok=True)
+
+    def walk(self) -> Iterator[str]:
+        """The names of all files below it, relative to it, folder by folder.
+
+        Of a disk's folder, links to folders are not followed. Bytes of a name that are no UTF-8 are escaped as
+        ``os.fsdecode`` does.
+
+        Raises:
+            BatchError: it is not there, or does not open.
+        """
+        filesystem, folder = self._opened
+        if self.is_local:
+            yield from _walk_disk(folder)
+            return
+        waiting = [folder]
+        while waiting:
+            with said_of(self.address):
+                found = filesystem.get_file_info(fs.FileSelector(waiting.pop()))
+            for each in found:
+                if each.type == fs.FileType.Directory:
+                    waiting.append(each.path)
+                elif each.type == fs.FileType.File:
+                    yield str(PurePosixPath(each.path).relative_to(folder))
+
+
+def is_uri(address: str) -> bool:
+    """Whether an address is an object store's."""
+    return _URI.match(address) is not None
+
+
+@contextmanager
+def said_of(where: str) -> Iterator[None]:
+    """Errors of a file system within -> one line that says where; one that is "not there" stays what it is.
+
+    Raises:
+        FileNotFoundError: as it was.
+        BatchError: any other.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise BatchError(f"{where}: {' '.join(str(error).split())}") from error
+
+
+def _walk_disk(folder: str) -> Iterator[str]:
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        try:
+            with os.scandir(f"{folder}/{below}") as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(f"{below}{entry.name}/")
+                    elif entry.is_file():
+                        yield below + entry.name
+        except OSError as error:
+            raise BatchError(f"{error.filename}: does not open: {error.strerror}") from error

@@ -1,0 +1,58 @@
+"""Whether the folder of a batch holds every photo of its listing exactly once."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from plate_nets.batch.listing import as_text, shard_names
+from plate_nets.batch.manifest import read_manifest, shard_file
+from plate_nets.batch.storage import Folder
+from plate_nets.errors import BatchError
+
+
+@dataclass
+class Verification:
+    """What is there: rows and plates, rows by error code, and photos that are missing, doubled, or not listed."""
+
+    photos: int
+    rows: int = 0
+    missing: int = 0
+    doubled: int = 0
+    unknown: int = 0
+    plates: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every photo is there exactly once."""
+        return not (self.missing or self.doubled or self.unknown)
+
+
+def verify(out: Folder) -> Verification:
+    """Count the rows of a batch against its listing, shard by shard.
+
+    Raises:
+        BatchError: there is no batch, or a file is no Parquet.
+    """
+    manifest = read_manifest(out)
+    there = out.names()
+    counts = Verification(manifest.photos)
+    for shard in range(manifest.shards):
+        listed = set(map(as_text, shard_names(out, shard)))
+        if shard_file(shard) not in there:
+            counts.missing += len(listed)
+            continue
+        try:
+            table = pq.read_table(out.open(shard_file(shard)), columns=["path", "error", "plates"])
+        except pa.ArrowException as error:
+            raise BatchError(f"{out.address}: {shard_file(shard)}: {error}") from error
+        paths = table["path"].to_pylist()
+        counts.rows += len(paths)
+        counts.doubled += len(paths) - len(set(paths))
+        counts.missing += len(listed - set(paths))
+        counts.unknown += len(set(paths) - listed)
+        counts.plates += sum(len(plates or ()) for plates in table["plates"].to_pylist())
+        counts.errors.update(table["error"].drop_null().to_pylist())
+    return counts

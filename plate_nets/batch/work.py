@@ -1,0 +1,109 @@
+"""The work of a batch's workers: the photos of one shard -> its file, whole or not at all."""
+
+import io
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import plate_nets
+from plate_nets.answers import MODEL_DIED
+from plate_nets.batch.listing import as_text, shard_names
+from plate_nets.batch.manifest import Manifest, shard_file
+from plate_nets.batch.readers import ReaderSettings
+from plate_nets.batch.rows import ROW, read_photo
+from plate_nets.batch.sources import Source
+from plate_nets.batch.storage import Folder
+from plate_nets.errors import BatchError
+
+_AHEAD = 2
+"""Photos that are fetched while one is read."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a worker needs to do shards; it is pickled, and holds no photo and no connection."""
+
+    source: Source
+    out: Folder
+    reader: ReaderSettings
+    manifest: Manifest
+
+
+@dataclass(frozen=True)
+class ShardDone:
+    """What came of one shard."""
+
+    shard: int
+    photos: int
+    failed: int
+    plates: int
+
+
+class ShardWorker:
+    """Does shards one after another with one reader; close it in the end.
+
+    Raises:
+        BatchError: it has another version of this package than the one that began the batch.
+        PlateError: the reader cannot be opened.
+    """
+
+    def __init__(self, job: Job) -> None:
+        if plate_nets.__version__ != job.manifest.package:
+            raise BatchError(f"worker has plate-nets {plate_nets.__version__}, the batch {job.manifest.package}")
+        self._job = job
+        self._resources = ExitStack()
+        self._reader = self._resources.enter_context(job.reader.open())
+
+    def close(self) -> None:
+        """Close what the reader has open."""
+        self._resources.close()
+
+    def do(self, shard: int) -> ShardDone:
+        """Read the photos of a shard and write its file.
+
+        Raises:
+            PlateError: no photo can be read (see `rows.read_photo`), or the folder not written.
+            OSError: the disk is full.
+        """
+        names = shard_names(self._job.out, shard)
+        rows = [self._row(name, photo) for name, photo in _fetched(self._job.source, names)]
+        file = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(rows, ROW), file, compression="zstd")
+        self._job.out.write(shard_file(shard), file.getvalue())
+        failed = sum(row["error"] is not None for row in rows)
+        return ShardDone(shard, len(rows), failed, sum(len(row["plates"] or ()) for row in rows))
+
+    def _row(self, name: str, photo: bytes | OSError) -> dict[str, Any]:
+        row = read_photo(self._reader.reader, photo)
+        if row["error"] == MODEL_DIED.says:
+            self._reader.recover()
+        return {"path": as_text(name), **row, "model": self._job.manifest.model}
+
+
+def _fetched(source: Source, names: list[str]) -> Iterator[tuple[str, bytes | OSError]]:
+    """The photos of names, or why one is not there, each fetched while those before it are read."""
+
+    def fetch(name: str) -> bytes | OSError:
+        try:
+            return source.read(name)
+        except OSError as error:
+            return error
+
+    with ThreadPoolExecutor(1) as fetcher:
+        waiting: deque[tuple[str, Future[bytes | OSError]]] = deque()
+        try:
+            for name in names:
+                waiting.append((name, fetcher.submit(fetch, name)))
+                if len(waiting) > _AHEAD:
+                    first, photo = waiting.popleft()
+                    yield first, photo.result()
+            for name, photo in waiting:
+                yield name, photo.result()
+        finally:
+            fetcher.shutdown(wait=False, cancel_futures=True)

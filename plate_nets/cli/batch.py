@@ -1,0 +1,99 @@
+"""`plates batch`: the plates of a million photos, as Parquet."""
+
+import os
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from plate_nets.cli.options import Protocol, Timeout, Urls
+from plate_nets.plates import DEFAULT_SCHEME
+
+INCOMPLETE = 1
+
+
+class Engine(StrEnum):
+    """What carries the shards to workers."""
+
+    local = "local"
+    ray = "ray"
+
+
+def batch(
+    source: Annotated[
+        str,
+        typer.Argument(help="Folder, text file with a path a line, Parquet file, or s3://, gs:// address of either."),
+    ],
+    out: Annotated[
+        str, typer.Option(help="Folder for the result, also in an object store; goes on with what is there.")
+    ],
+    engine: Annotated[Engine, typer.Option(help="Processes of this machine, or Ray.")] = Engine.local,
+    workers: Annotated[int, typer.Option(help="Readers side by side; 0: one a core.", min=0)] = 0,
+    ray_address: Annotated[str | None, typer.Option(help="Of a Ray cluster that runs, such as auto.")] = None,
+    url: Urls = None,
+    protocol: Protocol = "http",
+    timeout: Timeout = 30.0,
+    column: Annotated[str, typer.Option(help="Of a Parquet file: the column with paths or photos.")] = "",
+    scheme: Annotated[
+        str, typer.Option(help="Whose plates are read: a country that the package has, or a TOML file.")
+    ] = DEFAULT_SCHEME,
+    shard_size: Annotated[int, typer.Option(help="Photos a shard and file, about.", min=1)] = 1000,
+    check: Annotated[bool, typer.Option("--verify", help="Read nothing: count the photos in --out.")] = False,
+) -> None:
+    """Read the plates of many photos into Parquet files, a row a photo; a photo that cannot be read is a row too.
+
+    Without --url it reads in this machine's processes. Begun again after any end, it does what is missing. Exit code: 0
+    all photos are there once, 1 --verify found otherwise, 2 the batch could not go on.
+    """
+    from plate_nets.batch.batch import alone_in, begin, finish
+    from plate_nets.batch.engines import local, on_ray
+    from plate_nets.batch.readers import ReaderSettings
+    from plate_nets.batch.sources import find_source
+    from plate_nets.batch.storage import Folder
+    from plate_nets.batch.verification import verify
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    folder = Folder(out)
+    if not check:
+        cores = len(os.sched_getaffinity(0))
+        workers = workers or cores
+        reader = ReaderSettings(tuple(url or ()), protocol, timeout, scheme, threads=max(1, cores // workers))
+        with alone_in(folder):
+            with console.status("Listing the photos"):
+                job = begin(find_source(source, column), source, column, folder, reader, shard_size)
+            shards = job.manifest.missing(folder.names())
+            console.print(
+                f"{job.manifest.photos} photos in {job.manifest.shards} shards, {len(shards)} of them to do",
+                markup=False,
+            )
+            if shards:
+                done = (
+                    local(job, shards, workers) if engine is Engine.local else on_ray(job, shards, workers, ray_address)
+                )
+                failed = 0
+                columns = (
+                    TextColumn("Reading"), BarColumn(), MofNCompleteColumn(), TextColumn("shards, {task.fields[rate]}"),
+                    TimeRemainingColumn(elapsed_when_finished=True),
+                )  # fmt: skip
+                with Progress(*columns, console=console, transient=True) as progress:
+                    task = progress.add_task("", total=len(shards), rate="")
+                    photos = 0
+                    for shard in done:
+                        photos += shard.photos
+                        failed += shard.failed
+                        elapsed = progress.tasks[task].elapsed or 0
+                        rate = f"{photos / max(elapsed, 1e-9):.1f} photos/s, {failed} failed"
+                        progress.update(task, advance=1, rate=rate)
+                finish(job)
+    counts = verify(folder)
+    typer.echo(f"{counts.rows} of {counts.photos} photos, {counts.plates} plates")
+    for code, count in sorted(counts.errors.items()):
+        typer.echo(f"{count} photos failed: {code}")
+    if not counts.complete:
+        typer.echo(
+            f"plates: {out}: {counts.missing} photos missing, {counts.doubled} doubled, {counts.unknown} not listed",
+            err=True,
+        )
+        raise typer.Exit(INCOMPLETE)

@@ -1,0 +1,59 @@
+"""Lets a running server answer what it was asked, and takes nothing new."""
+
+import contextlib
+import time
+from collections.abc import Callable, Collection, Iterable
+
+from plate_nets.client import parse_url
+from plate_nets.client.transports import ServerAccess, Transport
+from plate_nets.client.transports.calls import repository_index, unload
+from plate_nets.client.transports.http import HttpTransport
+from plate_nets.contract import PLATE_RECOGNITION
+from plate_nets.errors import PlateError
+
+_LOOK = 0.05
+"""Seconds between two looks at a model that is being unloaded."""
+_LOADED = ("READY", "UNLOADING")
+
+
+def finish_requests(
+    url: str, control_key: str, processes: Callable[[str], Collection[int]], timeout: float
+) -> tuple[str, ...]:
+    """Unload the models of a server -> those that did not answer all their requests within ``timeout`` seconds.
+
+    From its unloading on Triton refuses new requests to a model, and answers those that it has. `plate_recognition`
+    goes first, for it asks the others. To end the processes of a model, one after the other, takes seconds more: nobody
+    waits for that, the first one that ended says that no request is left.
+
+    ``processes``: a model's name -> the numbers of its living processes; none where a backend has none.
+    """
+    deadline = time.monotonic() + timeout
+    unfinished: list[str] = []
+    with HttpTransport(ServerAccess(parse_url(url), control_key=control_key)) as transport:
+        try:
+            models = [row["name"] for row in transport.send(repository_index(), timeout) if row.get("state") == "READY"]
+        except PlateError:
+            return ()  # a server that does not answer has nothing to finish
+        whole = [name for name in models if name == PLATE_RECOGNITION.name]
+        for group in (whole, [name for name in models if name not in whole]):
+            unfinished += _unload(transport, group, processes, deadline)
+    return tuple(unfinished)
+
+
+def _unload(
+    transport: Transport, models: Iterable[str], processes: Callable[[str], Collection[int]], deadline: float
+) -> set[str]:
+    before = {model: set(processes(model)) for model in models}
+    for model in before:
+        with contextlib.suppress(PlateError):
+            transport.send(unload(model), max(0.0, deadline - time.monotonic()))
+    waiting = set(before)
+    while waiting and time.monotonic() < deadline:
+        try:
+            index = transport.send(repository_index(), max(0.0, deadline - time.monotonic()))
+        except PlateError:
+            break
+        loaded = {row["name"] for row in index if row.get("state") in _LOADED}
+        waiting = {model for model in waiting & loaded if before[model] <= set(processes(model))}
+        time.sleep(_LOOK if waiting else 0.0)
+    return waiting

@@ -1,0 +1,54 @@
+"""Readers of the batch's tests, sent to workers as the real one is."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from plate_nets.batch.readers import OpenReader, ReaderSettings
+from plate_nets.errors import InputError, ServerUnavailable
+from plate_nets.types import Box, Frame, Plate, Reading
+
+BAD, GONE, DEADLY = b"bad", b"gone", b"deadly"
+"""Photos that are refused, find no server, and kill the process that reads them, the first time."""
+
+
+@dataclass(frozen=True)
+class FakeReaderSettings(ReaderSettings):
+    """A reader that finds one plate in each photo, its text the photo's bytes.
+
+    ``seconds``: for a photo. ``killed``: file that says that `DEADLY` killed a process.
+    """
+
+    seconds: float = 0.0
+    killed: Path | None = None
+    version: str = "fake"
+
+    @contextmanager
+    def open(self) -> Iterator[OpenReader]:
+        """The reader."""
+        yield OpenReader(FakeReader(self), self.version, lambda: None)
+
+
+@dataclass(frozen=True)
+class FakeReader:
+    """See `FakeReaderSettings`."""
+
+    settings: FakeReaderSettings
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        """A photo -> one plate."""
+        assert isinstance(image, bytes)
+        time.sleep(self.settings.seconds)
+        if image == BAD:
+            raise InputError("image: expected a picture")
+        if image == GONE:
+            raise ServerUnavailable("nobody there")
+        if image == DEADLY and self.settings.killed and not self.settings.killed.exists():
+            self.settings.killed.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        reading = Reading(image.decode(), image.decode(), 0.9, (0.9,) * len(image), "private", "russia")
+        return [Plate(Box(1, 2, 30, 10), 0.8, reading)]

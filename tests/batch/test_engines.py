@@ -1,0 +1,151 @@
+"""Batches as a user runs them: the command with the real networks, Ray, an object store, one's own pipeline."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from dask.base import compute
+from dask.delayed import delayed
+from typer.testing import CliRunner
+
+from plate_nets.batch import PlateBatch
+from plate_nets.batch.batch import begin
+from plate_nets.batch.engines import local, on_ray
+from plate_nets.batch.manifest import shard_file
+from plate_nets.batch.sources import find_source
+from plate_nets.batch.storage import Folder
+from plate_nets.batch.verification import verify
+from plate_nets.cli import app
+from plate_nets.errors import BatchError
+from plate_nets.recognition.health import known_picture
+from tests.batch.readers import DEADLY, FakeReaderSettings
+from tests.serve import Served
+
+pytestmark = pytest.mark.slow
+
+KNOWN = known_picture()
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    """A folder of the known picture, twice, and a file that is no picture."""
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "a.jpg").write_bytes(KNOWN.image)
+    (folder / "b.jpg").write_bytes(KNOWN.image)
+    (folder / "c.jpg").write_bytes(b"no picture")
+    return folder
+
+
+def texts(folder: Path) -> dict[str, list[str] | str]:
+    """The result in a folder -> by path the texts, or the error."""
+    rows = pq.read_table(folder).to_pylist()
+    return {row["path"]: row["error"] or sorted(plate["text"] for plate in row["plates"]) for row in rows}
+
+
+def test_command_in_process(photos: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = CliRunner().invoke(app, ["batch", str(photos), "--out", str(out), "--workers", "1"])
+    assert first.exit_code == 0, first.output
+    assert "3 of 3 photos, 2 plates\n1 photos failed: PLATES_BAD_INPUT\n" in first.stdout
+    known = sorted(KNOWN.texts)
+    assert texts(out) == {"a.jpg": known, "b.jpg": known, "c.jpg": "PLATES_BAD_INPUT"}
+    (out / next(path.name for path in out.glob("shard-*") if pq.read_metadata(path).num_rows)).unlink()
+    check = CliRunner().invoke(app, ["batch", str(photos), "--out", str(out), "--verify"])
+    assert check.exit_code == 1
+    assert "photos missing" in check.stderr
+    other = CliRunner().invoke(app, ["batch", str(tmp_path), "--out", str(out)])
+    assert other.exit_code == 2
+    assert "holds a batch with source" in other.stderr
+
+
+def test_command_by_a_server(photos: Path, tmp_path: Path, served: Served) -> None:
+    out = tmp_path / "out"
+    options = ["--url", f"grpc://{served.grpc}", "--workers", "1"]
+    run = CliRunner().invoke(app, ["batch", str(photos), "--out", str(out), *options])
+    assert run.exit_code == 0, run.output
+    assert texts(out)["a.jpg"] == sorted(KNOWN.texts)
+    assert json.loads((out / "_manifest.json").read_text())["model"].startswith("yolo:1 stn:1 lprnet:1")
+
+
+@pytest.mark.alone  # Ray gives its own processes 15 s to start
+def test_ray_does_a_killed_workers_shard_again(tmp_path: Path) -> None:
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for number in range(12):
+        (photos / f"{number}.jpg").write_bytes(DEADLY if number == 5 else b"A001AA77")
+    settings = FakeReaderSettings(killed=tmp_path / "killed")
+    job = begin(find_source(str(photos)), str(photos), "", Folder(str(tmp_path / "out")), settings, 3)
+    assert sum(shard.photos for shard in on_ray(job, job.manifest.missing(()), 2)) == 12
+    assert (tmp_path / "killed").exists()
+    assert verify(job.out).complete
+
+
+def test_own_pipeline(photos: Path) -> None:
+    """`PlateBatch` over a table, and the same over Dask's partitions."""
+    step = PlateBatch()
+    table = step(pa.table({"bytes": [KNOWN.image, b"no picture"]}))
+    assert table.column_names == ["bytes", "size", "digest", "error", "message", "milliseconds", "plates"]
+    assert sorted(plate["text"] for plate in table["plates"][0].as_py()) == sorted(KNOWN.texts)
+    assert table["error"].to_pylist() == [None, "PLATES_BAD_INPUT"]
+    by_path = PlateBatch(column="path")
+    parts = [pa.table({"path": [str(photos / name)]}) for name in ("a.jpg", "gone.jpg")]
+    done = compute(*[delayed(by_path)(part) for part in parts], scheduler="threads", num_workers=1)
+    assert [part["error"].to_pylist() for part in done] == [[None], ["PLATES_UNREADABLE"]]
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A bucket ``plates`` in moto's server, which speaks S3 -> what follows the path in an address of it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with subprocess.Popen(
+        [Path(sys.executable).with_name("moto_server"), "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as server:
+        try:
+            deadline = time.monotonic() + 60
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                    break
+                except OSError:
+                    assert time.monotonic() < deadline
+                    assert server.poll() is None
+                    time.sleep(0.1)
+            bucket = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}", region_name="us-east-1")
+            bucket.create_bucket(Bucket="plates")
+            for number in range(5):
+                bucket.put_object(Bucket="plates", Key=f"photos/{number % 2}/{number}.jpg", Body=b"A%03dAA77" % number)
+            yield f"?endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
+        finally:
+            server.send_signal(signal.SIGKILL)
+
+
+def test_object_store(store: str) -> None:
+    address, out = f"s3://plates/photos{store}", Folder(f"s3://plates/out{store}")
+    job = begin(find_source(address), address, "", out, FakeReaderSettings(), 2)
+    list(local(job, job.manifest.missing(()), 1))
+    assert verify(out).complete
+    assert job.manifest.photos == 5
+    again = begin(find_source(address), address, "", out, FakeReaderSettings(), 2)
+    assert again.manifest.missing(out.names()) == []
+    rows = pq.read_table(out.open(shard_file(0))).to_pylist()
+    assert all(row["path"].count("/") == 1 for row in rows)
+    other = Folder(f"s3://plates/other{store}")
+    with pytest.raises(BatchError, match="nowhere"):
+        begin(find_source(f"s3://nowhere/photos{store}"), "", "", other, FakeReaderSettings(), 2)

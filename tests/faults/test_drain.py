@@ -1,0 +1,73 @@
+"""SIGTERM: the server says that it goes, serves on for a while, answers what it was asked, and ends with 0."""
+
+import json
+import signal
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import psutil
+
+from tests.faults.conftest import LENIENT
+from tests.faults.load import Load
+from tests.serve import Serve
+
+CALLERS = 4
+DRAIN = 1.0
+
+
+def status(url: str) -> tuple[int, bytes]:
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def wait_for(serve: Serve, state: str) -> None:
+    deadline = time.monotonic() + 30 * LENIENT
+    while json.loads(status(serve.addresses["health"])[1])["state"] != state:
+        assert time.monotonic() < deadline, f"not {state}"
+        time.sleep(0.02)
+
+
+def test_no_request_that_was_taken_is_lost(tmp_path: Path) -> None:
+    """Who is refused in the end is told so by an error for which another server may be asked."""
+    serve = Serve(tmp_path, ["--drain", str(DRAIN), "--grpc-max-connection-age", "1"])
+    try:
+        assert "--grpc-max-connection-age=1000" in serve.server().cmdline()
+        wait_for(serve, "serving")
+        with Load(serve.http_url, CALLERS) as http, Load(serve.addresses["grpc"], CALLERS) as grpc:
+            for load in (http, grpc):
+                load.wait_for_success(0.0, CALLERS, 30 * LENIENT)
+            told = time.monotonic()
+            serve.process.send_signal(signal.SIGTERM)
+            wait_for(serve, "draining")
+            assert status(serve.addresses["health"])[0] == 503
+            assert status(serve.addresses["health"].replace("/health", "/live"))[0] == 200
+            assert serve.process.wait(30 * LENIENT) == 0
+        for load in (http, grpc):
+            assert not load.wrong
+            assert [each for each in load.since(told) if not each.fault], "it goes on serving"
+            lost = [each for each in load.failed() if each.began < told + DRAIN or "Unavailable" not in each.fault]
+            assert not lost, lost[:3]
+        assert [each["event"] for each in serve.events()] == ["started", "serving", "draining", "drained"]
+        assert serve.events("drained")[0]["unfinished"] == []
+        assert serve.left() == []
+        assert serve.errors() == ""
+    finally:
+        serve.close()
+
+
+def test_a_second_signal_ends_it_at_once_though_its_guard_is_stopped(tmp_path: Path) -> None:
+    serve = Serve(tmp_path, ["--drain", "600"])
+    try:
+        (guard,) = psutil.Process(serve.process.pid).children()
+        guard.suspend()
+        serve.process.send_signal(signal.SIGTERM)
+        wait_for(serve, "draining")
+        assert serve.finish(signal.SIGTERM) == 143
+        assert serve.left() == []
+    finally:
+        serve.close()

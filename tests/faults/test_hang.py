@@ -1,0 +1,98 @@
+"""Processes that live and do not work: they are found and ended, and their model answers again."""
+
+import shutil
+import time
+from pathlib import Path
+
+import psutil
+
+from tests.faults.conftest import IMPATIENT, LENIENT
+from tests.faults.load import Load
+from tests.serve import Serve
+from tests.waiting import eventually
+
+CONCURRENCY = 4
+
+HANGS = """
+import os
+import time
+from pathlib import Path
+
+from plate_nets.serving import detector
+
+frame_of = detector.frame_of
+
+
+def hangs(*args):
+    while Path({victims!r}).exists() and str(os.getpid()) in Path({victims!r}).read_text().split():
+        time.sleep(0.1)
+    return frame_of(*args)
+
+
+detector.frame_of = hangs
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self._model = detector.Detector(args)
+
+    def execute(self, requests):
+        return [self._model.answer(request) for request in requests]
+"""
+
+
+def with_detectors_that_hang(tmp_path: Path, model_repository: Path, environment: dict[str, str]) -> tuple[Serve, Path]:
+    """A server -> it, and the file for the numbers of those processes of `yolo` that shall hang from then on."""
+    repository = tmp_path / "models"
+    shutil.copytree(model_repository, repository)
+    victims = tmp_path / "victims"
+    (repository / "yolo" / "1" / "model.py").write_text(HANGS.format(victims=str(victims)), encoding="utf-8")
+    return Serve(tmp_path, ["--model-repository", str(repository), *IMPATIENT], environment), victims
+
+
+def test_a_model_that_hangs_is_found_and_healed(impatient: Serve) -> None:
+    assert eventually(impatient.is_healthy, 30 * LENIENT)
+    (stub,) = impatient.stubs("lprnet")
+    stub.suspend()
+    assert eventually(lambda: impatient.events("heal"), 60 * LENIENT)
+    assert eventually(impatient.is_healthy, 30 * LENIENT)
+    assert [event["model"] for event in impatient.events("heal")] == ["lprnet"]
+    assert eventually(lambda: not stub.is_running() or stub.status() == psutil.STATUS_ZOMBIE, 30)
+
+
+def test_one_instance_that_hangs_is_found_though_the_others_answer(tmp_path: Path, model_repository: Path) -> None:
+    serve, victims = with_detectors_that_hang(tmp_path, model_repository, {"PLATES_YOLO_STALLED_AFTER": "5"})
+    try:
+        with Load(serve.http_url, CONCURRENCY) as load:
+            load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
+            victim, _ = serve.stubs("yolo")
+            victims.write_text(str(victim.pid), encoding="utf-8")
+            assert eventually(lambda: serve.events("heal"), 60 * LENIENT)
+            healed = time.monotonic()
+            load.wait_for_success(healed, 2 * CONCURRENCY, 30 * LENIENT)
+        assert not load.wrong
+        assert not [each for each in load.failed() if each.began > healed]
+        (heal,) = serve.events("heal")
+        assert (heal["model"], heal["cause"]) == ("yolo", "a process of it died")
+        assert not serve.events("restart")
+        assert "in hangs" in serve.log_text(), "the log says where it hung"
+    finally:
+        serve.close()
+
+
+def test_a_model_that_hangs_under_load_is_healed(tmp_path: Path, model_repository: Path) -> None:
+    """Its process lives, and the queues refuse the probe: for that alone it would look like an overload."""
+    serve, victims = with_detectors_that_hang(tmp_path, model_repository, {})
+    try:
+        with Load(serve.http_url, 2 * CONCURRENCY) as load:
+            load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
+            victims.write_text(" ".join(str(stub.pid) for stub in serve.stubs("yolo")), encoding="utf-8")
+            assert eventually(lambda: serve.events("heal"), 60 * LENIENT)
+            assert eventually(serve.is_healthy, 30 * LENIENT)
+            load.wait_for_success(time.monotonic(), 2 * CONCURRENCY, 30 * LENIENT)
+        assert not load.wrong
+        (heal,) = serve.events("heal")
+        assert (heal["model"], heal["cause"]) == ("yolo", "requests wait, and none is answered")
+        assert not serve.events("restart")
+    finally:
+        serve.close()

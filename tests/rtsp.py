@@ -1,0 +1,43 @@
+"""An RTSP camera on loopback that can be killed, frozen and started again: gst-rtsp-server, in the system's Python."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+from plate_nets.server.ports import choose_ports
+
+PACKAGES = "gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi"
+_SERVER = Path(__file__).with_name("rtsp_server.py")
+
+
+class RtspCamera:
+    """Sends a Matroska file of H.264, in its own time, from its beginning to each who asks."""
+
+    def __init__(self, clip: Path, *credentials: str) -> None:
+        self.port = choose_ports({"rtsp": 0})["rtsp"]
+        self._command = ["/usr/bin/python3", str(_SERVER), str(clip), str(self.port), *credentials]
+        self.start()
+
+    def url(self, user: str = "") -> str:
+        """``user``: "name:password@"."""
+        return f"rtsp://{user}127.0.0.1:{self.port}/cam"
+
+    def start(self) -> None:
+        """Start it, on the port that it had."""
+        self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None and self.process.stderr is not None
+        if not self.process.stdout.readline():
+            raise AssertionError(f"no RTSP server: tools/debian.sh {PACKAGES}\n{self.process.stderr.read()}")
+
+    def kill(self) -> None:
+        """End it as a power failure does."""
+        self.process.kill()
+        self.process.communicate()
+
+    def freeze(self) -> None:
+        """Have it send nothing more, and close nothing."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self.process.send_signal(signal.SIGCONT)

@@ -1,0 +1,119 @@
+"""Plates found and cut out by the shipped networks: corners, boxes around them, and pictures in which none is sound."""
+
+from io import BytesIO
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from plate_nets.recognition.corners import CornerFinder
+from plate_nets.recognition.detection import PlateDetector
+from plate_nets.recognition.finder import PlateFinder
+from plate_nets.recognition.local import LocalReader
+from plate_nets.types import Frame, Plate
+from tests.frames import Placed, compose, overlap
+
+PLACED = [Placed("A123BC77", 40, 60), Placed("M456OP199", 380, 120), Placed("K777AA97", 200, 320)]
+CAR = compose(480, 640, PLACED)
+
+
+@pytest.fixture(scope="module")
+def reader() -> LocalReader:
+    return LocalReader(threads=1)
+
+
+def texts(plates: list[Plate]) -> set[str]:
+    return {plate.reading.text for plate in plates} - {""}
+
+
+def warped(frame: Frame, matrix: np.ndarray) -> Frame:
+    h, w = frame.shape[:2]
+    return np.asarray(cv2.warpPerspective(frame, matrix, (w, h), borderValue=(110, 110, 110)), np.uint8)
+
+
+def turn(degrees: float) -> np.ndarray:
+    """About the middle of `CAR`."""
+    return np.vstack((cv2.getRotationMatrix2D((320, 240), -degrees, 1), (0, 0, 1)))
+
+
+def test_corners_lie_on_the_plates_and_boxes_around_them(reader: LocalReader) -> None:
+    plates = {plate.reading.text: plate for plate in reader.read(CAR)}
+    for placed in PLACED:
+        plate = plates[placed.text]
+        box = placed.box
+        expected = (box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax)
+        assert plate.corners == pytest.approx(expected, abs=0.2 * box.height)
+        assert overlap(plate.box, box) > 0.8
+        xs, ys = plate.corners[::2], plate.corners[1::2]
+        assert (plate.box.xmin, plate.box.ymax) == pytest.approx((min(xs), max(ys)))
+
+
+@pytest.mark.parametrize("degrees", [-14, 14])
+def test_turned_plates_are_read_and_their_corners_turn_with_them(reader: LocalReader, degrees: float) -> None:
+    matrix = turn(degrees)
+    plates = {plate.reading.text: plate for plate in reader.read(warped(CAR, matrix))}
+    for placed in PLACED:
+        start = matrix[:2] @ (placed.x, placed.y, 1)
+        assert plates[placed.text].corners[:2] == pytest.approx(start, abs=0.25 * placed.box.height)
+
+
+@pytest.mark.parametrize("orientation", [3, 6, 8])
+def test_corners_are_those_of_the_upright_picture(reader: LocalReader, orientation: int) -> None:
+    stored = {3: cv2.ROTATE_180, 6: cv2.ROTATE_90_COUNTERCLOCKWISE, 8: cv2.ROTATE_90_CLOCKWISE}
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    file = BytesIO()
+    Image.fromarray(cv2.rotate(CAR, stored[orientation])[..., ::-1]).save(file, "PNG", exif=exif)
+    assert reader.read(file.getvalue()) == reader.read(CAR)
+
+
+@pytest.mark.parametrize("code", [0, 1, -1], ids=["upside down", "mirrored", "turned about"])
+def test_a_mirrored_plate_gets_no_text(reader: LocalReader, code: int) -> None:
+    assert texts(reader.read(np.asarray(cv2.flip(CAR, code), np.uint8))) == set()
+
+
+@pytest.mark.parametrize("shift", [(-90, 0), (0, -72), (-60, -70), (170, 100)])
+def test_a_plate_cut_by_the_border_is_unread_or_right(reader: LocalReader, shift: tuple[int, int]) -> None:
+    moved = warped(CAR, np.array([[1, 0, shift[0]], [0, 1, shift[1]], [0, 0, 1]], float))
+    plates = reader.read(moved)
+    assert texts(plates) <= {placed.text for placed in PLACED}
+    for plate in plates:
+        assert 0 <= plate.box.xmin < plate.box.xmax <= 640 and 0 <= plate.box.ymin < plate.box.ymax <= 480
+        assert np.isfinite(plate.corners).all()
+
+
+@pytest.mark.parametrize("narrow", [0.3, 0.15, 0.06])
+def test_a_plate_seen_edge_on_is_unread_or_right(reader: LocalReader, narrow: float) -> None:
+    edge_on = warped(CAR, np.diag((narrow, 1.0, 1.0)))
+    assert texts(reader.read(edge_on)) <= {placed.text for placed in PLACED}
+
+
+CROSSING = (20, 20, 100, 40, 100, 20, 20, 40)
+ANSWERS = {
+    "crossing": CROSSING,
+    "a point": (50, 30) * 4,
+    "a line": (20, 30, 100, 30, 100, 30, 20, 30),
+    "mirrored": (100, 20, 20, 20, 20, 40, 100, 40),
+    "far away": (1e9, 20, 2e9, 20, 2e9, 40, 1e9, 40),
+    "no number": (np.nan,) * 8,
+}
+
+
+@pytest.mark.parametrize("corners", ANSWERS.values(), ids=ANSWERS)
+def test_degenerate_corners_leave_the_detectors_box(corners: tuple[float, ...]) -> None:
+    rows = np.array([[[100, 50, 40, 10, 0.9, 1]]], np.float32)
+    answer = np.array([(*corners, np.log(0.01))], np.float32)
+    finder = PlateFinder(
+        PlateDetector(lambda picture: rows), CornerFinder(lambda windows: np.repeat(answer, len(windows), axis=0))
+    )
+    crops, boxes, scores, found = finder.find(np.zeros((720, 1280, 3), np.uint8))
+    np.testing.assert_allclose(boxes, [[160, 90, 240, 110]], atol=1e-3)
+    np.testing.assert_allclose(found, [[160, 90, 240, 90, 240, 110, 160, 110]], atol=1e-3)
+    assert crops.shape == (1, 3, 24, 94) and np.isfinite(crops).all() and scores.tolist() == pytest.approx([0.9])
+
+
+def test_a_frame_without_plates_has_none_of_anything() -> None:
+    finder = PlateFinder(PlateDetector(lambda picture: np.zeros((1, 9, 6), np.float32)), CornerFinder(lambda _: _))
+    shapes = [found.shape for found in finder.find(np.zeros((48, 64, 3), np.uint8))]
+    assert shapes == [(0, 3, 24, 94), (0, 4), (0,), (0, 8)]

@@ -1,0 +1,14 @@
+"""Waiting for an event, with a deadline."""
+
+import time
+from collections.abc import Callable
+
+
+def eventually(condition: Callable[[], object], seconds: float) -> bool:
+    """Whether a condition comes true within so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
