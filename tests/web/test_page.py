@@ -25,9 +25,11 @@ from playwright.sync_api import (
 )
 
 from plate_nets.cli.output import CsvOutput
+from tests.clips import passing, write_clip
+from tests.events import event
 from tests.frames import Placed, compose, encode
 from tests.paths import ROOT
-from tests.web.conftest import CAR, ROAD, TEXT, TOKEN
+from tests.web.conftest import CAR, ROAD, TEXT, TOKEN, Seen
 
 OUT = ROOT / "out"
 AXE = (Path(__file__).parent / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
@@ -73,7 +75,7 @@ def context(browser: Browser, web: httpx.Client) -> Iterator[BrowserContext]:
 def opened(context: BrowserContext, path: str = "/") -> Page:
     page = context.new_page()
     page.goto(path)
-    page.wait_for_selector("html[data-ready]")
+    page.wait_for_selector(f"html[data-ready={path.partition('#')[2] or 'try'}]")
     return page
 
 
@@ -192,11 +194,71 @@ def test_a_login_opens_the_page(browser: Browser, guarded: httpx.Client) -> None
         assert faults == []
 
 
+def test_a_video_is_played_and_its_events_arrive(context: BrowserContext, tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "passing.mp4", passing(12, empty=8), fps=4)
+    page = opened(context)
+    page.set_input_files("#files", clip)
+    row = page.locator(".results .event")
+    expect(row).to_have_attribute("data-plate", TEXT, timeout=60_000)
+    expect(page.locator(".results progress")).to_have_count(0, timeout=60_000)
+    row.get_by_role("button").click()
+    page.wait_for_function("document.querySelector('video').currentTime > 0")
+
+
+def test_a_damaged_video_is_told(context: BrowserContext) -> None:
+    page = opened(context)
+    files: FilePayload = {"name": "torn.mp4", "mimeType": "video/mp4", "buffer": b"no video"}
+    page.set_input_files("#files", files)
+    expect(page.locator(".fault")).to_contain_text("video cannot be read")
+
+
+def test_events_arrive_are_searched_and_corrected(browser: Browser, seen: Seen) -> None:
+    url = str(seen.client.base_url)
+    with browser.new_context(base_url=url, locale="en-GB") as context:
+        faults = watch(context, url)
+        seen.write(*(event(number) for number in range(60)))
+        page = opened(context, "/#live")
+        rows = page.locator(".event")
+        expect(rows).to_have_count(50)
+        page.get_by_role("button", name="Show more").click()
+        expect(rows).to_have_count(60)
+        expect(page.locator("#connection")).not_to_be_empty()
+        seen.write(event(60, listed=True))
+        expect(rows.first).to_have_attribute("data-plate", "A060BC77")
+        expect(rows.first).to_contain_text("staff: Ann")
+
+        page.fill("#search-text", "A00*")
+        expect(rows).to_have_count(10)
+        page.fill("#search-text", "A007BC78")
+        page.select_option("#search-distance", "1")
+        expect(rows.first).to_have_attribute("data-plate", "A007BC77")
+        rows.first.get_by_role("button", name="Correct").click()
+        page.keyboard.type("<b>")
+        page.keyboard.press("Enter")
+        expect(page.locator("#said")).to_contain_text("letters and digits")
+        page.locator(".correction input").fill("в777ор99")
+        page.keyboard.press("Enter")
+        expect(rows.first).to_have_attribute("data-plate", "B777OP99")
+        expect(rows.first).to_contain_text("corrected by hand")
+
+        page.goto("/#lists")
+        entry = page.locator("[data-list=staff]")
+        entry.get_by_label("Plate: staff").fill("M333MM99")
+        entry.get_by_label("Label: staff").fill("<i>Eve</i>")
+        page.keyboard.press("Enter")
+        expect(entry.locator("tbody tr")).to_have_count(2)
+        expect(entry.locator("tbody")).to_contain_text("<i>Eve</i>")
+        entry.get_by_role("button", name="Remove: M333MM99").click()
+        expect(entry.locator("tbody tr")).to_have_count(1)
+        assert faults == []
+
+
 @pytest.mark.parametrize(("theme", "locale"), [("light", "ru-RU"), ("dark", "en-GB")])
 def test_both_themes_and_widths_without_barriers(
-    browser: Browser, web: httpx.Client, theme: Literal["light", "dark"], locale: str
+    browser: Browser, seen: Seen, theme: Literal["light", "dark"], locale: str
 ) -> None:
-    url = str(web.base_url)
+    seen.write(*(event(number, listed=number % 4 == 0) for number in range(12)))
+    url = str(seen.client.base_url)
     with browser.new_context(base_url=url, viewport=PHONE, color_scheme=theme, locale=locale) as context:
         faults = watch(context, url)
         page = opened(context)
@@ -212,7 +274,15 @@ def test_both_themes_and_widths_without_barriers(
         expect(page.locator("#health .pill").first).to_be_visible()
         barriers += check(page, "health")
         picture(page, f"web_health_wall_{theme}")
+        page.goto("/#lists")
+        expect(page.locator("[data-list]")).to_be_visible()
+        barriers += check(page, "lists")
+        page.goto("/#live")
+        expect(page.locator(".event")).to_have_count(12)
+        barriers += check(page, "live")
+        picture(page, f"web_live_wall_{theme}")
         page.set_viewport_size(PHONE)
+        picture(page, f"web_live_phone_{theme}")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         assert (barriers, faults) == ([], [])
 
