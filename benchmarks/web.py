@@ -1,4 +1,4 @@
-"""`python -m benchmarks.web`: what the page costs: its weight, a photo against `plates read`, a million events, streams.
+"""`python -m benchmarks.web`: what the page costs: its weight, a photo against its reader, a million events, streams.
 
 A photo is read in turn by the reader itself and over HTTP with its crops, so both meet the same machine.
 """
@@ -29,10 +29,9 @@ from plate_nets.web.server import WebServer
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import EventFilter, EventStore
 
-_ASSETS = ("/", "/static/page.css", "/static/theme.js", "/static/icon.svg", "/static/icons.svg") + tuple(
-    f"/static/{name}.js"
-    for name in ("page", "common", "try", "plate", "viewer", "export", "video", "event", "live", "lists", "health")
-)
+_SCRIPTS = ("page", "common", "try", "plate", "viewer", "export", "video", "event", "live", "lists", "health")
+_FILES = ("page.css", "theme.js", "icon.svg", "icons.svg", *(f"{name}.js" for name in _SCRIPTS))
+_ASSETS = ("/", *(f"/static/{name}" for name in _FILES))
 _LETTERS = "ABEKMHOPCTYX"
 _ROWS = "INSERT INTO events VALUES (?, 1, ?, 'final', ?, ?, ?, ?, 0.99, ?, ?)"
 

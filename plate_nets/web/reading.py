@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from math import prod
 from operator import itemgetter
 
 import cv2
@@ -180,10 +181,13 @@ class PictureReader:
         )
 
     def _candidates(self, plate: Plate) -> list[tuple[str, float]]:
-        """Texts that fit a format with their probabilities, most probable first."""
+        """Texts that fit a format with their probabilities, most probable first; of a sure plate its own alone."""
+        settings, reading = DecodingSettings(), plate.reading
+        if reading.text and (probability := prod(reading.characters)) >= settings.certain:
+            return [(reading.text, probability)]  # too little is left for any other text: a search would find none
         if plate.logits is None:
             return []
-        texts = format_texts(log_softmax(plate.logits[None])[0], self._scheme, DecodingSettings().beam_width)
+        texts = format_texts(log_softmax(plate.logits[None])[0], self._scheme, settings.beam_width)
         return sorted(texts.items(), key=itemgetter(1), reverse=True)[:_CANDIDATES]
 
 

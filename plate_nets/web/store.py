@@ -38,6 +38,9 @@ _WAIT = 5.0
 """Seconds that a write waits for another process's."""
 _SIMILAR = 200
 """Texts that a fuzzy search looks for."""
+_WILD = frozenset("*?")
+_FREQUENT = 20_000
+"""Events that share the beginning of their text: one in fifty of a million."""
 _AFTER_ALL = chr(0x10FFFF)
 
 Document = dict[str, Any]
@@ -222,6 +225,8 @@ class EventStore:
         else:
             sources = ["events", "corrections JOIN events USING (id)"]
             texts = self._similar_to(database, text, wanted.distance) if wanted.distance else _pattern(text)
+        if text and not wanted.distance and not set(text) & _WILD and self._is_frequent(database, *texts):
+            sources[0] = f"events INDEXED BY {'events_by_camera' if wanted.camera else 'events_by_time'}"
         found: set[tuple[str, str]] = set()
         for source in sources:
             column = f"{source.partition(' ')[0]}.plate"
@@ -233,6 +238,12 @@ class EventStore:
                 )
             )
         return [_Place(*each) for each in sorted(found, reverse=True)[:limit]]
+
+    def _is_frequent(self, database: sqlite3.Connection, condition: str, values: Sequence[str]) -> bool:
+        """Whether so many texts fit that the newest are found sooner by walking back in time than by sorting all."""
+        counted = f"SELECT 1 FROM events WHERE {condition.format('plate')} LIMIT {_FREQUENT}"
+        ((count,),) = database.execute(f"SELECT count(*) FROM ({counted})", values)
+        return int(count) == _FREQUENT
 
     def _similar_to(self, database: sqlite3.Connection, text: str, distance: int) -> tuple[str, list[str]]:
         with self._similar_lock:
@@ -267,7 +278,7 @@ def _conditions(wanted: EventFilter, before: _Place | None) -> tuple[list[str], 
 
 def _pattern(text: str) -> tuple[str, list[str]]:
     """A text with wild cards -> a condition on a column, by the index as far as the first of them."""
-    wild = next((at for at, sign in enumerate(text) if sign in "*?"), len(text))
+    wild = next((at for at, sign in enumerate(text) if sign in _WILD), len(text))
     prefix = text[:wild]
     conditions, values = ["{0} >= ? AND {0} < ?"], [prefix, prefix + _AFTER_ALL]
     if wild < len(text):
