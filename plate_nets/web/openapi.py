@@ -15,6 +15,8 @@ Json = dict[str, Any]
 _MODELS: tuple[type[BaseModel], ...] = (
     bodies.Pictures,
     bodies.Address,
+    bodies.Correction,
+    bodies.Entry,
     bodies.Failure,
     bodies.Wellness,
 )
@@ -76,6 +78,55 @@ def _paths() -> Json:
                 },
             }
         },
+        "/api/v1/videos": {
+            "post": {
+                "summary": "Watch a video",
+                "description": "Lines of JSON: {event}, {position, length}, at last {done} or {error}.",
+                "requestBody": {"required": True, "content": {"video/*": {"schema": _BINARY}}},
+                "responses": {"200": {"description": "application/x-ndjson"}, **_failures()},
+            }
+        },
+        "/api/v1/events": {
+            "get": {
+                "summary": "Events of the store, newest first, and the cursor of the next page",
+                "parameters": [
+                    _query("text", "string", "the beginning of a plate, or with the wild cards * and ?"),
+                    _query("distance", "integer", "0 to 2 signs by which it may differ"),
+                    _query("camera", "string", "its id"),
+                    _query("list", "string", "a watch list that matched"),
+                    _query("since", "string", "from this time on, ISO 8601"),
+                    _query("until", "string", "before this time"),
+                    _query("limit", "integer", "1 to 200"),
+                    _query("cursor", "string", "of the page before"),
+                ],
+                "responses": {"200": _ANY, **_failures()},
+            }
+        },
+        "/api/v1/events/stream": {
+            "get": {
+                "summary": "Events as they come; the header Last-Event-ID goes on where a stream broke",
+                "responses": {"200": {"description": "text/event-stream"}, **_failures()},
+            }
+        },
+        "/api/v1/events/{id}": {"get": {"summary": "One event", "parameters": [_ID], "responses": _FOUND}},
+        "/api/v1/events/{id}/correction": {
+            "put": {
+                "summary": "What a plate really says, beside what was read",
+                "parameters": [_ID],
+                "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(bodies.Correction)}}},
+                "responses": {"200": _ANY, **_failures()},
+            }
+        },
+        "/api/v1/lists": {"get": {"summary": "Watch lists with their entries", "responses": {"200": _ANY}}},
+        "/api/v1/lists/{name}/entries": {
+            "post": {
+                "summary": "Add an entry",
+                "parameters": [_place("name")],
+                "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(bodies.Entry)}}},
+                "responses": {"201": _answer("the entry as it is kept", bodies.Entry), **_failures()},
+            }
+        },
+        "/api/v1/cameras": {"get": {"summary": "How each camera stands", "responses": {"200": _ANY}}},
         "/health": {
             "get": {
                 "summary": "Whether plates are really read; needs no token",
@@ -95,6 +146,14 @@ def _paths() -> Json:
 
 _BINARY: Mapping[str, str] = {"type": "string", "format": "binary"}
 _ANY: Json = {"description": "facts by name", "content": {"application/json": {"schema": {"type": "object"}}}}
+
+
+def _place(name: str) -> Json:
+    return {"name": name, "in": "path", "required": True, "description": "", "schema": {"type": "string"}}
+
+
+_ID: Json = _place("id")
+_FOUND: Json = {"200": _ANY, "404": {"$ref": "#/components/responses/Failure"}}
 
 
 def _query(name: str, kind: str, meaning: str) -> Json:
