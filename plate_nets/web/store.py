@@ -145,14 +145,15 @@ class EventStore:
         with self._reader() as database:
             return self._document(database, id)
 
-    def since(self, sequence: int, limit: int = 500) -> tuple[int, list[Document]]:
-        """Events that came or changed after a sequence number, oldest first, and the number to go on from."""
+    def since(self, sequence: int, limit: int = 100) -> tuple[int, list[tuple[int, Document]]]:
+        """Events that came or changed after a sequence number, each with its own, and the number to go on from."""
         with self._reader() as database:
             rows = database.execute(
                 "SELECT sequence, id FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?", (sequence, limit)
             ).fetchall()
-            events = [self._document(database, id) for _, id in rows]
-        return (rows[-1][0] if rows else sequence), [event for event in events if event is not None]
+            found = [(number, self._document(database, id)) for number, id in rows]
+        events = [(number, event) for number, event in found if event is not None]
+        return (rows[-1][0] if rows else sequence), events
 
     def last_sequence(self) -> int:
         """The highest sequence number."""

@@ -3,21 +3,27 @@
 import asyncio
 import contextlib
 import json
+import logging
+import sqlite3
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from plate_nets.errors import ServerOverloaded
 from plate_nets.web.store import Document, EventStore
 
+_log = logging.getLogger(__name__)
+
 _LOOK = 0.2
 """Seconds between two looks at the store."""
-_HELD = 256
-"""Events that wait for one reader; one that is slower is sent away and may come back where it left off."""
+_HELD = 64
+"""Looks whose events wait for one reader; one that is slower is sent away and may come back where it left off."""
+
+Batch = list[tuple[int, Document]]
 
 
 @dataclass(eq=False)
 class _Reader:
-    queue: asyncio.Queue[tuple[int, Document] | None] = field(default_factory=lambda: asyncio.Queue(_HELD))
+    queue: asyncio.Queue[Batch | None] = field(default_factory=lambda: asyncio.Queue(_HELD))
 
 
 class EventTail:
@@ -49,19 +55,20 @@ class EventTail:
         reader = _Reader()
         self._readers.add(reader)
         try:
-            reached = await asyncio.to_thread(self._store.last_sequence) if after is None else after
+            newest = await asyncio.to_thread(self._store.last_sequence)
+            reached = newest if after is None else after
             if self._task is None:
-                self._task = asyncio.create_task(self._look(reached))
+                self._task = asyncio.create_task(self._look(newest))
             while after is not None:
                 reached, missed = await asyncio.to_thread(self._store.since, reached)
-                for event in missed:
-                    yield _message(reached, event)
+                for sequence, event in missed:
+                    yield _message(sequence, event)
                 if not missed:
                     break
-            while (found := await reader.queue.get()) is not None:
-                sequence, event = found
-                if sequence > reached:
-                    yield _message(sequence, event)
+            while (batch := await reader.queue.get()) is not None:
+                for sequence, event in batch:
+                    if sequence > reached:
+                        yield _message(sequence, event)
         finally:
             self._readers.discard(reader)
 
@@ -76,14 +83,17 @@ class EventTail:
 
     async def _look(self, reached: int) -> None:
         while True:
-            reached, events = await asyncio.to_thread(self._store.since, reached)
-            for reader in set(self._readers):
+            try:
+                reached, events = await asyncio.to_thread(self._store.since, reached)
+            except sqlite3.Error as error:
+                _log.warning("event store: %s", error)
+                events = []
+            for reader in set(self._readers) if events else ():
                 try:
-                    for event in events:
-                        reader.queue.put_nowait((reached, event))
+                    reader.queue.put_nowait(events)
                 except asyncio.QueueFull:
                     self._send_away(reader)
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(0 if events else _LOOK)
 
     def _send_away(self, reader: _Reader) -> None:
         self._readers.discard(reader)
