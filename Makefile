@@ -37,8 +37,8 @@ demo-video: .venv/all.stamp $(IR) ## set up, render cars that drive by, watch th
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
 # What the tests start for real, from Debian's or Ubuntu's packages.
-DEBIAN := nginx-light libnginx-mod-http-js openssl prometheus strace iproute2 mosquitto gir1.2-gst-rtsp-server-1.0 \
-	gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi
+DEBIAN := nginx-light libnginx-mod-http-js openssl prometheus chromium strace iproute2 mosquitto \
+	gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi
 WORKERS ?= 2
 TESTS ?= not soak and not image
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder

@@ -19,8 +19,8 @@ from tests.serve import Serve, Served, Start
 
 triton.install()  # before anything imports plate_nets.serving.triton
 
-SLOW_LAYERS = ("faults", "image", "packaging", "served")
-"""Their tests start servers or build environments."""
+SLOW_LAYERS = ("faults", "image", "packaging", "served", "web")
+"""Their tests start servers or browsers, or build environments."""
 
 _running: list[EmbeddedTriton] = []
 

@@ -18,14 +18,16 @@ from rich.console import Console
 
 from plate_nets.cli.batch import batch
 from plate_nets.cli.evaluate import evaluate
+from plate_nets.cli.events import events, export
 from plate_nets.cli.health import health
 from plate_nets.cli.read import read
 from plate_nets.cli.serve import serve
 from plate_nets.cli.swap import swap
 from plate_nets.cli.watch import watch
+from plate_nets.cli.web import web
 from plate_nets.errors import PlateError
 
-COMMANDS: tuple[Callable[..., None], ...] = (serve, read, batch, watch, health, swap, evaluate)
+COMMANDS: tuple[Callable[..., None], ...] = (serve, read, batch, watch, web, health, swap, evaluate)
 
 FAILED = 2
 INTERRUPTED = 130
@@ -67,6 +69,9 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 for _command in COMMANDS:
     app.command()(guarded(_command))
+events.command()(guarded(export))
+events.callback()(lambda: None)  # so that `export` keeps its name while it is the only one
+app.add_typer(events, name="events")
 
 
 def main() -> None:

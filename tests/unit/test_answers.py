@@ -3,17 +3,17 @@
 import pytest
 
 from plate_nets import errors
-from plate_nets.answers import OURS, PROXIES, TRITONS, ErrorAnswer, answer_for, find_answer
-from plate_nets.errors import InputError, PlateError, SharedMemoryFull
+from plate_nets.answers import OURS, PROXIES, TRITONS, WEB, ErrorAnswer, answer_for, find_answer
+from plate_nets.errors import InputError, PlateError, ServerOverloaded, SharedMemoryFull
 from tests.paths import ROOT
 
 DOCS = ROOT / "docs" / "errors.md"
-TABLES = {"OURS": OURS, "TRITONS": TRITONS, "PROXIES": PROXIES}
+TABLES = {"OURS": OURS, "TRITONS": TRITONS, "PROXIES": PROXIES, "WEB": WEB}
 
 
 def table(name: str) -> str:
     """A table of the code as it stands in the docs."""
-    begins = "code" if name == "OURS" else "message holds"
+    begins = "code" if name in ("OURS", "WEB") else "message holds"
     rows = [f"| {begins} | HTTP | gRPC | `PlateClient` raises | retry | meaning |", "|---|---|---|---|---|---|"]
     for each in TABLES[name]:
         says = f"`{each.says.strip()}`" if each.says else "anything else"

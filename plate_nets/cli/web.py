@@ -1,0 +1,159 @@
+"""`plates web`: the page and the HTTP API until Ctrl-C."""
+
+import logging
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from plate_nets.cli.options import Log, ModelRepository, Timeout, Url
+from plate_nets.cli.serve import open_events
+from plate_nets.client import PlateClient
+from plate_nets.errors import InputError, ServerError
+from plate_nets.extras import needs
+from plate_nets.server import EmbeddedTriton
+from plate_nets.server.installation import default_kind
+from plate_nets.supervision.events import Status
+from plate_nets.supervision.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from plate_nets.web.app import Sources
+    from plate_nets.web.health import Backend
+
+_EXTRA = "web"
+_EVENTS = Path("plates-events.sqlite")
+
+
+def web(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8080,
+    address: Annotated[str, typer.Option(help="Where to listen; any but loopback wants a token.")] = "127.0.0.1",
+    url: Url = None,
+    local: Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")] = False,
+    token_file: Annotated[
+        Path | None, typer.Option(help="File of tokens, one a line; without it one is made up.", dir_okay=False)
+    ] = None,
+    host: Annotated[list[str] | None, typer.Option(help="Further name that the page is asked by; repeatable.")] = None,
+    allow_url: Annotated[
+        list[str] | None, typer.Option(help="Host that pictures may be fetched from; repeatable.")
+    ] = None,
+    cameras: Annotated[
+        Path | None, typer.Option(help="cameras.yaml, as `plates watch` takes it: these are watched.", dir_okay=False)
+    ] = None,
+    events: Annotated[
+        Path | None, typer.Option(help="SQLite file of events, which `plates watch --sqlite` may fill.", dir_okay=False)
+    ] = None,
+    pictures: Annotated[
+        Path | None, typer.Option(help="Folder of the events' pictures: `plates watch --save-events`.", file_okay=False)
+    ] = None,
+    watch_list: Annotated[
+        list[Path] | None, typer.Option(help="CSV file of plates and labels; repeatable.", dir_okay=False)
+    ] = None,
+    rate: Annotated[float, typer.Option(help="Pictures a second that one token has.", min=0.01)] = 20.0,
+    timeout: Timeout = 30.0,
+    model_repository: ModelRepository = None,
+    log: Log = None,
+) -> None:
+    """Open a page to try recognition on, and an HTTP API.
+
+    It asks the server at --url, reads in this process with --local, or starts a supervised server of its own.
+    """
+    with needs(_EXTRA, "plates web"):
+        from plate_nets.web.app import create_app
+        from plate_nets.web.server import WebServer
+        from plate_nets.web.settings import LOOPBACK_NAMES, WebSettings
+    if local and url:
+        raise InputError("--local and --url: expected one of them")
+    outside = address not in LOOPBACK_NAMES
+    tokens = read_tokens(token_file) if token_file else (secrets.token_urlsafe(24),) if outside else ()
+    settings = WebSettings(tokens=tokens, hosts=tuple(host or ()), allowed_urls=tuple(allow_url or ()), rate=rate)
+    console = Console(highlight=False, soft_wrap=True)
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    with ExitStack() as stack:
+        backend, wait = open_backend(stack, url, local, timeout, model_repository, log)
+        sources = open_sources(stack, backend, cameras, events, pictures, watch_list or [])
+        server = stack.enter_context(WebServer(create_app(backend, settings, sources), address, port))
+        console.print(f"page     {server.url}/", markup=False)
+        if tokens and not token_file:
+            console.print(f"token    {tokens[0]}", markup=False)
+        if outside:
+            console.print("It is reached from outside, so it asks for a token. Put HTTPS in front of it.")
+        console.print("Ready. Ctrl-C stops it.")
+        (wait or server.wait)()
+        raise ServerError("the page ended by a fault of ours")
+
+
+def open_backend(
+    stack: ExitStack, url: str | None, local: bool, timeout: float, repository: Path | None, log: Path | None
+) -> tuple["Backend", Callable[[], None] | None]:
+    """What reads, and for an embedded server what keeps it reading until the process is told to end."""
+    from plate_nets.recognition.local import LocalReader
+    from plate_nets.web.health import Backend
+
+    if local:
+        return Backend(LocalReader(), "local"), None
+    if url:
+        client = stack.enter_context(PlateClient(url, timeout=timeout))
+        client.is_ready()  # another program at the address is no fault of the first picture
+        return Backend(client, "server", client.url), None
+    status = Status(stack.enter_context(open_events(Path(os.devnull))))
+    triton = EmbeddedTriton(repository, model_control="explicit", server=default_kind(), log=log)
+    stack.callback(triton.stop)
+    with Console(stderr=True).status("Starting Triton and loading the models"):
+        triton.start()
+    # Frames of cameras are large, and over HTTP Triton keeps memory of each empty answer
+    client = stack.enter_context(
+        PlateClient(triton.grpc_url, "grpc", timeout, shared_memory=True, control_key=triton.control_key)
+    )
+    backend = Backend(client, "embedded", client.url, triton.metrics_url, status)
+    return backend, Supervisor(triton, status).run
+
+
+def open_sources(
+    stack: ExitStack,
+    backend: "Backend",
+    cameras: Path | None,
+    events: Path | None,
+    pictures: Path | None,
+    watch_lists: Sequence[Path],
+) -> "Sources":
+    """What the page shows beside pictures that are tried; cameras without an event store get one of their own."""
+    from plate_nets.video.cameras_file import WatchPlan, load_cameras
+    from plate_nets.web.app import Sources
+    from plate_nets.web.cameras import CameraRoom
+    from plate_nets.web.lists import ListKeeper
+    from plate_nets.web.store import EventStore
+
+    plan = load_cameras(cameras) if cameras else WatchPlan(())
+    if plan.hash:
+        raise InputError(f"{cameras}: hash: the page shows texts; expected false")
+    paths = [*plan.watch_lists, *watch_lists]
+    lists = ListKeeper(paths) if paths else None
+    folder = pictures or plan.pictures
+    path = events or (_EVENTS if cameras else None)
+    if path is None:
+        return Sources(lists=lists)
+    store = EventStore(path)
+    stack.callback(store.close)
+    if not cameras:
+        return Sources(store, folder, lists=lists)
+    room = CameraRoom(replace(plan, pictures=folder), path, backend.reader, lists.watch_lists() if lists else ())
+    return Sources(store, folder, stack.enter_context(room), lists)
+
+
+def read_tokens(path: Path) -> tuple[str, ...]:
+    """A file of tokens, one a line; empty lines and those that begin with # are left out.
+
+    Raises:
+        InputError: there is none in it.
+    """
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    tokens = tuple(line for line in lines if line and not line.startswith("#"))
+    if not tokens:
+        raise InputError(f"--token-file {path}: expected a token a line, got none")
+    return tokens

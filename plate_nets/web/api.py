@@ -1,0 +1,126 @@
+"""The HTTP API of pictures: `POST /api/v1/plates`, and the shape of Plate Recognizer's clients."""
+
+import base64
+import binascii
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from plate_nets.errors import InputError
+from plate_nets.web import bodies, plate_recognizer
+from plate_nets.web.access import Access
+from plate_nets.web.faults import Refused, row_of
+from plate_nets.web.fetch import PictureFetcher
+from plate_nets.web.metrics import WebMetrics
+from plate_nets.web.reading import PictureReader
+from plate_nets.web.uploads import Upload, bounded, files_of, form_of
+
+_TRUE = ("1", "true", "yes")
+_RAW = ("application/octet-stream", "image/")
+_ADDRESS_BYTES = 8192
+
+
+class PictureApi:
+    """The endpoints that read pictures.
+
+    Args:
+        access: whose rate a picture is taken from, and the bounds of a request.
+        reader: reads them.
+        fetcher: fetches them from addresses.
+        metrics: counts them.
+    """
+
+    def __init__(self, access: Access, reader: PictureReader, fetcher: PictureFetcher, metrics: WebMetrics) -> None:
+        self._access = access
+        self._settings = access.settings
+        self._reader = reader
+        self._fetcher = fetcher
+        self._metrics = metrics
+
+    def routes(self) -> list[Route]:
+        """Where they are."""
+        return [
+            Route("/api/v1/plates", self.plates, methods=["POST"]),
+            Route("/v1/plate-reader/", self.plate_reader, methods=["POST"]),
+        ]
+
+    async def plates(self, request: Request) -> Response:
+        """Pictures as files, as the body itself, or as an address -> their plates.
+
+        One picture that fails answers with its error's status; of several each has its own result.
+        """
+        crops = request.query_params.get("crops", "").lower() in _TRUE
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind == "application/json":
+            asked = await self._address(request)
+            uploads, crops = [await self._fetcher.fetch(asked.url)], crops or asked.crops
+        elif kind.startswith(_RAW):
+            body = await bounded(request, self._settings.limits.max_bytes, self._settings.idle).body()
+            uploads = [Upload("picture", body)]
+        else:
+            async with form_of(request, self._settings) as form:
+                uploads = await files_of(form, self._settings)
+        if not uploads:
+            raise InputError("body: expected one picture or more, got none")
+        return picture_response(await self._read(request, uploads, crops))
+
+    async def plate_reader(self, request: Request) -> Response:
+        """One picture, as `upload` or `upload_url`, in the shape of Plate Recognizer's Snapshot API."""
+        async with form_of(request, self._settings) as form:
+            upload = await self._uploaded(form)
+            camera, timestamp = (_text(form, name) for name in ("camera_id", "timestamp"))
+        (picture,) = await self._read(request, [upload], False)
+        if picture.error is not None:
+            raise Refused(row_of(picture.error.code), picture.error.message)
+        return JSONResponse(plate_recognizer.answer(picture, camera, timestamp), 201)
+
+    async def _read(self, request: Request, uploads: Sequence[Upload], crops: bool) -> list[bodies.Picture]:
+        self._access.rate.spend(request.state.caller.name, len(uploads))
+        pictures = await self._reader.read(uploads, crops)
+        for picture in pictures:
+            self._metrics.read(picture)
+        return pictures
+
+    async def _address(self, request: Request) -> bodies.Address:
+        body = await bounded(request, _ADDRESS_BYTES, self._settings.idle).body()
+        try:
+            return bodies.Address.model_validate_json(body)
+        except ValidationError as error:
+            raise InputError(f"body: {one_line(error)}") from error
+
+    async def _uploaded(self, form: FormData) -> Upload:
+        files = await files_of(form, self._settings)
+        if files:
+            return files[0]
+        encoded, address = _text(form, "upload"), _text(form, "upload_url")
+        if encoded:
+            try:
+                return Upload("upload", base64.b64decode(encoded, validate=True))
+            except binascii.Error as error:
+                raise InputError("upload: expected a file, or one in base64") from error
+        if address:
+            return await self._fetcher.fetch(address)
+        raise InputError("body: expected a picture as `upload` or its address as `upload_url`, got neither")
+
+
+def picture_response(pictures: Sequence[bodies.Picture]) -> Response:
+    """Pictures that were read -> the answer; of a single one that failed the error alone."""
+    if len(pictures) == 1 and pictures[0].error is not None:
+        fault = pictures[0].error
+        return JSONResponse(bodies.Failure(error=fault).model_dump(), int(row_of(fault.code).http))
+    return Response(bodies.Pictures(pictures=list(pictures)).model_dump_json(), media_type="application/json")
+
+
+def one_line(error: ValidationError) -> str:
+    """What is wrong with a body, its first fault: where, and what was expected."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'JSON'}: {first['msg']}"
+
+
+def _text(form: FormData, name: str) -> str | None:
+    value = form.get(name)
+    return value if isinstance(value, str) else None

@@ -1,0 +1,110 @@
+"""The application: every endpoint behind the guard."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from plate_nets.answers import NOT_FOUND, WRONG_METHOD
+from plate_nets.errors import InputError, PlateError
+from plate_nets.web.access import Access
+from plate_nets.web.api import PictureApi
+from plate_nets.web.cameras import CameraApi, CameraRoom
+from plate_nets.web.event_api import EventApi
+from plate_nets.web.faults import Refused
+from plate_nets.web.fetch import PictureFetcher
+from plate_nets.web.guard import Guard, answer_error
+from plate_nets.web.health import Backend, Facts, Health
+from plate_nets.web.lists import ListApi, ListKeeper
+from plate_nets.web.metrics import WebMetrics
+from plate_nets.web.pages import Pages
+from plate_nets.web.reading import PictureReader
+from plate_nets.web.settings import WebSettings
+from plate_nets.web.store import EventStore
+from plate_nets.web.tail import EventTail
+from plate_nets.web.video_api import VideoApi
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the page shows beside pictures that are tried: events of a store, cameras, watch lists; None: none."""
+
+    store: EventStore | None = None
+    pictures: Path | None = None
+    """Folder of the events' pictures."""
+    cameras: CameraRoom | None = None
+    lists: ListKeeper | None = None
+
+
+def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sources()) -> ASGIApp:
+    """What reads, the settings, and what is shown -> the application, as uvicorn runs it."""
+    access = Access(settings)
+    metrics = WebMetrics()
+    reader = PictureReader(backend.reader, settings.limits, settings.workers, settings.waiting)
+    metrics.watch("waiting", "Pictures that are read or wait", lambda: reader.taken)
+    more: list[Callable[[], Facts]] = [lambda: {"web": metrics.facts()}]
+    fetcher = PictureFetcher(settings.allowed_urls, settings.limits.max_bytes)
+    routes = [*PictureApi(access, reader, fetcher, metrics).routes(), *VideoApi(access, backend.reader).routes()]
+    sections = ["try"]
+    tail = EventTail(sources.store, settings.streams) if sources.store else None
+    if sources.store is not None and tail is not None:
+        metrics.watch("streams", "Streams of events that are open", lambda: tail.readers)
+        routes += EventApi(settings, sources.store, tail, sources.pictures).routes()
+        sections.append("live")
+    if sources.lists is not None:
+        routes += ListApi(settings, sources.lists).routes()
+        sections.append("lists")
+    if sources.cameras is not None:
+        routes += CameraApi(sources.cameras).routes()
+        more.append(sources.cameras.facts)
+    health = Health(backend, more)
+
+    async def is_well(request: Request) -> Response:
+        well = await health.is_well()
+        return JSONResponse({"state": "serving" if well else "failing"}, 200 if well else 503)
+
+    async def facts(request: Request) -> Response:
+        return JSONResponse(await health.facts())
+
+    async def counters(request: Request) -> Response:
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            if tail is not None:
+                await tail.close()
+            reader.close()
+
+    app = Starlette(
+        routes=[
+            *Pages(access, (*sections, "health"), with_cameras=sources.cameras is not None).routes(),
+            *routes,
+            Route("/health", is_well),
+            Route("/api/v1/health", facts),
+            Route("/metrics", counters),
+        ],
+        exception_handlers=dict.fromkeys((PlateError, HTTPException, Exception), _error),
+        lifespan=lifespan,
+    )
+    return Guard(app, access)
+
+
+async def _error(request: Request, error: Exception) -> Response:
+    """Ours, Starlette's own, and faults of ours, which uvicorn logs."""
+    if isinstance(error, HTTPException):
+        error = {
+            404: Refused(NOT_FOUND, "address: there is nothing here"),
+            405: Refused(WRONG_METHOD, "method: this address takes another one"),
+        }.get(error.status_code, InputError(str(error.detail)))
+    return answer_error(request, error)

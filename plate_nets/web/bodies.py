@@ -1,0 +1,110 @@
+"""What the HTTP API takes and gives: the models that the OpenAPI document is made of."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from plate_nets.web import faults
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class Body(BaseModel):
+    """What all have in common: an unknown field is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Fault(Body):
+    """An error: docs/errors.md explains the codes."""
+
+    code: str = Field(examples=["PLATES_BAD_INPUT"])
+    message: str
+    retry: bool = Field(description="whether the same may be asked again later")
+
+    @classmethod
+    def of(cls, fault: "faults.Fault") -> "Fault":
+        """From the value that errors become."""
+        return cls(code=fault.code, message=fault.message, retry=fault.retry)
+
+
+class Failure(Body):
+    """The answer where there is none."""
+
+    error: Fault
+
+
+class Character(Body):
+    """A character of the best reading."""
+
+    char: str
+    score: Probability
+
+
+class Candidate(Body):
+    """A text that fits a format, and its probability."""
+
+    plate: str
+    score: Probability
+
+
+class Plate(Body):
+    """A plate of a picture. Coordinates are pixels of the picture as sent, upright by its EXIF orientation."""
+
+    text: str = Field(description="empty where the plate could not be read surely")
+    reading: str = Field(description="the best reading, sure or not")
+    confidence: Probability = Field(description="the least probability of a character")
+    score: Probability = Field(description="of the detector")
+    box: list[float] = Field(description="xmin, ymin, xmax, ymax", min_length=4, max_length=4)
+    corners: list[float] = Field(
+        description="x1, y1 ... x4, y4, clockwise from the plate's own top left", min_length=8, max_length=8
+    )
+    format: str
+    region: str = Field(description="the region's digits of the text; empty where there is no text")
+    characters: list[Character]
+    candidates: list[Candidate] = Field(description="texts that fit a format, most probable first")
+    crop: str | None = Field(default=None, description="with `crops=true`: cut out straight, a JPEG as data URL")
+
+
+class Picture(Body):
+    """What one picture says: its plates, or its fault."""
+
+    file: str
+    width: int | None = None
+    height: int | None = None
+    milliseconds: float | None = Field(default=None, description="of the whole work on it, without its upload")
+    stages: dict[str, float] = Field(default_factory=dict, description="milliseconds by stage")
+    plates: list[Plate] = []
+    error: Fault | None = None
+
+
+class Pictures(Body):
+    """The pictures of a request, in order."""
+
+    pictures: list[Picture]
+
+
+class Address(Body):
+    """Where a picture is to be fetched."""
+
+    url: str = Field(max_length=2048)
+    crops: bool = False
+
+
+class Correction(Body):
+    """What a plate really says; empty takes an earlier correction back."""
+
+    plate: str = Field(max_length=16)
+
+
+class Entry(Body):
+    """An entry of a watch list."""
+
+    plate: str = Field(min_length=1, max_length=16)
+    label: str = Field(default="", max_length=200)
+
+
+class Wellness(Body):
+    """Whether plates are really read."""
+
+    state: Literal["serving", "failing"]

@@ -1,0 +1,139 @@
+"""Cameras that are watched in this process: their newest pictures, how they stand, and their events into the store."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import cv2
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from plate_nets.answers import NOT_FOUND
+from plate_nets.errors import PlateError
+from plate_nets.recognition.annotation import annotate
+from plate_nets.recognition.reader import Reader
+from plate_nets.sinks.recorder import Recorder
+from plate_nets.sinks.settings import SqliteSettings
+from plate_nets.types import Plate, Reading
+from plate_nets.video.analysis import AnalysedFrame, CameraStatus
+from plate_nets.video.cameras_file import WatchPlan
+from plate_nets.video.cars import CarSettings
+from plate_nets.video.pictures import PictureSettings
+from plate_nets.video.settings import WatcherSettings
+from plate_nets.video.watch_lists import WatchList
+from plate_nets.video.watcher import Watcher
+from plate_nets.web.faults import Refused
+
+_log = logging.getLogger(__name__)
+
+_DAY = 86_400
+_WIDTH = 960
+"""Pixels of a picture as it is shown."""
+_JPEG = (cv2.IMWRITE_JPEG_QUALITY, 75)
+
+
+class CameraRoom:
+    """Watches the cameras of a plan while it is entered.
+
+    Args:
+        plan: what is watched, and what becomes of it.
+        store: file of the event store that the events also go to.
+        reader: reads their frames.
+        lists: to match against.
+    """
+
+    def __init__(self, plan: WatchPlan, store: Path, reader: Reader, lists: Sequence[WatchList]) -> None:
+        self._newest: dict[str, AnalysedFrame] = {}
+        pictures = None
+        if plan.pictures:
+            age = None if plan.keep_days is None else plan.keep_days * _DAY
+            size = None if plan.keep_mb is None else int(plan.keep_mb * (1 << 20))
+            pictures = PictureSettings(plan.pictures, plan.blur, age, size)
+        sinks = (*plan.sinks, SqliteSettings(name="page", path=store, keep_days=plan.keep_days))
+        self._recorder = Recorder(plan.outbox, sinks, _log.warning, max_bytes=int(plan.outbox_mb * (1 << 20)))
+        self._watcher = Watcher(
+            reader,
+            plan.cameras,
+            WatcherSettings(cars=CarSettings(memory=plan.memory), watch_lists=tuple(lists), pictures=pictures),
+            on_frame=self._keep,
+        )
+        self._thread = threading.Thread(target=self._run, name="cameras", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._watcher.stop()
+        self._thread.join()
+        self._recorder.close()
+
+    def status(self) -> list[CameraStatus]:
+        """How each camera stands."""
+        return self._watcher.status()
+
+    def facts(self) -> dict[str, Any]:
+        """Cameras and sinks for the section Health."""
+        return {
+            "cameras": [asdict(each) for each in self.status()],
+            "sinks": [{"name": each.name, **asdict(each.state())} for each in self._recorder.deliveries],
+        }
+
+    def picture(self, camera: str) -> bytes | None:
+        """The newest analysed frame of a camera with its cars, as a JPEG; None before the first."""
+        analysed = self._newest.get(camera)
+        if analysed is None:
+            return None
+        cars = [car for car in analysed.cars if car.seen]
+        drawn = annotate(
+            analysed.frame.bgr(), [Plate(car.box, car.score, Reading(car.text, "", car.score)) for car in cars]
+        )
+        h, w = drawn.shape[:2]
+        if w > _WIDTH:
+            drawn = np.asarray(cv2.resize(drawn, (_WIDTH, h * _WIDTH // w), interpolation=cv2.INTER_AREA), np.uint8)
+        done, encoded = cv2.imencode(".jpg", drawn, _JPEG)
+        return encoded.tobytes() if done else None
+
+    def _keep(self, analysed: AnalysedFrame) -> None:
+        self._newest[analysed.camera_id] = analysed
+
+    def _run(self) -> None:
+        try:
+            for event in self._watcher:
+                self._recorder.record(event)
+        except PlateError as error:
+            _log.error("cameras: %s", error)
+
+
+class CameraApi:
+    """The endpoints of cameras."""
+
+    def __init__(self, room: CameraRoom) -> None:
+        self._room = room
+
+    def routes(self) -> list[Route]:
+        """Where they are."""
+        return [
+            Route("/api/v1/cameras", self.cameras),
+            Route("/api/v1/cameras/{camera}/frame.jpg", self.frame),
+        ]
+
+    async def cameras(self, request: Request) -> Response:
+        """How each stands."""
+        return JSONResponse({"cameras": [asdict(each) for each in self._room.status()]})
+
+    async def frame(self, request: Request) -> Response:
+        """The newest analysed frame."""
+        encoded = await asyncio.to_thread(self._room.picture, request.path_params["camera"])
+        if encoded is None:
+            raise Refused(NOT_FOUND, "camera: no picture of it")
+        return Response(encoded, media_type="image/jpeg")

@@ -1,0 +1,140 @@
+"""The HTTP API of events: pages, one by one, as they come, their pictures, and corrections by hand."""
+
+import asyncio
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from pydantic import ValidationError
+from sse_starlette import EventSourceResponse
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from plate_nets.answers import NOT_FOUND
+from plate_nets.errors import InputError
+from plate_nets.video.watch_lists import normalize
+from plate_nets.web import bodies
+from plate_nets.web.api import one_line
+from plate_nets.web.faults import Refused
+from plate_nets.web.settings import WebSettings
+from plate_nets.web.store import Document, EventFilter, EventStore
+from plate_nets.web.tail import EventTail
+from plate_nets.web.uploads import bounded
+
+_MOST = 200
+_BODY = 4096
+_PING = 15
+
+
+class EventApi:
+    """The endpoints of events.
+
+    Args:
+        settings: bounds.
+        store: where they are.
+        tail: gives them as they come.
+        pictures: folder of their pictures, where there is one.
+    """
+
+    def __init__(self, settings: WebSettings, store: EventStore, tail: EventTail, pictures: Path | None) -> None:
+        self._settings = settings
+        self._store = store
+        self._tail = tail
+        self._pictures = pictures.resolve() if pictures else None
+
+    def routes(self) -> list[Route]:
+        """Where they are."""
+        return [
+            Route("/api/v1/events", self.events),
+            Route("/api/v1/events/stream", self.stream),
+            Route("/api/v1/events/cameras", self.cameras),
+            Route("/api/v1/events/{id}", self.event),
+            Route("/api/v1/events/{id}/correction", self.correct, methods=["PUT"]),
+            Route("/api/v1/events/{id}/{picture}.jpg", self.picture),
+        ]
+
+    async def events(self, request: Request) -> Response:
+        """A page of events, newest first."""
+        asked = request.query_params
+        wanted = EventFilter(
+            text=asked.get("text", "")[:64],
+            distance=_number(asked.get("distance", "0"), "distance", 0, 2),
+            camera=asked.get("camera", ""),
+            list=asked.get("list", ""),
+            since=_time(asked.get("since", ""), "since"),
+            until=_time(asked.get("until", ""), "until"),
+        )
+        limit = _number(asked.get("limit", "50"), "limit", 1, _MOST)
+        page = await asyncio.to_thread(self._store.page, wanted, asked.get("cursor", "")[:128], limit)
+        return JSONResponse({"events": page.events, "cursor": page.cursor})
+
+    async def cameras(self, request: Request) -> Response:
+        """The cameras that have events."""
+        return JSONResponse({"cameras": await asyncio.to_thread(self._store.cameras)})
+
+    async def event(self, request: Request) -> Response:
+        """One event."""
+        return JSONResponse(await self._event(request))
+
+    async def correct(self, request: Request) -> Response:
+        """Keep what a plate really says beside what was read."""
+        body = await bounded(request, _BODY, self._settings.idle).body()
+        try:
+            plate = normalize(bodies.Correction.model_validate_json(body).plate)
+        except ValidationError as error:
+            raise InputError(f"body: {one_line(error)}") from error
+        if plate and not (plate.isascii() and plate.isalnum()):
+            raise InputError("plate: expected letters and digits")
+        event = await asyncio.to_thread(self._store.correct, request.path_params["id"], plate)
+        return JSONResponse(_there(event))
+
+    async def stream(self, request: Request) -> Response:
+        """Events as they come; `Last-Event-ID` goes on where a broken stream ended."""
+        self._tail.check_room()
+        last = request.headers.get("last-event-id", "")
+        after = int(last) if last.isdecimal() and len(last) < 19 else None
+        return EventSourceResponse(self._tail.events(after), ping=_PING, send_timeout=self._settings.idle)
+
+    async def picture(self, request: Request) -> Response:
+        """The plate or the whole frame of an event."""
+        event = await self._event(request)
+        name = (event.get("images") or {}).get(request.path_params["picture"])
+        path = await asyncio.to_thread(partial(self._picture_path, name))
+        if path is None:
+            raise Refused(NOT_FOUND, "picture: none is kept")
+        return FileResponse(path, media_type="image/jpeg")
+
+    async def _event(self, request: Request) -> Document:
+        return _there(await asyncio.to_thread(self._store.get, request.path_params["id"]))
+
+    def _picture_path(self, name: object) -> Path | None:
+        """A name as an event has it -> the file, but none outside of the folder."""
+        if self._pictures is None or not isinstance(name, str):
+            return None
+        path = (self._pictures / name).resolve()
+        return path if path.is_relative_to(self._pictures) and path.is_file() else None
+
+
+def _there(event: Document | None) -> Document:
+    if event is None:
+        raise Refused(NOT_FOUND, "event: none of this id")
+    return event
+
+
+def _number(text: str, name: str, least: int, most: int) -> int:
+    if not (text.isdecimal() and len(text) < 6 and least <= int(text) <= most):
+        raise InputError(f"{name}: expected {least} to {most}")
+    return int(text)
+
+
+def _time(text: str, name: str) -> str:
+    """A time in ISO 8601, in UTC where it names no offset -> as the store writes times."""
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{name}: expected a time such as 2026-11-22T10:00:00Z") from error
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

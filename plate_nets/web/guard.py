@@ -1,0 +1,75 @@
+"""Around every request: whose it is, whether it may be, and the headers that keep a browser to this site."""
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from plate_nets.answers import NO_ACCESS
+from plate_nets.web import plate_recognizer
+from plate_nets.web.access import SAFE_METHODS, Access
+from plate_nets.web.faults import Refused, error_response
+
+OPEN = ("/login", "/health", "/static/")
+"""What needs no token: how to give one, whether it is well, and what every installation has."""
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+class Guard:
+    """The application behind its checks; `request.state.caller` is who asks."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        request = Request(scope, receive)
+        try:
+            self._check(request)
+        except Refused as refused:
+            await answer_error(request, refused)(scope, receive, guarded)
+        else:
+            await self._app(scope, receive, guarded)
+
+    def _check(self, request: Request) -> None:
+        self._access.check_host(request)
+        if request.url.path.startswith(OPEN):
+            return
+        caller = self._access.caller(request)
+        request.state.caller = caller
+        if request.method not in SAFE_METHODS:
+            self._access.check_site(request, caller)
+
+
+def answer_error(request: Request, error: Exception) -> Response:
+    """An exception -> the answer, as the one who asks reads it: a page, a client of Plate Recognizer, any other."""
+    wants_page = request.method in SAFE_METHODS and "text/html" in request.headers.get("accept", "")
+    if wants_page and isinstance(error, Refused) and error.answer is NO_ACCESS:
+        return RedirectResponse("/login", 303)
+    if request.url.path.startswith("/v1/"):
+        return plate_recognizer.error_response(error)
+    return error_response(error)

@@ -1,0 +1,113 @@
+"""How the server behind the page stands: the known picture, its models, its supervisor, its metrics."""
+
+import asyncio
+import http.client
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from plate_nets.client.transports import ServerAccess, open_transport
+from plate_nets.client.transports.calls import is_model_ready, server_metadata
+from plate_nets.client.url import parse_url
+from plate_nets.contract import MODELS
+from plate_nets.errors import PlateError
+from plate_nets.recognition.health import check_health
+from plate_nets.recognition.reader import Reader
+from plate_nets.supervision.events import Status
+from plate_nets.supervision.progress import read_metrics
+
+_FRESH = 5.0
+"""Seconds for which an answer is good: however many look, the server is asked this often."""
+_SECONDS = 5.0
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Backend:
+    """What reads: in this process, or a server.
+
+    ``url``: of a server; empty in process. ``metrics_url``: of its Prometheus metrics, ``status``: of its supervisor,
+    where they are at hand.
+    """
+
+    reader: Reader
+    kind: str
+    """"local", "embedded" or "server"."""
+    url: str = ""
+    metrics_url: str = ""
+    status: Status | None = None
+
+
+class Health:
+    """Asks the backend when somebody wants to know, and not again while the answer is fresh."""
+
+    def __init__(self, backend: Backend, more: Sequence[Callable[[], Facts]] = ()) -> None:
+        self._backend = backend
+        self._more = more
+        self._lock = threading.Lock()
+        self._known: tuple[float, Facts] | None = None
+
+    async def facts(self) -> Facts:
+        """All that is known, as JSON would hold it."""
+        known = await asyncio.to_thread(self._fresh)
+        return known | {name: value for more in self._more for name, value in more().items()}
+
+    async def is_well(self) -> bool:
+        """Whether plates are really read."""
+        return bool((await asyncio.to_thread(self._fresh))["state"] == "serving")
+
+    def _fresh(self) -> Facts:
+        with self._lock:
+            if self._known is None or time.monotonic() - self._known[0] > _FRESH:
+                facts = self._ask()
+                self._known = (time.monotonic(), facts)
+            return self._known[1]
+
+    def _ask(self) -> Facts:
+        backend = self._backend
+        started = time.perf_counter()
+        fault = ""
+        try:
+            check_health(backend.reader)
+        except PlateError as error:
+            fault = str(error)
+        return {
+            "state": "failing" if fault else "serving",
+            "fault": fault,
+            "known_picture_milliseconds": None if fault else round((time.perf_counter() - started) * 1000, 1),
+            "asked": time.time(),
+            "backend": {"kind": backend.kind, "url": backend.url},
+            **(self._ask_server(backend.url) if backend.url else {}),
+            "supervisor": backend.status.summary() if backend.status else None,
+            "stages": _stage_means(backend.metrics_url) if backend.metrics_url else {},
+        }
+
+    def _ask_server(self, url: str) -> Facts:
+        try:
+            with open_transport(ServerAccess(parse_url(url))) as transport:
+                version = transport.send(server_metadata(), _SECONDS).get("version", "")
+                models = [{"name": each, "ready": transport.send(is_model_ready(each), _SECONDS)} for each in MODELS]
+        except PlateError:
+            return {"version": "", "models": [{"name": each, "ready": False} for each in MODELS]}
+        return {"version": version, "models": models}
+
+
+def _stage_means(url: str) -> dict[str, float]:
+    """A Triton's metrics -> mean milliseconds of each stage of its requests; empty where they cannot be read."""
+    sums: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    try:
+        for family in text_string_to_metric_families(read_metrics(url, _SECONDS)):
+            for sample in family.samples if family.name == "plates_stage_seconds" else ():
+                totals = sums if sample.name.endswith("_sum") else counts if sample.name.endswith("_count") else None
+                if totals is not None:
+                    totals[sample.labels["stage"]] += sample.value  # type: ignore[assignment]
+    except (OSError, http.client.HTTPException, ValueError):
+        return {}
+    return {stage: round(sums[stage] / count * 1000, 1) for stage, count in counts.items() if count}

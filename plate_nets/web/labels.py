@@ -1,0 +1,35 @@
+"""Corrected events -> rows of a labelled folder (`evaluation/dataset.py`), their frames copied into it."""
+
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from plate_nets.evaluation.dataset import BOX_COLUMNS
+from plate_nets.types import CORNER_COLUMNS
+from plate_nets.web.store import Document
+
+
+def label_rows(events: Iterable[Document], pictures: Path, images: Path) -> Iterator[dict[str, object] | None]:
+    """Events with a correction -> the row of each, its frame copied; None for one whose frame is not kept.
+
+    Args:
+        events: as the store gives them.
+        pictures: folder of their pictures.
+        images: folder that gets the frames, by the events' ids.
+    """
+    root = pictures.resolve()
+    for event in events:
+        name = (event.get("images") or {}).get("frame")
+        frame = (root / name).resolve() if isinstance(name, str) else None
+        if frame is None or not frame.is_relative_to(root) or not frame.is_file():
+            yield None
+            continue
+        copy = images / f"{event['id']}{frame.suffix}"
+        shutil.copyfile(frame, copy)
+        corners = [place for point in event["corners"] or () for place in point]
+        yield {
+            "file": copy.name,
+            "text": event["correction"],
+            **{side: event["box"][side] for side in BOX_COLUMNS},
+            **dict(zip(CORNER_COLUMNS, corners, strict=False)),
+        }

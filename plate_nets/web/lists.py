@@ -1,0 +1,178 @@
+"""Watch lists that are seen and changed on the page while cameras match against them; their files stay CSV."""
+
+import asyncio
+import csv
+import io
+import os
+import tempfile
+import threading
+from collections.abc import Iterator, KeysView, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from plate_nets.answers import NOT_FOUND
+from plate_nets.errors import InputError
+from plate_nets.video.watch_lists import COLUMNS, WatchList, load_watch_list, normalize
+from plate_nets.web import bodies
+from plate_nets.web.api import one_line
+from plate_nets.web.faults import Refused
+from plate_nets.web.settings import WebSettings
+from plate_nets.web.uploads import bounded
+
+_MOST = 8 << 20
+"""Bytes of an imported table: a quarter of a million entries."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Entries(Mapping[str, str]):
+    """Plates and their labels, changed as a whole: who walks them meanwhile sees those from before."""
+
+    def __init__(self, entries: Mapping[str, str]) -> None:
+        self._now = dict(entries)
+
+    def replace(self, entries: Mapping[str, str]) -> None:
+        """These from now on."""
+        self._now = dict(entries)
+
+    def __getitem__(self, plate: str) -> str:
+        return self._now[plate]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now)
+
+    def __len__(self) -> int:
+        return len(self._now)
+
+    def keys(self) -> KeysView[str]:
+        """Those of this moment."""
+        return self._now.keys()
+
+
+class ListKeeper:
+    """The lists of files; each change is written to its file first.
+
+    Raises:
+        InputError: a file is no watch list, or two have one name.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._lock = threading.Lock()
+        self._paths: dict[str, Path] = {}
+        self._entries: dict[str, Entries] = {}
+        for path in paths:
+            loaded = load_watch_list(path)
+            if loaded.name in self._paths:
+                raise InputError(f"watch list {loaded.name}: expected different names")
+            self._paths[loaded.name] = path
+            self._entries[loaded.name] = Entries(loaded.entries)
+
+    def watch_lists(self) -> tuple[WatchList, ...]:
+        """For a watcher: they change with the page's."""
+        return tuple(WatchList(name, entries) for name, entries in self._entries.items())
+
+    def all(self) -> dict[str, dict[str, str]]:
+        """Every list by name."""
+        return {name: dict(entries) for name, entries in self._entries.items()}
+
+    def change(self, name: str, *, put: Mapping[str, str] | None = None, remove: str = "") -> None:
+        """Add entries or take one away.
+
+        Raises:
+            Refused: there is no such list.
+            OSError: its file cannot be written.
+        """
+        with self._lock:
+            now = dict(self.get(name)) | dict(put or {})
+            now.pop(remove, None)
+            path = self._paths[name]
+            fresh = path.with_name(f".{path.name}.new")
+            fresh.write_text(as_csv(now), encoding="utf-8")
+            os.replace(fresh, path)  # noqa: PTH105
+            self._entries[name].replace(now)
+
+    def get(self, name: str) -> Entries:
+        """A list. Raises Refused where there is none of this name."""
+        if name not in self._entries:
+            raise Refused(NOT_FOUND, "list: none of this name")
+        return self._entries[name]
+
+
+def as_csv(entries: Mapping[str, str]) -> str:
+    """Entries -> a table that `load_watch_list` reads; no label is taken for a formula by a spreadsheet."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    rows.writerows((plate, f"'{label}" if label.startswith(_FORMULA) else label) for plate, label in entries.items())
+    return text.getvalue()
+
+
+class ListApi:
+    """The endpoints of watch lists."""
+
+    def __init__(self, settings: WebSettings, lists: ListKeeper) -> None:
+        self._settings = settings
+        self._lists = lists
+
+    def routes(self) -> list[Route]:
+        """Where they are."""
+        return [
+            Route("/api/v1/lists", self.all),
+            Route("/api/v1/lists/{name}.csv", self.table, methods=["GET", "PUT"]),
+            Route("/api/v1/lists/{name}/entries", self.add, methods=["POST"]),
+            Route("/api/v1/lists/{name}/entries/{plate}", self.remove, methods=["DELETE"]),
+        ]
+
+    async def all(self, request: Request) -> Response:
+        """Every list with its entries."""
+        return JSONResponse(
+            {"lists": [{"name": name, "entries": entries} for name, entries in self._lists.all().items()]}
+        )
+
+    async def add(self, request: Request) -> Response:
+        """One entry more, or another label."""
+        body = await bounded(request, _MOST, self._settings.idle).body()
+        try:
+            entry = bodies.Entry.model_validate_json(body)
+        except ValidationError as error:
+            raise InputError(f"body: {one_line(error)}") from error
+        plate = normalize(entry.plate)
+        if not plate.isalnum():
+            raise InputError("plate: expected letters and digits")
+        await self._change(request, put={plate: " ".join(entry.label.split())})
+        return JSONResponse({"plate": plate, "label": entry.label}, 201)
+
+    async def remove(self, request: Request) -> Response:
+        """One entry less."""
+        await self._change(request, remove=normalize(request.path_params["plate"]))
+        return Response(status_code=204)
+
+    async def table(self, request: Request) -> Response:
+        """The list as CSV; PUT adds the entries of another one, and says which rows are none."""
+        name = request.path_params["name"]
+        entries = self._lists.get(name)
+        if request.method == "PUT":
+            body = await bounded(request, _MOST, self._settings.idle).body()
+            loaded = await asyncio.to_thread(_loaded, name, body)
+            await self._change(request, put=loaded.entries)
+            return JSONResponse({"added": len(loaded.entries), "faults": loaded.faults[:100]})
+        headers = {"Content-Disposition": f'attachment; filename="{file_name(name)}.csv"'}
+        return Response(as_csv(entries), media_type="text/csv", headers=headers)
+
+    async def _change(self, request: Request, *, put: Mapping[str, str] | None = None, remove: str = "") -> None:
+        await asyncio.to_thread(self._lists.change, request.path_params["name"], put=put, remove=remove)
+
+
+def file_name(name: str) -> str:
+    """A list's name -> one for a file."""
+    return "".join(each if each.isascii() and (each.isalnum() or each in "-_") else "_" for each in name)
+
+
+def _loaded(name: str, body: bytes) -> WatchList:
+    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+        file.write(body)
+        file.flush()
+        return load_watch_list(Path(file.name), name)

@@ -1,0 +1,174 @@
+"""The OpenAPI 3.1 document of the HTTP API, made from the models of `bodies.py`."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from plate_nets.answers import OURS, WEB
+from plate_nets.web import bodies
+
+Json = dict[str, Any]
+
+_MODELS: tuple[type[BaseModel], ...] = (
+    bodies.Pictures,
+    bodies.Address,
+    bodies.Correction,
+    bodies.Entry,
+    bodies.Failure,
+    bodies.Wellness,
+)
+_REF = "#/components/schemas/{model}"
+
+
+@cache
+def document(version: str) -> Json:
+    """The version of the package -> the document."""
+    _, schemas = models_json_schema([(model, "serialization") for model in _MODELS], ref_template=_REF)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "plate-nets", "version": version, "license": {"name": "AGPL-3.0-or-later"}},
+        "security": [{"token": []}],
+        "paths": _paths(),
+        "components": {
+            "schemas": schemas["$defs"],
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "responses": {"Failure": _answer("the error; docs/errors.md explains the codes", bodies.Failure)},
+        },
+    }
+
+
+def _paths() -> Json:
+    files = {"type": "object", "properties": {"file": {"type": "array", "items": _BINARY}}, "required": ["file"]}
+    snapshot = {
+        "type": "object",
+        "properties": {
+            "upload": {**_BINARY, "description": "the picture, or its base64 as text"},
+            "upload_url": {"type": "string"},
+            "camera_id": {"type": "string"},
+            "timestamp": {"type": "string"},
+        },
+    }
+    return {
+        "/api/v1/plates": {
+            "post": {
+                "summary": "Read the plates of pictures",
+                "description": "One picture or several; of several each has its own plates or its own error.",
+                "parameters": [_query("crops", "boolean", "also give each plate cut out straight")],
+                "requestBody": {
+                    "required": True,
+                    "content": {
+                        "multipart/form-data": {"schema": files},
+                        "image/*": {"schema": _BINARY},
+                        "application/json": {"schema": _ref(bodies.Address)},
+                    },
+                },
+                "responses": {"200": _answer("the pictures, in order", bodies.Pictures), **_failures()},
+            }
+        },
+        "/v1/plate-reader/": {
+            "post": {
+                "summary": "Read a picture as clients of Plate Recognizer's Snapshot API ask",
+                "description": "Errors are {detail, error, status_code}.",
+                "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": snapshot}}},
+                "responses": {
+                    "201": {"description": "processing_time, results, filename, version, camera_id, timestamp"}
+                },
+            }
+        },
+        "/api/v1/videos": {
+            "post": {
+                "summary": "Watch a video",
+                "description": "Lines of JSON: {event}, {position, length}, at last {done} or {error}.",
+                "requestBody": {"required": True, "content": {"video/*": {"schema": _BINARY}}},
+                "responses": {"200": {"description": "application/x-ndjson"}, **_failures()},
+            }
+        },
+        "/api/v1/events": {
+            "get": {
+                "summary": "Events of the store, newest first, and the cursor of the next page",
+                "parameters": [
+                    _query("text", "string", "the beginning of a plate, or with the wild cards * and ?"),
+                    _query("distance", "integer", "0 to 2 signs by which it may differ"),
+                    _query("camera", "string", "its id"),
+                    _query("list", "string", "a watch list that matched"),
+                    _query("since", "string", "from this time on, ISO 8601"),
+                    _query("until", "string", "before this time"),
+                    _query("limit", "integer", "1 to 200"),
+                    _query("cursor", "string", "of the page before"),
+                ],
+                "responses": {"200": _ANY, **_failures()},
+            }
+        },
+        "/api/v1/events/stream": {
+            "get": {
+                "summary": "Events as they come; the header Last-Event-ID goes on where a stream broke",
+                "responses": {"200": {"description": "text/event-stream"}, **_failures()},
+            }
+        },
+        "/api/v1/events/{id}": {"get": {"summary": "One event", "parameters": [_ID], "responses": _FOUND}},
+        "/api/v1/events/{id}/correction": {
+            "put": {
+                "summary": "What a plate really says, beside what was read",
+                "parameters": [_ID],
+                "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(bodies.Correction)}}},
+                "responses": {"200": _ANY, **_failures()},
+            }
+        },
+        "/api/v1/lists": {"get": {"summary": "Watch lists with their entries", "responses": {"200": _ANY}}},
+        "/api/v1/lists/{name}/entries": {
+            "post": {
+                "summary": "Add an entry",
+                "parameters": [_place("name")],
+                "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(bodies.Entry)}}},
+                "responses": {"201": _answer("the entry as it is kept", bodies.Entry), **_failures()},
+            }
+        },
+        "/api/v1/cameras": {"get": {"summary": "How each camera stands", "responses": {"200": _ANY}}},
+        "/health": {
+            "get": {
+                "summary": "Whether plates are really read; needs no token",
+                "security": [],
+                "responses": {
+                    "200": _answer("they are", bodies.Wellness),
+                    "503": _answer("they are not", bodies.Wellness),
+                },
+            }
+        },
+        "/api/v1/health": {
+            "get": {"summary": "How the server, its models and its cameras stand", "responses": {"200": _ANY}}
+        },
+        "/metrics": {"get": {"summary": "Counters for Prometheus", "responses": {"200": {"description": "text"}}}},
+    }
+
+
+_BINARY: Mapping[str, str] = {"type": "string", "format": "binary"}
+_ANY: Json = {"description": "facts by name", "content": {"application/json": {"schema": {"type": "object"}}}}
+
+
+def _place(name: str) -> Json:
+    return {"name": name, "in": "path", "required": True, "description": "", "schema": {"type": "string"}}
+
+
+_ID: Json = _place("id")
+_FOUND: Json = {"200": _ANY, "404": {"$ref": "#/components/responses/Failure"}}
+
+
+def _query(name: str, kind: str, meaning: str) -> Json:
+    return {"name": name, "in": "query", "description": meaning, "schema": {"type": kind}}
+
+
+def _ref(model: type[BaseModel]) -> Json:
+    return {"$ref": _REF.format(model=model.__name__)}
+
+
+def _answer(meaning: str, model: type[BaseModel]) -> Json:
+    return {"description": meaning, "content": {"application/json": {"schema": _ref(model)}}}
+
+
+def _failures() -> Json:
+    """Every status that an error may have."""
+    statuses = sorted({each.http for each in (*OURS, *WEB)})
+    return {status: {"$ref": "#/components/responses/Failure"} for status in statuses}

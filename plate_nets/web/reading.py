@@ -1,0 +1,217 @@
+"""Pictures -> what the page and the API say of them, in threads of their own, a bounded number at once."""
+
+import asyncio
+import base64
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from math import prod
+from operator import itemgetter
+
+import cv2
+import numpy as np
+
+from plate_nets.errors import PlateError, ServerOverloaded
+from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_softmax
+from plate_nets.recognition.images import FrameLimits, check_image, decode_image
+from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.reader import Reader
+from plate_nets.recognition.rectification import (
+    Quad,
+    RectificationSettings,
+    box_quads,
+    quad_boxes,
+    quad_size,
+    usable,
+    warp_quad,
+    widen,
+)
+from plate_nets.recognition.stages import Stages
+from plate_nets.types import Frame, Plate
+from plate_nets.web import bodies
+from plate_nets.web.faults import fault_of
+from plate_nets.web.uploads import Upload
+
+StagedRead = Callable[[bytes, Stages], list[Plate]]
+"""An encoded picture -> its plates with evidence; each stage entered as it begins."""
+
+_CROP_HEIGHT = 64
+"""Pixels of a crop as it is shown: about three times what the network sees."""
+_CROP_WIDTH = 400
+_JPEG = (cv2.IMWRITE_JPEG_QUALITY, 85)
+_CANDIDATES = 5
+
+
+def staged(reader: Reader) -> StagedRead:
+    """A reader -> the same with its stages; of a server there is one, its whole answer."""
+    if isinstance(reader, LocalReader):
+        return lambda image, stages: reader.read(image, evidence=True, stages=stages)
+
+    def ask(image: bytes, stages: Stages) -> list[Plate]:
+        with stages("server"):
+            return reader.read(image, evidence=True)
+
+    return ask
+
+
+class Times:
+    """Milliseconds by stage, in the order in which they began; a stage within another counts as part of that."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, float] = {}
+        self._inside = False
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """While it is entered, the stage runs."""
+        if self._inside:
+            yield
+            return
+        self._inside = True
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._inside = False
+            self.spent[stage] = self.spent.get(stage, 0.0) + (time.perf_counter() - started) * 1000
+
+
+class PictureReader:
+    """Reads pictures for whoever asks.
+
+    Args:
+        reader: `LocalReader` or `PlateClient`.
+        limits: of a picture; anything over them is refused before it is decoded or sent on.
+        workers: pictures that are read at once.
+        waiting: pictures that wait for that.
+        scheme: whose candidates and regions are named.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        limits: FrameLimits = FrameLimits(),
+        workers: int = 4,
+        waiting: int = 64,
+        scheme: PlateScheme | None = None,
+    ) -> None:
+        self.reader = reader
+        self._read = staged(reader)
+        self._limits = limits
+        self._scheme = scheme or default_scheme()
+        self._most = workers + waiting
+        self._taken = 0
+        self._threads = ThreadPoolExecutor(workers, "picture")
+
+    @property
+    def taken(self) -> int:
+        """Pictures that are read or wait."""
+        return self._taken
+
+    def close(self) -> None:
+        """End the threads; what waits is dropped."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    async def read(self, uploads: Sequence[Upload], crops: bool = False) -> list[bodies.Picture]:
+        """Pictures -> what each says, in order; a fault of one is part of its result.
+
+        Raises:
+            ServerOverloaded: too many wait already.
+        """
+        if self._taken + len(uploads) > self._most:
+            raise ServerOverloaded(f"pictures: {self._taken} are being read or wait, at most {self._most} may")
+        loop = asyncio.get_running_loop()
+        self._taken += len(uploads)
+        waiting = [
+            loop.run_in_executor(self._threads, partial(self.describe, upload, crops=crops)) for upload in uploads
+        ]
+        for each in waiting:
+            each.add_done_callback(self._leave)
+        return list(await asyncio.gather(*waiting))
+
+    def _leave(self, _: object) -> None:
+        self._taken -= 1
+
+    def describe(self, upload: Upload, *, crops: bool) -> bodies.Picture:
+        """One picture -> what it says, or its fault; with its plates cut out straight where ``crops``."""
+        times = Times()
+        started = time.perf_counter()
+        try:
+            stored = check_image(upload.encoded, self._limits)
+            plates = self._read(upload.encoded, times)
+            with times("crops"):
+                cut = _crops(decode_image(upload.encoded, self._limits), plates) if crops and plates else []
+        except PlateError as error:
+            return bodies.Picture(file=upload.name, error=bodies.Fault.of(fault_of(error)))
+        turned = stored.orientation >= 5
+        return bodies.Picture(
+            file=upload.name,
+            width=stored.h if turned else stored.w,
+            height=stored.w if turned else stored.h,
+            milliseconds=round((time.perf_counter() - started) * 1000, 1),
+            stages={stage: round(spent, 1) for stage, spent in times.spent.items()},
+            plates=[self._plate(plate, cut[index] if cut else None) for index, plate in enumerate(plates)],
+        )
+
+    def _plate(self, plate: Plate, crop: str | None) -> bodies.Plate:
+        reading = plate.reading
+        fits = self._scheme.fits(reading.text)
+        return bodies.Plate(
+            text=reading.text,
+            reading=reading.best,
+            confidence=round(reading.confidence, 4),
+            score=round(plate.score, 4),
+            box=[round(side, 1) for side in (plate.box.xmin, plate.box.ymin, plate.box.xmax, plate.box.ymax)],
+            corners=[round(side, 1) for side in corners_of(plate)],
+            format=reading.format,
+            region=fits[0].parts[-1] if fits else "",
+            characters=[
+                bodies.Character(char=char, score=round(score, 4))
+                for char, score in zip(reading.best, reading.characters, strict=False)
+            ],
+            candidates=[
+                bodies.Candidate(plate=text, score=round(probability, 4))
+                for text, probability in self._candidates(plate)
+            ],
+            crop=crop,
+        )
+
+    def _candidates(self, plate: Plate) -> list[tuple[str, float]]:
+        """Texts that fit a format with their probabilities, most probable first; of a sure plate its own alone."""
+        settings, reading = DecodingSettings(), plate.reading
+        if reading.text and (probability := prod(reading.characters)) >= settings.certain:
+            return [(reading.text, probability)]  # too little is left for any other text: a search would find none
+        if plate.logits is None:
+            return []
+        texts = format_texts(log_softmax(plate.logits[None])[0], self._scheme, settings.beam_width)
+        return sorted(texts.items(), key=itemgetter(1), reverse=True)[:_CANDIDATES]
+
+
+def corners_of(plate: Plate) -> list[float]:
+    """The corners x1, y1, ... x4, y4 of a plate, clockwise from its own top left; where unknown, those of its box."""
+    if plate.corners:
+        return list(plate.corners)
+    box = plate.box
+    return [box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax]
+
+
+def _crops(frame: Frame, plates: Sequence[Plate]) -> list[str]:
+    """Plates of a frame -> each cut out straight, as the address of a JPEG (RFC 2397)."""
+    return [_crop(frame, np.asarray(corners_of(plate), np.float32).reshape(4, 2)) for plate in plates]
+
+
+def _crop(frame: Frame, quad: Quad) -> str:
+    settings = RectificationSettings()
+    if not usable(quad[None], replace(settings, least_height=1.0))[0]:
+        quad = box_quads(quad_boxes(quad[None]))[0]
+    (height,), (width,) = quad_size(quad[None])
+    aspect = float(width) / max(float(height), 1e-6)
+    x, y = settings.margin_x / max(aspect, 1e-6), settings.margin_y
+    shown = min(_CROP_WIDTH, max(_CROP_HEIGHT, round(_CROP_HEIGHT * aspect)))
+    done, encoded = cv2.imencode(".jpg", warp_quad(frame, widen(quad, x, y, x, y), (_CROP_HEIGHT, shown)), _JPEG)
+    assert done, "JPEG holds so small a picture"
+    return f"data:image/jpeg;base64,{base64.b64encode(encoded.tobytes()).decode()}"

@@ -1,0 +1,63 @@
+"""The application behind a port: uvicorn in a thread of its own, so that the main one may watch a Triton."""
+
+import socket
+import threading
+from types import TracebackType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from plate_nets.errors import ServerStartError
+
+_BACKLOG = 512
+_SHUT_DOWN = 3
+"""Seconds that requests have to end."""
+
+
+class WebServer:
+    """Listens from its making on, answers within its block.
+
+    Args:
+        app: what answers.
+        address: where to listen.
+        port: 0 takes a free one.
+
+    Raises:
+        ServerStartError: it cannot listen there.
+    """
+
+    def __init__(self, app: ASGIApp, address: str = "127.0.0.1", port: int = 0) -> None:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        try:
+            self._socket = socket.create_server((address, port), family=family, backlog=_BACKLOG)
+        except OSError as error:
+            raise ServerStartError(f"port {port} on {address}: {error.strerror}; choose another") from error
+        name = f"[{address}]" if ":" in address else address
+        self.url = f"http://{name}:{self._socket.getsockname()[1]}"
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=_SHUT_DOWN,
+            )
+        )
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="web", daemon=True)
+
+    def __enter__(self) -> "WebServer":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    def wait(self) -> None:
+        """Wait until it ends by itself, which only a fault of ours does."""
+        self._thread.join()

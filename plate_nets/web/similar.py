@@ -1,0 +1,60 @@
+"""Texts that differ little from one, out of a million: a cheap bound on the edit distance first, the distance after.
+
+Texts within k edits differ in at most 2k of the symbols that occur in them. Which occur is a word of 32 bits a text, so
+the bound is an XOR and a count of bits over an array.
+"""
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import Levenshtein
+
+_LONGEST = 16
+"""Bytes of a text that are kept."""
+_TEXT = f"S{_LONGEST}"
+
+
+def _bits() -> NDArray[np.uint32]:
+    """A byte of a text -> the bit that stands for it; a few letters share one, which only makes the bound weaker."""
+    bits = np.zeros(256, np.uint32)
+    for byte in range(1, 256):
+        place = byte - ord("0") if chr(byte).isdigit() and byte < 128 else 10 + (byte - ord("A")) % 22
+        bits[byte] = 1 << place
+    return bits
+
+
+_BITS = _bits()
+_COUNTS = np.array([word.bit_count() for word in range(1 << 16)], np.uint8)
+
+
+class SimilarTexts:
+    """Texts that can be asked for those like another one; not for two threads at once."""
+
+    def __init__(self) -> None:
+        self._texts = np.empty(0, _TEXT)
+        self._words = np.empty(0, np.uint32)
+
+    def add(self, texts: Collection[str]) -> None:
+        """Take texts in; one that is there already may come again."""
+        if not texts:
+            return
+        fresh = np.array([text.encode()[:_LONGEST] for text in texts], _TEXT)
+        self._texts = np.concatenate((self._texts, fresh))
+        self._words = np.concatenate((self._words, _words(fresh)))
+
+    def find(self, text: str, distance: int, limit: int) -> dict[str, int]:
+        """Texts within so many edits (Levenshtein) of one, at most ``limit`` -> the edits of each, fewest first."""
+        (word,) = _words(np.array([text.encode()[:_LONGEST]], _TEXT))
+        differing = self._words ^ word
+        near = _COUNTS[differing & 0xFFFF] + _COUNTS[differing >> 16] <= 2 * distance
+        candidates = [each.decode(errors="replace") for each in np.unique(self._texts[near])]
+        found = process.extract(text, candidates, scorer=Levenshtein.distance, score_cutoff=distance, limit=limit)
+        return {each: int(edits) for each, edits, _ in found}
+
+
+def _words(texts: NDArray[np.bytes_]) -> NDArray[np.uint32]:
+    symbols = np.ascontiguousarray(texts).view(np.uint8).reshape(len(texts), _LONGEST)
+    words: NDArray[np.uint32] = np.bitwise_or.reduce(_BITS[symbols], axis=1)
+    return words

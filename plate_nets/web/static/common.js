@@ -1,0 +1,104 @@
+// What every section uses: the server's facts and texts, requests, and small builders of elements.
+
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+
+export const facts = read("facts");
+const texts = read("texts");
+export const language = document.documentElement.lang;
+
+/** A text by its "section.name"; {names} in it are filled in. */
+export function text(path, values = {}) {
+  const found = path.split(".").reduce((part, name) => part?.[name], texts);
+  return Object.entries(values).reduce((words, [name, value]) => words.replaceAll(`{${name}}`, value), found ?? path);
+}
+
+/** A text that may be missing, as that of a name which the server made. */
+export function textOr(path, other) {
+  const found = text(path);
+  return found === path ? other : found;
+}
+
+/** An error of the API, in the reader's language; `detail` is the server's own line. */
+export class ApiError extends Error {
+  constructor(code, detail, status) {
+    super(text(`errors.${code}`));
+    this.code = code;
+    this.detail = detail;
+    this.status = status;
+  }
+}
+
+/** A request to our own server -> its JSON; null where it has none. Raises ApiError. */
+export async function api(path, options = {}) {
+  let answer;
+  try {
+    answer = await fetch(path, { ...options, headers: { "X-Page-Token": facts.pageToken, ...options.headers } });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError("network", "", 0);
+  }
+  const body = answer.headers.get("Content-Type")?.startsWith("application/json") ? await answer.json() : null;
+  if (answer.ok) return body;
+  throw new ApiError(body?.error?.code ?? "PLATES_INTERNAL", body?.error?.message ?? "", answer.status);
+}
+
+/** Tell in a corner, and to screen readers; gone after some seconds. */
+let sayingEnds;
+export function say(words) {
+  const box = document.getElementById("said");
+  box.textContent = words;
+  clearTimeout(sayingEnds);
+  sayingEnds = setTimeout(() => box.replaceChildren(), 4000);
+}
+
+/** An element: attributes, `on...` listeners, `data`, and children; texts are texts, never markup. */
+export function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  apply(element, attributes);
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export function makeSvg(name, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  apply(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+function apply(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "data") Object.assign(element.dataset, value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+}
+
+export const icon = (name) =>
+  makeSvg("svg", { class: "icon", "aria-hidden": "true" }, makeSvg("use", { href: `/static/icons.svg#${name}` }));
+
+const numbers = new Map();
+/** A number as the reader's language writes it. */
+export function number(value, digits = 0) {
+  if (!numbers.has(digits))
+    numbers.set(digits, new Intl.NumberFormat(language, { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+  return numbers.get(digits).format(value);
+}
+
+/** A probability in percent, cut off and not rounded: 99.96 is not 100. */
+export const percent = (value) => (value >= 1 ? "100" : number(Math.floor(value * 1000) / 10, 1)) + " %";
+
+/** How sure: the three colours of a character. */
+export const level = (probability) => (probability >= 0.9 ? "high" : probability >= 0.6 ? "middle" : "low");
+
+export async function copy(words) {
+  await navigator.clipboard.writeText(words);
+  say(`${text("try.copied")}: ${words}`);
+}
+
+export function download(name, blob) {
+  const address = URL.createObjectURL(blob);
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

@@ -1,0 +1,75 @@
+// An event as a row: its plate, when, where, which way, on which list; and what a person says it really is.
+import { api, icon, language, make, say, text } from "./common.js";
+import { plateSign } from "./plate.js";
+
+const ARROWS = { towards: "↓", away: "↑" };
+const clock = new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "medium", hour12: false });
+
+/** A row of an event; `plain` leaves out what only the store has: pictures and corrections. */
+export function eventRow(event, { plain = false, act = null } = {}) {
+  const shown = event.correction ?? event.plate;
+  const plate = {
+    text: shown,
+    reading: event.reading,
+    characters: event.correction ? [] : event.characters,
+    region: event.correction ? "" : event.region?.subject,
+  };
+  const row = make("li", { class: "card event", data: { id: event.id, plate: shown } });
+  row.append(
+    plain ? "" : crop(event),
+    make("div", { class: "event-sign" }, plateSign(plate), event.correction ? original(event) : ""),
+    make(
+      "div",
+      { class: "event-facts" },
+      act ?? make("time", { datetime: event.timestamp }, clock.format(new Date(event.timestamp))),
+      plain ? null : make("span", { class: "hint" }, event.camera_id),
+      event.heading ? make("span", { class: "hint" }, `${ARROWS[event.heading]} ${text(`live.${event.heading}`)}`) : null,
+      event.is_parked ? make("span", { class: "pill", data: { level: "middle" } }, text("live.parked")) : null,
+      event.stage === "provisional" ? make("span", { class: "pill", data: { level: "middle" } }, text("live.provisional")) : null,
+      ...event.watch.map((match) => make("span", { class: "pill", data: { level: "low" } }, [match.list, match.label].filter(Boolean).join(": "))),
+    ),
+    plain ? "" : editor(event, row),
+  );
+  return row;
+}
+
+function crop(event) {
+  const box = make("div", { class: "event-crop" });
+  if (!event.images?.plate) return box;
+  const image = make("img", { src: `/api/v1/events/${encodeURIComponent(event.id)}/plate.jpg`, alt: "", loading: "lazy" });
+  image.addEventListener("error", () => image.remove());
+  box.append(image);
+  return box;
+}
+
+const original = (event) =>
+  make("span", { class: "hint", title: text("live.read") }, make("s", {}, event.plate || event.reading), ` ${text("live.corrected")}`);
+
+function editor(event, row) {
+  const open = make("button", { type: "button", class: "button quiet icon", title: text("live.correct"), "aria-label": `${text("live.correct")}: ${event.plate || event.reading}` }, icon("edit"));
+  open.addEventListener("click", () => {
+    const input = make("input", { "aria-label": text("live.correction"), maxlength: "16", spellcheck: "false", autocomplete: "off" });
+    input.value = event.correction ?? event.plate;
+    const form = make(
+      "form",
+      { class: "row correction" },
+      input,
+      make("button", { type: "submit", class: "button strong" }, text("live.save")),
+      make("button", { type: "button", class: "button", onclick: () => form.replaceWith(open) }, text("live.cancel")),
+    );
+    form.addEventListener("submit", async (submitted) => {
+      submitted.preventDefault();
+      try {
+        const body = JSON.stringify({ plate: input.value });
+        const changed = await api(`/api/v1/events/${encodeURIComponent(event.id)}/correction`, { method: "PUT", body });
+        row.replaceWith(eventRow(changed));
+        say(text("live.saved"));
+      } catch (error) {
+        say([error.message, error.detail].join(" "));
+      }
+    });
+    open.replaceWith(form);
+    input.select();
+  });
+  return open;
+}

@@ -1,0 +1,154 @@
+// The section Live: cameras as they see now, events as they come, and the search among all there are.
+import { api, facts, make, number, say, text } from "./common.js";
+import { eventRow } from "./event.js";
+
+const STATUS_EVERY = 1000;
+const PICTURE_EVERY = 400;
+const TYPING = 250;
+const MOST_ROWS = 500;
+
+const parts = Object.fromEntries(
+  ["cameras", "events", "events-none", "events-more", "search", "connection", "search-camera", "search-list", "search-lists"].map((id) => [id, document.getElementById(id)]),
+);
+const cards = new Map();
+let stream = null;
+let cursor = "";
+let typing = 0;
+let asked = 0;
+let seen = false;
+let timers = [];
+
+export function enter() {
+  seen = true;
+  if (!stream) {
+    fillChoices();
+    search();
+  }
+  listen();
+  if (facts.withCameras) look();
+}
+
+export function leave() {
+  seen = false;
+  timers.forEach(clearTimeout);
+  timers = [];
+  stream?.close();
+  stream = null;
+}
+
+// Events
+
+function wanted() {
+  const values = new FormData(parts.search);
+  for (const name of ["since", "until"]) if (values.get(name)) values.set(name, new Date(values.get(name)).toISOString());
+  return new URLSearchParams([...values].filter(([, value]) => value && value !== "0"));
+}
+
+async function search(more = false) {
+  const query = wanted();
+  if (more) query.set("cursor", cursor);
+  const mine = ++asked;
+  let page;
+  try {
+    page = await api(`/api/v1/events?${query}`);
+  } catch (error) {
+    say([error.message, error.detail].join(" "));
+    return;
+  }
+  if (mine !== asked) return; // a later search was faster
+  if (!more) parts.events.replaceChildren();
+  parts.events.append(...page.events.map((event) => eventRow(event)));
+  cursor = page.cursor;
+  parts["events-more"].hidden = !cursor;
+  tellNone();
+}
+
+const tellNone = () => (parts["events-none"].hidden = parts.events.childElementCount > 0);
+
+function listen() {
+  if (stream) return;
+  stream = new EventSource("/api/v1/events/stream");
+  const tell = (name) => (parts.connection.textContent = text(`live.${name}`));
+  stream.addEventListener("open", () => tell("newest"));
+  stream.addEventListener("error", () => tell("reconnecting"));
+  stream.addEventListener("recognition", ({ data }) => arrived(JSON.parse(data)));
+}
+
+function arrived(event) {
+  document.documentElement.dataset.arrived = `${event.id} ${Date.now()}`;
+  const before = parts.events.querySelector(`[data-id="${CSS.escape(event.id)}"]`);
+  if (before) {
+    if (!before.querySelector("form")) before.replaceWith(eventRow(event));
+    return;
+  }
+  if ([...wanted().keys()].length) return; // what is searched for stays as it is
+  parts.events.prepend(eventRow(event));
+  while (parts.events.childElementCount > MOST_ROWS) parts.events.lastElementChild.remove();
+  tellNone();
+}
+
+async function fillChoices() {
+  const { cameras } = await api("/api/v1/events/cameras");
+  parts["search-camera"].append(...cameras.map((name) => make("option", {}, name)));
+  if (!facts.sections.includes("lists")) return;
+  const { lists } = await api("/api/v1/lists");
+  parts["search-list"].append(...lists.map(({ name }) => make("option", {}, name)));
+  parts["search-lists"].hidden = false;
+}
+
+parts.search.addEventListener("submit", (event) => event.preventDefault());
+parts.search.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(search, TYPING);
+});
+parts.search.addEventListener("reset", () => setTimeout(search));
+parts["events-more"].addEventListener("click", () => search(true));
+
+// Cameras
+
+async function look() {
+  try {
+    const { cameras } = await api("/api/v1/cameras");
+    parts.cameras.hidden = !cameras.length;
+    for (const camera of cameras) drawCamera(camera);
+  } catch {
+    // the next look may do
+  }
+  if (seen) timers = [setTimeout(look, STATUS_EVERY)];
+}
+
+function drawCamera(camera) {
+  if (!cards.has(camera.camera_id)) {
+    const image = make("img", { alt: camera.camera_id });
+    const card = make(
+      "section",
+      { class: "card camera" },
+      make("div", { class: "camera-picture" }, image),
+      make("div", { class: "between" }, make("h3", {}, camera.camera_id), make("span", { class: "pill" })),
+      make("p", { class: "hint" }),
+    );
+    cards.set(camera.camera_id, card);
+    parts.cameras.append(card);
+    keepFresh(image, camera.camera_id);
+  }
+  const card = cards.get(camera.camera_id);
+  const pill = card.querySelector(".pill");
+  pill.textContent = text(`live.state_${camera.state}`);
+  pill.dataset.level = { online: "high", ended: "high", connecting: "middle" }[camera.state] ?? "low";
+  card.querySelector(".hint").textContent = [
+    `${number(camera.analysed_fps, 1)} ${text("live.frames")}`,
+    camera.age === null ? "" : `${text("live.age")} ${number(camera.age, 1)} ${text("live.seconds")}`,
+    camera.cause ?? "",
+  ].filter(Boolean).join(" · ");
+}
+
+/** Load a camera's picture anew once the last one is there, so that a slow connection is never flooded. */
+function keepFresh(image, camera) {
+  const load = () => {
+    if (seen) image.src = `/api/v1/cameras/${encodeURIComponent(camera)}/frame.jpg?${Date.now()}`;
+    else setTimeout(load, STATUS_EVERY);
+  };
+  image.addEventListener("load", () => setTimeout(load, PICTURE_EVERY));
+  image.addEventListener("error", () => setTimeout(load, STATUS_EVERY));
+  load();
+}

@@ -1,0 +1,62 @@
+// A video: a player, and its events as the server finds them; each jumps to its moment.
+import { ApiError, facts, make, text } from "./common.js";
+import { eventRow } from "./event.js";
+
+const moment = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
+
+/** Send a video and hand on each line of the answer as it comes. Raises ApiError. */
+export async function watchVideo(file, onLine, signal) {
+  const headers = { "X-Page-Token": facts.pageToken, "Content-Type": file.type || "application/octet-stream" };
+  const answer = await fetch("/api/v1/videos", { method: "POST", body: file, headers, signal });
+  if (!answer.ok) {
+    const body = await answer.json().catch(() => null);
+    throw new ApiError(body?.error?.code ?? "PLATES_INTERNAL", body?.error?.message ?? "", answer.status);
+  }
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines.filter(Boolean).map(JSON.parse)) {
+      if (line.error) throw new ApiError(line.error.code === "PLATES_BAD_INPUT" ? "PLATES_BAD_VIDEO" : line.error.code, line.error.message, 200);
+      onLine(line);
+    }
+  }
+}
+
+/** What is shown of a video: the player, and the list of events with its progress. */
+export class VideoView {
+  constructor(address, name) {
+    this.player = make("video", { src: address, controls: true, class: "player", "aria-label": name, playsinline: true, muted: true });
+    this.player.addEventListener("error", () => this.player.replaceWith(make("p", { class: "empty" }, text("video.cannot_play"))));
+    this.progress = make("progress", { "aria-label": text("video.watching") });
+    this.state = make("p", { class: "hint" }, text("video.watching"));
+    this.events = make("ul", { class: "events", "aria-label": text("video.events") });
+    this.results = make("div", { class: "results" }, this.state, this.progress, this.events);
+  }
+
+  take(line) {
+    if (line.event) this.#event(line.event);
+    else if (line.length) Object.assign(this.progress, { max: line.length, value: line.position });
+    else if (line.done) {
+      this.progress.remove();
+      this.state.textContent = text(this.events.childElementCount ? "video.done" : "video.none");
+    }
+  }
+
+  #event(event) {
+    const at = event.position_sec;
+    const jump = make("button", { type: "button", class: "button", "aria-label": text("video.jump", { time: moment(at) }), onclick: () => this.#jump(at) }, `▶ ${moment(at)}`);
+    const row = eventRow(event, { plain: true, act: jump });
+    const before = [...this.events.children].find(({ dataset }) => dataset.id === event.id || dataset.id === event.supersedes);
+    if (before) before.replaceWith(row);
+    else this.events.append(row);
+  }
+
+  #jump(seconds) {
+    this.player.currentTime = Math.max(0, seconds - 0.5);
+    this.player.play().catch(() => {});
+  }
+}

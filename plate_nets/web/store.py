@@ -1,0 +1,288 @@
+"""The event store as the page reads it (`sinks/sqlite.py` writes it), and corrections by hand beside it.
+
+Every query walks an index in the order that it answers in, or one of a few plates: none grows with the store but a
+search that begins with a wild card.
+"""
+
+import base64
+import binascii
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from plate_nets.errors import InputError
+from plate_nets.sinks.sqlite import create
+from plate_nets.video.watch_lists import normalize
+from plate_nets.web.similar import SimilarTexts
+
+_OURS = """
+CREATE TABLE IF NOT EXISTS corrections (
+    id           TEXT PRIMARY KEY,
+    plate        TEXT NOT NULL,
+    corrected_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS corrections_by_plate ON corrections (plate);
+CREATE INDEX IF NOT EXISTS events_on_lists ON events (timestamp, id) WHERE lists <> '[]';
+"""
+"""What the page adds to the store: texts by hand, and an index for the events of lists."""
+
+_READERS = 4
+_WAIT = 5.0
+"""Seconds that a write waits for another process's."""
+_SIMILAR = 200
+"""Texts that a fuzzy search looks for."""
+_WILD = frozenset("*?")
+_FREQUENT = 20_000
+"""Events that share the beginning of their text: one in fifty of a million."""
+_AFTER_ALL = chr(0x10FFFF)
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class EventFilter:
+    """Which events are wanted; empty: any.
+
+    ``text``: of the plate, with the wild cards ``*`` and ``?``; one without them is the beginning of it.
+    ``distance``: edits by which it may differ; above 0 wild cards mean nothing. ``since`` and ``until``: of the time,
+    as the store writes it.
+    """
+
+    text: str = ""
+    distance: int = 0
+    camera: str = ""
+    list: str = ""
+    since: str = ""
+    until: str = ""
+
+
+@dataclass(frozen=True)
+class EventPage:
+    """Events, newest first, and where the next page begins; empty where there is none."""
+
+    events: Sequence[Document]
+    cursor: str
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An event in the order of pages."""
+
+    timestamp: str
+    id: str
+
+    def cursor(self) -> str:
+        return base64.urlsafe_b64encode(f"{self.timestamp} {self.id}".encode()).decode().rstrip("=")
+
+    @classmethod
+    def of(cls, cursor: str) -> "_Place":
+        try:
+            timestamp, id = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii").split(" ")
+        except (binascii.Error, ValueError) as error:
+            raise InputError("cursor: expected one of an earlier page") from error
+        return cls(timestamp, id)
+
+
+class EventStore:
+    """An SQLite file of events; threads may share it.
+
+    Args:
+        path: of the file; it is made where there is none, for `plates watch` to write into.
+
+    Raises:
+        InputError: it is no event store.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writing = threading.Lock()
+        self._similar_lock = threading.Lock()
+        self._similar = SimilarTexts()
+        self._similar_up_to = 0
+        try:
+            self._writer = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False, isolation_level=None)
+            self._writer.execute("PRAGMA journal_mode = WAL")
+            create(self._writer)
+            self._writer.executescript(_OURS)
+            self._readers: SimpleQueue[sqlite3.Connection] = SimpleQueue()
+            for _ in range(_READERS):
+                self._readers.put(
+                    sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+                )
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._writer.close()
+        for _ in range(_READERS):
+            self._readers.get().close()
+
+    def page(self, wanted: EventFilter, cursor: str = "", limit: int = 50) -> EventPage:
+        """Events that fit a filter, newest first, from a cursor on.
+
+        Raises:
+            InputError: the cursor is none of ours.
+        """
+        before = _Place.of(cursor) if cursor else None
+        with self._reader() as database:
+            places = self._places(database, wanted, before, limit + 1)
+            events = [self._document(database, place.id) for place in places[:limit]]
+        return EventPage(
+            [event for event in events if event is not None],
+            places[limit - 1].cursor() if len(places) > limit else "",
+        )
+
+    def get(self, id: str) -> Document | None:
+        """An event by its id, its correction in it."""
+        with self._reader() as database:
+            return self._document(database, id)
+
+    def since(self, sequence: int, limit: int = 100) -> tuple[int, list[tuple[int, Document]]]:
+        """Events that came or changed after a sequence number, each with its own, and the number to go on from."""
+        with self._reader() as database:
+            rows = database.execute(
+                "SELECT sequence, id FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?", (sequence, limit)
+            ).fetchall()
+            found = [(number, self._document(database, id)) for number, id in rows]
+        events = [(number, event) for number, event in found if event is not None]
+        return (rows[-1][0] if rows else sequence), events
+
+    def last_sequence(self) -> int:
+        """The highest sequence number."""
+        with self._reader() as database:
+            ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
+        return int(last)
+
+    def cameras(self) -> list[str]:
+        """The cameras that have events: a jump of the index a camera."""
+        with self._reader() as database:
+            return [
+                name
+                for (name,) in database.execute(
+                    "WITH RECURSIVE each(name) AS (SELECT min(camera_id) FROM events UNION ALL SELECT"
+                    " (SELECT min(camera_id) FROM events WHERE camera_id > name) FROM each WHERE name IS NOT NULL)"
+                    " SELECT name FROM each WHERE name IS NOT NULL"
+                )
+            ]
+
+    def correct(self, id: str, plate: str) -> Document | None:
+        """What a plate really says, beside the machine's text; empty: what the machine says -> the event, if any."""
+        if self.get(id) is None:
+            return None
+        with self._similar_lock:
+            self._similar.add([plate])
+        with self._writing:
+            if plate:
+                now = datetime.now(UTC).isoformat(timespec="seconds")
+                self._writer.execute("INSERT OR REPLACE INTO corrections VALUES (?, ?, ?)", (id, plate, now))
+            else:
+                self._writer.execute("DELETE FROM corrections WHERE id = ?", (id,))
+        return self.get(id)
+
+    def corrected(self) -> Iterator[Document]:
+        """Events with a correction, oldest first."""
+        with self._reader() as database:
+            ids = database.execute(
+                "SELECT id FROM corrections JOIN events USING (id) ORDER BY timestamp, id"
+            ).fetchall()
+            for (id,) in ids:
+                if (event := self._document(database, id)) is not None:
+                    yield event
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        database = self._readers.get()
+        try:
+            yield database
+        finally:
+            self._readers.put(database)
+
+    def _document(self, database: sqlite3.Connection, id: str) -> Document | None:
+        row = database.execute(
+            "SELECT document, corrections.plate FROM events LEFT JOIN corrections USING (id) WHERE id = ?", (id,)
+        ).fetchone()
+        if row is None:
+            return None
+        event: Document = json.loads(row[0])
+        event["correction"] = row[1]
+        return event
+
+    def _places(
+        self, database: sqlite3.Connection, wanted: EventFilter, before: _Place | None, limit: int
+    ) -> list[_Place]:
+        conditions, values = _conditions(wanted, before)
+        text = normalize(wanted.text)
+        if not text:
+            sources = ["events"]
+            texts: tuple[str, list[str]] = ("", [])
+        else:
+            sources = ["events", "corrections JOIN events USING (id)"]
+            texts = self._similar_to(database, text, wanted.distance) if wanted.distance else _pattern(text)
+        if text and not wanted.distance and not set(text) & _WILD and self._is_frequent(database, *texts):
+            sources[0] = f"events INDEXED BY {'events_by_camera' if wanted.camera else 'events_by_time'}"
+        found: set[tuple[str, str]] = set()
+        for source in sources:
+            column = f"{source.partition(' ')[0]}.plate"
+            where = " AND ".join([*([texts[0].format(column)] if text else []), *conditions]) or "TRUE"
+            found.update(
+                database.execute(
+                    f"SELECT timestamp, id FROM {source} WHERE {where} ORDER BY timestamp DESC, id DESC LIMIT ?",
+                    [*texts[1], *values, limit],
+                )
+            )
+        return [_Place(*each) for each in sorted(found, reverse=True)[:limit]]
+
+    def _is_frequent(self, database: sqlite3.Connection, condition: str, values: Sequence[str]) -> bool:
+        """Whether so many texts fit that the newest are found sooner by walking back in time than by sorting all."""
+        counted = f"SELECT 1 FROM events WHERE {condition.format('plate')} LIMIT {_FREQUENT}"
+        ((count,),) = database.execute(f"SELECT count(*) FROM ({counted})", values)
+        return int(count) == _FREQUENT
+
+    def _similar_to(self, database: sqlite3.Connection, text: str, distance: int) -> tuple[str, list[str]]:
+        with self._similar_lock:
+            self._learn(database)
+            near = list(self._similar.find(text, distance, _SIMILAR))
+        return f"{{}} IN ({', '.join('?' * len(near))})", near
+
+    def _learn(self, database: sqlite3.Connection) -> None:
+        """Take in the texts that came since."""
+        ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
+        since = self._similar_up_to
+        if last > since:
+            # Without a bound the index of plates is walked, far faster than the table
+            bound = "WHERE sequence > ?" if since else "WHERE ? = 0"
+            plates = database.execute(f"SELECT DISTINCT plate FROM events {bound}", (since,))
+            self._similar.add([plate for (plate,) in plates])
+            self._similar_up_to = last
+
+
+def _conditions(wanted: EventFilter, before: _Place | None) -> tuple[list[str], list[str]]:
+    """The filter without its text, and the place that the page begins after -> conditions and their values."""
+    given = [
+        ("camera_id = ?", [wanted.camera]),
+        ("lists <> '[]' AND EXISTS (SELECT 1 FROM json_each(lists) WHERE value = ?)", [wanted.list]),
+        ("timestamp >= ?", [wanted.since]),
+        ("timestamp < ?", [wanted.until]),
+        ("(timestamp, id) < (?, ?)", [before.timestamp, before.id] if before else [""]),
+    ]
+    used = [(condition, values) for condition, values in given if values[0]]
+    return [condition for condition, _ in used], [value for _, values in used for value in values]
+
+
+def _pattern(text: str) -> tuple[str, list[str]]:
+    """A text with wild cards -> a condition on a column, by the index as far as the first of them."""
+    wild = next((at for at, sign in enumerate(text) if sign in _WILD), len(text))
+    prefix = text[:wild]
+    conditions, values = ["{0} >= ? AND {0} < ?"], [prefix, prefix + _AFTER_ALL]
+    if wild < len(text):
+        conditions.append("{0} GLOB ?")
+        values.append(text.replace("[", "[[]"))
+    return " AND ".join(conditions), values

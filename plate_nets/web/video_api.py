@@ -1,0 +1,107 @@
+"""`POST /api/v1/videos`: a video is sent, and its events come back as lines of JSON while it is watched."""
+
+import asyncio
+import json
+import tempfile
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from queue import SimpleQueue
+from typing import IO, Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from plate_nets.errors import InputError, PlateError, ServerOverloaded, SourceError
+from plate_nets.recognition.reader import Reader
+from plate_nets.video.settings import CameraSettings
+from plate_nets.video.watcher import Watcher
+from plate_nets.web.access import Access
+from plate_nets.web.faults import fault_of
+from plate_nets.web.uploads import bounded
+
+_AT_ONCE = 2
+_KINDS = ("video/", "application/octet-stream")
+_ID = "video"
+_LOOK = 0.1
+"""Seconds between two looks for a line."""
+
+Line = dict[str, Any]
+
+
+class VideoApi:
+    """The endpoint of videos, each watched in threads of its own, a bounded number at once."""
+
+    def __init__(self, access: Access, reader: Reader) -> None:
+        self._access = access
+        self._reader = reader
+        self._running = 0
+
+    def routes(self) -> list[Route]:
+        """Where it is."""
+        return [Route("/api/v1/videos", self.watch, methods=["POST"])]
+
+    async def watch(self, request: Request) -> Response:
+        """A video as the body -> lines of JSON: ``{"event": {...}}`` and ``{"position": s, "length": s}`` as it goes.
+
+        The last line is ``{"done": true}`` or ``{"error": {...}}``.
+        """
+        kind = request.headers.get("content-type", "").lower()
+        if not kind.startswith(_KINDS):
+            raise InputError(f"body: expected a video, got {kind[:80] or 'no content type'}")
+        if self._running >= _AT_ONCE:
+            raise ServerOverloaded(f"videos: {self._running} are watched, at most {_AT_ONCE} may")
+        self._access.rate.spend(request.state.caller.name)
+        self._running += 1
+        file = tempfile.NamedTemporaryFile(prefix="plates-video-")  # noqa: SIM115  the thread below closes it
+        try:
+            settings = self._access.settings
+            async for part in bounded(request, settings.max_video, settings.idle).stream():
+                await asyncio.to_thread(file.write, part)
+            file.flush()
+            watcher = Watcher(self._reader, CameraSettings(file.name, id=_ID), notice=lambda *_: None)
+        except BaseException:
+            self._end(file)
+            raise
+        lines: SimpleQueue[Line] = SimpleQueue()
+        thread = threading.Thread(target=self._watch, args=(watcher, file, lines), name="video", daemon=True)
+        thread.start()
+        return StreamingResponse(self._lines(watcher, thread, lines), media_type="application/x-ndjson")
+
+    def _watch(self, watcher: Watcher, file: IO[bytes], lines: "SimpleQueue[Line]") -> None:
+        try:
+            for event in watcher:
+                lines.put({"event": event.to_dict() | {"source_url": None}})  # a file of this machine
+            lines.put({"done": True})
+        except SourceError:
+            lines.put({"error": asdict(fault_of(InputError("video: expected one that can be decoded")))})
+        except Exception as error:
+            lines.put({"error": asdict(fault_of(error))})
+            if not isinstance(error, PlateError):
+                raise
+        finally:
+            self._end(file)
+
+    async def _lines(
+        self, watcher: Watcher, thread: threading.Thread, lines: "SimpleQueue[Line]"
+    ) -> AsyncIterator[str]:
+        last: Line = {}
+        try:
+            while thread.is_alive() or not lines.empty():
+                if lines.empty():
+                    await asyncio.sleep(_LOOK)
+                    (status,) = watcher.status()
+                    line: Line = {"position": round(status.position, 1), "length": status.length}
+                    if line == last:
+                        continue
+                    last = line
+                else:
+                    line = lines.get()
+                yield json.dumps(line, ensure_ascii=False) + "\n"
+        finally:
+            watcher.stop()  # nobody listens any more
+
+    def _end(self, file: IO[bytes]) -> None:
+        self._running -= 1
+        file.close()

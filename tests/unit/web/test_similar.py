@@ -1,0 +1,25 @@
+"""Texts within some edits: the quick bound leaves none out."""
+
+import random
+
+import pytest
+from rapidfuzz.distance import Levenshtein
+
+from plate_nets.web.similar import SimilarTexts
+
+
+@pytest.mark.parametrize("distance", [1, 2])
+def test_what_is_found_is_what_the_distance_says(distance: int) -> None:
+    rng = random.Random(3)
+    texts = ["".join(rng.choices("ABEKMHOPCTYX0123456789", k=rng.randint(7, 9))) for _ in range(300)]
+    near = [f"A{rng.randrange(1000):03}BC77" for _ in range(300)]
+    index = SimilarTexts()
+    index.add(texts)
+    index.add([*near, "", "длинный текст не из латинских букв"])
+    for text in ("A123BC77", near[0], texts[0]):
+        expected = {each for each in {*texts, *near} if Levenshtein.distance(text, each) <= distance}
+        assert index.find(text, distance, 1000).keys() == expected
+
+
+def test_an_empty_index_finds_nothing() -> None:
+    assert SimilarTexts().find("A123BC77", 2, 10) == {}

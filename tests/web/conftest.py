@@ -1,0 +1,100 @@
+"""The page behind a real uvicorn, and a real browser to look at it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from plate_nets.events import PlateEvent
+from plate_nets.recognition.local import LocalReader
+from plate_nets.sinks.base import Record
+from plate_nets.sinks.sqlite import SqliteSink
+from plate_nets.web.app import Sources, create_app
+from plate_nets.web.health import Backend
+from plate_nets.web.lists import ListKeeper
+from plate_nets.web.server import WebServer
+from plate_nets.web.settings import WebSettings
+from plate_nets.web.store import EventStore
+from tests.frames import Placed, compose, encode
+
+TEXT = "A123BC77"
+CAR = encode(compose(360, 480, [Placed(TEXT, 100, 200)]), ".jpg")
+ROAD = encode(compose(360, 480), ".jpg")
+TOKEN = "a-token-of-the-tests"
+CHROMIUM = "/usr/bin/chromium"
+
+
+@pytest.fixture(scope="session")
+def reader() -> LocalReader:
+    return LocalReader(threads=1)
+
+
+@contextmanager
+def running(reader: LocalReader, settings: WebSettings, **changes: object) -> Iterator[httpx.Client]:
+    """The application with these settings, on a free port -> a client of it."""
+    app = create_app(Backend(reader, "local"), replace(settings, **changes))  # type: ignore[arg-type]
+    with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def web(reader: LocalReader) -> Iterator[httpx.Client]:
+    """As `plates web --local` runs: on loopback, without a token."""
+    with running(reader, WebSettings()) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def guarded(reader: LocalReader) -> Iterator[httpx.Client]:
+    """As it runs for others: with a token."""
+    with running(reader, WebSettings(tokens=(TOKEN,))) as client:
+        yield client
+
+
+class Seen:
+    """A page with events, lists and no cameras of its own, and what a `plates watch` beside it would write."""
+
+    def __init__(self, client: httpx.Client, store: Path, lists: Path, pictures: Path) -> None:
+        self.client = client
+        self.store = store
+        self.lists = lists
+        self.pictures = pictures
+        self._sink = SqliteSink(store)
+        self._sequence = 0
+
+    def write(self, *events: PlateEvent) -> None:
+        records = []
+        for event in events:
+            self._sequence += 1
+            records.append(Record(self._sequence, event.key, event.camera_id, event.to_json()))
+        self._sink.send(records)
+
+    def close(self) -> None:
+        self._sink.close()
+
+
+@pytest.fixture
+def seen(reader: LocalReader, tmp_path: Path) -> Iterator[Seen]:
+    path, staff, pictures = tmp_path / "events.sqlite", tmp_path / "staff.csv", tmp_path / "pictures"
+    pictures.mkdir()
+    staff.write_text("plate,label\nA001BC77,Ann\n", encoding="utf-8")
+    store = EventStore(path)
+    sources = Sources(store, pictures, lists=ListKeeper([staff]))
+    app = create_app(Backend(reader, "local"), WebSettings(), sources)
+    with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
+        seen = Seen(client, path, staff, pictures)
+        yield seen
+        seen.close()
+    store.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -1,0 +1,171 @@
+"""The HTTP API behind a real uvicorn: what it reads, and in which shape."""
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+
+from plate_nets.recognition.local import LocalReader
+from plate_nets.web.settings import WebSettings
+from tests.web.conftest import CAR, ROAD, TEXT, TOKEN, running
+
+PLATES = "/api/v1/plates"
+
+
+def only(answer: httpx.Response) -> Any:
+    """The one picture of an answer."""
+    assert answer.status_code == 200, answer.text
+    (picture,) = answer.json()["pictures"]
+    return picture
+
+
+def texts(picture: Any) -> list[str]:
+    return [plate["text"] for plate in picture["plates"]]
+
+
+@pytest.mark.parametrize("how", ["form", "body"])
+def test_a_picture_is_read(web: httpx.Client, how: str) -> None:
+    if how == "form":
+        picture = only(web.post(PLATES, files={"file": ("car.jpg", CAR)}))
+        assert picture["file"] == "car.jpg"
+    else:
+        picture = only(web.post(PLATES, content=CAR, headers={"Content-Type": "image/jpeg"}))
+    assert (picture["width"], picture["height"]) == (480, 360)
+    (plate,) = picture["plates"]
+    assert (plate["text"], plate["format"], plate["region"]) == (TEXT, "private", "77")
+    assert "".join(each["char"] for each in plate["characters"]) == TEXT
+    assert plate["candidates"][0]["plate"] == TEXT
+    assert plate["crop"] is None
+    assert {"decode", "detect", "read"} <= picture["stages"].keys()
+    assert sum(picture["stages"].values()) <= picture["milliseconds"] + 1
+
+
+def test_a_plate_is_cut_out_straight_where_it_is_asked_for(web: httpx.Client) -> None:
+    (plate,) = only(web.post(f"{PLATES}?crops=true", files={"file": CAR}))["plates"]
+    kind, _, encoded = plate["crop"].partition(",")
+    assert kind == "data:image/jpeg;base64"
+    assert base64.b64decode(encoded).startswith(b"\xff\xd8")
+
+
+def test_of_several_pictures_each_has_its_own_result(web: httpx.Client) -> None:
+    files = [("file", (name, data)) for name, data in (("a.jpg", CAR), ("b.jpg", ROAD), ("c.jpg", CAR[:500]))]
+    answer = web.post(PLATES, files=files)
+    assert answer.status_code == 200
+    car, road, torn = answer.json()["pictures"]
+    assert (texts(car), texts(road)) == ([TEXT], [])
+    assert torn["error"]["code"] == "PLATES_BAD_INPUT"
+
+
+def test_answers_are_as_the_openapi_document_says(web: httpx.Client) -> None:
+    api = web.get("/api/openapi.json").json()
+    assert api["openapi"] == "3.1.0"
+    for name, answer in (
+        ("Pictures", web.post(f"{PLATES}?crops=true", files={"file": CAR})),
+        ("Failure", web.post(PLATES, files={"file": b"no picture"})),
+        ("Wellness", web.get("/health")),
+    ):
+        schema = {"$ref": f"#/components/schemas/{name}", "components": api["components"]}
+        jsonschema.validate(answer.json(), schema)
+    assert PLATES in web.get("/api/docs").text
+
+
+def test_health_says_whether_plates_are_read(web: httpx.Client) -> None:
+    assert web.get("/health").json() == {"state": "serving"}
+    facts = web.get("/api/v1/health").json()
+    assert (facts["state"], facts["backend"]["kind"]) == ("serving", "local")
+    assert "plates_web_pictures_total" in web.get("/metrics").text
+
+
+def plate_recognizer_client(url: str, token: str, picture: bytes) -> list[tuple[str, float, list[int]]]:
+    """As scripts for Plate Recognizer's Snapshot API ask and read, after its public reference."""
+    answer = httpx.post(
+        f"{url}/v1/plate-reader/",
+        data={"regions": ["ru"], "camera_id": "gate"},
+        files={"upload": ("car.jpg", picture)},
+        headers={"Authorization": f"Token {token}"},
+        trust_env=False,
+    )
+    if answer.status_code not in (200, 201):
+        raise RuntimeError(answer.json()["detail"])
+    body = answer.json()
+    assert body["camera_id"] == "gate"
+    assert body["filename"] == "car.jpg"
+    assert body["timestamp"].endswith("Z")
+    assert body["processing_time"] > 0
+    found = []
+    for result in body["results"]:
+        box = result["box"]
+        assert 0 < result["dscore"] <= 1
+        assert result["region"]["code"] == "ru"
+        assert result["candidates"][0] == {"plate": result["plate"], "score": result["score"]}
+        found.append((result["plate"], result["score"], [box[side] for side in ("xmin", "ymin", "xmax", "ymax")]))
+    return found
+
+
+def test_a_client_of_plate_recognizer_is_understood(guarded: httpx.Client) -> None:
+    url = str(guarded.base_url)
+    ((plate, score, box),) = plate_recognizer_client(url, TOKEN, CAR)
+    assert plate == TEXT.lower()
+    assert score > 0.9
+    assert box[0] < 180 < box[2]
+    with pytest.raises(RuntimeError, match="token"):
+        plate_recognizer_client(url, "wrong", CAR)
+    with pytest.raises(RuntimeError, match="expected a JPEG"):
+        plate_recognizer_client(url, TOKEN, b"no picture")
+
+
+def test_plate_recognizer_takes_base64_too(web: httpx.Client) -> None:
+    answer = web.post("/v1/plate-reader/", data={"upload": base64.b64encode(CAR).decode()})
+    assert [each["plate"] for each in answer.json()["results"]] == [TEXT.lower()]
+
+
+class Pictures(BaseHTTPRequestHandler):
+    """A site with a picture, a large one, and a way elsewhere."""
+
+    def do_GET(self) -> None:
+        elsewhere = self.path == "/elsewhere"
+        body = {"/car.jpg": CAR, "/large.jpg": CAR + bytes(1 << 20)}.get(self.path, b"")
+        self.send_response(302 if elsewhere else 200 if body else 404)
+        if elsewhere:
+            self.send_header("Location", "/car.jpg")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Pictures)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_picture_is_fetched_from_a_host_of_the_list_alone(site: str, reader: LocalReader) -> None:
+    limits = WebSettings().limits.__class__(max_bytes=len(CAR) + 100)
+    with running(reader, WebSettings(allowed_urls=(site,)), limits=limits) as client:
+
+        def fetch(address: str) -> httpx.Response:
+            return client.post(PLATES, json={"url": address})
+
+        assert texts(only(fetch(f"http://{site}/car.jpg"))) == [TEXT]
+        said = {name: fetch(f"http://{site}/{name}") for name in ("none.jpg", "large.jpg", "elsewhere")}
+        assert {name: answer.status_code for name, answer in said.items()} == {
+            "none.jpg": 400,
+            "large.jpg": 413,
+            "elsewhere": 400,
+        }
+        assert json.loads(said["elsewhere"].text)["error"]["message"].endswith("answered 302")
+        assert fetch("http://127.0.0.1:9/car.jpg").status_code == 403

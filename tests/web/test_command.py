@@ -1,0 +1,49 @@
+"""`plates web` as a user runs it."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.cli import app
+
+
+def test_an_address_that_others_reach_asks_for_a_token_and_says_so(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "plate_nets", "web", "--local", "--port", "0", "--address", "0.0.0.0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        said: list[str] = []
+        while not said or not said[-1].startswith("Ready"):
+            said.append(process.stdout.readline())
+            assert said[-1], said
+        url, token = (line.split()[1] for line in said[:2])
+        assert "asks for a token" in said[2]
+        with httpx.Client(base_url=url.replace("0.0.0.0", "127.0.0.1"), trust_env=False) as client:
+            assert client.get("/api/openapi.json").status_code == 401
+            assert client.get("/api/openapi.json", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--local", "--url", "127.0.0.1:9"], "expected one of them"),
+        (["--local", "--token-file", "empty"], "expected a token a line"),
+        (["--local", "--cameras", "none.yaml"], "none.yaml"),
+        (["--url", "127.0.0.1:9"], "127.0.0.1:9"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").touch()
+    result = CliRunner().invoke(app, ["web", *arguments])
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -1,0 +1,169 @@
+"""Events over HTTP: pages, search, corrections, streams, lists, labels; behind a real uvicorn and a real store."""
+
+import csv
+import json
+import socket
+import threading
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.cli import app
+from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.events import Images
+from tests.events import event, later
+from tests.web.conftest import CAR, Seen
+
+EVENTS = "/api/v1/events"
+
+
+def found(seen: Seen, **asked: str | int) -> list[str]:
+    """The plates of a page."""
+    answer = seen.client.get(EVENTS, params=asked)
+    assert answer.status_code == 200, answer.text
+    return [each["correction"] or each["plate"] for each in answer.json()["events"]]
+
+
+def test_pages_come_newest_first_and_each_event_once(seen: Seen) -> None:
+    seen.write(*(event(number) for number in range(7)))
+    plates: list[str] = []
+    cursor = ""
+    for _ in range(3):
+        page = seen.client.get(EVENTS, params={"limit": 3, "cursor": cursor}).json()
+        plates += [each["plate"] for each in page["events"]]
+        cursor = page["cursor"]
+    assert plates == [f"A00{number}BC77" for number in range(6, -1, -1)]
+    assert cursor == ""
+
+
+def test_events_are_searched(seen: Seen) -> None:
+    seen.write(*(event(number, camera=f"gate-{number % 2}", listed=number == 3) for number in range(120)))
+    assert found(seen, text="A00", limit=3) == ["A009BC77", "A008BC77", "A007BC77"]
+    assert found(seen, text="а 003 вс") == ["A003BC77"], "Cyrillic, small letters and spaces as people write them"
+    assert found(seen, text="*19BC77") == ["A119BC77", "A019BC77"]
+    assert found(seen, text="A?03BC77") == ["A103BC77", "A003BC77"]
+    assert found(seen, text="A003BC7", distance=1) == ["A003BC77"]
+    assert found(seen, text="A003BX71", distance=2)[-1] == "A003BC77"
+    assert found(seen, camera="gate-1", limit=2) == ["A119BC77", "A117BC77"]
+    assert found(seen, list="staff") == ["A003BC77"]
+    assert found(seen, since="2026-11-22T10:01:58Z") == ["A119BC77", "A118BC77"]
+    assert found(seen, until="2026-11-22T10:00:01Z") == ["A000BC77"]
+    assert seen.client.get(f"{EVENTS}/cameras").json() == {"cameras": ["gate-0", "gate-1"]}
+    for hostile in ("' OR 1=1 --", "[A-Z]", "%", "*" * 60, "\x00"):
+        assert found(seen, text=hostile, limit=1) in ([], ["A119BC77"])
+
+
+@pytest.mark.parametrize(
+    "asked", [{"cursor": "%%%"}, {"limit": "0"}, {"limit": "x"}, {"distance": "9"}, {"since": "yesterday"}]
+)
+def test_a_wrong_question_is_refused(seen: Seen, asked: dict[str, str]) -> None:
+    answer = seen.client.get(EVENTS, params=asked)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "PLATES_BAD_INPUT")
+
+
+def test_a_correction_stays_beside_the_machines_text_and_becomes_a_label(seen: Seen, tmp_path: Path) -> None:
+    (seen.pictures / "frame.jpg").write_bytes(CAR)
+    kept = replace(event(1), images=Images(frame="frame.jpg"))
+    outside = replace(event(2), images=Images(frame="../staff.csv"))
+    seen.write(kept, outside)
+    for each in (kept, outside):
+        answer = seen.client.put(f"{EVENTS}/{each.id}/correction", json={"plate": "в 777 ор 99"})
+        assert (answer.json()["plate"], answer.json()["correction"]) == (each.plate, "B777OP99")
+    seen.write(later(kept))
+    assert found(seen, text="B777") == ["B777OP99"] * 2
+    assert found(seen, text="B777OP98", distance=1) == ["B777OP99"] * 2
+    assert found(seen, text="A001") == ["B777OP99"], "by the machine's text too"
+    assert seen.client.get(f"{EVENTS}/{kept.id}/frame.jpg").content == CAR
+    assert seen.client.get(f"{EVENTS}/{outside.id}/frame.jpg").status_code == 404
+
+    labels = tmp_path / "labels"
+    arguments = ["events", "export", "--labels", labels, "--events", seen.store, "--pictures", seen.pictures]
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert (result.exit_code, "1 labels; 1 left out" in result.output) == (0, True), result.output
+    (label,) = load_dataset(labels, strict=True).labels
+    assert (label.text, label.box) == ("B777OP99", kept.box)
+
+    assert seen.client.put(f"{EVENTS}/{kept.id}/correction", json={"plate": ""}).json()["correction"] is None
+    for hostile in ("<b>A", "A" * 17):
+        refused = seen.client.put(f"{EVENTS}/{kept.id}/correction", json={"plate": hostile})
+        assert refused.json()["error"]["code"] == "PLATES_BAD_INPUT"
+    cross = {"Origin": "http://evil.example"}
+    assert seen.client.put(f"{EVENTS}/{kept.id}/correction", json={"plate": "A"}, headers=cross).status_code == 403
+    assert seen.client.put(f"{EVENTS}/none/correction", json={"plate": "A"}).status_code == 404
+
+
+def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> None:
+    seen.write(event(0))
+
+    def next_plate(lines: "httpx.Response", wanted: str) -> tuple[str, str]:
+        last = ""
+        for line in lines.iter_lines():
+            if line.startswith("id: "):
+                last = line[4:]
+            if line.startswith("data: "):
+                plate = json.loads(line[6:])["plate"]
+                assert plate == wanted
+                return plate, last
+        raise AssertionError("the stream ended")
+
+    with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": "0"}) as lines:
+        next_plate(lines, "A000BC77")
+    with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": "1"}) as lines:
+        seen.write(event(1))
+        assert next_plate(lines, "A001BC77") == ("A001BC77", "2")
+    seen.write(event(2))
+    with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": "2"}) as lines:
+        next_plate(lines, "A002BC77")
+
+
+def test_a_reader_that_never_reads_holds_up_nobody(seen: Seen) -> None:
+    parts = urlsplit(str(seen.client.base_url))
+    big = tuple(replace(event(number), model="m" * 20_000) for number in range(600))
+    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=30) as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        slow.sendall(f"GET {EVENTS}/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nLast-Event-ID: 0\r\n\r\n".encode())
+        seen.write(event(700))
+        came = threading.Event()
+
+        def read() -> None:
+            with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": "1"}) as lines:
+                for line in lines.iter_lines():
+                    if line.startswith("id: 601"):
+                        came.set()
+                        return
+
+        quick = threading.Thread(target=read)
+        quick.start()
+        for start in range(0, len(big), 100):
+            seen.write(*big[start : start + 100])
+        assert came.wait(60)
+        quick.join()
+        assert seen.client.get("/").status_code == 200
+
+
+def test_lists_are_changed_and_their_files_too(seen: Seen) -> None:
+    address = "/api/v1/lists/staff"
+    assert seen.client.get("/api/v1/lists").json() == {"lists": [{"name": "staff", "entries": {"A001BC77": "Ann"}}]}
+    assert seen.client.post(f"{address}/entries", json={"plate": "в 002 вс 77", "label": "=1+1"}).status_code == 201
+    assert seen.client.delete(f"{address}/entries/A001BC77").status_code == 204
+    table = seen.client.put(f"{address}.csv", content=b"plate,label\nC003CC77,Eve\n!,bad\n")
+    assert (table.json()["added"], len(table.json()["faults"])) == (1, 1)
+    with seen.lists.open(encoding="utf-8") as file:
+        rows = [(row["plate"], row["label"]) for row in csv.DictReader(file)]
+    assert rows == [("B002BC77", "'=1+1"), ("C003CC77", "Eve")]
+    assert seen.client.get(f"{address}.csv").text == seen.lists.read_text(encoding="utf-8")
+    assert seen.client.post(f"{address}/entries", json={"plate": "<b>"}).status_code == 400
+    assert seen.client.post("/api/v1/lists/none/entries", json={"plate": "A"}).status_code == 404
+    assert seen.client.put(f"{address}.csv", content=b"\xff\xfe").status_code == 400
+
+
+def test_a_damaged_video_is_refused_in_one_line(web: httpx.Client) -> None:
+    answer = web.post("/api/v1/videos", content=b"no video at all", headers={"Content-Type": "video/mp4"})
+    (line,) = [json.loads(each) for each in answer.text.splitlines() if "error" in each]
+    assert line["error"]["code"] == "PLATES_BAD_INPUT"
+    assert "/" not in line["error"]["message"]
+    assert web.post("/api/v1/videos", content=b"x", headers={"Content-Type": "text/plain"}).status_code == 400

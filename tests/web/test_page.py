@@ -1,0 +1,304 @@
+"""The page in a real browser: what a person sees, does and takes away; no foreign request, no error, no barrier."""
+
+import base64
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import cv2
+import httpx
+import numpy as np
+import pytest
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    FilePayload,
+    Page,
+    Request,
+    ViewportSize,
+    expect,
+)
+
+from plate_nets.cli.output import CsvOutput
+from tests.clips import passing, write_clip
+from tests.events import event
+from tests.frames import Placed, compose, encode
+from tests.paths import ROOT
+from tests.web.conftest import CAR, ROAD, TEXT, TOKEN, Seen
+
+OUT = ROOT / "out"
+AXE = (Path(__file__).parent / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+MARKUP = "<img src=x onerror=alert(1)>.jpg"
+PHONE: ViewportSize = {"width": 390, "height": 844}
+WALL: ViewportSize = {"width": 2560, "height": 1440}
+SCENE = encode(compose(720, 1280, [Placed("A123BC77", 200, 400, 220), Placed("E777KX199", 800, 300, 150)]), ".jpg")
+MOST_BYTES = 150_000
+SERIOUS = ("serious", "critical")
+
+
+def watch(context: BrowserContext, url: str) -> list[str]:
+    """Everything that must not happen in this context, as it happens."""
+    faults: list[str] = []
+    host = urlsplit(url).netloc
+
+    def asked(request: Request) -> None:
+        if urlsplit(request.url).netloc not in (host, "") and not request.url.startswith(("data:", "blob:")):
+            faults.append(f"foreign request: {request.url}")
+
+    context.on("request", asked)
+    context.on("console", lambda message: faults.append(message.text) if is_fault(message) else None)
+    context.on("weberror", lambda error: faults.append(str(error.error)))
+    context.on("dialog", lambda dialog: faults.append(f"dialog: {dialog.message}"))
+    return faults
+
+
+def is_fault(message: ConsoleMessage) -> bool:
+    """Whether it is more than the browser's own note that a request was refused, which the page tells in words."""
+    return message.type in ("error", "warning") and not message.text.startswith("Failed to load resource: the server")
+
+
+@pytest.fixture
+def context(browser: Browser, web: httpx.Client) -> Iterator[BrowserContext]:
+    url = str(web.base_url)
+    context = browser.new_context(base_url=url, locale="en-GB", permissions=["clipboard-read", "clipboard-write"])
+    faults = watch(context, url)
+    yield context
+    context.close()
+    assert faults == []
+
+
+def opened(context: BrowserContext, path: str = "/") -> Page:
+    page = context.new_page()
+    page.goto(path)
+    page.wait_for_selector(f"html[data-ready={path.partition('#')[2] or 'try'}]")
+    return page
+
+
+def drop(page: Page, *files: tuple[str, bytes]) -> None:
+    """Files as if a hand dropped them on the page."""
+    page.evaluate(
+        """files => {
+            const data = new DataTransfer();
+            for (const [name, encoded] of files)
+                data.items.add(new File([Uint8Array.from(atob(encoded), (each) => each.charCodeAt(0))], name));
+            document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+        }""",
+        [[name, base64.b64encode(data).decode()] for name, data in files],
+    )
+
+
+def saved(page: Page, name: str) -> bytes:
+    """What a button of the downloads gives."""
+    with page.expect_download() as started:
+        page.click(f"[data-download={name}]")
+    return Path(started.value.path()).read_bytes()
+
+
+def test_a_photo_is_dropped_and_its_plates_are_shown_and_taken_away(context: BrowserContext) -> None:
+    page = opened(context)
+    drop(page, ("scene.jpg", SCENE))
+    sign = page.locator(".plate .sign")
+    expect(sign).to_have_text(["A123BC77", "E777KX199"])
+    expect(page.locator(".outline.sure")).to_have_count(2)
+    assert page.locator(".crop img").first.evaluate("image => image.naturalHeight") > 0
+
+    page.locator(".plate .crop").first.click()
+    assert "scale(1)" not in (page.locator(".layer").get_attribute("style") or "")
+    page.get_by_role("button", name="Show all").click()
+    assert "scale(1)" in (page.locator(".layer").get_attribute("style") or "")
+    page.get_by_role("button", name="Copy: A123BC77").click()
+    assert page.evaluate("navigator.clipboard.readText()") == "A123BC77"
+
+    answer = json.loads(saved(page, "json"))
+    assert [plate["text"] for plate in answer["plates"]] == ["A123BC77", "E777KX199"]
+    rows = list(csv.DictReader(io.StringIO(saved(page, "csv").decode())))
+    assert [(row["file"], row["text"]) for row in rows] == [("scene.jpg", "A123BC77"), ("scene.jpg", "E777KX199")]
+    assert tuple(rows[0]) == CsvOutput.COLUMNS
+    drawn = cv2.imdecode(np.frombuffer(saved(page, "picture"), np.uint8), cv2.IMREAD_COLOR)
+    assert drawn is not None
+    assert drawn.shape == (720, 1280, 3)
+
+
+def test_a_picture_is_pasted(context: BrowserContext) -> None:
+    page = opened(context)
+    page.evaluate(
+        """bytes => {
+            const data = new DataTransfer();
+            data.items.add(new File([new Uint8Array(bytes)], "pasted.png"));
+            dispatchEvent(new ClipboardEvent("paste", { clipboardData: data }));
+        }""",
+        list(CAR),
+    )
+    expect(page.locator(".plate .sign")).to_have_text([TEXT])
+
+
+def test_many_files_each_have_their_own_result(context: BrowserContext) -> None:
+    page = opened(context)
+    files: list[FilePayload] = [
+        {"name": MARKUP, "mimeType": "image/jpeg", "buffer": CAR},
+        {"name": "road.jpg", "mimeType": "image/jpeg", "buffer": ROAD},
+        {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"no picture"},
+    ]
+    page.set_input_files("#files", files)
+    thumbs = page.locator(".thumb")
+    expect(thumbs).to_have_count(3)
+    expect(page.locator(".results h2")).to_have_text(MARKUP)
+    expect(page.locator(".plate .sign")).to_have_text([TEXT])
+    thumbs.nth(1).click()
+    expect(page.locator(".empty")).to_be_visible()
+    thumbs.nth(2).click()
+    expect(page.locator(".fault")).to_contain_text("not a picture")
+
+
+def test_keys_alone_do(context: BrowserContext) -> None:
+    page = opened(context)
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.get_by_role("button", name="Try our photo").focus()
+    page.keyboard.press("Enter")
+    photo = page.locator(".photo[tabindex]")
+    photo.focus()
+    page.keyboard.press("+")
+    assert "scale(1.5)" in (page.locator(".layer").get_attribute("style") or "")
+    page.keyboard.press("0")
+    assert "scale(1)" in (page.locator(".layer").get_attribute("style") or "")
+
+
+def test_the_page_is_light(context: BrowserContext) -> None:
+    weights: list[int] = []
+    context.on("requestfinished", lambda request: weights.append(request.sizes()["responseBodySize"]))
+    page = opened(context)
+    page.wait_for_load_state("networkidle")
+    assert 0 < sum(weights) <= MOST_BYTES
+
+
+def test_a_login_opens_the_page(browser: Browser, guarded: httpx.Client) -> None:
+    url = str(guarded.base_url)
+    with browser.new_context(base_url=url, locale="ru-RU") as context:
+        faults = watch(context, url)
+        page = context.new_page()
+        page.goto("/")
+        expect(page.locator("h1")).to_have_text("Вход")
+        page.fill("#token", TOKEN)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("html[data-ready]")
+        drop(page, ("car.jpg", CAR))
+        expect(page.locator(".plate .sign")).to_have_text([TEXT])
+        page.get_by_role("button", name="Выйти").click()
+        page.wait_for_url("**/login")
+        assert faults == []
+
+
+def test_a_video_is_played_and_its_events_arrive(context: BrowserContext, tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "passing.mp4", passing(12, empty=8), fps=4)
+    page = opened(context)
+    page.set_input_files("#files", clip)
+    row = page.locator(".results .event")
+    expect(row).to_have_attribute("data-plate", TEXT, timeout=60_000)
+    expect(page.locator(".results progress")).to_have_count(0, timeout=60_000)
+    row.get_by_role("button").click()
+    page.wait_for_function("document.querySelector('video').currentTime > 0")
+
+
+def test_a_damaged_video_is_told(context: BrowserContext) -> None:
+    page = opened(context)
+    files: FilePayload = {"name": "torn.mp4", "mimeType": "video/mp4", "buffer": b"no video"}
+    page.set_input_files("#files", files)
+    expect(page.locator(".fault")).to_contain_text("video cannot be read")
+
+
+def test_events_arrive_are_searched_and_corrected(browser: Browser, seen: Seen) -> None:
+    url = str(seen.client.base_url)
+    with browser.new_context(base_url=url, locale="en-GB") as context:
+        faults = watch(context, url)
+        seen.write(*(event(number) for number in range(60)))
+        page = opened(context, "/#live")
+        rows = page.locator(".event")
+        expect(rows).to_have_count(50)
+        page.get_by_role("button", name="Show more").click()
+        expect(rows).to_have_count(60)
+        expect(page.locator("#connection")).not_to_be_empty()
+        seen.write(event(60, listed=True))
+        expect(rows.first).to_have_attribute("data-plate", "A060BC77")
+        expect(rows.first).to_contain_text("staff: Ann")
+
+        page.fill("#search-text", "A00*")
+        expect(rows).to_have_count(10)
+        page.fill("#search-text", "A007BC78")
+        page.select_option("#search-distance", "1")
+        expect(rows.first).to_have_attribute("data-plate", "A007BC77")
+        rows.first.get_by_role("button", name="Correct").click()
+        page.keyboard.type("<b>")
+        page.keyboard.press("Enter")
+        expect(page.locator("#said")).to_contain_text("letters and digits")
+        page.locator(".correction input").fill("в777ор99")
+        page.keyboard.press("Enter")
+        expect(rows.first).to_have_attribute("data-plate", "B777OP99")
+        expect(rows.first).to_contain_text("corrected by hand")
+
+        page.goto("/#lists")
+        entry = page.locator("[data-list=staff]")
+        entry.get_by_label("Plate: staff").fill("M333MM99")
+        entry.get_by_label("Label: staff").fill("<i>Eve</i>")
+        page.keyboard.press("Enter")
+        expect(entry.locator("tbody tr")).to_have_count(2)
+        expect(entry.locator("tbody")).to_contain_text("<i>Eve</i>")
+        entry.get_by_role("button", name="Remove: M333MM99").click()
+        expect(entry.locator("tbody tr")).to_have_count(1)
+        assert faults == []
+
+
+@pytest.mark.parametrize(("theme", "locale"), [("light", "ru-RU"), ("dark", "en-GB")])
+def test_both_themes_and_widths_without_barriers(
+    browser: Browser, seen: Seen, theme: Literal["light", "dark"], locale: str
+) -> None:
+    seen.write(*(event(number, listed=number % 4 == 0) for number in range(12)))
+    url = str(seen.client.base_url)
+    with browser.new_context(base_url=url, viewport=PHONE, color_scheme=theme, locale=locale) as context:
+        faults = watch(context, url)
+        page = opened(context)
+        page.evaluate(AXE)
+        barriers = check(page, "empty")
+        drop(page, ("scene.jpg", SCENE), ("car.jpg", CAR))
+        expect(page.locator(".thumb[data-state=done]")).to_have_count(2)
+        picture(page, f"web_try_phone_{theme}")
+        barriers += check(page, "try")
+        page.set_viewport_size(WALL)
+        picture(page, f"web_try_wall_{theme}")
+        page.goto("/#health")
+        expect(page.locator("#health .pill").first).to_be_visible()
+        barriers += check(page, "health")
+        picture(page, f"web_health_wall_{theme}")
+        page.goto("/#lists")
+        expect(page.locator("[data-list]")).to_be_visible()
+        barriers += check(page, "lists")
+        page.goto("/#live")
+        expect(page.locator(".event")).to_have_count(12)
+        barriers += check(page, "live")
+        picture(page, f"web_live_wall_{theme}")
+        page.set_viewport_size(PHONE)
+        picture(page, f"web_live_phone_{theme}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        assert (barriers, faults) == ([], [])
+
+
+def check(page: Page, where: str) -> list[str]:
+    """What axe finds to be serious or critical."""
+    found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")["violations"]
+    return [
+        f"{where}: {each['id']}: {node['html']} {node['failureSummary']}"
+        for each in found
+        if each["impact"] in SERIOUS
+        for node in each["nodes"]
+    ]
+
+
+def picture(page: Page, name: str) -> None:
+    """A picture of what is seen, for a person to look at."""
+    OUT.mkdir(exist_ok=True)
+    page.screenshot(path=OUT / f"{name}.png")
