@@ -151,18 +151,12 @@ PROXIES = (
 """Answers of a proxy in front of Triton."""
 
 WEB = (
-    ErrorAnswer(
-        "PLATES_TOO_LARGE", "413", "", InputTooLarge, "a file or picture over a bound, or too many files"
-    ),
+    ErrorAnswer("PLATES_TOO_LARGE", "413", "", InputTooLarge, "a file or picture over a bound, or too many files"),
     ErrorAnswer("PLATES_NO_ACCESS", "401", "", AccessDenied, "no token, or a wrong one"),
-    ErrorAnswer(
-        "PLATES_NOT_ALLOWED", "403", "", AccessDenied, "another site's request, or an address off the list"
-    ),
+    ErrorAnswer("PLATES_NOT_ALLOWED", "403", "", AccessDenied, "another site's request, or an address off the list"),
     ErrorAnswer("PLATES_NOT_FOUND", "404", "", InputError, "nothing of this name"),
     ErrorAnswer("PLATES_WRONG_METHOD", "405", "", InputError, "the address takes another method"),
-    ErrorAnswer(
-        "PLATES_TOO_MANY", "429", "", ServerOverloaded, "more than a token has; `Retry-After` says when"
-    ),
+    ErrorAnswer("PLATES_TOO_MANY", "429", "", ServerOverloaded, "more than a token has; `Retry-After` says when"),
 )
 """Answers of `plates web` alone, or with another status than the models' own."""
 

@@ -19,13 +19,12 @@ from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_softmax
 from plate_nets.recognition.images import FrameLimits, check_image, decode_image
 from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.quads import Quad, quad_size
 from plate_nets.recognition.reader import Reader
 from plate_nets.recognition.rectification import (
-    Quad,
     RectificationSettings,
     box_quads,
     quad_boxes,
-    quad_size,
     usable,
     warp_quad,
     widen,

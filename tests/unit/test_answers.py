@@ -4,7 +4,7 @@ import pytest
 
 from plate_nets import errors
 from plate_nets.answers import OURS, PROXIES, TRITONS, WEB, ErrorAnswer, answer_for, find_answer
-from plate_nets.errors import InputError, PlateError, ServerOverloaded, SharedMemoryFull
+from plate_nets.errors import InputError, PlateError, SharedMemoryFull
 from tests.paths import ROOT
 
 DOCS = ROOT / "docs" / "errors.md"
