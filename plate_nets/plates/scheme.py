@@ -153,6 +153,11 @@ class PlateScheme:
         """The formats that a text fits."""
         return tuple(dict.fromkeys(fit.format for fit in self.fits(text)))
 
+    def region_of(self, text: str) -> str | None:
+        """The code of the region that a text names, where the plates of the country have one."""
+        fits = self.fits(text)
+        return fits[0].parts[-1] if fits and self.region_is_last else None
+
     def format_names(self, text: str) -> str:
         """The names of the formats that a text fits: "private", "taxi or trailer", or empty."""
         return " or ".join(each.name for each in self.formats_of(text))

@@ -30,6 +30,7 @@ CREATE INDEX events_by_time     ON events (timestamp, id);
 CREATE INDEX events_by_camera   ON events (camera_id, timestamp, id);
 CREATE INDEX events_by_plate    ON events (plate, timestamp, id);
 CREATE INDEX events_by_sequence ON events (sequence);
+CREATE INDEX events_on_lists    ON events (timestamp, id) WHERE lists <> '[]';
 """
 """``timestamp`` is the event's own text, always of one length and in UTC, so that the text's order is that of time;
 ``sequence`` grows with every change of a row; ``lists`` is a JSON array of the watch lists that matched."""

@@ -254,7 +254,7 @@ class CarEvents:
             dscore=plate.score,
             characters=tuple(map(Character, text, shares(text, texts))),
             candidates=tuple(Candidate(other, texts[other], scheme.is_plate(other)) for other in ranked),
-            region=_region(scheme, text),
+            region=Region(scheme.country, scheme.region_of(text)),
             plate_type=scheme.format_names(text),
             box=plate.box,
             corners=tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None,
@@ -384,9 +384,3 @@ def _side(start: NDArray[np.float64], end: NDArray[np.float64], point: NDArray[n
     """Above 0 where a point is to the right of the way from start to end: y grows downwards."""
     (x, y), (to_x, to_y) = end - start, point - start
     return float(x * to_y - y * to_x)
-
-
-def _region(scheme: PlateScheme, text: str) -> Region:
-    """Where a plate is from, as far as its text says."""
-    fits = scheme.fits(text)
-    return Region(scheme.country, fits[0].parts[-1] if fits and scheme.region_is_last else None)

@@ -19,7 +19,7 @@ from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_softmax
 from plate_nets.recognition.images import FrameLimits, check_image, decode_image
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.quads import Quad, quad_size
+from plate_nets.recognition.quads import Quad, lines_of_plate, quad_size
 from plate_nets.recognition.reader import Reader
 from plate_nets.recognition.rectification import (
     RectificationSettings,
@@ -162,7 +162,7 @@ class PictureReader:
 
     def _plate(self, plate: Plate, crop: str | None) -> bodies.Plate:
         reading = plate.reading
-        fits = self._scheme.fits(reading.text)
+        scheme = self._scheme.by_lines[lines_of_plate(plate.corners)]
         return bodies.Plate(
             text=reading.text,
             reading=reading.best,
@@ -171,27 +171,28 @@ class PictureReader:
             box=[round(side, 1) for side in (plate.box.xmin, plate.box.ymin, plate.box.xmax, plate.box.ymax)],
             corners=[round(side, 1) for side in corners_of(plate)],
             format=reading.format,
-            region=fits[0].parts[-1] if fits else "",
+            region=scheme.region_of(reading.text) or "",
             characters=[
                 bodies.Character(char=char, score=round(score, 4))
                 for char, score in zip(reading.best, reading.characters, strict=False)
             ],
             candidates=[
                 bodies.Candidate(plate=text, score=round(probability, 4))
-                for text, probability in self._candidates(plate)
+                for text, probability in _candidates(plate, scheme)
             ],
             crop=crop,
         )
 
-    def _candidates(self, plate: Plate) -> list[tuple[str, float]]:
-        """Texts that fit a format with their probabilities, most probable first; of a sure plate its own alone."""
-        settings, reading = DecodingSettings(), plate.reading
-        if reading.text and (probability := prod(reading.characters)) >= settings.certain:
-            return [(reading.text, probability)]  # too little is left for any other text: a search would find none
-        if plate.logits is None:
-            return []
-        texts = format_texts(log_softmax(plate.logits[None])[0], self._scheme, settings.beam_width)
-        return sorted(texts.items(), key=itemgetter(1), reverse=True)[:_CANDIDATES]
+
+def _candidates(plate: Plate, scheme: PlateScheme) -> list[tuple[str, float]]:
+    """Texts that fit a format with their probabilities, most probable first; of a sure plate its own alone."""
+    settings, reading = DecodingSettings(), plate.reading
+    if reading.text and (probability := prod(reading.characters)) >= settings.certain:
+        return [(reading.text, probability)]  # too little is left for any other text: a search would find none
+    if plate.logits is None:
+        return []
+    texts = format_texts(log_softmax(plate.logits[None])[0], scheme, settings.beam_width)
+    return sorted(texts.items(), key=itemgetter(1), reverse=True)[:_CANDIDATES]
 
 
 def corners_of(plate: Plate) -> list[float]:

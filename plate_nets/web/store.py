@@ -29,9 +29,8 @@ CREATE TABLE IF NOT EXISTS corrections (
     corrected_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS corrections_by_plate ON corrections (plate);
-CREATE INDEX IF NOT EXISTS events_on_lists ON events (timestamp, id) WHERE lists <> '[]';
 """
-"""What the page adds to the store: texts by hand, and an index for the events of lists."""
+"""What the page adds to the store: texts by hand."""
 
 _READERS = 4
 _WAIT = 5.0

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Dataset as TorchDataset
 
+from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.geometry import normalize_crop
 from plate_nets.types import Crops, Frame
@@ -61,6 +62,8 @@ class Samples(TorchDataset[Batch]):
         seed: int,
         mixture: Mixture = Mixture(),
     ) -> None:
+        if mixture.two_lines and not scheme.by_lines[2].formats:
+            raise InputError(f"two lines: no plate of {scheme.name} has them")
         self.scheme = scheme
         self.plates = plates
         self.empty = empty
@@ -98,7 +101,7 @@ class Samples(TorchDataset[Batch]):
             h, w = region.shape[:2]
             corners = np.array([[0, 0], [w, 0], [w, h], [0, h]], np.float32)
             return photograph(region, corners, rng, severity=float(rng.uniform(0, 0.6))), ""
-        if kind < self.mixture.real + self.mixture.two_lines:
+        if self.mixture.real <= kind < self.mixture.real + self.mixture.two_lines:
             sample = synthesize_straightened(self.scheme, rng, lines=2)
         else:
             sample = (synthesize_straightened if self._straight(rng) else synthesize)(self.scheme, rng)
