@@ -1,6 +1,5 @@
 """The pipeline chained by the client: it calls `yolo`, `stn` and `lprnet` itself and decodes."""
 
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
+from plate_nets.closing import Closing
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, YOLO, ModelSpec
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
@@ -17,7 +17,7 @@ from plate_nets.recognition.stages import Stages
 from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Plate, Scores
 
 
-class ClientChain:
+class ClientChain(Closing):
     """The same pipeline as `plate_recognition`, chained by the client; crops and logits cross the network.
 
     Args:
@@ -30,14 +30,6 @@ class ClientChain:
         self._reader: PlateReader[Frame | bytes, Crops] = PlateReader(
             self._detect, self._rectify, self._read, PlateDecoder(default_scheme(), decoding), split_rows
         )
-
-    def __enter__(self) -> "ClientChain":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connection."""

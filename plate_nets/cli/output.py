@@ -7,11 +7,11 @@ import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import typer
 
+from plate_nets.closing import Closing
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.recognition.encoded import SUFFIXES
@@ -37,23 +37,12 @@ def shown(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-class Output(ABC):
+class Output(Closing, ABC):
     """Takes pictures one by one, as a context manager."""
 
     @abstractmethod
     def write(self, picture: Picture) -> None:
         """Put one picture out at once."""
-
-    def close(self) -> None:  # noqa: B027  most have nothing to close
-        """End what was begun."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class LineOutput(Output):

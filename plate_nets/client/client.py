@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from plate_nets.client.shared_memory import SharedMemoryTransport
 from plate_nets.client.transports import ServerAccess, Transport, open_transport
 from plate_nets.client.transports.calls import Infer, Input, infer, is_ready, model_metadata
 from plate_nets.client.url import ServerAddress, WireProtocol, parse_url
+from plate_nets.closing import Closing
 from plate_nets.contract import CHARACTERS, CORNERS, EVIDENCE, LOGITS, LPRNET, PLATE_RECOGNITION, PLATES, STN, YOLO
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import PlateError, ServerUnavailable
@@ -32,7 +32,7 @@ _HEALING = 0.5
 """Seconds between two looks at a server that heals."""
 
 
-class PlateClient:
+class PlateClient(Closing):
     """A client of one server, or of several that share the work; threads may share it.
 
     Args:
@@ -79,14 +79,6 @@ class PlateClient:
         else:
             self.url, self.protocol = ", ".join(urls), protocol
             self._transport = FleetTransport(urls, protocol, open_one)
-
-    def __enter__(self) -> "PlateClient":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the connections."""

@@ -5,8 +5,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+from plate_nets.closing import Closing
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Record:
         return event
 
 
-class Sink(ABC):
+class Sink(Closing, ABC):
     """Takes records; a batch may come again after a fault, in the same order."""
 
     batch = 100
@@ -43,14 +44,3 @@ class Sink(ABC):
         Raises:
             SinkError: not now; the same records are offered again.
         """
-
-    def close(self) -> None:  # noqa: B027  most have nothing to close
-        """Let go of files and connections."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import av
 import av.error
@@ -13,6 +11,7 @@ import numpy as np
 from av.container import OutputContainer
 from av.video.stream import VideoStream
 
+from plate_nets.closing import Closing
 from plate_nets.errors import InputError
 from plate_nets.recognition.annotation import annotate
 from plate_nets.types import Frame, Plate, Reading
@@ -25,7 +24,7 @@ _RATE = 25
 """Frames a second that the encoder reckons with; each frame has its own time."""
 
 
-class Recording:
+class Recording(Closing):
     """An MP4 file in the making, as a context manager; it takes the size of its first frame.
 
     Args:
@@ -45,14 +44,6 @@ class Recording:
             self._container: OutputContainer = av.open(str(path), "w", format="mp4")
         except (av.error.FFmpegError, OSError) as error:
             raise InputError(f"{path}: {error.strerror}") from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def write(self, analysed: AnalysedFrame) -> None:
         """Add a frame."""

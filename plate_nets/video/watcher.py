@@ -6,9 +6,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
-from typing import Self
 
+from plate_nets.closing import Closing
 from plate_nets.errors import InputError, SourceError
 from plate_nets.events import PlateEvent
 from plate_nets.recognition.reader import Reader
@@ -26,7 +25,7 @@ _LONGEST_END = 15.0
 _log = logging.getLogger(__name__)
 
 
-class Watcher:
+class Watcher(Closing):
     """Watches cameras, and gives their events as they come; the order of each camera is kept.
 
     A camera that fails is reported and the others go on. Files end; live sources go on until `close`.
@@ -67,14 +66,6 @@ class Watcher:
             for camera in cameras
         ]
         self._started = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __iter__(self) -> Iterator[PlateEvent]:
         """The events until every source has ended or `close` was called.

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from plate_nets.answers import find_answer
 from plate_nets.client.retry import ask
 from plate_nets.client.transports.calls import Call
 from plate_nets.client.url import ServerAddress
+from plate_nets.closing import Closing
 from plate_nets.errors import ConnectionLost, InputError, ServerError, ServerUnavailable
 
 QUIET = 9.0
@@ -40,19 +40,11 @@ class ServerAccess:
     watched: bool = False
 
 
-class Transport(ABC):
+class Transport(Closing, ABC):
     """Sends calls to a server."""
 
     def __init__(self, address: ServerAddress) -> None:
         self.address = address
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @abstractmethod
     def send(self, call: Call[T], seconds: float) -> T:
