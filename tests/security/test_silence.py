@@ -113,9 +113,9 @@ def writes(line: str, allowed: tuple[str, ...]) -> bool:
             True,
             False,
         ),
-        ('7 openat(AT_FDCWD, "/root/intel/id", O_WRONLY|O_CREAT, 0666) = 4', False, True),
+        ('7 openat(AT_FDCWD, "/srv/intel/id", O_WRONLY|O_CREAT, 0666) = 4', False, True),
         ('7 openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 4', False, False),
-        ('7 mkdir("/root/intel", 0777) = 0', False, True),
+        ('7 mkdir("/srv/intel", 0777) = 0', False, True),
     ],
 )
 def test_a_record_is_understood(line: str, spoken: bool, written: bool) -> None:
