@@ -94,7 +94,7 @@ BASE ?=
 DEVICE ?= cpu
 
 .PHONY: image
-image: $(if $(filter standin,$(BASE)),.venv/embedded.stamp) ## build the container image on NVIDIA's base, with torch: make image DEVICE=gpu
+image: $(if $(filter standin,$(BASE)),.venv/embedded.stamp) ## build the container image on NVIDIA's base; for a GPU: make image DEVICE=gpu
 	@tools/engine.sh tools/image.sh "$(BASE)" $(DEVICE)
 
 .PHONY: test-image

@@ -83,6 +83,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
     assert [line.split()[1] for line in result.stdout.splitlines()] == [
         "help",
         "demo",
+        "demo-video",
         "convert",
         "test",
         "test-fast",

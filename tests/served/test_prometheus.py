@@ -30,6 +30,8 @@ PATIENCE = 120.0
 CALLERS = 4
 MANY_CALLERS = 40
 """More than `plate_recognition` works on and keeps waiting."""
+OF_CAMERAS = re.compile("plates_(camera|sink)_")
+"""Metrics of `plates watch`, not scraped here: test_dashboard.py and tests/packaging/alerts.yaml have them."""
 TARGETS = ("triton:8002", "triton:8003")
 
 
@@ -143,6 +145,8 @@ def test_every_query_of_the_dashboard_has_data(monitored: Monitored) -> None:
     for panel in DASHBOARD["panels"]:
         for target in panel["targets"]:
             query = target["expr"].replace("$__rate_interval", "5m")
+            if OF_CAMERAS.search(query):
+                continue
 
             def has_data(query: str = query) -> bool:
                 found = monitored.ask("query", query=query)
@@ -168,4 +172,4 @@ def test_no_alert_is_left_out() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     for group in ALERTS["groups"]:
         for rule in group["rules"]:
-            assert f'"{rule["alert"]}"' in text, rule["alert"]
+            assert OF_CAMERAS.search(rule["expr"]) or f'"{rule["alert"]}"' in text, rule["alert"]
