@@ -1,5 +1,6 @@
 """The alerts by Prometheus's own tool; tests/served/test_prometheus.py has a real one scrape a server."""
 
+import re
 import subprocess
 
 import yaml
@@ -22,6 +23,14 @@ def test_the_configuration_is_sound() -> None:
 def test_each_alert_fires_in_time_and_not_before() -> None:
     result = promtool("test", "rules", str(CASES))
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_full_queue_is_as_long_as_the_model_says() -> None:
+    config = (ROOT / "model_repository" / "plate_recognition" / "config.pbtxt").read_text("utf-8")
+    (longest,) = re.findall(r"max_queue_size: (\d+)", config)
+    assert f'nv_inference_pending_request_count{{model="plate_recognition"}}) >= {longest}\n' in RULES.read_text(
+        "utf-8"
+    )
 
 
 def test_no_alert_is_without_a_case() -> None:

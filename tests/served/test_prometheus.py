@@ -28,7 +28,7 @@ from tests.waiting import eventually
 PATIENCE = 120.0
 """Seconds for what follows within some, on a machine that does nothing else."""
 CALLERS = 4
-MANY_CALLERS = 160
+MANY_CALLERS = 40
 """More than `plate_recognition` works on and keeps waiting."""
 OF_CAMERAS = re.compile("plates_(camera|sink)_")
 """Metrics of `plates watch`, not scraped here: test_dashboard.py and tests/packaging/alerts.yaml have them."""
