@@ -104,7 +104,9 @@ def test_block_runs(block: Block, stand: Stand) -> None:
 @pytest.mark.parametrize("block", SHOWN, ids=str)
 def test_block_that_is_not_run_is_sound(block: Block) -> None:
     if block.language == "python":
-        imports = [each for each in ast.parse(block.code).body if isinstance(each, ast.Import | ast.ImportFrom)]
+        imports: list[ast.stmt] = [
+            each for each in ast.parse(block.code).body if isinstance(each, ast.Import | ast.ImportFrom)
+        ]
         exec(compile(ast.Module(imports, []), "README.md", "exec"), {})
         return
     assert shell(f"set -n\n{block.code}").returncode == 0
