@@ -77,6 +77,7 @@ def test_command_by_a_server(photos: Path, tmp_path: Path, served: Served) -> No
     assert json.loads((out / "_manifest.json").read_text())["model"].startswith("yolo:1 stn:1 lprnet:1")
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # of its own settings
 @pytest.mark.alone  # Ray gives its own processes 15 s to start
 def test_ray_does_a_killed_workers_shard_again(tmp_path: Path) -> None:
     photos = tmp_path / "photos"
