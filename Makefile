@@ -44,7 +44,7 @@ TESTS ?= not soak and not image
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: test
-test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of developers, then run every test: 9 minutes on two cores
+test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of developers, then run every test: 16 minutes on two cores
 	-@tools/debian.sh $(DEBIAN) # without them only the tests that start them fail
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not alone'
