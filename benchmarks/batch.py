@@ -22,6 +22,7 @@ from plate_nets.batch.sources import Source, find_source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.work import Job, ShardWorker
 from plate_nets.cli import guarded
+from plate_nets.serving.quota import usable_cores
 from plate_nets.types import Frame, Plate
 
 _SLEEP = 0.02
@@ -54,7 +55,7 @@ def measure(
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as scratch:
         source = find_source(str(photos))
-        cores = len(os.sched_getaffinity(0))
+        cores = usable_cores()
 
         def job(name: str, reader: ReaderSettings, shard_size: int = 50) -> Job:
             return begin(source, str(photos), "", Folder(f"{scratch}/{name}"), reader, shard_size)

@@ -1,6 +1,5 @@
 """`plates batch`: the plates of a million photos, as Parquet."""
 
-import os
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from plate_nets.cli.options import Protocol, Timeout, Urls
 from plate_nets.plates import DEFAULT_SCHEME
+from plate_nets.serving.quota import usable_cores
 
 INCOMPLETE = 1
 
@@ -57,7 +57,7 @@ def batch(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     folder = Folder(out)
     if not check:
-        cores = len(os.sched_getaffinity(0))
+        cores = usable_cores()
         workers = workers or cores
         reader = ReaderSettings(tuple(url or ()), protocol, timeout, scheme, threads=max(1, cores // workers))
         with alone_in(folder):
