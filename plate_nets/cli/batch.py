@@ -1,7 +1,8 @@
 """`plates batch`: the plates of a million photos, as Parquet."""
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -10,6 +11,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from plate_nets.cli.options import Protocol, Timeout, Urls
 from plate_nets.plates import DEFAULT_SCHEME
 from plate_nets.serving.quota import usable_cores
+
+if TYPE_CHECKING:
+    from plate_nets.batch.work import ShardDone
 
 INCOMPLETE = 1
 
@@ -69,23 +73,10 @@ def batch(
                 markup=False,
             )
             if shards:
-                done = (
+                run = (
                     local(job, shards, workers) if engine is Engine.local else on_ray(job, shards, workers, ray_address)
                 )
-                failed = 0
-                columns = (
-                    TextColumn("Reading"), BarColumn(), MofNCompleteColumn(), TextColumn("shards, {task.fields[rate]}"),
-                    TimeRemainingColumn(elapsed_when_finished=True),
-                )  # fmt: skip
-                with Progress(*columns, console=console, transient=True) as progress:
-                    task = progress.add_task("", total=len(shards), rate="")
-                    photos = 0
-                    for shard in done:
-                        photos += shard.photos
-                        failed += shard.failed
-                        elapsed = progress.tasks[task].elapsed or 0
-                        rate = f"{photos / max(elapsed, 1e-9):.1f} photos/s, {failed} failed"
-                        progress.update(task, advance=1, rate=rate)
+                _show(run, len(shards), console)
                 finish(job)
     counts = verify(folder)
     typer.echo(f"{counts.rows} of {counts.photos} photos, {counts.plates} plates")
@@ -97,3 +88,19 @@ def batch(
             err=True,
         )
         raise typer.Exit(INCOMPLETE)
+
+
+def _show(run: Iterable["ShardDone"], total: int, console: Console) -> None:
+    """Have shards done, with a bar that says how fast."""
+    columns = (
+        TextColumn("Reading"), BarColumn(), MofNCompleteColumn(), TextColumn("shards, {task.fields[rate]}"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )  # fmt: skip
+    photos = failed = 0
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=total, rate="")
+        for done in run:
+            photos += done.photos
+            failed += done.failed
+            elapsed = progress.tasks[task].elapsed or 0
+            progress.update(task, advance=1, rate=f"{photos / max(elapsed, 1e-9):.1f} photos/s, {failed} failed")
