@@ -1,6 +1,8 @@
 """Synthetic plates: glyphs, texts, layouts, camera and perspective, each alone, then whole crops."""
 
 import csv
+import subprocess
+import sys
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from plate_nets.errors import DatasetError, InputError
 from plate_nets.plates import default_scheme
 from plate_nets.types import CORNER_COLUMNS
+from tests.paths import ROOT
 from training.synthesis import glyphs, perspective, plates, surroundings, synthesize, texts
 from training.synthesis.camera import HIGHEST, LOWEST, photograph
 from training.synthesis.layouts import layouts
@@ -176,3 +179,9 @@ def test_samples_are_decided_by_the_seed_and_stay_readable() -> None:
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(InputError, match=r"unknown 'tractor'; expected one of private"):
         synthesize(RUSSIA, np.random.default_rng(0), "tractor")
+
+
+def test_a_scene_is_drawn_without_pyav() -> None:
+    """`make demo` draws one in an environment that has none."""
+    code = "import sys; sys.modules['av'] = None; import training.synthesis.__main__"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -10,13 +10,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-import av
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate
+from plate_nets.extras import needs
 from plate_nets.plates import PlateScheme
 from plate_nets.types import Frame
 from training.synthesis import camera, cars, plates, scene, street, texts
@@ -108,7 +108,10 @@ def write_drive_by(path: Path, scheme: PlateScheme, seed: int, settings: DriveBy
 
     Raises:
         InputError: the file cannot be written.
+        MissingExtra: PyAV is not installed: the environment of `make demo` has none, and draws a scene by this package.
     """
+    with needs("watch", "a clip"):
+        import av
     rng = np.random.default_rng(seed)
     drives = plan(scheme, rng, settings)
     end = max(drive.end for drive in drives) + 0.5
