@@ -16,7 +16,7 @@ from plate_nets.types import Reading
 from training.loop import Budget
 from training.reader.__main__ import app
 from training.reader.lookalikes import look_alike, pictures_of, worst
-from training.reader.real import RealPlate, readable
+from training.reader.real import RealPlate, load_foreign, readable
 from training.reader.samples import Mixture, Samples
 from training.reader.state import Reader, ReaderState
 from training.reader.trainer import ReaderTrainer, ctc_loss, save_reader
@@ -54,6 +54,15 @@ def test_real_plates_and_empty_regions_take_part() -> None:
     empty = np.zeros((48, 188, 3), np.uint8)
     batch = Samples(RUSSIA, [plate], [empty], batch=40, seed=0, mixture=Mixture(real=0.6, empty=0.4))[0]
     assert set(batch.lengths.tolist()) == {0, 8}
+
+
+def test_plates_of_other_countries_have_nothing_to_read(dataset: Path) -> None:
+    foreign = load_foreign([dataset])
+    assert len(foreign) == 12
+    mixture = Mixture(real=0, empty=0, foreign=0.5)
+    batch = Samples(RUSSIA, [], [], batch=40, seed=0, mixture=mixture, foreign=foreign)[0]
+    assert 10 < list(batch.lengths).count(0) < 30
+    assert batch.crops.shape == (40, 3, 24, 94)
 
 
 def test_hard_plates_come_more_often() -> None:

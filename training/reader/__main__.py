@@ -10,11 +10,14 @@ import typer
 from plate_nets.errors import PlateError
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from training.loop import Budget, Rhythm, Schedule, prepare
-from training.reader.real import load_real
+from training.reader.real import load_foreign, load_real
 from training.reader.samples import Mixture, Samples
 from training.reader.state import ReaderState
 from training.reader.trainer import ReaderTrainer
 from training.reader.validation import validation_crops
+
+FOREIGN = 0.08
+"""Share of plates of other countries among the samples, where there are any."""
 
 app = typer.Typer(add_completion=False)
 
@@ -24,6 +27,9 @@ def train(
     out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
     data: Annotated[
         list[Path], typer.Option(help="Labelled folder with real plates; may be given several times.")
+    ] = [],  # noqa: B006
+    foreign: Annotated[
+        list[Path], typer.Option(help="Labelled folder with plates of other countries: nothing is to be read there.")
     ] = [],  # noqa: B006
     scheme: Annotated[
         str, typer.Option(help="Whose plates are learnt: a country that the package has, or a TOML file.")
@@ -61,7 +67,14 @@ def train(
     try:
         country = load_scheme(scheme)
         plates, empty = load_real(country, data, strict=strict)
-        logging.info("%d real plates, %d regions without a plate; %s", len(plates), len(empty), device)
+        others = load_foreign(foreign)
+        logging.info(
+            "%d real plates, %d of other countries, %d regions without a plate; %s",
+            len(plates),
+            len(others),
+            len(empty),
+            device,
+        )
         state = ReaderState(country, device)
         if start is not None:
             state.start_from(start)
@@ -76,7 +89,14 @@ def train(
                 empty,
                 batch=batch,
                 seed=seed,
-                mixture=Mixture(real=real, straightened=straightened, two_lines=two_lines, hard=hard),
+                mixture=Mixture(
+                    real=real,
+                    straightened=straightened,
+                    two_lines=two_lines,
+                    foreign=FOREIGN if others else 0.0,
+                    hard=hard,
+                ),
+                foreign=others,
             ),
             {name: crops for each in validate for name, crops in validation_crops(country, each, straightened > 0)},
             Budget(steps, minutes),

@@ -1,7 +1,7 @@
 """Real plates, cut out of labelled photos with their surroundings."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -103,6 +103,21 @@ def load_real(
             if region is not None:
                 empty.append(region)
     return plates, empty
+
+
+def load_foreign(folders: Sequence[Path]) -> list[RealPlate]:
+    """Labelled folders with plates of other countries -> their plates, with nothing to read: the text is empty.
+
+    Raises:
+        DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
+    """
+    return [
+        replace(cut_out(photo, label), text="")
+        for folder in folders
+        for path, labels in load_dataset(folder).photos()
+        for photo in (read_photo(path),)
+        for label in labels
+    ]
 
 
 def _empty_region(photo: Frame, labels: Iterable[Label], rng: np.random.Generator) -> Frame | None:

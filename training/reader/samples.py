@@ -28,13 +28,15 @@ class Mixture:
     """The share of each kind of sample; the rest is synthetic. ``shuffled`` is a share of the real ones.
 
     ``two_lines``: drawn plates of two lines, laid side by side. ``straightened``: of the other plates, those that are
-    cut along their corners; the rest is cut along a box. ``hard``: how often a real plate that is hard to read (see
-    `RealPlate.hard`) comes for one that is not.
+    cut along their corners; the rest is cut along a box. ``foreign``: plates of other countries, in which there is
+    nothing to read. ``hard``: how often a real plate that is hard to read (see `RealPlate.hard`) comes for one that is
+    not.
     """
 
     real: float = 0.5
     empty: float = 0.03
     two_lines: float = 0.0
+    foreign: float = 0.0
     hard: float = 1.0
     shuffled: float = 0.5
     straightened: float = 0.0
@@ -61,12 +63,14 @@ class Samples(TorchDataset[Batch]):
         batch: int,
         seed: int,
         mixture: Mixture = Mixture(),
+        foreign: Sequence[RealPlate] = (),
     ) -> None:
         if mixture.two_lines and not scheme.by_lines[2].formats:
             raise InputError(f"two lines: no plate of {scheme.name} has them")
         self.scheme = scheme
         self.plates = plates
         self.empty = empty
+        self.foreign = foreign
         self.batch = batch
         self.seed = seed
         self.mixture = mixture
@@ -92,20 +96,26 @@ class Samples(TorchDataset[Batch]):
             if rng.random() < self.mixture.shuffled and can_shuffle(self.scheme, plate):
                 plate = shuffle(self.scheme, plate, rng)
             # Most real photos already carry their own faults: add to them mildly, at times strongly.
-            severity = float(rng.uniform(0, 1) ** 2)
-            straight = plate.exact and self._straight(rng)
-            cut = photograph_straightened if straight else photograph
-            return cut(plate.picture, plate.corners, rng, severity), plate.text
+            return self._photograph(plate, rng, plate.exact, float(rng.uniform(0, 1) ** 2)), plate.text
         if kind > 1 - self.mixture.empty and len(self.empty):
             region = self.empty[int(rng.integers(len(self.empty)))]
             h, w = region.shape[:2]
             corners = np.array([[0, 0], [w, 0], [w, h], [0, h]], np.float32)
             return photograph(region, corners, rng, severity=float(rng.uniform(0, 0.6))), ""
-        if self.mixture.real <= kind < self.mixture.real + self.mixture.two_lines:
+        rest = kind - self.mixture.real
+        if 0 <= rest < self.mixture.foreign and len(self.foreign):
+            plate = self.foreign[int(rng.integers(len(self.foreign)))]
+            return self._photograph(plate, rng, True, float(rng.uniform(0, 1) ** 2)), ""
+        if 0 <= rest - self.mixture.foreign < self.mixture.two_lines:
             sample = synthesize_straightened(self.scheme, rng, lines=2)
         else:
             sample = (synthesize_straightened if self._straight(rng) else synthesize)(self.scheme, rng)
         return sample.crop, sample.text
+
+    def _photograph(self, plate: RealPlate, rng: np.random.Generator, exact: bool, severity: float) -> Frame:
+        """``exact``: whether its corners are good enough to be cut along."""
+        cut = photograph_straightened if exact and self._straight(rng) else photograph
+        return cut(plate.picture, plate.corners, rng, severity)
 
     def _straight(self, rng: np.random.Generator) -> bool:
         """Whether a plate is cut along its corners; where none is, the generator is left alone, as it was before."""
