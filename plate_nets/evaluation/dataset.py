@@ -2,7 +2,7 @@
 
 The header is ``file,xmin,ymin,xmax,ymax,text,x1,y1,...,x4,y4``: pixels of the stored photo; the four corner points
 clockwise from the plate's top left, empty where unknown; the text in the Latin forms of the 12 letters, empty where
-unknown. A photo with several plates has several rows.
+unknown. A photo with several plates has several rows. The columns of the corner points may be left out.
 """
 
 import csv
@@ -21,7 +21,8 @@ from plate_nets.types import CORNER_COLUMNS, Box, Frame
 _log = logging.getLogger(__name__)
 
 BOX_COLUMNS = ("xmin", "ymin", "xmax", "ymax")
-COLUMNS = ("file", *BOX_COLUMNS, "text", *CORNER_COLUMNS)
+REQUIRED = ("file", *BOX_COLUMNS, "text")
+COLUMNS = (*REQUIRED, *CORNER_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def load_dataset(folder: Path, *, symbols: str | None = None, strict: bool = Fal
     labels: list[Label] = []
     faults: list[Fault] = []
     sizes: dict[Path, tuple[int, int] | None] = {}
-    for where, row in csv_rows(path, COLUMNS):
+    for where, row in csv_rows(path, REQUIRED):
         try:
             labels.append(_label(row, folder / "images", symbols, sizes))
         except ValueError as error:
@@ -142,7 +143,7 @@ def parse_box(row: Mapping[str, str | None]) -> Box:
 def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[Path, tuple[int, int] | None]) -> Label:
     box = parse_box(row)
     try:
-        corners = [float(row[name]) for name in CORNER_COLUMNS if row[name]]
+        corners = [float(row[name]) for name in CORNER_COLUMNS if row.get(name)]
     except ValueError as error:
         raise ValueError(f"expected numbers for the corner points: {error}") from error
     if not np.isfinite(corners).all():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plate_nets.errors import DatasetError
-from plate_nets.evaluation.dataset import COLUMNS, load_dataset, read_photo
+from plate_nets.evaluation.dataset import COLUMNS, REQUIRED, load_dataset, read_photo
 from plate_nets.plates import default_scheme
 
 GOOD = "a.png,1,2,30,12,A123BC77,1,2,30,2,30,12,1,12"
@@ -56,6 +56,11 @@ def test_faulty_row_is_named_and_left_out(tmp_path: Path, row: str, why: str) ->
 def test_missing_column(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="missing column text"):
         load_dataset(write(tmp_path, header=",".join(c for c in COLUMNS if c != "text")))
+
+
+def test_corner_columns_may_be_left_out(tmp_path: Path) -> None:
+    (label,) = load_dataset(write(tmp_path, "a.png,1,2,30,12,A123BC77", header=",".join(REQUIRED))).labels
+    assert (label.text, label.quad) == ("A123BC77", None)
 
 
 def test_no_folder_and_no_rows(tmp_path: Path) -> None:
