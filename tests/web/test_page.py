@@ -282,7 +282,11 @@ def test_both_themes_and_widths_without_barriers(
         barriers += check(page, "live")
         picture(page, f"web_live_wall_{theme}")
         page.set_viewport_size(PHONE)
+        expect(page.locator("#search-camera")).to_be_hidden()
         picture(page, f"web_live_phone_{theme}")
+        page.locator("#filters summary").click()
+        expect(page.locator("#search-camera")).to_be_visible()
+        barriers += check(page, "filters on a phone")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         assert (barriers, faults) == ([], [])
 

@@ -8,8 +8,9 @@ const TYPING = 250;
 const MOST_ROWS = 500;
 
 const parts = Object.fromEntries(
-  ["cameras", "events", "events-none", "events-more", "search", "connection", "search-camera", "search-list", "search-lists"].map((id) => [id, document.getElementById(id)]),
+  ["cameras", "events", "events-none", "events-more", "search", "filters", "connection", "search-camera", "search-list", "search-lists"].map((id) => [id, document.getElementById(id)]),
 );
+const wide = matchMedia("(width > 40rem)");
 const cards = new Map();
 let stream = null;
 let cursor = "";
@@ -96,6 +97,9 @@ async function fillChoices() {
   parts["search-lists"].hidden = false;
 }
 
+const unfold = () => { parts.filters.open = wide.matches; }; // on a phone the events come first
+wide.addEventListener("change", unfold);
+unfold();
 parts.search.addEventListener("submit", (event) => event.preventDefault());
 parts.search.addEventListener("input", () => {
   clearTimeout(typing);
