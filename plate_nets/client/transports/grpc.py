@@ -1,5 +1,6 @@
 """Calls over gRPC."""
 
+import os
 from typing import Any
 
 import tritonclient.grpc
@@ -42,7 +43,11 @@ class GrpcTransport(ClientTransport):
             str(self.address),
             ssl=self.address.encrypted,
             root_certificates=str(access.ca) if access.ca else None,
-            channel_args=[*_CHANNEL_OPTIONS, *(_WATCHING if access.watched else ())],
+            channel_args=[
+                *_CHANNEL_OPTIONS,
+                *(_WATCHING if access.watched else ()),
+                ("plates.process", os.getpid()),  # channels of equal options share connections, a fork's broken ones too
+            ],
         )
 
     def close(self) -> None:
