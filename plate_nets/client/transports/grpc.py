@@ -46,7 +46,7 @@ class GrpcTransport(ClientTransport):
             channel_args=[
                 *_CHANNEL_OPTIONS,
                 *(_WATCHING if access.watched else ()),
-                ("plates.process", os.getpid()),  # channels of equal options share connections, a fork's broken ones too
+                ("plates.process", os.getpid()),  # channels of equal options share connections: not with a parent
             ],
         )
 
