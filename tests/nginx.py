@@ -1,6 +1,7 @@
 """deploy/nginx/plates.conf, run by a real nginx in front of a real server."""
 
 import http.client
+import json
 import os
 import shutil
 import socket
@@ -12,11 +13,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import tritonclient.grpc
+
 from plate_nets.client import PlateClient
 from tests.paths import ROOT
 
 SITE = ROOT / "deploy" / "nginx" / "plates.conf"
 TOKEN = "t" * 43
+INFER = "/v2/models/plate_recognition/infer"
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,32 @@ class Proxy:
         answer = connection.getresponse()
         return answer.status, answer.read()
 
+    def infer(self, picture: bytes, outputs: list[dict[str, object]], **parameters: object) -> tuple[int, bytes]:
+        """A picture for recognition over HTTP, with parameters of the request and of outputs -> status and body."""
+        head = json.dumps(encoded(picture) | {"outputs": outputs, "parameters": parameters}).encode()
+        return self.ask("POST", INFER, head + picture, Inference_Header_Content_Length=str(len(head)))
+
+    def infer_grpc(
+        self, picture: bytes, classes: int = 0, compression: str | None = None
+    ) -> tritonclient.grpc.InferResult:
+        """The same over gRPC by NVIDIA's client."""
+        sent = {"authorization": f"Bearer {TOKEN}"}
+        given = tritonclient.grpc.InferInput("image", [len(picture)], "UINT8")
+        given.set_data_from_numpy(np.frombuffer(picture, np.uint8))
+        wanted = [tritonclient.grpc.InferRequestedOutput("texts", class_count=classes)]
+        with tritonclient.grpc.InferenceServerClient(
+            f"localhost:{self.grpcs}", ssl=True, root_certificates=str(self.ca)
+        ) as client:
+            return client.infer(
+                "plate_recognition", [given], outputs=wanted, headers=sent, compression_algorithm=compression
+            )
+
+
+def encoded(picture: bytes) -> dict[str, object]:
+    """The JSON before the bytes of a picture."""
+    size = {"binary_data_size": len(picture)}
+    return {"inputs": [{"name": "image", "shape": [len(picture)], "datatype": "UINT8", "parameters": size}]}
+
 
 def program(name: str) -> str:
     found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
@@ -72,6 +103,7 @@ def free_ports(count: int) -> list[int]:
 @contextmanager
 def nginx(http_url: str, grpc_url: str, folder: Path) -> Iterator[Proxy]:
     """nginx before the server at two ``host:port``, with the example as it is, but for its ports and paths."""
+    folder.mkdir(exist_ok=True)
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         [

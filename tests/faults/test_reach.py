@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
+from tritonclient.utils import InferenceServerException
 
-from plate_nets.client import PlateClient
+from plate_nets.client import PlateClient, parse_url
 from plate_nets.contract import MODELS
 from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import inspect
@@ -26,12 +28,15 @@ from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.load import Load
 from tests.frames import Placed, compose, encode
+from tests.nginx import nginx
 from tests.serve import Serve
 from tests.waiting import eventually
 
 MUTATED = 20_000
 AT_ONCE = 4
 IDLE = 1500
+ZEROS = bytes(30 << 20)
+"""A thousandth of it when compressed."""
 GROWTH = 300 << 20
 """Bytes that the processes together may grow by."""
 LONGEST_WAIT = 1.0
@@ -132,6 +137,44 @@ def test_bombs_harm_nobody(serve: Serve, good: Good) -> None:
 @pytest.mark.soak
 def test_each_bomb_100_times_harms_nobody(serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]) -> None:
     say(capsys, bomb(serve, good, 100))
+
+
+def attack_through_nginx(serve: Serve, good: Good, folder: Path, times: int) -> str:
+    """What ends or fills Triton, sent so many times by a client with a token -> the row."""
+    family, at_first = serve.members(), memory(serve)
+    began = time.monotonic()
+    requests: tuple[tuple[list[dict[str, object]], dict[str, object]], ...] = (
+        ([{"name": "texts", "parameters": {"classification": 1}}], {}),
+        ([{"name": "scores", "parameters": {"classification": 1}}], {}),
+        ([{"name": "texts"}], {f"p{number}": 1 for number in range(300)}),
+    )
+    with nginx(serve.http_url, str(parse_url(serve.addresses["grpc"])), folder) as proxy:
+        for _ in range(times):
+            for outputs, parameters in requests:
+                assert proxy.infer(PICTURES[0], outputs, **parameters)[0] == 400
+            for picture, refused in ((PICTURES[0], {"classes": 1}), (ZEROS, {"compression": "gzip"})):
+                with pytest.raises(InferenceServerException, match="not "):
+                    proxy.infer_grpc(picture, **refused)
+    good.answered(60)
+    good.check()
+    unharmed(serve, family)
+    grown = memory(serve) - at_first
+    assert grown < GROWTH
+    return (
+        f"5 requests that end or fill Triton, {times} times each through nginx: a good caller's longest wait "
+        f"{good.longest(began):.2f} s; memory {grown / 1e6:+.0f} MB; no process ended"
+    )
+
+
+def test_what_ends_triton_harms_nobody_behind_nginx(serve: Serve, good: Good, tmp_path: Path) -> None:
+    attack_through_nginx(serve, good, tmp_path / "nginx", 10)
+
+
+@pytest.mark.soak
+def test_100_times_it_harms_nobody_behind_nginx(
+    serve: Serve, good: Good, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say(capsys, attack_through_nginx(serve, good, tmp_path / "nginx", 100))
 
 
 @pytest.mark.soak

@@ -21,10 +21,9 @@ from plate_nets.control_key import headers as key_header
 from plate_nets.control_key import metadata as key_metadata
 from plate_nets.errors import AccessDenied, InputTooLarge, ServerUnavailable
 from plate_nets.recognition.health import known_picture
-from tests.nginx import TOKEN, Proxy, nginx
+from tests.nginx import INFER, TOKEN, Proxy, encoded, nginx
 from tests.serve import Served
 
-INFER = "/v2/models/plate_recognition/infer"
 PICTURE = known_picture().image
 
 
@@ -145,17 +144,6 @@ def test_what_ends_an_old_triton_ends_at_the_proxy(proxy: Proxy) -> None:
     assert proxy.ask("POST", INFER, bomb, Content_Encoding="gzip", Inference_Header_Content_Length="5")[0] == 415
 
 
-def tensors(outputs: list[dict[str, object]], **parameters: object) -> tuple[bytes, bytes]:
-    """A request for recognition -> its JSON, and the picture's bytes."""
-    picture = {
-        "name": "image",
-        "shape": [len(PICTURE)],
-        "datatype": "UINT8",
-        "parameters": {"binary_data_size": len(PICTURE)},
-    }
-    return json.dumps({"inputs": [picture], "outputs": outputs, "parameters": parameters}).encode(), PICTURE
-
-
 @pytest.mark.parametrize(
     ("outputs", "parameters"),
     [
@@ -170,14 +158,12 @@ def tensors(outputs: list[dict[str, object]], **parameters: object) -> tuple[byt
 def test_parameters_that_end_triton_end_at_the_proxy(
     proxy: Proxy, outputs: list[dict[str, object]], parameters: dict[str, object]
 ) -> None:
-    head, body = tensors(outputs, **parameters)
-    status, answer = proxy.ask("POST", INFER, head + body, Inference_Header_Content_Length=str(len(head)))
+    status, answer = proxy.infer(PICTURE, outputs, **parameters)
     assert (status, b"not served here" in answer) == (400, True), answer
 
 
 def test_parameters_that_recognition_needs_pass(proxy: Proxy) -> None:
-    head, body = tensors([{"name": "texts", "parameters": {"binary_data": False}}], timeout=10_000_000)
-    status, answer = proxy.ask("POST", INFER, head + body, Inference_Header_Content_Length=str(len(head)))
+    status, answer = proxy.infer(PICTURE, [{"name": "texts", "parameters": {"binary_data": False}}], timeout=10_000_000)
     assert status == 200, answer
     assert known_picture().texts[0].encode() in answer
 
@@ -187,24 +173,11 @@ def test_an_absurd_length_of_the_json_is_refused(proxy: Proxy, length: str) -> N
     assert proxy.ask("POST", INFER, b"{}", Inference_Header_Content_Length=length)[0] == 400
 
 
-def grpc_request(proxy: Proxy, classes: int = 0, compression: str | None = None) -> tritonclient.grpc.InferResult:
-    sent = {"authorization": f"Bearer {TOKEN}"}
-    picture = tritonclient.grpc.InferInput("image", [len(PICTURE)], "UINT8")
-    picture.set_data_from_numpy(np.frombuffer(PICTURE, np.uint8))
-    wanted = [tritonclient.grpc.InferRequestedOutput("texts", class_count=classes)]
-    with tritonclient.grpc.InferenceServerClient(
-        f"localhost:{proxy.grpcs}", ssl=True, root_certificates=str(proxy.ca)
-    ) as client:
-        return client.infer(
-            "plate_recognition", [picture], outputs=wanted, headers=sent, compression_algorithm=compression
-        )
-
-
 def test_over_grpc_too(proxy: Proxy) -> None:
-    assert grpc_request(proxy).as_numpy("texts")[0, 0].decode() in known_picture().texts
+    assert proxy.infer_grpc(PICTURE).as_numpy("texts")[0, 0].decode() in known_picture().texts
     for refused in ({"classes": 1}, {"compression": "gzip"}, {"compression": "deflate"}):
         with pytest.raises(InferenceServerException) as caught:
-            grpc_request(proxy, **refused)
+            proxy.infer_grpc(PICTURE, **refused)
         assert caught.value.status() == "StatusCode.INVALID_ARGUMENT", caught.value
 
 
@@ -224,18 +197,7 @@ def test_streams_are_refused(proxy: Proxy) -> None:
 
 
 def test_chunks_are_put_together_before_the_server_sees_them(proxy: Proxy) -> None:
-    header = json.dumps(
-        {
-            "inputs": [
-                {
-                    "name": "image",
-                    "shape": [len(PICTURE)],
-                    "datatype": "UINT8",
-                    "parameters": {"binary_data_size": len(PICTURE)},
-                }
-            ]
-        }
-    ).encode()
+    header = json.dumps(encoded(PICTURE)).encode()
     body = header + PICTURE
     with proxy.connect() as connection:
         connection.sendall(
