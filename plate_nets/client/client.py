@@ -5,7 +5,7 @@ The client sends the picture as it is and gets boxes in its pixels; it has no im
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ _HEALING = 0.5
 
 
 class PlateClient(Closing):
-    """A client of one server, or of several that share the work; threads may share it.
+    """A client of one server, or of several that share the work; threads may share it, and children of a fork.
 
     Args:
         url: ``host:port``, also with ``http://``, ``https://``, ``grpc://`` or ``grpcs://`` before it; the port may be
@@ -75,10 +75,20 @@ class PlateClient(Closing):
         if len(urls) == 1 and not urls[0].startswith(PREFIX):
             address = parse_url(urls[0], protocol)
             self.url, self.protocol = str(address), address.protocol
-            self._transport = open_one(address, watched=False)
+            self._open: Callable[[], Transport] = lambda: open_one(address, watched=False)
         else:
             self.url, self.protocol = ", ".join(urls), protocol
-            self._transport = FleetTransport(urls, protocol, open_one)
+            self._open = lambda: FleetTransport(urls, protocol, open_one)
+        self._opened = {os.getpid(): self._open()}
+
+    @property
+    def _transport(self) -> Transport:
+        """This process's own. A child of a fork must not speak over its parent's connections, for each would read
+        answers to the other, nor end them, so what it inherits is kept and left alone."""
+        process = os.getpid()
+        if process not in self._opened:
+            self._opened[process] = self._open()
+        return self._opened[process]
 
     def close(self) -> None:
         """Close the connections."""

@@ -48,7 +48,7 @@ class SharedMemoryTransport(Transport):
         self._lock = threading.Lock()
         self._regions: list[SharedMemory] = []
         self._free: list[SharedMemory] = []
-        self._release = weakref.finalize(self, _release_all, transport, self._regions)
+        self._release = weakref.finalize(self, _release_all, os.getpid(), transport, self._regions)
 
     def send(self, call: Call[T], seconds: float) -> T:
         """See `Transport.send`; the arrays of an `Infer` go into regions.
@@ -132,8 +132,8 @@ def _left(deadline: float) -> float:
     return max(0.0, deadline - time.monotonic())
 
 
-def _release_all(transport: Transport, regions: list[SharedMemory]) -> None:
-    while regions:
+def _release_all(process: int, transport: Transport, regions: list[SharedMemory]) -> None:
+    while regions and process == os.getpid():  # a child of a fork leaves its parent's alone
         _release_one(transport, regions.pop())
 
 

@@ -175,7 +175,7 @@ def save_curves(
             ylim=(0, 1.01),
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, format="png")  # whatever its name
 
 
 def _summary(summary: ReadingSummary) -> dict[str, Any]:

@@ -33,7 +33,9 @@ _MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])", re.DOTALL)
 takes in all of them would look at a run of them once for each."""
 _SOI, _EOI, _SOS, _APP1 = 0xD8, 0xD9, 0xDA, 0xE1
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_PROGRESSIVE = frozenset((0xC2, 0xC6, 0xCA, 0xCE))
+_PROGRESSIVE = 0xC2
+_ACCEPTED = frozenset((0xC0, 0xC1, _PROGRESSIVE))
+"""Frames of Huffman codes, which every browser reads; arithmetic codes take a decoder six times as long."""
 _EXIF = b"Exif\0\0"
 _ORIENTATION, _SHORT = 0x0112, 3
 
@@ -115,11 +117,13 @@ def _jpeg(encoded: bytes) -> EncodedPicture:
     scans, components, several = 0, 0, False
     for marker, start, end in _segments(encoded):
         if marker in _FRAMES:
+            if marker not in _ACCEPTED:
+                raise DamagedPicture(f"a JPEG of kind SOF{marker - 0xC0}, neither baseline nor progressive")
             if size is not None:
                 raise DamagedPicture("more than one frame header")
             h, w, components = struct.unpack_from(">HHB", encoded, start + 1)
             size = (h, w)
-            several = marker in _PROGRESSIVE
+            several = marker == _PROGRESSIVE
         elif marker == _APP1 and encoded[start : start + len(_EXIF)] == _EXIF and orientation is None:
             orientation = _orientation(encoded[start + len(_EXIF) : end])
         elif marker == _SOS:

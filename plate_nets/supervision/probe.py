@@ -34,7 +34,7 @@ from plate_nets.types import Frame, Plate
 
 _CONFIRM = 0.3
 """Seconds from a failure to the probe that confirms it."""
-_LISTENS_WITHIN = 5.0
+_LISTENS_WITHIN = 4.0
 """Seconds that a server may take to say that it lives."""
 _SIDE = 64
 """Pixels of the empty frame that the detector alone is asked with."""
@@ -168,8 +168,8 @@ class Prober(threading.Thread):
 
     def _probe(self, confirmed: bool) -> bool:
         began = time.monotonic()
-        if confirmed and not self._client.listens():  # no use in asking each model of a server that hangs
-            self.verdicts.put(Verdict(began, "the server does not answer", True))
+        if not self._client.listens():  # no use in waiting for the models of a server that hangs
+            self.verdicts.put(Verdict(began, "the server does not answer", confirmed))
             return True
         try:
             self._client.check()

@@ -48,6 +48,8 @@ TEXTS = (
     "/dev/null",
     "x" * 5000,
 )
+ARGUMENTS = tuple(text for text in TEXTS if "\0" not in text)
+"""What an argument of a process may be: it ends at a zero."""
 NAMES = (
     b"car.jpg",
     b"\xff.png",
@@ -100,8 +102,8 @@ def command(rng: Rng, served: Served, folder: Path) -> str:
         *rng.choice(((), ("--json",))),
         *rng.choice(((), ("--csv", str(folder / rng.choice(("t.csv", "car.jpg", "no/t.csv")))))),
         *rng.choice(((), ("--save-annotated", str(folder / rng.choice(("", "out", "car.jpg")))))),
-        *rng.choice(((), (), ("--timeout", "60"), ("--timeout", rng.choice(TEXTS)))),
-        *rng.choice(((), (), (), (rng.choice(("--protocol", "--log", "--json", "--x")), rng.choice(TEXTS)))),
+        *rng.choice(((), (), ("--timeout", "60"), ("--timeout", rng.choice(ARGUMENTS)))),
+        *rng.choice(((), (), (), (rng.choice(("--protocol", "--log", "--json", "--x")), rng.choice(ARGUMENTS)))),
     ]
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     result = CliRunner().invoke(app, ["read", *options, rng.choice((str(folder), str(folder / "car.jpg")))])

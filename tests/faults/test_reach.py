@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
+import cv2
 import numpy as np
 import psutil
 import pytest
+from tritonclient.utils import InferenceServerException
 
-from plate_nets.client import PlateClient
+from plate_nets.client import PlateClient, parse_url
 from plate_nets.contract import MODELS
 from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import inspect
@@ -26,12 +29,15 @@ from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.load import Load
 from tests.frames import Placed, compose, encode
+from tests.nginx import nginx
 from tests.serve import Serve
 from tests.waiting import eventually
 
-MUTATED = 20_000
+MUTATED, PIECES = 20_000, 4
 AT_ONCE = 4
 IDLE = 1500
+ZEROS = bytes(30 << 20)
+"""A thousandth of it when compressed."""
 GROWTH = 300 << 20
 """Bytes that the processes together may grow by."""
 LONGEST_WAIT = 1.0
@@ -134,16 +140,56 @@ def test_each_bomb_100_times_harms_nobody(serve: Serve, good: Good, capsys: pyte
     say(capsys, bomb(serve, good, 100))
 
 
+def attack_through_nginx(serve: Serve, good: Good, folder: Path, times: int) -> str:
+    """What ends or fills Triton, sent so many times by a client with a token -> the row."""
+    family, at_first = serve.members(), memory(serve)
+    began = time.monotonic()
+    requests: tuple[tuple[list[dict[str, object]], dict[str, object]], ...] = (
+        ([{"name": "texts", "parameters": {"classification": 1}}], {}),
+        ([{"name": "scores", "parameters": {"classification": 1}}], {}),
+        ([{"name": "texts"}], {f"p{number}": 1 for number in range(300)}),
+    )
+    with nginx(serve.http_url, str(parse_url(serve.addresses["grpc"])), folder) as proxy:
+        for _ in range(times):
+            for outputs, parameters in requests:
+                assert proxy.infer(PICTURES[0], outputs, **parameters)[0] == 400
+            for picture, refused in ((PICTURES[0], {"classes": 1}), (ZEROS, {"compression": "gzip"})):
+                with pytest.raises(InferenceServerException, match="not "):
+                    proxy.infer_grpc(picture, **refused)
+    good.answered(60)
+    good.check()
+    unharmed(serve, family)
+    grown = memory(serve) - at_first
+    assert grown < GROWTH
+    return (
+        f"5 requests that end or fill Triton, {times} times each through nginx: a good caller's longest wait "
+        f"{good.longest(began):.2f} s; memory {grown / 1e6:+.0f} MB; no process ended"
+    )
+
+
+def test_what_ends_triton_harms_nobody_behind_nginx(serve: Serve, good: Good, tmp_path: Path) -> None:
+    attack_through_nginx(serve, good, tmp_path / "nginx", 10)
+
+
 @pytest.mark.soak
-@pytest.mark.timeout(7200)
-def test_20000_mutated_pictures(serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]) -> None:
+def test_100_times_it_harms_nobody_behind_nginx(
+    serve: Serve, good: Good, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say(capsys, attack_through_nginx(serve, good, tmp_path / "nginx", 100))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("piece", range(PIECES))
+def test_20000_mutated_pictures(serve: Serve, good: Good, capsys: pytest.CaptureFixture[str], piece: int) -> None:
     family, at_first = serve.members(), memory(serve)
 
     def send(numbers: range) -> tuple[int, float]:
         read, longest = 0, 0.0
         with PlateClient(serve.addresses["grpc"], timeout=60, retries=0) as client:
             for number in numbers:
-                picture = mutated(Rng(number), PICTURES[number % len(PICTURES)])
+                rng = Rng(number)
+                picture = mutated(rng, rng.choice(PICTURES))
                 began = time.monotonic()
                 try:
                     client.read(picture)
@@ -154,14 +200,15 @@ def test_20000_mutated_pictures(serve: Serve, good: Good, capsys: pytest.Capture
         return read, longest
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = list(pool.map(send, (range(start, MUTATED, AT_ONCE) for start in range(AT_ONCE))))
+        numbers = range(piece, MUTATED, PIECES)
+        found = list(pool.map(send, (numbers[start::AT_ONCE] for start in range(AT_ONCE))))
     good.check()
     unharmed(serve, family)
     grown = memory(serve) - at_first
     assert grown < GROWTH
     say(
         capsys,
-        f"{MUTATED} mutated pictures, {sum(read for read, _ in found)} decoded: longest answer "
+        f"{len(numbers)} mutated pictures, {sum(read for read, _ in found)} decoded: longest answer "
         f"{max(longest for _, longest in found):.1f} s of 60; memory {grown / 1e6:+.0f} MB; no process ended",
     )
 
@@ -280,9 +327,18 @@ def interlaced_png() -> bytes:
     return png(chunk(b"IHDR", size), chunk(b"IDAT", bytes(packed)), IEND)
 
 
+def noisy_jpeg() -> bytes:
+    """As many bytes as pixels may have, read in 10 passes."""
+    noise = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
+    options = (cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444, cv2.IMWRITE_JPEG_PROGRESSIVE, 1)
+    return cv2.imencode(".jpg", noise, (cv2.IMWRITE_JPEG_QUALITY, 60, *options))[1].tobytes()
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    "worst", [interlaced_png, lambda: progressive(SIDE, 10)], ids=["interlaced PNG", "JPEG of 20 scans"]
+    "worst",
+    [interlaced_png, lambda: progressive(SIDE, 10), noisy_jpeg],
+    ids=["interlaced PNG", "JPEG of 20 scans", "JPEG of noise"],
 )
 def test_decoding_ends_by_itself(capsys: pytest.CaptureFixture[str], worst: Callable[[], bytes]) -> None:
     picture = worst()

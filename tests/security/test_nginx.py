@@ -4,17 +4,12 @@ import contextlib
 import gzip
 import http.client
 import json
-import os
 import queue
-import shutil
 import socket
 import ssl
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,128 +21,16 @@ from plate_nets.control_key import headers as key_header
 from plate_nets.control_key import metadata as key_metadata
 from plate_nets.errors import AccessDenied, InputTooLarge, ServerUnavailable
 from plate_nets.recognition.health import known_picture
-from tests.paths import ROOT
+from tests.nginx import INFER, TOKEN, Proxy, encoded, nginx
 from tests.serve import Served
 
-SITE = ROOT / "deploy" / "nginx" / "plates.conf"
-TOKEN = "t" * 43
-INFER = "/v2/models/plate_recognition/infer"
 PICTURE = known_picture().image
-
-
-@dataclass(frozen=True)
-class Proxy:
-    """Where nginx listens, and the certificate to trust."""
-
-    https: int
-    grpcs: int
-    ca: Path
-
-    def client(self, scheme: str, token: str = TOKEN) -> PlateClient:
-        port = self.https if scheme == "https" else self.grpcs
-        sent = {"authorization": f"Bearer {token}"} if token else {}
-        return PlateClient(f"{scheme}://localhost:{port}", timeout=60, retries=0, headers=sent, ca=self.ca)
-
-    def connect(self) -> ssl.SSLSocket:
-        context = ssl.create_default_context(cafile=self.ca)
-        return context.wrap_socket(socket.create_connection(("localhost", self.https), 60), server_hostname="localhost")
-
-    def ask(self, method: str, path: str, body: bytes = b"", token: str = TOKEN, **headers: str) -> tuple[int, bytes]:
-        """One request of any path -> status and body."""
-        connection = http.client.HTTPSConnection(
-            "localhost", self.https, timeout=60, context=ssl.create_default_context(cafile=self.ca)
-        )
-        sent = {name.replace("_", "-"): value for name, value in headers.items()} | {"Authorization": f"Bearer {token}"}
-        connection.putrequest(method, path, skip_accept_encoding=True)
-        for name, value in (sent | {"Content-Length": str(len(body))}).items():
-            connection.putheader(name, value)
-        connection.endheaders(body)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-
-
-def program(name: str) -> str:
-    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
-    assert found, f"no {name} here; `make test` installs it on Debian and Ubuntu"
-    return found
-
-
-def replaced(text: str, old: str, new: str, times: int = 1) -> str:
-    assert text.count(old) == times, f"{SITE}: expected {times} x {old!r}, got {text.count(old)}"
-    return text.replace(old, new)
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
 
 
 @pytest.fixture(scope="module")
 def proxy(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
-    """nginx with the example as it is, but for its ports and paths."""
-    folder = tmp_path_factory.mktemp("nginx")
-    certificate, key = folder / "certificate.pem", folder / "key.pem"
-    subprocess.run(
-        [
-            *(
-                program("openssl"),
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:prime256v1",
-                "-nodes",
-            ),
-            *("-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
-            *("-keyout", key, "-out", certificate),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    (folder / "tokens.map").write_text(f'"~^Bearer {TOKEN}$" barrier-3;\n', encoding="utf-8")
-    shutil.copy(SITE.with_name("plates.js"), folder)
-    https, grpcs = free_ports(2)
-    site = SITE.read_text(encoding="utf-8")
-    site = replaced(site, "listen 8443 ", f"listen 127.0.0.1:{https} ")
-    site = replaced(site, "listen 8444 ", f"listen 127.0.0.1:{grpcs} ")
-    site = replaced(site, "server 127.0.0.1:8000;", f"server {served.http};")
-    site = replaced(site, "server 127.0.0.1:8001;", f"server {served.grpc};")
-    site = site.replace("/etc/nginx/plates/", f"{folder}/")
-    site = replaced(site, "/var/log/nginx/", f"{folder}/", 2)
-    (folder / "plates.conf").write_text(site, encoding="utf-8")
-    temporary = "".join(
-        f"    {kind}_temp_path {folder}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    user = "user root;\n" if os.geteuid() == 0 else ""
-    (folder / "nginx.conf").write_text(
-        f"{user}load_module modules/ngx_http_js_module.so;\ndaemon off;\npid {folder}/pid;\n"
-        f"error_log {folder}/error.log;\nevents {{}}\n"
-        f"http {{\n{temporary}    include {folder}/plates.conf;\n}}\n",
-        encoding="utf-8",
-    )
-    (folder / "modules").symlink_to("/usr/lib/nginx/modules")
-    files: list[str | Path] = ["-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
-    command = [program("nginx"), *files]
-    checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stderr
-    nginx = subprocess.Popen(command)
-    try:
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                socket.create_connection(("localhost", grpcs), 1).close()
-                break
-            except OSError:
-                assert nginx.poll() is None and time.monotonic() < deadline, (folder / "error.log").read_text()
-                time.sleep(0.05)
-        yield Proxy(https, grpcs, certificate)
-    finally:
-        nginx.terminate()
-        nginx.wait(30)
+    with nginx(served.http, served.grpc, tmp_path_factory.mktemp("nginx")) as found:
+        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -261,17 +144,6 @@ def test_what_ends_an_old_triton_ends_at_the_proxy(proxy: Proxy) -> None:
     assert proxy.ask("POST", INFER, bomb, Content_Encoding="gzip", Inference_Header_Content_Length="5")[0] == 415
 
 
-def tensors(outputs: list[dict[str, object]], **parameters: object) -> tuple[bytes, bytes]:
-    """A request for recognition -> its JSON, and the picture's bytes."""
-    picture = {
-        "name": "image",
-        "shape": [len(PICTURE)],
-        "datatype": "UINT8",
-        "parameters": {"binary_data_size": len(PICTURE)},
-    }
-    return json.dumps({"inputs": [picture], "outputs": outputs, "parameters": parameters}).encode(), PICTURE
-
-
 @pytest.mark.parametrize(
     ("outputs", "parameters"),
     [
@@ -286,14 +158,12 @@ def tensors(outputs: list[dict[str, object]], **parameters: object) -> tuple[byt
 def test_parameters_that_end_triton_end_at_the_proxy(
     proxy: Proxy, outputs: list[dict[str, object]], parameters: dict[str, object]
 ) -> None:
-    head, body = tensors(outputs, **parameters)
-    status, answer = proxy.ask("POST", INFER, head + body, Inference_Header_Content_Length=str(len(head)))
+    status, answer = proxy.infer(PICTURE, outputs, **parameters)
     assert (status, b"not served here" in answer) == (400, True), answer
 
 
 def test_parameters_that_recognition_needs_pass(proxy: Proxy) -> None:
-    head, body = tensors([{"name": "texts", "parameters": {"binary_data": False}}], timeout=10_000_000)
-    status, answer = proxy.ask("POST", INFER, head + body, Inference_Header_Content_Length=str(len(head)))
+    status, answer = proxy.infer(PICTURE, [{"name": "texts", "parameters": {"binary_data": False}}], timeout=10_000_000)
     assert status == 200, answer
     assert known_picture().texts[0].encode() in answer
 
@@ -303,24 +173,11 @@ def test_an_absurd_length_of_the_json_is_refused(proxy: Proxy, length: str) -> N
     assert proxy.ask("POST", INFER, b"{}", Inference_Header_Content_Length=length)[0] == 400
 
 
-def grpc_request(proxy: Proxy, classes: int = 0, compression: str | None = None) -> tritonclient.grpc.InferResult:
-    sent = {"authorization": f"Bearer {TOKEN}"}
-    picture = tritonclient.grpc.InferInput("image", [len(PICTURE)], "UINT8")
-    picture.set_data_from_numpy(np.frombuffer(PICTURE, np.uint8))
-    wanted = [tritonclient.grpc.InferRequestedOutput("texts", class_count=classes)]
-    with tritonclient.grpc.InferenceServerClient(
-        f"localhost:{proxy.grpcs}", ssl=True, root_certificates=str(proxy.ca)
-    ) as client:
-        return client.infer(
-            "plate_recognition", [picture], outputs=wanted, headers=sent, compression_algorithm=compression
-        )
-
-
 def test_over_grpc_too(proxy: Proxy) -> None:
-    assert grpc_request(proxy).as_numpy("texts")[0, 0].decode() in known_picture().texts
+    assert proxy.infer_grpc(PICTURE).as_numpy("texts")[0, 0].decode() in known_picture().texts
     for refused in ({"classes": 1}, {"compression": "gzip"}, {"compression": "deflate"}):
         with pytest.raises(InferenceServerException) as caught:
-            grpc_request(proxy, **refused)
+            proxy.infer_grpc(PICTURE, **refused)
         assert caught.value.status() == "StatusCode.INVALID_ARGUMENT", caught.value
 
 
@@ -340,18 +197,7 @@ def test_streams_are_refused(proxy: Proxy) -> None:
 
 
 def test_chunks_are_put_together_before_the_server_sees_them(proxy: Proxy) -> None:
-    header = json.dumps(
-        {
-            "inputs": [
-                {
-                    "name": "image",
-                    "shape": [len(PICTURE)],
-                    "datatype": "UINT8",
-                    "parameters": {"binary_data_size": len(PICTURE)},
-                }
-            ]
-        }
-    ).encode()
+    header = json.dumps(encoded(PICTURE)).encode()
     body = header + PICTURE
     with proxy.connect() as connection:
         connection.sendall(

@@ -1,5 +1,6 @@
 """What all ways to a Triton have in common, and the one place where a failed call becomes an error of ours."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -71,13 +72,16 @@ class ClientTransport(Transport):
     """Sends calls by a client of NVIDIA's; threads may share it.
 
     Raises:
-        InputError: there is no file of the authority.
+        InputError: there is no file of the authority, or a header that cannot be sent.
     """
 
     def __init__(self, access: ServerAccess) -> None:
         super().__init__(access.address)
         if access.ca is not None and not access.ca.is_file():
             raise InputError(f"ca: expected a PEM file, got {access.ca}")
+        for name, value in access.headers.items():
+            if not re.fullmatch(r"[\t -~]*", value):  # whoever refuses it later names it, and it may be a token
+                raise InputError(f"headers: {name}: expected printable characters of ASCII")
         self._headers = dict(access.headers)
         self._key_headers = self._headers_for(access.control_key) if access.control_key else {}
 

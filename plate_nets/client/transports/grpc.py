@@ -1,5 +1,6 @@
 """Calls over gRPC."""
 
+import os
 from typing import Any
 
 import tritonclient.grpc
@@ -28,6 +29,8 @@ _WATCHING = (
 _BROKEN = ("Stream removed", "Socket closed", "Connection reset", "Broken pipe", "ping timeout", "GOAWAY")
 """How gRPC says that a connection broke under a call."""
 _NEVER_SENT = "failed to connect"
+_LONGEST = 1e8
+"""Seconds, three years: gRPC takes far more for none at all."""
 
 
 class GrpcTransport(ClientTransport):
@@ -42,7 +45,11 @@ class GrpcTransport(ClientTransport):
             str(self.address),
             ssl=self.address.encrypted,
             root_certificates=str(access.ca) if access.ca else None,
-            channel_args=[*_CHANNEL_OPTIONS, *(_WATCHING if access.watched else ())],
+            channel_args=[
+                *_CHANNEL_OPTIONS,
+                *(_WATCHING if access.watched else ()),
+                ("plates.process", os.getpid()),  # channels of equal options share connections: not with a parent
+            ],
         )
 
     def close(self) -> None:
@@ -52,7 +59,8 @@ class GrpcTransport(ClientTransport):
 
     def _exchange(self, call: Call[Any], headers: dict[str, str], seconds: float) -> Any:
         try:
-            answer = call.ask(tritonclient.grpc, self._client, {"headers": headers, "client_timeout": seconds})
+            limits = {"headers": headers, "client_timeout": min(seconds, _LONGEST)}
+            answer = call.ask(tritonclient.grpc, self._client, limits)
         except ValueError as error:
             if self._closed:
                 raise ServerError("the client is closed") from error

@@ -1,5 +1,6 @@
 """Calls over HTTP."""
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from plate_nets.client.transports.base import QUIET, SILENT, ClientTransport, Se
 from plate_nets.client.transports.calls import Call
 from plate_nets.control_key import headers as key_headers
 from plate_nets.errors import ConnectionLost, DeadlineExceeded
+
+os.register_at_fork(after_in_child=gevent.reinit)  # without it a child opens no connection once its parent did
 
 
 class HttpTransport(ClientTransport):

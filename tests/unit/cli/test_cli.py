@@ -140,6 +140,12 @@ def test_wrong_usage(run: Run, arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
+def test_an_address_that_is_none_is_wrong_usage(car: Path) -> None:
+    result = CliRunner().invoke(app, ["read", "--url", "host:99999", str(car)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
+
+
 def test_an_empty_folder_is_an_error(run: Run, tmp_path: Path) -> None:
     result = run(tmp_path)
     assert result.exit_code == 2
@@ -327,6 +333,24 @@ def test_health_of_nobody(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["health", "--url", "127.0.0.1:1", "--timeout", "5"])
     assert result.exit_code == 1
     assert result.stderr.startswith("unhealthy: 127.0.0.1:1: ")
+
+
+@pytest.mark.parametrize("supervisor", ["x y", "x:y", "[", "\u0439:1", "127.0.0.1:1"])
+def test_health_of_what_is_no_supervisor(supervisor: str) -> None:
+    result = CliRunner().invoke(app, ["health", "--supervisor", supervisor, "--timeout", "5"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"unhealthy: {supervisor}: ")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None, b"secret key\n"], ids=["no text", "no file", "no key"])
+def test_a_control_key_file_that_is_none_is_one_line(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "key"
+    if content is not None:
+        path.write_bytes(content)
+    result = CliRunner().invoke(app, ["swap", "stn", "--list", "--control-key-file", str(path), "--url", "127.0.0.1:1"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
+    assert "secret" not in result.stderr
 
 
 def test_serve_names_what_is_missing(tmp_path: Path) -> None:

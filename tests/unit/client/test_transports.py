@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import math
 import threading
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
@@ -239,6 +241,28 @@ def test_a_closed_grpc_client_says_so(stub: StubServer) -> None:
         transport.send(is_live(), SECONDS)
     with pytest.raises(ServerError, match=f"^{stub.grpc_url}: the client is closed"):
         transport.send(is_live(), SECONDS)
+
+
+@pytest.mark.parametrize("seconds", [1e12, math.inf])
+def test_a_call_may_take_as_long_as_it_likes(transport: Transport, seconds: float) -> None:
+    """gRPC ended one at once whose time it could not count."""
+    assert transport.send(is_live(), seconds) is True
+
+
+@pytest.mark.parametrize("secret", [KEY + "\r\nx: y", KEY + "я", KEY + "\0"])
+@pytest.mark.parametrize("given", ["headers", "control_key"])
+def test_a_secret_that_cannot_be_sent_is_not_shown(stub: StubServer, protocol: str, given: str, secret: str) -> None:
+    address = parse_url(stub.url(protocol), protocol)
+    access = ServerAccess(address, **{given: {"authorization": f"Bearer {secret}"} if given == "headers" else secret})
+    with pytest.raises(InputError, match="expected printable characters of ASCII") as caught:
+        open_transport(access)
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_control_key_may_have_the_line_end_of_its_file(stub: StubServer, protocol: str) -> None:
+    with open_transport(ServerAccess(parse_url(stub.url(protocol), protocol), control_key=KEY + "\n")) as transport:
+        transport.send(repository_index(), SECONDS)
+    assert KEY in stub.asked[-1].headers.values()
 
 
 def test_a_timeout_around_a_call_stays_what_it_is(stub: StubServer) -> None:

@@ -63,6 +63,18 @@ def test_corner_columns_may_be_left_out(tmp_path: Path) -> None:
     assert (label.text, label.quad) == ("A123BC77", None)
 
 
+def test_a_table_of_a_spreadsheet_begins_with_a_byte_order_mark(tmp_path: Path) -> None:
+    assert len(load_dataset(write(tmp_path, GOOD, header="\ufeff" + ",".join(COLUMNS))).labels) == 1
+
+
+@pytest.mark.parametrize("row", [GOOD.replace("A123BC77", "\udcff"), GOOD.replace("A123BC77", "A" * 200_000)])
+def test_a_table_that_cannot_be_read_is_one_clear_error(tmp_path: Path, row: str) -> None:
+    folder = write(tmp_path)
+    (folder / "labels.csv").write_bytes("\n".join((",".join(COLUMNS), GOOD, row)).encode("utf-8", "surrogateescape"))
+    with pytest.raises(DatasetError, match=r"labels\.csv: expected CSV in UTF-8 after line \d: "):
+        load_dataset(folder)
+
+
 def test_no_folder_and_no_rows(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="no such file"):
         load_dataset(tmp_path / "none")

@@ -195,6 +195,17 @@ def test_command(folder: Path, boxes: str) -> None:
     assert (folder / "worst" / "worst.png").is_file()
 
 
+@pytest.mark.parametrize(("option", "name"), [("--json", "x"), ("--worst", "x"), ("--curves", "x"), ("--curves", "")])
+def test_what_cannot_be_written_costs_no_figures(folder: Path, option: str, name: str) -> None:
+    (folder / "file.none").touch()
+    result = CliRunner().invoke(
+        app, ["evaluate", str(folder), "--boxes", "given", option, str(folder / "file.none" / name)]
+    )
+    assert result.exit_code == (2 if name else 0)
+    assert "1 rows left out" in result.stdout
+    assert bool(name) is result.stderr.splitlines()[-1].startswith("plates: ")
+
+
 def test_command_without_a_dataset(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["evaluate", str(tmp_path)])
     assert result.exit_code != 0

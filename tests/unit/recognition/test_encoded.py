@@ -94,6 +94,15 @@ def test_a_large_jpeg_has_fewer_scans() -> None:
         inspect(bytes(whole[:-2]) + scan * more + b"\xff\xd9")
 
 
+@pytest.mark.parametrize("marker", sorted(set(range(0xC3, 0xD0)) - {0xC4, 0xC8, 0xCC}))
+def test_a_jpeg_that_no_browser_reads_reaches_no_decoder(marker: int) -> None:
+    """Lossless, hierarchical and arithmetic ones: the last kept a decoder busy longer than any other picture."""
+    whole = bytearray(PICTURES[0])
+    whole[whole.index(b"\xff\xc0") + 1] = marker
+    with pytest.raises(InputError, match="neither baseline nor progressive"):
+        decode_image(bytes(whole), LIMITS)
+
+
 ENTRIES = b"Exif\0\0MM\0*\0\0\0\x08\xff\xff" + struct.pack(">HHII", 1, 3, 1, 0) * 5000
 """An EXIF structure whose entries are all read, for none of them is the orientation."""
 MEGABYTES = 4 << 20
@@ -187,6 +196,8 @@ def test_any_bytes_are_a_frame_or_a_clear_refusal(encoded: bytes, changes: list[
 @given(st.sampled_from((b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"RIFF\xff\0\0\0WEBP", b"BM")), st.binary(max_size=300))
 def test_any_structure_ends(head: bytes, rest: bytes) -> None:
     try:
-        inspect(head + rest)
+        found = inspect(head + rest)
     except DamagedPicture as error:
         assert str(error)
+    else:
+        assert found is None or found.scans == 1 or found.scans * found.h * found.w <= MAX_SCANNED_PIXELS

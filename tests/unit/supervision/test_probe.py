@@ -23,6 +23,10 @@ class Well(ProbeClient):
         self.asked = threading.Event()
         self.may_answer = threading.Event()
 
+    def listens(self) -> bool:
+        """It lives."""
+        return True
+
     def check(self) -> None:
         """Answers when it may."""
         self.asked.set()
@@ -36,10 +40,6 @@ class Sick(Well):
         """Refuses."""
         self.asked.set()
         raise ServerUnavailable("refused")
-
-    def listens(self) -> bool:
-        """It lives."""
-        return True
 
     def suspects(self) -> tuple[str, ...]:
         """As where nothing answers."""
@@ -130,9 +130,11 @@ def test_a_server_that_is_gone() -> None:
 
 
 def test_a_server_that_hangs_is_told_by_its_silence() -> None:
-    asking = prober(Hanging())
+    client = Hanging()
+    asking = prober(client)
     asking.start()
     first, second = (asking.verdicts.get(timeout=60) for _ in range(2))
-    assert (first.fault, first.confirmed) == ("refused", False)
-    assert (second.fault, second.confirmed, second.suspects) == ("the server does not answer", True, ())
+    for verdict, confirmed in ((first, False), (second, True)):
+        assert (verdict.fault, verdict.confirmed, verdict.suspects) == ("the server does not answer", confirmed, ())
     asking.end(60)
+    assert not client.asked.is_set(), "no model was asked, which would take the whole deadline"

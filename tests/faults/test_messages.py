@@ -1,0 +1,125 @@
+"""What anybody is told of a fault: no name of shared memory, no path, no key, no traceback."""
+
+import json
+import re
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tritonclient.grpc
+from tritonclient.utils import InferenceServerException
+
+from plate_nets.client import PlateClient, parse_url
+from plate_nets.contract import PLATE_RECOGNITION
+from plate_nets.control_key import KEY_VARIABLE
+from plate_nets.errors import PlateError, SharedMemoryFull
+from plate_nets.recognition.health import known_picture
+from plate_nets.types import Frame
+from tests.bombs import BOMBS
+from tests.faults.conftest import LENIENT
+from tests.faults.hostile import INFER, LEAK, PICTURES, Rng, Target, binary, mutated, oversized, tensor
+from tests.nginx import TOKEN, nginx
+from tests.serve import NAMESPACE, SHARED_MEMORY, Serve
+from tests.waiting import eventually
+
+REGION = re.compile(rb"plates_\d+_|shm_region|python_backend_shm|key '")
+TRITONS_OWN = re.compile(r"[|+]| ?\d+# ")
+"""Lines of the log that begin so are what it was started with, and its own stack where it ends by a signal."""
+KEY = "0123456789abcdef" * 4
+ROOM = "24m"
+"""Of shared memory: what a server starts with, and less than a frame of `LARGE` takes."""
+LARGE = np.zeros((3000, 3300, 3), np.uint8)
+PROTOCOLS = ("http", "grpc")
+
+
+def names_nothing(told: str) -> None:
+    for private in (LEAK, REGION, re.compile(KEY.encode())):
+        assert not private.search(told.encode(errors="replace")), told
+
+
+@pytest.fixture
+def cramped(tmp_path: Path) -> Iterator[Serve]:
+    """`plates serve` with little shared memory."""
+    mount = f'mount -t tmpfs -o size={ROOM} tmpfs {SHARED_MEMORY} && exec "$@"'
+    serve = Serve(tmp_path, prefix=[*NAMESPACE, "--mount", "sh", "-c", mount, "sh"])
+    yield serve
+    serve.close()
+
+
+def test_full_shared_memory_is_told_without_its_name(cramped: Serve, tmp_path: Path) -> None:
+    """Triton names the region, by which CVE-2025-23320 begins; the client and the proxy take the name out."""
+    assert eventually(cramped.is_healthy, 30 * LENIENT)
+    http, grpc = (str(parse_url(cramped.addresses[each])) for each in PROTOCOLS)
+    for protocol in PROTOCOLS:
+        with PlateClient(cramped.addresses[protocol], retries=0) as client, pytest.raises(SharedMemoryFull) as caught:
+            client.read(LARGE)
+        names_nothing(str(caught.value))
+    header = {"inputs": [tensor("input__0", list(LARGE.shape), "UINT8", LARGE.nbytes)]}
+    with nginx(http, grpc, tmp_path / "nginx") as proxy:
+        length = str(len(json.dumps(header)))
+        body = binary(header, LARGE.tobytes())[1]
+        status, answer = proxy.ask("POST", INFER, body, Inference_Header_Content_Length=length)
+        assert (status, b"shared memory pool size for ***" in answer) == (500, True), answer
+        names_nothing(answer.decode())
+        picture = tritonclient.grpc.InferInput("input__0", LARGE.shape, "UINT8").set_data_from_numpy(LARGE)
+        with (
+            tritonclient.grpc.InferenceServerClient(
+                f"localhost:{proxy.grpcs}", ssl=True, root_certificates=str(proxy.ca)
+            ) as stranger,
+            pytest.raises(InferenceServerException, match=r"shared memory pool size for \*\*\*") as refused,
+        ):
+            stranger.infer(PLATE_RECOGNITION.name, [picture], headers={"authorization": f"Bearer {TOKEN}"})
+        names_nothing(str(refused.value))
+        for scheme in ("https", "grpcs"):
+            with proxy.client(scheme) as client, pytest.raises(SharedMemoryFull):
+                client.read(LARGE)
+
+
+def test_no_fault_tells_a_name_a_path_or_the_key(tmp_path: Path) -> None:
+    """Pictures of every fault, processes that die and stand still, and a server that ends: all that is said of them."""
+    serve = Serve(tmp_path, environment={KEY_VARIABLE: KEY})
+    try:
+        assert eventually(serve.is_healthy, 30 * LENIENT)
+        before = len(serve.log_text())
+        told = [each for protocol in PROTOCOLS for each in asked(serve.addresses[protocol])]
+        assert len(told) > 60
+        for harm, event in harms(serve):
+            serve.forget_events()
+            harm()
+            assert eventually(lambda kind=event: serve.events(kind), 60 * LENIENT)  # type: ignore[misc]
+            told.append(json.dumps(serve.health()[1]))
+            assert eventually(serve.is_healthy, 60 * LENIENT)
+            told += [json.dumps(serve.health()[1]), *map(json.dumps, serve.events())]
+        for each in (*told, serve.errors(), *serve.log_text()[before:].splitlines()):
+            if not TRITONS_OWN.match(each):
+                names_nothing(each)
+    finally:
+        serve.close()
+
+
+def asked(url: str) -> Iterator[str]:
+    """Pictures that are refused -> what the client's exceptions say."""
+    pictures: list[bytes | Frame] = [made() for made in BOMBS.values()]
+    pictures += [mutated(Rng(number), PICTURES[number % len(PICTURES)]) for number in range(40)]
+    pictures += [oversized(Rng(number)) for number in range(20)] + [np.zeros((2, 2, 3), np.uint8)]
+    with PlateClient(url, retries=0) as client:
+        for picture in pictures:
+            try:
+                client.read(picture)
+            except PlateError as error:
+                yield str(error)
+
+
+def harms(serve: Serve) -> Iterator[tuple[Callable[[], object], str]]:
+    """What ends or stops a process -> and the event that follows."""
+    http, grpc = (parse_url(serve.addresses[each]).port for each in PROTOCOLS)
+    target = Target(http, grpc, timeout=60)
+    picture = known_picture().image
+    outputs = [{"name": "texts", "parameters": {"classification": 1}}]
+    request = {"inputs": [tensor("image", [len(picture)], "UINT8", len(picture))], "outputs": outputs}
+    yield serve.stubs("stn")[0].kill, "heal"
+    yield serve.stubs("yolo")[0].suspend, "heal"
+    yield lambda: serve.server().send_signal(signal.SIGSEGV), "restart"
+    yield lambda: target.ask_http(*binary(request, picture)), "restart"
