@@ -41,6 +41,7 @@ DEBIAN := nginx-light libnginx-mod-http-js openssl prometheus chromium strace ip
 	gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi
 WORKERS ?= 2
 TESTS ?= not soak and not image
+CONTAINER := tests/image/test_image.py -k 'may_nothing or health_check'
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: test
@@ -50,6 +51,9 @@ test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of develo
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not alone'
 	@echo "==> those that need the machine for themselves"
 	@$(BIN)/python -m pytest -m '$(TESTS) and alone' $$(grep -rl mark.alone tests)
+	@echo "==> a container of the image, where there is an engine"
+	@if tools/engine.sh deploy/standin/build.sh; then tools/engine.sh tools/test_image.sh $(CONTAINER); \
+	    else echo "==> no container was started, for the reason above"; fi
 
 .PHONY: test-fast
 test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long training: a minute and a half

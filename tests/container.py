@@ -62,7 +62,7 @@ class Container(Serve):
         self._forgotten = 0
         command = json.loads(engine("image", "inspect", "--format", "{{json .Config.Cmd}}", image).stdout)
         engine(
-            *("run", "--detach", "--name", self.name, *HARDENED, *options),
+            *("run", "--detach", "--no-healthcheck", "--name", self.name, *HARDENED, *options),
             *(word for port in PORTS.values() for word in ("--publish", f"127.0.0.1::{port}")),
             *("--env", f"{KEY_VARIABLE}={self.control_key}"),
             *(word for name, value in (environment or {}).items() for word in ("--env", f"{name}={value}")),

@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# What `make test-image` does with $ENGINE (tools/engine.sh): build the image on the stand-in, and have the tests run it.
+# `tools/test_image.sh [TEST...]` with $ENGINE (tools/engine.sh): build the image on the stand-in, and have these tests run
+# it, or all that `make test-image` is for.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools/debian.sh docker-compose prometheus
 tools/image.sh standin
 export PLATES_IMAGE=plate-nets
+if (($#)); then
+    exec .venv/bin/python -m pytest -m image "$@"
+fi
+tools/debian.sh docker-compose prometheus
 select='(deployed or image) and not soak'
+[[ ${ENGINE##*/} == podman ]] || select+=' and not podman'
 echo "==> the tests, against containers of the image"
 .venv/bin/python -m pytest -n "${WORKERS:-2}" --dist loadfile --no-loadscope-reorder -m "$select and not alone"
 .venv/bin/python -m pytest -m "$select and alone"

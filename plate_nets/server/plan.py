@@ -100,8 +100,10 @@ def free_space(folder: Path, needed: int, purpose: str) -> int:
     """A folder -> its free bytes.
 
     Raises:
-        ServerStartError: less than ``needed`` are.
+        ServerStartError: less than ``needed`` are, or this user may not write there.
     """
+    if not os.access(folder, os.W_OK):
+        raise ServerStartError(f"{folder}: user {os.geteuid()} may not write there, expected it for {purpose}")
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise ServerStartError(

@@ -46,6 +46,7 @@ T = TypeVar("T")
 class Verdict:
     """How one probe went, and when it began. ``fault`` is empty where the picture was recognised.
 
+    ``refused``: the server had too much to do for it, and answered others meanwhile.
     ``confirmed``: it failed twice in a row; then ``suspects`` are the models that do not answer by themselves either,
     none where the server as a whole does not. Or models hang: those.
     """
@@ -54,6 +55,7 @@ class Verdict:
     fault: str = ""
     confirmed: bool = False
     suspects: tuple[str, ...] = ()
+    refused: bool = False
 
 
 class ProbeClient:
@@ -127,8 +129,8 @@ class ProbeClient:
 class Prober(threading.Thread):
     """Asks the server every few seconds; its verdicts are taken from `verdicts`.
 
-    A failure is confirmed by a second probe. A server that refuses the probe because it is overloaded is neither well
-    nor sick: that gives no verdict, unless a model is found to hang.
+    A failure is confirmed by a second probe. A server that refuses the probe because it is overloaded is well where it
+    answers others, and sick where a model hangs; otherwise there is no verdict yet.
     """
 
     def __init__(self, client: ProbeClient, progress: Progress, interval: float) -> None:
@@ -174,12 +176,16 @@ class Prober(threading.Thread):
         try:
             self._client.check()
         except ServerOverloaded:
-            hanging = self._progress.hanging()
-            if hanging:
-                self.verdicts.put(Verdict(began, "requests wait, and none is answered", True, hanging))
+            work = self._progress.look()
+            if work.hanging:
+                self.verdicts.put(Verdict(began, "requests wait, and none is answered", True, work.hanging))
+            elif work.answers:
+                self.verdicts.put(Verdict(began, refused=True))
             return False
         except PlateError as error:
             suspects = self._client.suspects() if confirmed else ()
+            if confirmed:
+                self._progress.forget()  # something is done about it now
             self.verdicts.put(Verdict(began, str(error), confirmed, suspects))
             return True
         self._progress.forget()

@@ -5,16 +5,29 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from plate_nets.contract import PLATE_RECOGNITION
 
 _ENDED, _WAITING = "nv_inference_exec_count", "nv_inference_pending_request_count"
+_ANSWERED = "plates_frames"
+"""Frames, without those of probes. The parser leaves out the ``_total`` that names of counters end with."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a server did between two looks at it."""
+
+    answers: bool = False
+    """It answered frames."""
+    hanging: tuple[str, ...] = ()
+    """Models with requests waiting that ended no run."""
 
 
 class Progress:
-    """What the models do while the server refuses, by Triton's own metrics; for one thread.
+    """What a server does while it refuses the probe, by its metrics; for one thread.
 
     Args:
         metrics: reads them, as Prometheus' text; may raise OSError or HTTPException.
@@ -25,28 +38,30 @@ class Progress:
         self._metrics = metrics
         self._longest = longest
         self._since = 0.0
-        self._before: dict[str, int] | None = None
+        self._before: tuple[int, dict[str, int]] | None = None
 
     def forget(self) -> None:
         """The server did not refuse."""
         self._before = None
 
-    def hanging(self) -> tuple[str, ...]:
-        """It refused just now -> models with requests waiting that ended no run for ``longest`` seconds.
+    def look(self) -> Work:
+        """It refused just now -> what it did since it refused some time before.
 
-        None before it has refused for so long, and where the metrics cannot be read.
+        A model hangs after ``longest`` seconds without a run. Nothing is known by the first look, and where the metrics
+        cannot be read.
         """
         try:
-            runs = _runs_of_awaited(self._metrics())
+            answered, runs = _read(self._metrics())
         except (OSError, http.client.HTTPException, ValueError):
-            return ()
+            return Work()
         now, before = time.monotonic(), self._before
+        answers = before is not None and answered not in (0, before[0])  # 0: a new server's
         if before is not None and now - self._since < self._longest:
-            return ()
-        self._since, self._before = now, runs
-        standing = [model for model, count in runs.items() if before is not None and before.get(model) == count]
+            return Work(answers)
+        self._since, self._before = now, (answered, runs)
+        standing = [model for model, count in runs.items() if before is not None and before[1].get(model) == count]
         # Who calls a model that hangs stands still too
-        return tuple(model for model in standing if model != PLATE_RECOGNITION.name) or tuple(standing)
+        return Work(answers, tuple(model for model in standing if model != PLATE_RECOGNITION.name) or tuple(standing))
 
 
 def read_metrics(url: str, timeout: float) -> str:
@@ -56,11 +71,12 @@ def read_metrics(url: str, timeout: float) -> str:
     return text
 
 
-def _runs_of_awaited(metrics: str) -> dict[str, int]:
-    """Models with requests waiting -> the runs that each has ended; versions and devices are added up."""
-    counts: dict[str, Counter[str]] = {_ENDED: Counter(), _WAITING: Counter()}
+def _read(metrics: str) -> tuple[int, dict[str, int]]:
+    """Frames that were answered, and runs of models with requests waiting; versions and devices are added up."""
+    counts: dict[str, Counter[str]] = {_ENDED: Counter(), _WAITING: Counter(), _ANSWERED: Counter()}
     for family in text_string_to_metric_families(metrics):
         # by the family: of a counter the parser ends the names of samples with _total
         for sample in family.samples if family.name in counts else ():
             counts[family.name][sample.labels.get("model", "")] += int(sample.value)
-    return {model: counts[_ENDED][model] for model, waiting in counts[_WAITING].items() if waiting}
+    runs = {model: counts[_ENDED][model] for model, waiting in counts[_WAITING].items() if waiting}
+    return counts[_ANSWERED].total(), runs

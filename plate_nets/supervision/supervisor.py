@@ -192,7 +192,8 @@ class Supervisor:
             return  # about a server or model that is no longer there
         if not verdict.fault:
             self._policy.recognised(time.monotonic())
-            self._status.recognised()
+            if not verdict.refused:
+                self._status.recognised()
             if self._status.enter("serving"):
                 self._status.report("serving")
         elif not verdict.confirmed:

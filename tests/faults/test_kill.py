@@ -17,6 +17,8 @@ from tests.serve import Serve, Start
 from tests.waiting import eventually
 
 CONCURRENCY = 4
+TOO_MANY = 40
+"""Callers: more than a server works on and keeps waiting."""
 STUB_SECONDS = 10.0
 SERVER_SECONDS = 15.0
 ROUNDS = int(os.environ.get("PLATES_SOAK_ROUNDS", "20"))
@@ -116,6 +118,16 @@ def healing(healed_serve: Serve) -> Serve:
     assert eventually(healed_serve.is_healthy, 30 * LENIENT)
     healed_serve.forget_events()
     return healed_serve
+
+
+def test_a_server_that_is_killed_is_healthy_again_while_it_refuses_the_probe(healing: Serve) -> None:
+    with Load(healing.http_url, TOO_MANY) as load:
+        load.wait_for_success(0.0, CONCURRENCY, 30 * LENIENT)
+        healing.server().kill()
+        assert eventually(lambda: healing.events("restart"), SERVER_SECONDS * LENIENT)
+        assert eventually(healing.is_healthy, SERVER_SECONDS * LENIENT)
+        assert any("ServerOverloaded" in each.fault for each in load.failed())
+    assert not load.wrong
 
 
 @pytest.mark.parametrize("model", ["plate_recognition", "yolo"])

@@ -7,6 +7,7 @@ container are run with it too; here is what only a container can meet.
 import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -93,7 +94,8 @@ def test_it_is_started_again(container: Container) -> None:
     assert reads(container, "http") and reads(container, "grpc")
 
 
-def test_no_request_that_was_taken_is_lost_by_a_stop(image: str) -> None:
+@pytest.mark.alone
+def test_no_request_that_was_taken_is_lost_by_a_stop(image: str, capsys: pytest.CaptureFixture[str]) -> None:
     container = Container(image)
     try:
         with Load(container.http_url, CALLERS) as load:
@@ -105,7 +107,8 @@ def test_no_request_that_was_taken_is_lost_by_a_stop(image: str) -> None:
         assert not load.wrong
         assert not [each for each in load.failed() if each.began < told or "Unavailable" not in each.fault]
         assert container.events("drained")[0]["unfinished"] == []
-        print(f"stopped under load within {took:.1f} s")  # noqa: T201
+        with capsys.disabled():
+            sys.stdout.write(f"\nstopped under load of {CALLERS} within {took:.1f} s, 0 requests lost\n")
     finally:
         container.close()
 
@@ -151,6 +154,14 @@ def test_shared_memory_that_no_model_fits_into_ends_the_start(image: str) -> Non
     failed = start_and_fail(image, "--shm-size", "8m")
     assert failed.returncode == 2
     assert "plates: /dev/shm: 8.0 MB free, expected 16.0 or more for shared memory of the models" in failed.stderr
+
+
+def test_shared_memory_that_cannot_be_written_ends_the_start(image: str) -> None:
+    failed = start_and_fail(image, "--tmpfs", "/dev/shm:mode=0755,size=1g")
+    assert failed.returncode == 2
+    assert (
+        "plates: /dev/shm: user 1000 may not write there, expected it for shared memory of the models" in failed.stderr
+    )
 
 
 def test_it_needs_no_network(image: str) -> None:

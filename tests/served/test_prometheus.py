@@ -1,4 +1,5 @@
-"""A real Prometheus scrapes a real server: every alert fires where its cause is made, every query has data.
+"""A real Prometheus scrapes a real server and `plates watch`: every alert fires where its cause is made, every query of
+the dashboard has data.
 
 Prometheus is Debian's, its configuration the one of deploy/, in which only addresses differ, and times are shorter.
 """
@@ -7,12 +8,15 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +24,10 @@ from plate_nets.client import PlateClient
 from plate_nets.errors import InputError
 from plate_nets.recognition.health import known_picture
 from plate_nets.server import choose_ports
+from tests.clips import passing, write_clip
 from tests.faults.load import EMPTY, Load
+from tests.receiver import Receiver
+from tests.rtsp import RtspCamera
 from tests.serve import Serve, Start
 from tests.served.test_dashboard import ALERTS, DASHBOARD, DEPLOY
 from tests.waiting import eventually
@@ -30,9 +37,17 @@ PATIENCE = 120.0
 CALLERS = 4
 MANY_CALLERS = 40
 """More than `plate_recognition` works on and keeps waiting."""
-OF_CAMERAS = re.compile("plates_(camera|sink)_")
-"""Metrics of `plates watch`, not scraped here: test_dashboard.py and tests/packaging/alerts.yaml have them."""
-TARGETS = ("triton:8002", "triton:8003")
+CARS, FPS = 12, 5
+"""That the camera sees before it begins again; pictures a second."""
+TARGETS = '["triton:8002", "triton:8003"]'
+CAMERAS = """\
+cameras: [{{source: "{source}", id: gate}}]
+sinks: [{{type: webhook, url: "{url}"}}]
+outbox: {folder}/outbox.sqlite
+outbox_mb: 0.03  # some records
+memory: 1
+"""
+UNSEEN = "plates_camera_frame_age_seconds > 30"
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,30 @@ class Monitored:
 
     serve: Serve
     prometheus: str
+    process: "subprocess.Popen[bytes]"
+    config: Path
+
+    def scrape(self, *targets: str) -> None:
+        """Have Prometheus scrape these, ``host:port``, and wait until it does."""
+        configure(self.config, targets)
+        self.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.up() == sorted(targets), f"Prometheus does not scrape {targets}")
+
+    @property
+    def of_the_server(self) -> list[str]:
+        """Triton's metrics and the supervisor's."""
+        return [self.serve.addresses[name].split("/")[2] for name in ("metrics", "health")]
+
+    def is_ready(self) -> bool:
+        try:
+            return self.up() == []
+        except OSError:
+            return False
+
+    def up(self) -> list[str]:
+        """The targets that it scrapes, those that are down left out."""
+        targets: list[Any] = self.ask("targets")
+        return sorted(each["labels"]["instance"] for each in targets if each["health"] == "up")
 
     def ask(self, path: str, **query: str) -> list[dict[str, object]]:
         """Prometheus's HTTP API -> its targets, or the result of a query."""
@@ -58,6 +97,14 @@ class Monitored:
         return {alert["metric"]["alertname"] for alert in alerts if isinstance(alert["metric"], dict)}
 
 
+def configure(path: Path, targets: Sequence[str]) -> None:
+    """Write the configuration of deploy/ with other targets."""
+    config = (DEPLOY / "prometheus" / "prometheus.yaml").read_text(encoding="utf-8")
+    assert TARGETS in config
+    config = re.sub(r"_interval: \d+s", "_interval: 1s", config.replace(TARGETS, json.dumps(targets)))
+    path.write_text(config, encoding="utf-8")
+
+
 def wait_until(condition: Callable[[], object], what: str) -> None:
     assert eventually(condition, PATIENCE), what
 
@@ -67,20 +114,18 @@ def monitored(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     folder = tmp_path_factory.mktemp("prometheus")
     serve = start(tmp_path_factory.mktemp("serve"), ("--grace", "5"))
     port = choose_ports({"prometheus": 0})["prometheus"]
-    (metrics, health) = (serve.addresses[name].split("/")[2] for name in ("metrics", "health"))
-    config = (DEPLOY / "prometheus" / "prometheus.yaml").read_text(encoding="utf-8")
-    for target, address in zip(TARGETS, (metrics, health), strict=True):
-        assert target in config
-        config = config.replace(target, address)
-    (folder / "prometheus.yaml").write_text(re.sub(r"_interval: \d+s", "_interval: 1s", config), encoding="utf-8")
     rules = (DEPLOY / "prometheus" / "alerts.yaml").read_text(encoding="utf-8")
-    (folder / "alerts.yaml").write_text(re.sub(r"for: \d+m", "for: 1s", rules), encoding="utf-8")
-    command = ["prometheus", f"--config.file={folder}/prometheus.yaml", f"--storage.tsdb.path={folder}/data"]
+    shorter = re.sub(r"for: \d+m", "for: 1s", rules).replace(UNSEEN, UNSEEN.replace("30", "3"))
+    (folder / "alerts.yaml").write_text(shorter, encoding="utf-8")
+    config = folder / "prometheus.yaml"
+    configure(config, [])
+    command = ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder}/data"]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen([*command, f"--web.listen-address=127.0.0.1:{port}"], stderr=log)
     try:
-        monitored = Monitored(serve, f"http://127.0.0.1:{port}")
-        wait_until(lambda: is_up(monitored), "Prometheus does not scrape both endpoints")
+        monitored = Monitored(serve, f"http://127.0.0.1:{port}", process, config)
+        wait_until(monitored.is_ready, "Prometheus does not start")
+        monitored.scrape(*monitored.of_the_server)
         yield monitored
     finally:
         process.kill()
@@ -88,11 +133,36 @@ def monitored(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         serve.close()
 
 
-def is_up(monitored: Monitored) -> bool:
+@dataclass(frozen=True)
+class Watched:
+    """A `plates watch` with a camera, whose events go to a receiver."""
+
+    camera: RtspCamera
+    receiver: Receiver
+
+
+@pytest.fixture(scope="module")
+def watched(monitored: Monitored, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """It asks the server, and Prometheus scrapes it too."""
+    folder = tmp_path_factory.mktemp("watch")
+    car = [*passing(3 * FPS, empty=2 * FPS)]
+    camera = RtspCamera(write_clip(folder / "gate.mkv", chain.from_iterable(repeat(car, CARS)), FPS))
+    receiver = Receiver()
+    port = str(choose_ports({"metrics": 0})["metrics"])
+    cameras = folder / "cameras.yaml"
+    cameras.write_text(CAMERAS.format(source=camera.url(), url=receiver.url, folder=folder), encoding="utf-8")
+    command = [sys.executable, "-m", "plate_nets", "watch", str(cameras), "--metrics-port", port]
+    with (folder / "log").open("wb") as log:
+        url = ("--url", monitored.serve.http_url, "--protocol", "http")
+        process = subprocess.Popen([*command, *url], stdout=log, stderr=log)
     try:
-        return [target["health"] for target in monitored.ask("targets")] == ["up", "up"]
-    except OSError:
-        return False
+        monitored.scrape(*monitored.of_the_server, f"127.0.0.1:{port}")
+        yield Watched(camera, receiver)
+    finally:
+        process.kill()
+        process.wait()
+        camera.kill()
+        receiver.close()
 
 
 def fires(monitored: Monitored, alert: str) -> None:
@@ -136,7 +206,7 @@ def test_processes_of_a_model_that_are_killed_under_load(monitored: Monitored) -
         fires(monitored, "PlatesHealedRepeatedly")
 
 
-def test_every_query_of_the_dashboard_has_data(monitored: Monitored) -> None:
+def test_every_query_of_the_dashboard_has_data(monitored: Monitored, watched: Watched) -> None:
     with PlateClient(monitored.serve.http_url, timeout=PATIENCE) as client:
         assert client.read(EMPTY) == []
         assert client.read(known_picture().image)
@@ -145,8 +215,6 @@ def test_every_query_of_the_dashboard_has_data(monitored: Monitored) -> None:
     for panel in DASHBOARD["panels"]:
         for target in panel["targets"]:
             query = target["expr"].replace("$__rate_interval", "5m")
-            if OF_CAMERAS.search(query):
-                continue
 
             def has_data(query: str = query) -> bool:
                 found = monitored.ask("query", query=query)
@@ -155,11 +223,25 @@ def test_every_query_of_the_dashboard_has_data(monitored: Monitored) -> None:
             wait_until(has_data, f"{panel['title']}: {query}: no data")
 
 
-def test_a_server_that_hangs(monitored: Monitored) -> None:
-    """Nothing is recognised until the supervisor has started it again."""
+def test_a_sink_that_fails_until_the_outbox_is_full(monitored: Monitored, watched: Watched) -> None:
+    watched.receiver.wait(1, PATIENCE)
+    watched.receiver.answers = [503] * 1000
+    fires(monitored, "PlatesSinkFailing")
+    fires(monitored, "PlatesEventsLost")
+
+
+def test_a_server_that_hangs(monitored: Monitored, watched: Watched) -> None:
+    """Nothing is recognised, no picture of a camera either, until the supervisor has started it again."""
     monitored.serve.server().suspend()
+    fires(monitored, "PlatesCameraNotAnalysed")
     fires(monitored, "PlatesNotServing")
-    wait_until(lambda: not monitored.firing() & {"PlatesNotServing", "PlatesDown"}, "it is not started again")
+    because_of_it = {"PlatesCameraNotAnalysed", "PlatesNotServing", "PlatesDown"}
+    wait_until(lambda: not monitored.firing() & because_of_it, "it is not started again")
+
+
+def test_a_camera_that_is_gone(monitored: Monitored, watched: Watched) -> None:
+    watched.camera.kill()
+    fires(monitored, "PlatesCameraOffline")
 
 
 def test_a_server_that_is_dead(monitored: Monitored) -> None:
@@ -172,4 +254,4 @@ def test_no_alert_is_left_out() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     for group in ALERTS["groups"]:
         for rule in group["rules"]:
-            assert OF_CAMERAS.search(rule["expr"]) or f'"{rule["alert"]}"' in text, rule["alert"]
+            assert f'"{rule["alert"]}"' in text, rule["alert"]

@@ -1,5 +1,6 @@
 """The thread that asks the server, without a server, and what it asks a stub of one."""
 
+import itertools
 import threading
 
 import pytest
@@ -138,3 +139,36 @@ def test_a_server_that_hangs_is_told_by_its_silence() -> None:
         assert (verdict.fault, verdict.confirmed, verdict.suspects) == ("the server does not answer", confirmed, ())
     asking.end(60)
     assert not client.asked.is_set(), "no model was asked, which would take the whole deadline"
+
+
+class Overloaded(Well):
+    """Has too much to do to answer a probe."""
+
+    def check(self) -> None:
+        """Refuses, as a full queue does."""
+        raise ServerOverloaded("the queue is full")
+
+
+def test_a_server_that_refuses_the_probe_and_answers_others_is_well() -> None:
+    frames = itertools.count(1)
+    metrics = Progress(lambda: f"# TYPE plates_frames_total counter\nplates_frames_total {next(frames)}\n", NEVER)
+    asking = Prober(Overloaded(), metrics, 0.01)
+    asking.start()
+    verdict = asking.verdicts.get(timeout=60)
+    assert (verdict.fault, verdict.refused) == ("", True)
+    asking.end(60)
+
+
+def test_nothing_is_known_of_a_server_that_refuses_all() -> None:
+    looks = threading.Semaphore(0)
+
+    def metrics() -> str:
+        looks.release()
+        return "# TYPE plates_frames_total counter\nplates_frames_total 7\n"
+
+    asking = Prober(Overloaded(), Progress(metrics, NEVER), 0.01)
+    asking.start()
+    for _ in range(3):
+        assert looks.acquire(timeout=60)
+    asking.end(60)
+    assert asking.verdicts.empty()
