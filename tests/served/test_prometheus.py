@@ -30,7 +30,7 @@ PATIENCE = 120.0
 CALLERS = 4
 MANY_CALLERS = 40
 """More than `plate_recognition` works on and keeps waiting."""
-OF_CAMERAS = re.compile("plates_(camera|sink)_|job=\"cameras\"")
+OF_CAMERAS = re.compile('plates_(camera|sink)_|job="cameras"')
 """Metrics of `plates watch`, not scraped here: test_dashboard.py and tests/packaging/alerts.yaml have them."""
 TARGETS = ("triton:8002", "triton:8003")
 
