@@ -28,11 +28,14 @@ demo: .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then r
 
 .PHONY: demo-video
 demo-video: .venv/all.stamp $(IR) ## set up, render cars that drive by, watch them, write the annotated video: out/demo_plates.mp4
+	@rm -f out/demo.events.jsonl
 	@mkdir -p out
 	@echo "==> rendering cars that drive by: out/demo.mp4"
 	@$(BIN)/python -m training.synthesis --drive-by out/demo.mp4 --cars 3 --seed 3
 	@echo "==> watching them; the annotated video is out/demo_plates.mp4"
-	@$(BIN)/plates watch out/demo.mp4 --local --save-video out/demo_plates.mp4
+	@$(BIN)/plates watch out/demo.mp4 --local --save-video out/demo_plates.mp4 --jsonl out/demo.events.jsonl --outbox out/demo.sqlite
+	@echo "==> a moment of each car: out/demo_moments.jpg"
+	@$(BIN)/python tools/moments.py out/demo_plates.mp4 out/demo.events.jsonl out/demo_moments.jpg
 
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device

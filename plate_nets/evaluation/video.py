@@ -19,7 +19,7 @@ from plate_nets.plates import PlateScheme
 from plate_nets.recognition.reader import Reader
 from plate_nets.types import Box, Frame, Plate
 from plate_nets.video.cars import Camera, CarEvents, CarSettings
-from plate_nets.video.fusion import Fusion, FusionSettings, view
+from plate_nets.video.fusion import Fusion, FusionSettings, Verdict, view
 
 SUFFIXES = (".mp4", ".mkv", ".mov", ".avi")
 
@@ -191,12 +191,17 @@ def judge(
 
 @dataclass(frozen=True)
 class FusedShare:
-    """Of draws of so many frames of a track, the share read exactly by each method."""
+    """Of draws of so many frames of a track, the share read exactly by each method.
+
+    ``told``: the share whose fused text is sure enough for an event; ``wrong``: of these, the share of wrong texts.
+    """
 
     heights: str
     frames: int
     draws: int
     exact: dict[str, float]
+    told: float
+    wrong: float
 
 
 def fused_shares(
@@ -216,38 +221,42 @@ def fused_shares(
         sightings = [each for clip, frames in clips for each in _sightings(clip, frames, low, high)]
         for count in counts:
             hits: Counter[str] = Counter()
+            told = wrong = 0
             usable = [(text, plates) for text, plates in sightings if len(plates) >= count]
             for text, plates in usable:
                 for _ in range(draws):
                     chosen = [plates[index] for index in rng.choice(len(plates), count, replace=False)]
-                    hits.update(method for method, read in _METHODS.items() if read(chosen, scheme) == text)
+                    hits.update(method for method, read in _SINGLE.items() if read(chosen) == text)
+                    verdict = _fused(chosen, scheme)
+                    hits[_FUSED] += verdict.text == text
+                    told += verdict.sure
+                    wrong += verdict.sure and verdict.text != text
             if total := draws * len(usable):
                 name = f"{low:g} to {high:g} px" if high < 1000 else f"from {low:g} px"
-                rows.append(FusedShare(name, count, total, {method: hits[method] / total for method in _METHODS}))
+                exact = {method: hits[method] / total for method in (*_SINGLE, _FUSED)}
+                rows.append(FusedShare(name, count, total, exact, told / total, wrong / max(1, told)))
     return rows
 
 
-def _best_frame(plates: Sequence[Plate], scheme: PlateScheme) -> str:
+def _best_frame(plates: Sequence[Plate]) -> str:
     return max(plates, key=lambda plate: plate.reading.confidence).reading.best
 
 
-def _vote(plates: Sequence[Plate], scheme: PlateScheme) -> str:
+def _vote(plates: Sequence[Plate]) -> str:
     return Counter(plate.reading.best for plate in plates).most_common(1)[0][0]
 
 
-def _fusion(plates: Sequence[Plate], scheme: PlateScheme) -> str:
+def _fused(plates: Sequence[Plate], scheme: PlateScheme) -> Verdict:
     fusion = Fusion(scheme)
     for plate in plates:
         assert plate.logits is not None, "read_clip asks for evidence"
         fusion.add(view(plate.logits, scheme, FusionSettings.beam_width))
-    return fusion.verdict.text
+    return fusion.verdict
 
 
-_METHODS: dict[str, Callable[[Sequence[Plate], PlateScheme], str]] = {
-    "best confidence": _best_frame,
-    "majority": _vote,
-    "fused": _fusion,
-}
+_SINGLE: dict[str, Callable[[Sequence[Plate]], str]] = {"best confidence": _best_frame, "majority": _vote}
+"""Methods that choose one of the frames' own readings."""
+_FUSED = "fused"
 
 
 def _labelled(path: Path, truth: Sequence[TrueFrame]) -> Clip:

@@ -33,10 +33,12 @@ def print_video(console: Console, values: Mapping[str, Any]) -> None:
             console.print(f"{rate}: wrong: {text}")
     if values["fusion"]:
         methods = values["fusion"][0]["exact"]
-        table = Table("plate height", "frames", "draws", *methods, title="share read exactly from some frames of a car")
+        title = "share read exactly from some frames of a car; told as an event, and wrong of these"
+        table = Table("plate height", "frames", "draws", *methods, "told", "wrong", title=title)
         for row in values["fusion"]:
             shares = (f"{row['exact'][method]:.3f}" for method in methods)
-            table.add_row(row["heights"], str(row["frames"]), str(row["draws"]), *shares)
+            told = (f"{row[name]:.3f}" for name in ("told", "wrong"))
+            table.add_row(row["heights"], str(row["frames"]), str(row["draws"]), *shares, *told)
         console.print(table)
 
 

@@ -37,6 +37,13 @@ class Sink(Closing, ABC):
     linger = 0.0
     """Seconds that records may wait for a batch to fill."""
 
+    def connect(self) -> None:
+        """Called until it succeeds before anything is sent, and while nothing is there to be sent.
+
+        Raises:
+            SinkError: not now; it is called again.
+        """
+
     @abstractmethod
     def send(self, records: Sequence[Record]) -> None:
         """Take the records, all of them: when this returns, they are safe there.

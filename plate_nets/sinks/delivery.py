@@ -89,6 +89,8 @@ class Delivery:
 
     def _run(self) -> None:
         with self._sink as sink:
+            if not self._insist(sink.connect):
+                return
             while True:
                 closing = self._closing.is_set()
                 records = self._wanted()
@@ -100,16 +102,15 @@ class Delivery:
                 if len(records) < sink.batch and sink.linger:
                     self._closing.wait(sink.linger)
                     records = self._wanted()
-                if not self._deliver(sink, records):
+                if not self._insist(partial(self._send, sink, records)):
                     return
 
-    def _deliver(self, sink: Sink, records: list[Record]) -> bool:
-        """Try until the records are taken -> whether they are; False only where the end was asked for."""
+    def _insist(self, attempt: Callable[[], None]) -> bool:
+        """Try until the sink lets it -> whether it did; False only where the end was asked for."""
         pause = self._first_pause
         while True:
             try:
-                self._send(sink, records)
-                return True
+                attempt()
             except SinkError as error:
                 self._failures += 1
                 if self._error is None:
@@ -118,6 +119,11 @@ class Delivery:
                 if self._closing.wait(pause * random.uniform(0.5, 1)):
                     return False
                 pause = min(2 * pause, LONGEST_PAUSE)
+            else:
+                if self._error is not None:
+                    self._error = None
+                    self._notice(f"{self.name}: takes records again")
+                return True
 
     def _send(self, sink: Sink, records: list[Record]) -> None:
         try:
@@ -129,9 +135,6 @@ class Delivery:
         else:
             self._outbox.taken(self.name, records[-1].sequence)
             self._delivered += len(records)
-        if self._error is not None:
-            self._error = None
-            self._notice(f"{self.name}: takes records again")
 
 
 def finish_all(deliveries: list[Delivery], seconds: float) -> list[str]:

@@ -54,6 +54,9 @@ class MqttSink(Sink):
         """Where "online" and "offline" are said, retained."""
         return f"{self._topic}/status"
 
+    def connect(self) -> None:
+        self._connection = self._connection or self._connect()
+
     def send(self, records: Sequence[Record]) -> None:
         # A connection that failed is not used again: what it still held would come after what is sent anew
         connection, self._connection = self._connection or self._connect(), None

@@ -16,7 +16,7 @@ from plate_nets.video.address import SourceAddress
 from plate_nets.video.decoding import DecodingSettings, decode
 from plate_nets.video.frames import VideoFrame
 from plate_nets.video.rate import Rate
-from plate_nets.video.stamps import StampClock
+from plate_nets.video.stamps import Stamp, StampClock, StampFault
 
 CaptureState = Literal["connecting", "online", "offline", "ended", "failed"]
 
@@ -28,7 +28,13 @@ _HELD = 2
 """Pictures of a file that are decoded ahead."""
 _STUCK = 3
 """Threads of a source that may hang in a read; then no further one is started until one of them ends."""
-_JUMP_NOTICES = 60.0
+_STAMP_NOTICES = 60.0
+"""Least seconds between two notices of wrong stamps."""
+_STAMP_FAULTS: dict[StampFault, str] = {
+    "jumped": "its time stamps jump or go back; time goes on without them",
+    "late": "its pictures come 10 s later than their time stamps say: the network or this machine is too slow, or the "
+    "stamps are wrong; time goes on by arrival",
+}
 
 
 class Handover:
@@ -121,7 +127,7 @@ class Capture:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._last = time.monotonic()
-        self._jump_said = float("-inf")
+        self._stamps_said = float("-inf")
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -216,19 +222,19 @@ class Capture:
             if self._abandoned():
                 return
             stamp = clock.stamp(presentation, time.time())
-            self._note(stamp.position, stamp.jumped)
+            self._note(stamp)
             if stamp.time >= due - 1e-6:
                 due = max(due + interval, stamp.time) if due > float("-inf") else stamp.time + interval
                 self._offer(picture, stamp.time, stamp.position)
 
-    def _note(self, position: float, jumped: bool) -> None:
+    def _note(self, stamp: Stamp) -> None:
         now = time.monotonic()
         self._last = now
         self.rate.add()
-        self.position = position
-        if jumped and now - self._jump_said > _JUMP_NOTICES:
-            self._jump_said = now
-            self._notice("its time stamps jump or go back; time goes on without them")
+        self.position = stamp.position
+        if stamp.fault and now - self._stamps_said > _STAMP_NOTICES:
+            self._stamps_said = now
+            self._notice(_STAMP_FAULTS[stamp.fault])
         if self.state != "online":
             if self.state == "offline":
                 self.reconnections += 1

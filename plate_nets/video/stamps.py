@@ -1,12 +1,16 @@
 """Presentation times of a source -> times of the world that never go back."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 _LONGEST_GAP = 120.0
 """Seconds between two pictures of a file; a longer gap is a jump of its stamps. A guess: some send one a minute."""
 _FAR_OFF = 10.0
 """Seconds by which a live picture's stamp may differ from its arrival: a burst after a stall comes late."""
 _FIRST_STEP = 0.04
+
+StampFault = Literal["jumped", "late"]
+"""Stamps that jump or go back, and pictures that come much later than their stamps say."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +21,8 @@ class Stamp:
     """Unix seconds."""
     position: float
     """Seconds since the first picture of the source."""
-    jumped: bool
-    """Whether the source's own stamp made no sense, so that time goes on without it."""
+    fault: StampFault | None
+    """Why time goes on without the source's own stamp; None where it has none, or time goes by it."""
 
 
 class StampClock:
@@ -44,19 +48,22 @@ class StampClock:
         A stamp that is missing, goes back or jumps is replaced: by the arrival of a live picture, by the former
         picture's time and interval in a file; later stamps count from there.
         """
-        time = None
+        time: float | None = None
+        fault: StampFault | None = None
         if self._first is None:
             self._first = fallback = arrival if self._start is None else self._start
         else:
             time = self._by_stamp(presentation, arrival)
             fallback = max(arrival, self._last + 1e-3) if self._by_arrival else self._last + self._step
             self._step = (fallback if time is None else time) - self._last
-        jumped = time is None and presentation is not None and self._offset is not None
         if time is None:
+            if presentation is not None and self._offset is not None:
+                late = self._by_arrival and self._last < self._offset + presentation < arrival
+                fault = "late" if late else "jumped"
             time = fallback
             self._offset = None if presentation is None else time - presentation
         self._last = time
-        return Stamp(time, time - self._first, jumped)
+        return Stamp(time, time - self._first, fault)
 
     def _by_stamp(self, presentation: float | None, arrival: float) -> float | None:
         if presentation is None or self._offset is None:

@@ -139,6 +139,7 @@ class Watched:
 
     camera: RtspCamera
     receiver: Receiver
+    process: "subprocess.Popen[bytes]"
 
 
 @pytest.fixture(scope="module")
@@ -156,8 +157,10 @@ def watched(monitored: Monitored, tmp_path_factory: pytest.TempPathFactory) -> I
         url = ("--url", monitored.serve.http_url, "--protocol", "http")
         process = subprocess.Popen([*command, *url], stdout=log, stderr=log)
     try:
-        monitored.scrape(*monitored.of_the_server, f"127.0.0.1:{port}")
-        yield Watched(camera, receiver)
+        address = f"127.0.0.1:{port}"
+        (monitored.config.parent / "cameras.yaml").write_text(json.dumps([{"targets": [address]}]), encoding="utf-8")
+        wait_until(lambda: address in monitored.up(), "Prometheus does not scrape it")
+        yield Watched(camera, receiver, process)
     finally:
         process.kill()
         process.wait()
@@ -242,6 +245,11 @@ def test_a_server_that_hangs(monitored: Monitored, watched: Watched) -> None:
 def test_a_camera_that_is_gone(monitored: Monitored, watched: Watched) -> None:
     watched.camera.kill()
     fires(monitored, "PlatesCameraOffline")
+
+
+def test_a_watch_that_is_dead(monitored: Monitored, watched: Watched) -> None:
+    watched.process.kill()
+    fires(monitored, "PlatesWatchDown")
 
 
 def test_a_server_that_is_dead(monitored: Monitored) -> None:

@@ -38,6 +38,8 @@ _BRAKING = 4.0
 """Seconds between the points of a way; m/s² of a car that stops."""
 _SHOWN = 4.0
 """Least height of a plate in the truth, px."""
+_ROOM = 200
+"""Pixels, in each direction: of so many parts of the noise one is taken."""
 _UNCHANGED = 12
 """Difference of a pixel's brightness, 0..255, up to which nothing was drawn over it."""
 
@@ -158,6 +160,7 @@ def film(
     empty = np.zeros((height, width, 3), np.uint8)
     street.draw_street(empty, view, light.weather, rng)
     empty = _dimmed(empty, light.dark)
+    grain = _grain(height, width, light.noise, rng)
     for index in range(round(end * settings.rate)):
         time = index / settings.rate
         frame = empty.copy()
@@ -182,7 +185,7 @@ def film(
             for (drive, quad, _), share in zip(hung, visible, strict=True)
             if share > 0 and quad[3, 1] - quad[0, 1] >= _SHOWN
         )
-        yield _exposed(frame, light, rng), TrueFrame(time, true)
+        yield _exposed(frame, light, grain, rng), TrueFrame(time, true)
 
 
 def _drive(scheme: PlateScheme, rng: np.random.Generator, lane: float, start: float, way: NDArray[np.float64]) -> Drive:
@@ -265,7 +268,13 @@ def _blur(frame: Frame, extent: tuple[float, float, float, float], moved: Quad) 
             area[:] = cv2.filter2D(area, -1, camera.streak(right, down), borderType=cv2.BORDER_REPLICATE)
 
 
-def _exposed(frame: Frame, light: Light, rng: np.random.Generator) -> Frame:
+def _grain(height: int, width: int, noise: float, rng: np.random.Generator) -> NDArray[np.int16]:
+    """A sensor's noise, larger than a frame by `_ROOM`: each frame takes another part of it, as drawing it is slow."""
+    drawn = noise * rng.standard_normal((height + _ROOM, width + _ROOM, 1), dtype=np.float32)
+    return np.repeat(np.rint(drawn).astype(np.int16), 3, axis=2)
+
+
+def _exposed(frame: Frame, light: Light, grain: NDArray[np.int16], rng: np.random.Generator) -> Frame:
     """Rain before the lens, the lens, the sensor's noise."""
     height, width = frame.shape[:2]
     if light.drops:
@@ -273,9 +282,9 @@ def _exposed(frame: Frame, light: Light, rng: np.random.Generator) -> Frame:
         for x, y, length in zip(*(rng.random((3, light.drops)) * [[width], [height], [30]]), strict=True):
             cv2.line(drops, (int(x), int(y)), (int(x - length / 6), int(y + length)), (205, 205, 200), 1, cv2.LINE_AA)
         frame = np.asarray(cv2.addWeighted(drops, 0.45, frame, 0.55, 8), np.uint8)
-    exposed = cv2.GaussianBlur(frame, (0, 0), 0.5).astype(np.float32)
-    exposed += rng.standard_normal((height, width, 1), dtype=np.float32) * np.float32(light.noise)
-    return np.asarray(np.clip(exposed, 0, 255), np.uint8)
+    top, left = rng.integers(_ROOM, size=2)
+    noise = grain[top : top + height, left : left + width]
+    return np.asarray(cv2.add(cv2.GaussianBlur(frame, (0, 0), 0.5), noise, dtype=cv2.CV_8U), np.uint8)
 
 
 def _dimmed(picture: Frame, factor: float) -> Frame:

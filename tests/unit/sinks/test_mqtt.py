@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from paho.mqtt.enums import CallbackAPIVersion
 from plate_nets.errors import InputError, SinkError
 from plate_nets.server.ports import LOOPBACK, accepts, choose_ports
 from plate_nets.sinks.base import Record
+from plate_nets.sinks.delivery import Delivery, finish_all
 from plate_nets.sinks.mqtt import MqttSink
+from plate_nets.sinks.outbox import Outbox
 from tests.events import event
 
 USER = "cameras"
@@ -114,6 +117,22 @@ def test_a_broker_that_is_away_is_said_and_found_again(broker: Broker) -> None:
         client.disconnect()
         client.loop_stop()
     assert {each.topic for each in found} == {"site/plates/status", "site/plates/gate/event"}
+
+
+def test_the_broker_is_told_that_it_is_online_before_the_first_event(broker: Broker, tmp_path: Path) -> None:
+    broker.stop()
+    said: queue.Queue[str] = queue.Queue()
+    with closing(Outbox(tmp_path / "outbox.sqlite", ["mqtt"])) as outbox:
+        delivery = Delivery("mqtt", MqttSink(broker.url()), outbox, said.put, first_pause=0.1)
+        assert "records wait" in said.get(timeout=30)
+        broker.start()
+        assert said.get(timeout=30) == "mqtt: takes records again"
+        client, messages = broker.subscribe()
+        found = messages.get(timeout=30)  # retained
+        assert (found.topic, found.payload) == ("site/plates/status", b"online")
+        client.disconnect()
+        client.loop_stop()
+        assert finish_all([delivery], 30) == []
 
 
 def test_a_broker_that_refuses_is_quoted_without_the_password(broker: Broker) -> None:

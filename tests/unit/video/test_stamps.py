@@ -60,4 +60,12 @@ def test_a_given_start_is_the_first_picture_s_time() -> None:
 def test_a_jump_is_told_and_a_missing_stamp_is_not() -> None:
     clock = StampClock(live=False)
     stamps = (0.0, 0.04, None, 0.12, -5.0, -4.96)
-    assert [clock.stamp(stamp, ARRIVAL).jumped for stamp in stamps] == [False, False, False, False, True, False]
+    assert [clock.stamp(stamp, ARRIVAL).fault for stamp in stamps] == [None, None, None, None, "jumped", None]
+
+
+def test_a_picture_that_comes_late_is_no_jump() -> None:
+    clock = StampClock(live=True)
+    taken = [(5.0, 0.0), (5.1, 30.0), (5.2, 30.1), (1.0, 30.2), (99.0, 30.3)]  # stamp and arrival
+    assert [clock.stamp(stamp, ARRIVAL + arrival).fault for stamp, arrival in taken] == [
+        None, "late", None, "jumped", "jumped",
+    ]  # fmt: skip
