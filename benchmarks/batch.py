@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import pyarrow.parquet as pq
 import typer
 from rich.console import Console
 
@@ -67,6 +68,8 @@ def measure(
         each = ReaderSettings(threads=max(1, cores // workers))
         pool = _working(lambda j: local(j, j.manifest.missing(()), workers), job("pool", each))
         figures[f"{workers} processes over a loop"] = pool / loop
+        figures["core hours a million photos"] = pool / one.manifest.photos * 1e6 * min(workers, cores) / 3600
+        figures.update(_storage(Path(scratch, "pool")))
         single = _working(lambda j: local(j, j.manifest.missing(()), 1), job("single", each))
         figures[f"{workers} processes over one, speed"] = single / pool
         if ray:
@@ -112,6 +115,13 @@ def _second_run(job: Job) -> dict[str, float]:
     again = begin(job.source, job.manifest.source, "", job.out, job.reader, 1)
     assert not again.manifest.missing(job.out.names())
     return {"second run of a finished job, s": time.perf_counter() - started}
+
+
+def _storage(out: Path) -> dict[str, float]:
+    """Bytes of the photos that were read, and of what was written of them."""
+    written = sum(path.stat().st_size for path in out.glob("*.parquet"))
+    sizes = pq.read_table(out, columns=["size"])["size"].to_numpy()
+    return {"kB of a photo": sizes.mean() / 1000, "bytes written a photo": written / len(sizes)}
 
 
 def _listing(folder: Path, count: int, out: Folder) -> dict[str, float]:
