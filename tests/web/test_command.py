@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
+from tests.web.conftest import CAR, TEXT
 
 
 def test_an_address_that_others_reach_asks_for_a_token_and_says_so(tmp_path: Path) -> None:
@@ -29,12 +31,32 @@ def test_an_address_that_others_reach_asks_for_a_token_and_says_so(tmp_path: Pat
         assert process.wait(30) == 128 + signal.SIGTERM
 
 
+def test_without_an_option_it_starts_a_server_of_its_own(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "plate_nets", "web", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[1]
+        assert process.stdout.readline().startswith("Ready")
+        with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+            (picture,) = client.post("/api/v1/plates", files={"file": CAR}).raise_for_status().json()["pictures"]
+            assert [plate["text"] for plate in picture["plates"]] == [TEXT]
+            assert list(picture["stages"]) == ["server"]
+            server = client.get("/api/v1/health").json()
+        below = psutil.Process(process.pid).children(recursive=True)
+        assert "tritonserver" in {each.name() for each in below}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 128 + signal.SIGTERM
+    assert not psutil.wait_procs(below, timeout=30)[1], "nothing of it stays"
+    assert server["state"] == "serving"
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["--local", "--url", "127.0.0.1:9"], "expected one of them"),
         (["--local", "--token-file", "empty"], "expected a token a line"),
         (["--local", "--cameras", "none.yaml"], "none.yaml"),
+        (["--local", "--cameras", "hashed.yaml"], "hash: the page shows texts; expected false"),
         (["--url", "127.0.0.1:9"], "127.0.0.1:9"),
     ],
 )
@@ -43,6 +65,7 @@ def test_wrong_usage_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty").touch()
+    Path("hashed.yaml").write_text("cameras: [{source: car.mp4}]\nhash: true\n", encoding="utf-8")
     result = CliRunner().invoke(app, ["web", *arguments])
     assert result.exit_code == 2
     assert says in result.stderr
