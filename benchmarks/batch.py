@@ -5,12 +5,13 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import pyarrow.parquet as pq
 import typer
 from rich.console import Console
 
@@ -20,7 +21,7 @@ from plate_nets.batch.listing import write_listing
 from plate_nets.batch.readers import OpenReader, ReaderSettings
 from plate_nets.batch.sources import Source, find_source
 from plate_nets.batch.storage import Folder
-from plate_nets.batch.work import Job, ShardWorker
+from plate_nets.batch.work import Job, ShardDone, ShardWorker
 from plate_nets.cli import guarded
 from plate_nets.serving.quota import usable_cores
 from plate_nets.types import Frame, Plate
@@ -53,6 +54,12 @@ def measure(
 ) -> None:
     """Time batches over photos against a plain loop in one process with the same threads in all."""
     figures: dict[str, float] = {}
+
+    def found(more: Mapping[str, float]) -> None:
+        for name, value in more.items():
+            figures[name] = value
+            Console(highlight=False).print(f"{name:45} {value:12.3f}")
+
     with tempfile.TemporaryDirectory() as scratch:
         source = find_source(str(photos))
         cores = usable_cores()
@@ -60,28 +67,29 @@ def measure(
         def job(name: str, reader: ReaderSettings, shard_size: int = 50) -> Job:
             return begin(source, str(photos), "", Folder(f"{scratch}/{name}"), reader, shard_size)
 
+        def pool(job: Job, processes: int) -> float:
+            return _working(local(job, job.manifest.missing(()), processes), job)
+
         one = job("loop", ReaderSettings(threads=cores))
-        figures["photos"] = one.manifest.photos
+        count = one.manifest.photos
         loop = _loop(one)
-        figures["loop ms a photo"] = 1000 * loop / one.manifest.photos
+        found({"photos": count, "loop ms a photo": 1000 * loop / count})
         each = ReaderSettings(threads=max(1, cores // workers))
-        pool = _working(lambda j: local(j, j.manifest.missing(()), workers), job("pool", each))
-        figures[f"{workers} processes over a loop"] = pool / loop
-        single = _working(lambda j: local(j, j.manifest.missing(()), 1), job("single", each))
-        figures[f"{workers} processes over one, speed"] = single / pool
+        several = pool(job("pool", each), workers)
+        found({f"{workers} processes over a loop": several / loop})
+        found({"core hours a million photos": several / count * 1e6 * min(workers, cores) / 3600})
+        found(_storage(Path(scratch, "pool")))
         if ray:
-            figures["Ray over processes"] = (
-                _working(lambda j: on_ray(j, j.manifest.missing(()), workers), job("ray", each)) / pool
-            )
+            of_ray = job("ray", each)
+            spent = _working(on_ray(of_ray, of_ray.manifest.missing(()), workers), of_ray)
+            found({"Ray over processes": spent / several})
+        found({f"{workers} processes over one, speed": pool(job("single", each), 1) / several})
         sleeper = SleepingReaderSettings()
-        alone = _working(lambda j: local(j, j.manifest.missing(()), 1), job("sleep1", sleeper, 10))
-        eight = _working(lambda j: local(j, j.manifest.missing(()), 8), job("sleep8", sleeper, 10))
-        figures["8 readers that wait, share of linear"] = alone / eight / 8
-        figures.update(_second_run(one))
+        alone, eight = (pool(job(f"sleep{count}", sleeper, 10), count) for count in (1, 8))
+        found({"8 readers that wait, share of linear": alone / eight / 8})
+        found(_second_run(one))
         if listed:
-            figures.update(_listing(Path(scratch) / "many", listed, Folder(f"{scratch}/listing")))
-    for name, value in figures.items():
-        Console(highlight=False).print(f"{name:45} {value:12.3f}")
+            found(_listing(Path(scratch) / "many", listed, Folder(f"{scratch}/listing")))
     if json_file:
         json_file.write_text(json.dumps(figures, indent=2))
 
@@ -97,11 +105,11 @@ def _loop(job: Job) -> float:
     return elapsed
 
 
-def _working(engine: Callable[[Job], Iterator[object]], job: Job) -> float:
-    """Seconds for all shards, without the start: scaled from what follows the first shard of each worker."""
+def _working(run: Iterator[ShardDone], job: Job) -> float:
+    """Seconds for all shards, without the start: scaled from what follows the first quarter of them."""
     moments = [(time.perf_counter(), 0)]
-    for done in engine(job):
-        moments.append((time.perf_counter(), done.photos))  # type: ignore[attr-defined]
+    for done in run:
+        moments.append((time.perf_counter(), done.photos))
     begin_at = len(moments) // 4
     photos = sum(count for _, count in moments[begin_at + 1 :])
     return (moments[-1][0] - moments[begin_at][0]) * job.manifest.photos / photos
@@ -112,6 +120,13 @@ def _second_run(job: Job) -> dict[str, float]:
     again = begin(job.source, job.manifest.source, "", job.out, job.reader, 1)
     assert not again.manifest.missing(job.out.names())
     return {"second run of a finished job, s": time.perf_counter() - started}
+
+
+def _storage(out: Path) -> dict[str, float]:
+    """Bytes of the photos that were read, and of what was written of them."""
+    written = sum(path.stat().st_size for path in out.glob("*.parquet"))
+    sizes = pq.read_table(out, columns=["size"])["size"].to_numpy()
+    return {"kB of a photo": sizes.mean() / 1000, "bytes written a photo": written / len(sizes)}
 
 
 def _listing(folder: Path, count: int, out: Folder) -> dict[str, float]:

@@ -28,6 +28,7 @@ from plate_nets.client import PlateClient
 from plate_nets.errors import PlateError, ServerStartError
 from plate_nets.recognition.health import known_picture
 from plate_nets.server.ports import choose_ports
+from plate_nets.serving.quota import CORES_VARIABLE, usable_cores
 from plate_nets.supervision.progress import read_metrics
 
 CALLERS = 8
@@ -35,17 +36,23 @@ SERVICES = ("http", "grpc", "metrics", "health")
 NAME = "plates.benchmark"
 """Resolved from a table of this process, for want of a name server."""
 ROUNDS = 3
+FLEET = 3
+"""Servers that share the cores of this machine."""
 _LONGEST = 120.0
 """Seconds that is waited for anything."""
 
 
 class Server:
-    """`plates serve` on an address and ports that it keeps, over as many starts as there are."""
+    """`plates serve` on an address and ports that it keeps, over as many starts as there are.
 
-    def __init__(self, folder: Path, address: str, ports: Mapping[str, int]) -> None:
+    ``cores``: what it may use, ``PLATES_CORES``; None: all.
+    """
+
+    def __init__(self, folder: Path, address: str, ports: Mapping[str, int], cores: int | None = None) -> None:
         self.address = address
         self.ports = ports
-        self._folder = folder
+        self._log = folder / f"{address}.log"
+        self._environment = os.environ | ({CORES_VARIABLE: str(cores)} if cores else {})
         self._process: subprocess.Popen[str] | None = None
 
     def url(self, service: str) -> str:
@@ -59,18 +66,19 @@ class Server:
             ServerStartError: it did not start.
         """
         ports = [word for name, port in self.ports.items() for word in (f"--{name}-port", str(port))]
-        log = (self._folder / "log").open("ab")
+        log = self._log.open("ab")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "plate_nets", "serve", "--address", self.address, *ports],
             stdout=subprocess.PIPE,
             stderr=log,
+            env=self._environment,
             text=True,
         )
         log.close()
         assert self._process.stdout is not None
         said = [self._process.stdout.readline() for _ in range(5)]
         if not said[-1].startswith("Ready"):
-            raise ServerStartError((self._folder / "log").read_text(encoding="utf-8").strip())
+            raise ServerStartError(self._log.read_text(encoding="utf-8").strip())
 
     def terminate(self) -> int:
         """SIGTERM -> the exit code."""
@@ -264,20 +272,24 @@ def joins(servers: Sequence[Server]) -> list[str]:
     return ["a new one joins a name", said, "35 s", f"{_calls(callers)}, then the first leaves"]
 
 
-def overhead(servers: Sequence[Server], seconds: float) -> list[str]:
-    """Three servers against one, in turn, under the same callers: processor time a picture, and pictures a second."""
-    found: dict[int, list[tuple[float, float]]] = {1: [], len(servers): []}
+def overhead(one: Server, fleet: Sequence[Server], seconds: float) -> list[str]:
+    """Servers with a share of the cores each against one with all, in turn, under the same callers.
+
+    Processor time a picture, and pictures a second.
+    """
+    found: list[tuple[Sequence[Server], list[tuple[float, float]]]] = [([one], []), (fleet, [])]
     for _ in range(ROUNDS):
-        for count, rows in found.items():
-            own = servers[:count]
+        for own, rows in found:
             with Callers(both(own)) as callers:
                 before, cpu, began = callers.answered, _cpu(own), time.monotonic()
                 time.sleep(seconds)
                 answered = callers.answered - before
                 rows.append(((_cpu(own) - cpu) / answered, answered / (time.monotonic() - began)))
-    one, many = ([statistics.median(column) for column in zip(*rows, strict=True)] for rows in found.values())
-    said = f"{100 * (many[0] / one[0] - 1):+.0f} % processor time a picture, {many[1] / one[1]:.2f} x the pictures/s"
-    return [f"a fleet of {len(servers)} against one", said, "+5 %", f"medians of {ROUNDS} rounds in turn"]
+    alone, many = ([statistics.median(column) for column in zip(*rows, strict=True)] for _, rows in found)
+    said = (
+        f"{100 * (many[0] / alone[0] - 1):+.0f} % processor time a picture, {many[1] / alone[1]:.2f} x the pictures/s"
+    )
+    return [f"a fleet of {len(fleet)} against one", said, "+5 %", f"medians of {ROUNDS} rounds in turn"]
 
 
 def _cpu(servers: Sequence[Server]) -> float:
@@ -308,24 +320,22 @@ def fleet(
     table = Table("what", "found", "reach", "calls")
     with tempfile.TemporaryDirectory() as folder:
         ports = choose_ports(dict.fromkeys(SERVICES, 0))
-        servers = []
-        for number in (1, 2, 3):
-            own = Path(folder, str(number))
-            own.mkdir()
-            servers.append(Server(own, f"127.0.0.{number}", ports))
+        share = max(1, usable_cores() // FLEET)
+        pair = [Server(Path(folder), f"127.0.0.{number}", ports) for number in (1, 2)]
+        sharing = [Server(Path(folder), f"127.0.0.{number}", ports, share) for number in range(3, 3 + FLEET)]
         try:
             with ThreadPoolExecutor(2) as threads:
-                list(threads.map(Server.start, servers[:2]))
-            pair = servers[:2]
+                list(threads.map(Server.start, pair))
             table.add_row(*shares(pair, seconds))
             for measure in (restarts, killed, frozen, joins):
                 table.add_row(*measure(pair))
-            for server in (servers[0], servers[2]):  # the first is not what it was
+            for server in pair:  # what they were asked has changed them
                 server.close()
+            for server in (pair[0], *sharing):
                 server.start()
-            table.add_row(*overhead(servers, seconds))
+            table.add_row(*overhead(pair[0], sharing, seconds))
         finally:
-            for server in servers:
+            for server in (*pair, *sharing):
                 server.close()
     console.print(table)
     hardware = environment()["hardware"]

@@ -1,9 +1,11 @@
-"""`python -m benchmarks.web`: what the page costs: its weight, a photo against its reader, a million events, streams.
+"""`python -m benchmarks.web`: what the page costs: its weight, a photo, a million events, fifty browsers.
 
 A photo is read in turn by the reader itself and over HTTP with its crops, so both meet the same machine.
 """
 
+import http.client
 import json
+import multiprocessing
 import random
 import sqlite3
 import statistics
@@ -13,21 +15,29 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import httpx
+import psutil
 import typer
 
 from plate_nets.client import PlateClient
 from plate_nets.recognition.local import LocalReader
 from plate_nets.server import EmbeddedTriton
 from plate_nets.sinks.sqlite import create
+from plate_nets.video.cameras_file import WatchPlan
+from plate_nets.video.settings import CameraSettings
 from plate_nets.web.app import Sources, create_app
+from plate_nets.web.cameras import CameraRoom
 from plate_nets.web.health import Backend
 from plate_nets.web.server import WebServer
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import EventFilter, EventStore
+from tests.clips import still, write_clip
+from tests.rtsp import RtspCamera
 
 _SCRIPTS = ("page", "common", "try", "plate", "viewer", "export", "video", "event", "live", "lists", "health")
 _FILES = ("page.css", "theme.js", "icon.svg", "icons.svg", *(f"{name}.js" for name in _SCRIPTS))
@@ -35,33 +45,37 @@ _ASSETS = ("/", *(f"/static/{name}" for name in _FILES))
 _LETTERS = "ABEKMHOPCTYX"
 _ROWS = "INSERT INTO events VALUES (?, 1, ?, 'final', ?, ?, ?, ?, 0.99, ?, ?)"
 
+_SETTLED = 5.0
+"""Seconds that a camera has to begin."""
+
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def main(
     photo: Annotated[Path, typer.Option(help="Read in turn by both.", exists=True)] = Path("out/scene.jpg"),
-    rounds: Annotated[int, typer.Option(min=2)] = 40,
+    rounds: Annotated[int, typer.Option(help="Of the photo; 0 leaves it out.", min=0)] = 40,
     events: Annotated[int, typer.Option(help="Of the store; 0 leaves it out.", min=0)] = 1_000_000,
     store: Annotated[Path | None, typer.Option(help="A store to use, or to make where it is not there.")] = None,
-    readers: Annotated[int, typer.Option(help="Of the stream; 0 leaves it out.", min=0)] = 50,
-    seconds: Annotated[float, typer.Option(help="Of the stream.", min=1)] = 20,
+    count: Annotated[int, typer.Option("--browsers", help="On the live page; 0 leaves them out.", min=0)] = 50,
+    seconds: Annotated[float, typer.Option(help="That they stay.", min=1)] = 20,
     local: Annotated[bool, typer.Option("--local", help="In this process, without a Triton.")] = False,
 ) -> None:
     """Print one line of JSON a measure."""
     with ExitStack() as stack:
         backend = _backend(stack, local)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        with WebServer(create_app(backend, WebSettings(rate=1e6, burst=10**6))) as server:
-            show("page", weight(server.url))
-            show("photo", photos(backend, server.url, photo.read_bytes(), rounds))
+        if rounds:
+            with WebServer(create_app(backend, WebSettings(rate=1e6, burst=10**6))) as server:
+                show("page", weight(server.url))
+                show("photo", photos(backend, server.url, photo.read_bytes(), rounds))
         if events:
             path = store or folder / "events.sqlite"
             if not path.exists():
                 make_store(path, events)
             show("events", searches(path))
-        if readers:
-            show("stream", stream(backend, folder / "stream.sqlite", readers, seconds))
+        if count:
+            show("browsers", browsers(backend, folder, count, seconds))
 
 
 def show(name: str, facts: dict[str, Any]) -> None:
@@ -151,51 +165,99 @@ def searches(path: Path) -> dict[str, Any]:
     return facts
 
 
-def stream(backend: Backend, path: Path, readers: int, seconds: float) -> dict[str, Any]:
-    """Ten events a second written by another connection -> milliseconds until each of the readers has each."""
+def browsers(backend: Backend, folder: Path, count: int, seconds: float) -> dict[str, Any]:
+    """Browsers on the live page, which a process of its own plays: the stream, and what the page looks at besides.
+
+    Ten events a second are written by another connection; a camera is watched meanwhile, and before alone.
+    """
+    path = folder / "stream.sqlite"
     store = EventStore(path)
     writer = sqlite3.connect(path, isolation_level=None)
-    sent: dict[int, float] = {}
-    delays: list[float] = []
-    ended = threading.Event()
-    with WebServer(create_app(backend, WebSettings(), Sources(store))) as server:
-
-        def read() -> None:
-            with httpx.stream("GET", f"{server.url}/api/v1/events/stream", timeout=60, trust_env=False) as lines:
-                for line in lines.iter_lines():
-                    if line.startswith("data: "):
-                        delays.append((time.perf_counter() - sent[json.loads(line[6:])["number"]]) * 1000)
-                    if ended.is_set():
-                        return
-
-        threads = [threading.Thread(target=read) for _ in range(readers)]
-        for thread in threads:
-            thread.start()
-        until = time.monotonic() + seconds
-        number = 0
-        while time.monotonic() < until:
-            number += 1
-            moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            sent[number] = time.perf_counter()
-            document = json.dumps({"number": number, "watch": []})
-            writer.execute(_ROWS, (f"{number:026}", number, "gate", moment, "A", "A", "[]", document))
-            time.sleep(0.1)
-        ended.set()
-        writer.execute(
-            _ROWS, (f"{number + 1:026}", number + 1, "gate", "", "A", "A", "[]", json.dumps({"number": number}))
-        )
-        for thread in threads:
-            thread.join(10)
-    writer.close()
-    store.close()
+    camera = RtspCamera(write_clip(folder / "camera.mkv", still(round((seconds + 60) * 10), (360, 640)), fps=10))
+    watched = CameraSettings(camera.url(), id="camera", fps=5, motion_gate=False)
+    room = CameraRoom(WatchPlan((watched,), outbox=folder / "outbox.sqlite"), path, backend.reader, ())
+    context = multiprocessing.get_context("spawn")
+    results, theirs = context.Pipe(duplex=False)
+    alone, beside, memory = [], [], []
+    try:
+        with room, WebServer(create_app(backend, WebSettings(), Sources(store, cameras=room))) as server:
+            time.sleep(_SETTLED)
+            for _ in range(10):
+                time.sleep(1)
+                alone.append(room.status()[0])
+            player = context.Process(target=browse, args=(server.url, count, seconds, theirs))
+            player.start()
+            assert results.recv() == "ready"
+            spent, until, number = time.process_time(), time.monotonic() + seconds, 0
+            while time.monotonic() < until:
+                number += 1
+                moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+                document = json.dumps({"sent": time.monotonic(), "watch": []})
+                writer.execute(_ROWS, (f"{number:026}", number, "gate", moment, "A", "A", "[]", document))
+                if number % 10 == 0:
+                    beside.append(room.status()[0])
+                    memory.append(psutil.Process().memory_info().rss / 1e6)
+                time.sleep(0.1)
+            spent = time.process_time() - spent
+            delays, pictures = results.recv()
+            player.join()
+    finally:
+        camera.kill()
+        writer.close()
+        store.close()
     delays.sort()
+    settled = memory[len(memory) // 5 :]
+    tenth = max(1, len(settled) // 10)
     return {
-        "readers": readers,
+        "browsers": count,
         "events": number,
         "received": len(delays),
-        "p50_ms": round(delays[len(delays) // 2], 1),
-        "p99_ms": round(delays[int(len(delays) * 0.99)], 1),
+        "p50_ms": round(1000 * delays[len(delays) // 2]),
+        "p99_ms": round(1000 * delays[int(len(delays) * 0.99)]),
+        "pictures": pictures,
+        "camera_fps_alone": round(statistics.mean(each.analysed_fps for each in alone), 2),
+        "camera_fps": round(statistics.mean(each.analysed_fps for each in beside), 2),
+        "camera_age_s": round(statistics.mean(each.age or 0.0 for each in beside), 2),
+        "memory_mb": round(statistics.mean(settled[:tenth])),
+        "memory_growth_mb": round(statistics.mean(settled[-tenth:]) - statistics.mean(settled[:tenth]), 1),
+        "cores": round(spent / seconds, 2),
     }
+
+
+def browse(url: str, count: int, seconds: float, results: Connection) -> None:
+    """In a process of its own: what so many browsers ask for -> the delays of all events, and how many pictures."""
+    ended = threading.Event()
+    delays: list[float] = []
+    pictures: list[int] = []
+    connected = threading.Barrier(count + 1)
+
+    def stream() -> None:
+        with httpx.stream("GET", f"{url}/api/v1/events/stream", timeout=60, trust_env=False) as answer:
+            connected.wait()
+            for line in answer.iter_lines():
+                if line.startswith("data: "):
+                    delays.append(time.monotonic() - json.loads(line[6:])["sent"])
+                if ended.is_set():
+                    return
+
+    def look(path: str, every: float) -> None:
+        address = urlsplit(url)
+        connection = http.client.HTTPConnection(str(address.hostname), address.port)
+        while not ended.wait(every):
+            connection.request("GET", path)
+            pictures.append(len(connection.getresponse().read()))
+        connection.close()
+
+    threads = [threading.Thread(target=stream, daemon=True) for _ in range(count)]
+    for path, every in (("/api/v1/cameras/camera/frame.jpg", 0.4), ("/api/v1/cameras", 1.0)):
+        threads += [threading.Thread(target=look, args=(path, every), daemon=True) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    connected.wait(60)
+    results.send("ready")
+    time.sleep(seconds + 1)  # what was written last comes
+    ended.set()
+    results.send((delays, len(pictures)))
 
 
 def _backend(stack: ExitStack, local: bool) -> Backend:

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from plate_nets.errors import WeightsError
+from plate_nets.whole_file import whole_file
 
 N = TypeVar("N", bound=nn.Module)
 
@@ -71,26 +72,21 @@ class TrainingState(Generic[N]):
         Raises:
             OSError: the disk is full or not writable; the older checkpoint stays.
         """
-        partial = path.with_suffix(".partial")
+        state = {
+            "architecture": self.architecture,
+            "scheme": self._scheme,
+            "network": self.network.state_dict(),
+            "average": self.average.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "step": self.step,
+            "seconds": self.seconds,
+            "best": self.best,
+        }
         try:
-            torch.save(
-                {
-                    "architecture": self.architecture,
-                    "scheme": self._scheme,
-                    "network": self.network.state_dict(),
-                    "average": self.average.state_dict(),
-                    "optimizer": self.optimizer.state_dict(),
-                    "step": self.step,
-                    "seconds": self.seconds,
-                    "best": self.best,
-                },
-                partial,
-            )
-            partial.replace(path)
+            with whole_file(path) as fresh:
+                torch.save(state, fresh)
         except RuntimeError as error:  # torch's zip writer reports a full disk so
             raise OSError(f"{path}: could not be written: {error}") from error
-        finally:
-            partial.unlink(missing_ok=True)
 
     def load(self, path: Path) -> None:
         """Continues from a checkpoint that `save` wrote.

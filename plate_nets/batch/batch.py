@@ -3,13 +3,15 @@
 import dataclasses
 import fcntl
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import plate_nets
 from plate_nets.batch.listing import write_listing
-from plate_nets.batch.manifest import FORMAT, MANIFEST, Manifest, read_manifest
+from plate_nets.batch.manifest import FORMAT, MANIFEST, WHOLE, Manifest, Part, read_manifest
 from plate_nets.batch.readers import ReaderSettings
 from plate_nets.batch.sources import Source
 from plate_nets.batch.storage import Folder
@@ -18,10 +20,20 @@ from plate_nets.errors import BatchError
 
 SUCCESS = "_SUCCESS"
 _LOCK = "_lock"
+_LOOK = 1.0
+"""Seconds between two looks whether a batch has begun."""
 
 
-def begin(source: Source, address: str, column: str, out: Folder, reader: ReaderSettings, shard_size: int) -> Job:
-    """Begin a batch in a folder, or go on with the one there.
+def begin(
+    source: Source,
+    address: str,
+    column: str,
+    out: Folder,
+    reader: ReaderSettings,
+    shard_size: int,
+    part: Part = WHOLE,
+) -> Job:
+    """Begin a batch in a folder, or go on with the one there; the first part begins it, others wait until it has.
 
     ``address``, ``column``: how the user named the source; ``shard_size``: photos a shard, of a batch that begins.
 
@@ -35,7 +47,8 @@ def begin(source: Source, address: str, column: str, out: Folder, reader: Reader
         "format": FORMAT, "source": address, "column": column, "scheme": reader.scheme, "model": model,
         "package": plate_nets.__version__,
     }  # fmt: skip
-    names = out.names()
+    while MANIFEST not in (names := out.names()) and part.number:
+        time.sleep(_LOOK)
     if MANIFEST in names:
         manifest = read_manifest(out)
         for key, value in wanted.items():
@@ -56,10 +69,11 @@ def begin(source: Source, address: str, column: str, out: Folder, reader: Reader
 
 
 @contextmanager
-def alone_in(out: Folder) -> Iterator[None]:
-    """No other run works in this folder meanwhile, where it is on a disk; what killed workers leave there is removed.
+def at_work_in(out: Folder, part: Part = WHOLE) -> Iterator[None]:
+    """No other run works in this folder meanwhile, where it is on a disk, but for those of other parts.
 
-    In an object store two runs do the same shards twice, with the same rows.
+    What killed workers leave there is removed by whoever is alone. In an object store two runs do the same shards
+    twice, with the same rows.
 
     Raises:
         BatchError: another run is at work.
@@ -70,17 +84,29 @@ def alone_in(out: Folder) -> Iterator[None]:
     folder = Path(out.address)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BatchError(f"{out.address}: another run is at work here") from error
-        out.remove_unfinished()
+        if part.parts > 1:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        elif not _alone(lock):
+            raise BatchError(f"{out.address}: another run is at work here")
+        else:
+            out.remove_unfinished()
         try:
             yield
         finally:
-            out.remove_unfinished()
+            if _alone(lock):
+                out.remove_unfinished()
+
+
+def _alone(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def finish(job: Job) -> None:
-    """Mark a batch, all of whose shards are done, with ``_SUCCESS``."""
-    job.out.write(SUCCESS, b"")
+    """Mark a batch with ``_SUCCESS`` where all of its shards are done, by this run or others."""
+    names = job.out.names()
+    if SUCCESS not in names and not job.manifest.missing(names):
+        job.out.write(SUCCESS, b"")

@@ -12,6 +12,21 @@ FORMAT = "plate-batch/1"
 
 
 @dataclass(frozen=True)
+class Part:
+    """What one of several runs does that share a batch: every ``parts``-th shard, from ``number`` on."""
+
+    number: int
+    parts: int
+
+    def __post_init__(self) -> None:
+        if self.number >= self.parts:
+            raise BatchError(f"--part {self.number}: expected less than the {self.parts} of --parts")
+
+
+WHOLE = Part(0, 1)
+
+
+@dataclass(frozen=True)
 class Manifest:
     """What a batch is; a run with another one does not go on with it.
 
@@ -28,10 +43,14 @@ class Manifest:
     listing: str
     format: str = FORMAT
 
-    def missing(self, names: Iterable[str]) -> list[int]:
-        """The names of the files there -> the shards that are not done."""
+    def missing(self, names: Iterable[str], part: Part = WHOLE) -> list[int]:
+        """The names of the files there -> the shards of a part that are not done."""
         done = set(names)
-        return [shard for shard in range(self.shards) if shard_file(shard) not in done]
+        return [shard for shard in self.shards_of(part) if shard_file(shard) not in done]
+
+    def shards_of(self, part: Part) -> range:
+        """The shards of a part."""
+        return range(part.number, self.shards, part.parts)
 
 
 def shard_file(shard: int) -> str:

@@ -65,15 +65,10 @@ def read_photo(reader: Reader, photo: bytes | OSError) -> dict[str, Any]:
 
 def plate_row(plate: Plate) -> dict[str, Any]:
     """A plate -> its values of `PLATE`."""
-    return {
-        "text": plate.reading.text,
-        "reading": plate.reading.best,
-        "confidence": plate.reading.confidence,
-        "characters": plate.reading.characters,
-        "format": plate.reading.format,
-        "score": plate.score,
-        "corners": plate.corners,
-        "box": {side: getattr(plate.box, side) for side in _BOX},
+    row = plate.to_dict()
+    return row | {
+        "characters": [round(each, 4) for each in plate.reading.characters],
+        "box": dict(zip(_BOX, row["box"], strict=True)),
     }
 
 

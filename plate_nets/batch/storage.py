@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,8 +13,8 @@ from typing import Any
 from pyarrow import NativeFile, fs
 
 from plate_nets.errors import BatchError
+from plate_nets.whole_file import UNFINISHED, whole_file
 
-_TEMPORARY = ".writing-"
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
@@ -88,17 +87,8 @@ class Folder:
             with said_of(f"{self.address}: {name}"), filesystem.open_output_stream(f"{folder}/{name}") as stream:
                 stream.write(content)
             return
-        path = Path(folder, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f"{_TEMPORARY}{uuid.uuid4().hex}")
-        try:
-            with aside.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
+        with whole_file(Path(folder, name), durable=True) as fresh:
+            fresh.write_bytes(content)
 
     def names(self) -> set[str]:
         """The names of the files in it, not below; none where it is not there."""
@@ -110,7 +100,7 @@ class Folder:
     def remove_unfinished(self) -> None:
         """Remove what writers that were killed left behind; the caller knows that no other is at work."""
         if self.is_local:
-            for path in Path(self._opened[1]).glob(f"{_TEMPORARY}*"):
+            for path in Path(self._opened[1]).glob(f"{UNFINISHED}*"):
                 path.unlink(missing_ok=True)
 
     def walk(self) -> Iterator[str]:

@@ -7,16 +7,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from plate_nets.batch.listing import as_text, shard_names
-from plate_nets.batch.manifest import read_manifest, shard_file
+from plate_nets.batch.manifest import WHOLE, Part, read_manifest, shard_file
 from plate_nets.batch.storage import Folder
 from plate_nets.errors import BatchError
 
 
 @dataclass
 class Verification:
-    """What is there: rows and plates, rows by error code, and photos that are missing, doubled, or not listed."""
+    """Photos listed; what is there: rows and plates, rows by error code; photos missing, doubled, or not listed."""
 
-    photos: int
+    photos: int = 0
     rows: int = 0
     missing: int = 0
     doubled: int = 0
@@ -30,17 +30,18 @@ class Verification:
         return not (self.missing or self.doubled or self.unknown)
 
 
-def verify(out: Folder) -> Verification:
-    """Count the rows of a batch against its listing, shard by shard.
+def verify(out: Folder, part: Part = WHOLE) -> Verification:
+    """Count the rows of a batch, or of a part of it, against its listing, shard by shard.
 
     Raises:
         BatchError: there is no batch, or a file is no Parquet.
     """
     manifest = read_manifest(out)
     there = out.names()
-    counts = Verification(manifest.photos)
-    for shard in range(manifest.shards):
+    counts = Verification()
+    for shard in manifest.shards_of(part):
         listed = set(map(as_text, shard_names(out, shard)))
+        counts.photos += len(listed)
         if shard_file(shard) not in there:
             counts.missing += len(listed)
             continue

@@ -44,6 +44,10 @@ def batch(
         str, typer.Option(help="Whose plates are read: a country that the package has, or a TOML file.")
     ] = DEFAULT_SCHEME,
     shard_size: Annotated[int, typer.Option(help="Photos a shard and file, about.", min=1)] = 1000,
+    part: Annotated[
+        int, typer.Option(help="Which of --parts this run does, from 0.", envvar="JOB_COMPLETION_INDEX", min=0)
+    ] = 0,
+    parts: Annotated[int, typer.Option(help="Runs that share the work side by side; part 0 lists.", min=1)] = 1,
     check: Annotated[bool, typer.Option("--verify", help="Read nothing: count the photos in --out.")] = False,
 ) -> None:
     """Read the plates of many photos into Parquet files, a row a photo; a photo that cannot be read is a row too.
@@ -51,23 +55,24 @@ def batch(
     Without --url it reads in this machine's processes. Begun again after any end, it does what is missing. Exit code: 0
     all photos are there once, 1 --verify found otherwise, 2 the batch could not go on.
     """
-    from plate_nets.batch.batch import alone_in, begin, finish
+    from plate_nets.batch.batch import at_work_in, begin, finish
     from plate_nets.batch.engines import local, on_ray
+    from plate_nets.batch.manifest import Part
     from plate_nets.batch.readers import ReaderSettings
     from plate_nets.batch.sources import find_source
     from plate_nets.batch.storage import Folder
     from plate_nets.batch.verification import verify
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    folder = Folder(out)
+    folder, own = Folder(out), Part(part, parts)
     if not check:
         cores = usable_cores()
         workers = workers or cores
         reader = ReaderSettings(tuple(url or ()), protocol, timeout, scheme, threads=max(1, cores // workers))
-        with alone_in(folder):
-            with console.status("Listing the photos"):
-                job = begin(find_source(source, column), source, column, folder, reader, shard_size)
-            shards = job.manifest.missing(folder.names())
+        with at_work_in(folder, own):
+            with console.status("Waiting for part 0 to list the photos" if part else "Listing the photos"):
+                job = begin(find_source(source, column), source, column, folder, reader, shard_size, own)
+            shards = job.manifest.missing(folder.names(), own)
             console.print(
                 f"{job.manifest.photos} photos in {job.manifest.shards} shards, {len(shards)} of them to do",
                 markup=False,
@@ -77,8 +82,8 @@ def batch(
                     local(job, shards, workers) if engine is Engine.local else on_ray(job, shards, workers, ray_address)
                 )
                 _show(run, len(shards), console)
-                finish(job)
-    counts = verify(folder)
+            finish(job)
+    counts = verify(folder, own)
     typer.echo(f"{counts.rows} of {counts.photos} photos, {counts.plates} plates")
     for code, count in sorted(counts.errors.items()):
         typer.echo(f"{count} photos failed: {code}")

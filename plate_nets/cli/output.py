@@ -197,16 +197,5 @@ def _record(picture: Picture) -> dict[str, Any]:
     return {
         "file": shown(picture.path),
         "milliseconds": round(picture.milliseconds, 1),
-        "plates": [
-            {
-                "text": plate.reading.text,
-                "reading": plate.reading.best,
-                "confidence": round(plate.reading.confidence, 4),
-                "score": round(plate.score, 4),
-                "box": [round(side, 1) for side in _sides(plate)],
-                "corners": [round(place, 1) for place in plate.corners],
-                "format": plate.reading.format,
-            }
-            for plate in picture.plates
-        ],
+        "plates": [plate.to_dict() for plate in picture.plates],
     }

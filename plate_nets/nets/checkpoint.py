@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import WeightsError
 from plate_nets.plates import PlateScheme
+from plate_nets.whole_file import whole_file
 
 if TYPE_CHECKING:  # torch and safetensors are imported where they are needed: names are wanted without them
     from torch import nn
@@ -109,15 +110,10 @@ def save_weights(
     """
     from safetensors.numpy import save_file
 
-    path.parent.mkdir(parents=True, exist_ok=True)
     state = {key: tensor.detach().cpu().contiguous().numpy() for key, tensor in network.state_dict().items()}
-    partial = path.with_suffix(".partial")
-    try:
-        save_file(state, partial, metadata={**metadata, **(scheme_marks(scheme) if scheme else {})})
-        partial.chmod(0o644)  # safetensors writes 0600, which an image with another user could not read
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole_file(path) as fresh:
+        save_file(state, fresh, metadata={**metadata, **(scheme_marks(scheme) if scheme else {})})
+        fresh.chmod(0o644)  # safetensors writes 0600, which an image with another user could not read
     sums = read_sums(path.parent) | {path.name: sha256(path)}
     (path.parent / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
 

@@ -11,6 +11,7 @@ from typing import Any
 from plate_nets.errors import InputError, SinkError
 from plate_nets.extras import needs
 from plate_nets.sinks.base import Record, Sink
+from plate_nets.whole_file import whole_file
 
 
 class _AppendedFile:
@@ -145,10 +146,8 @@ class ParquetSink(Sink):
         for each in rows:
             each["timestamp"] = datetime.fromisoformat(each["timestamp"])
         path = self._folder / f"{records[0].key}.parquet"
-        scratch = path.with_suffix(".part")
         try:
-            self._parquet.write_table(self._pa.Table.from_pylist(rows, self._schema), scratch)
-            scratch.replace(path)
+            with whole_file(path) as fresh:
+                self._parquet.write_table(self._pa.Table.from_pylist(rows, self._schema), fresh)
         except OSError as error:
-            scratch.unlink(missing_ok=True)
             raise SinkError(f"{path.name}: {error.strerror or error}") from error

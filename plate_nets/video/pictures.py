@@ -14,6 +14,7 @@ from plate_nets.events import Images, PlateEvent
 from plate_nets.types import Box, Frame, Plate
 from plate_nets.video.cars import Car
 from plate_nets.video.frames import VideoFrame
+from plate_nets.whole_file import whole_file
 
 _MARGIN = 0.3
 """Of a plate's size that its picture shows around it."""
@@ -111,13 +112,10 @@ def _cut(frame: Frame, box: Box, margin: float = _MARGIN) -> Frame:
 def _write(path: Path, picture: Frame) -> None:
     if not picture.size:
         return
-    scratch = path.with_suffix(".part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_bytes(cv2.imencode(".jpg", picture, _QUALITY)[1].tobytes())
-        scratch.replace(path)
+        with whole_file(path) as fresh:
+            fresh.write_bytes(cv2.imencode(".jpg", picture, _QUALITY)[1].tobytes())
     except OSError as error:
-        scratch.unlink(missing_ok=True)
         raise SinkError(f"pictures: {path.name}: {error.strerror}") from error
 
 

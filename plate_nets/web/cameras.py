@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -34,6 +35,8 @@ from plate_nets.web.faults import Refused
 _log = logging.getLogger(__name__)
 
 _DAY = 86_400
+_DRAWN_EVERY = 0.25
+"""Seconds between two pictures of a camera that are drawn, however many look at it."""
 _WIDTH = 960
 """Pixels of a picture as it is shown."""
 _JPEG = (cv2.IMWRITE_JPEG_QUALITY, 75)
@@ -51,6 +54,9 @@ class CameraRoom:
 
     def __init__(self, plan: WatchPlan, store: Path, reader: Reader, lists: Sequence[WatchList]) -> None:
         self._newest: dict[str, AnalysedFrame] = {}
+        self._drawn: dict[str, tuple[float, bytes | None]] = {}
+        """When a camera's picture was drawn, and its JPEG."""
+        self._drawing = threading.Lock()
         pictures = None
         if plan.pictures:
             age = None if plan.keep_days is None else plan.keep_days * _DAY
@@ -93,15 +99,12 @@ class CameraRoom:
         analysed = self._newest.get(camera)
         if analysed is None:
             return None
-        cars = [car for car in analysed.cars if car.seen]
-        drawn = annotate(
-            analysed.frame.bgr(), [Plate(car.box, car.score, Reading(car.text, "", car.score)) for car in cars]
-        )
-        h, w = drawn.shape[:2]
-        if w > _WIDTH:
-            drawn = np.asarray(cv2.resize(drawn, (_WIDTH, h * _WIDTH // w), interpolation=cv2.INTER_AREA), np.uint8)
-        done, encoded = cv2.imencode(".jpg", drawn, _JPEG)
-        return encoded.tobytes() if done else None
+        with self._drawing:
+            moment, encoded = self._drawn.get(camera, (float("-inf"), None))
+            if time.monotonic() - moment > _DRAWN_EVERY:
+                encoded = _draw(analysed)
+                self._drawn[camera] = time.monotonic(), encoded
+            return encoded
 
     def _keep(self, analysed: AnalysedFrame) -> None:
         self._newest[analysed.camera_id] = analysed
@@ -112,6 +115,19 @@ class CameraRoom:
                 self._recorder.record(event)
         except PlateError as error:
             _log.error("cameras: %s", error)
+
+
+def _draw(analysed: AnalysedFrame) -> bytes | None:
+    """A frame with the cars that are in it, as a JPEG of at most `_WIDTH` pixels a line."""
+    cars = [car for car in analysed.cars if car.seen]
+    drawn = annotate(
+        analysed.frame.bgr(), [Plate(car.box, car.score, Reading(car.text, "", car.score)) for car in cars]
+    )
+    h, w = drawn.shape[:2]
+    if w > _WIDTH:
+        drawn = np.asarray(cv2.resize(drawn, (_WIDTH, h * _WIDTH // w), interpolation=cv2.INTER_AREA), np.uint8)
+    done, encoded = cv2.imencode(".jpg", drawn, _JPEG)
+    return encoded.tobytes() if done else None
 
 
 class CameraApi:

@@ -3,7 +3,6 @@
 import asyncio
 import csv
 import io
-import os
 import tempfile
 import threading
 from collections.abc import Iterator, KeysView, Mapping, Sequence
@@ -22,6 +21,7 @@ from plate_nets.web.api import one_line
 from plate_nets.web.faults import Refused
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.uploads import bounded
+from plate_nets.whole_file import whole_file
 
 _MOST = 8 << 20
 """Bytes of an imported table: a quarter of a million entries."""
@@ -89,9 +89,8 @@ class ListKeeper:
             now = dict(self.get(name)) | dict(put or {})
             now.pop(remove, None)
             path = self._paths[name]
-            fresh = path.with_name(f".{path.name}.new")
-            fresh.write_text(as_csv(now), encoding="utf-8")
-            os.replace(fresh, path)  # noqa: PTH105
+            with whole_file(path) as fresh:
+                fresh.write_text(as_csv(now), encoding="utf-8")
             self._entries[name].replace(now)
 
     def get(self, name: str) -> Entries:

@@ -163,14 +163,9 @@ class PictureReader:
     def _plate(self, plate: Plate, crop: str | None) -> bodies.Plate:
         reading = plate.reading
         scheme = self._scheme.by_lines[lines_of_plate(plate.corners)]
+        known = replace(plate, corners=tuple(corners_of(plate)))
         return bodies.Plate(
-            text=reading.text,
-            reading=reading.best,
-            confidence=round(reading.confidence, 4),
-            score=round(plate.score, 4),
-            box=[round(side, 1) for side in (plate.box.xmin, plate.box.ymin, plate.box.xmax, plate.box.ymax)],
-            corners=[round(side, 1) for side in corners_of(plate)],
-            format=reading.format,
+            **known.to_dict(),
             region=scheme.region_of(reading.text) or "",
             characters=[
                 bodies.Character(char=char, score=round(score, 4))

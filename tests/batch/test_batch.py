@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from plate_nets.batch.batch import alone_in, begin
+from plate_nets.batch.batch import SUCCESS, at_work_in, begin, finish
 from plate_nets.batch.engines import local
 from plate_nets.batch.listing import write_listing
-from plate_nets.batch.manifest import MANIFEST
+from plate_nets.batch.manifest import MANIFEST, Part
 from plate_nets.batch.readers import ReaderSettings
 from plate_nets.batch.rows import UNREADABLE
 from plate_nets.batch.sources import find_source
@@ -107,6 +107,15 @@ def test_a_second_run_does_what_is_missing(photos: Path, tmp_path: Path) -> None
     assert verify(Folder(str(out))).complete
 
 
+def test_success_is_marked_also_by_a_run_that_had_nothing_to_do(photos: Path, tmp_path: Path) -> None:
+    job = begun(photos, tmp_path / "out", FakeReaderSettings())
+    finish(job)
+    assert SUCCESS not in job.out.names(), "nothing is done yet"
+    done(job)
+    finish(job)
+    assert SUCCESS in job.out.names()
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -134,10 +143,20 @@ def test_folders_of_something_else_are_refused(photos: Path, tmp_path: Path) -> 
 
 def test_two_runs_in_one_folder(tmp_path: Path) -> None:
     out = Folder(str(tmp_path / "out"))
-    with alone_in(out), pytest.raises(BatchError, match="another run is at work here"), alone_in(out):
+    with at_work_in(out), pytest.raises(BatchError, match="another run is at work here"), at_work_in(out):
         pass
-    with alone_in(out):
+    with at_work_in(out):
         pass
+    with pytest.raises(BatchError, match="--part 2: expected less than the 2 of --parts"):
+        Part(2, 2)
+    unfinished = tmp_path / "out" / ".writing-1"
+    with at_work_in(out, Part(0, 2)):
+        with at_work_in(out, Part(1, 2)):
+            unfinished.touch()
+            with pytest.raises(BatchError, match="another run is at work here"), at_work_in(out):
+                pass
+        assert unfinished.exists(), "the other part may be writing it"
+    assert not unfinished.exists()
 
 
 def test_sources_that_are_none(tmp_path: Path) -> None:
@@ -198,7 +217,7 @@ def test_a_full_disk_leaves_no_part_of_a_file(tmp_path: Path, monkeypatch: pytes
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("plate_nets.batch.storage.os.fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space left"):
         Folder(str(tmp_path)).write("a", b"content")
     assert list(tmp_path.iterdir()) == []
@@ -217,7 +236,7 @@ def test_no_server_ends_the_run_and_keeps_what_is_done(photos: Path, tmp_path: P
 def test_a_killed_worker_is_replaced(photos: Path, tmp_path: Path) -> None:
     (photos / "0/10.jpg").write_bytes(DEADLY)
     job = begun(photos, tmp_path / "out", FakeReaderSettings(killed=tmp_path / "killed"))
-    with alone_in(job.out):
+    with at_work_in(job.out):
         assert sum(shard.photos for shard in local(job, job.manifest.missing(()), 2)) == 40
     assert (tmp_path / "killed").exists()
     assert verify(job.out).complete
@@ -232,7 +251,7 @@ def test_a_killed_driver_takes_its_workers_along_and_is_resumed(photos: Path, tm
         "from tests.batch.test_batch import *\n"
         f"job = begun({str(photos)!r}, Path({str(out)!r}), {reader!r})\n"
         "if __name__ == '__main__':\n"
-        "    with alone_in(job.out): list(local(job, job.manifest.missing(job.out.names()), 2))\n"
+        "    with at_work_in(job.out): list(local(job, job.manifest.missing(job.out.names()), 2))\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], process_group=0, cwd=ROOT) as driver:
         while not list(out.glob("shard-*")):
@@ -244,7 +263,7 @@ def test_a_killed_driver_takes_its_workers_along_and_is_resumed(photos: Path, tm
         assert time.monotonic() < deadline, "workers outlive their driver"
         time.sleep(0.05)
     job = begun(photos, out, reader)
-    with alone_in(job.out):
+    with at_work_in(job.out):
         list(local(job, job.manifest.missing(job.out.names()), 2))
     assert verify(job.out).complete
     assert not list(out.glob(".writing-*"))

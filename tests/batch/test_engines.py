@@ -1,6 +1,7 @@
 """Batches as a user runs them: the command with the real networks, Ray, an object store, one's own pipeline."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -66,6 +67,27 @@ def test_command_in_process(photos: Path, tmp_path: Path) -> None:
     other = CliRunner().invoke(app, ["batch", str(tmp_path), "--out", str(out)])
     assert other.exit_code == 2
     assert "holds a batch with source" in other.stderr
+
+
+def test_parts_of_an_indexed_job(photos: Path, tmp_path: Path) -> None:
+    """As the pods of an Indexed Job run it, each with its number from the environment; the second comes first."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "plate_nets", "batch", str(photos), "--out", str(out), "--parts", "2"]
+    pods = [
+        subprocess.Popen(
+            [*command, "--workers", "1"],
+            env=os.environ | {"JOB_COMPLETION_INDEX": index},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for index in ("1", "0")
+    ]
+    said = [pod.communicate(timeout=120)[0] for pod in pods]
+    assert [pod.returncode for pod in pods] == [0, 0]
+    assert sum(int(each.split()[0]) for each in said) == 3, said
+    assert len(texts(out)) == 3
+    assert (out / "_SUCCESS").exists()
+    assert not list(out.glob(".writing-*"))
 
 
 def test_command_by_a_server(photos: Path, tmp_path: Path, served: Served) -> None:

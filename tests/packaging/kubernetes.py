@@ -28,6 +28,7 @@ API = {
     "NetworkPolicy": "networking.k8s.io/v1",
     "PodDisruptionBudget": "policy/v1",
     "HorizontalPodAutoscaler": "autoscaling/v2",
+    "Job": "batch/v1",
 }
 CUSTOM_API = {
     "PodMonitor": "monitoring.coreos.com/v1",
@@ -57,7 +58,7 @@ def quantity(text: object) -> float | None:
 
 @dataclass(frozen=True)
 class Pods:
-    """The pods of a server: what selects them, and their one container."""
+    """The pods of a server or a Job: what selects them, and their one container."""
 
     labels: Mapping[str, str]
     spec: Document
@@ -101,9 +102,12 @@ def schema_faults(documents: Sequence[Document]) -> Iterator[str]:
 
 def _faults(documents: Sequence[Document]) -> Iterator[str]:
     pods = pods_of(documents)
-    yield from _container_faults(pods)
-    yield from _resource_faults(pods)
-    yield from _command_faults(pods)
+    yield from _rights_faults(pods)
+    yield from _amount_faults(pods)
+    if not of_kind(documents, "Job"):
+        yield from _port_faults(pods)
+        yield from _memory_faults(pods)
+        yield from _command_faults(pods)
     for each in documents:
         check = _CHECKS.get(each["kind"])
         for fault in check(each, pods, documents) if check else ():
@@ -115,10 +119,10 @@ def of_kind(documents: Sequence[Document], kind: str) -> list[Document]:
 
 
 def pods_of(documents: Sequence[Document]) -> Pods:
-    """The pods of the Deployment, or of KServe's runtime."""
-    for each in of_kind(documents, "Deployment"):
+    """The pods of the Deployment, of the Job, or of KServe's runtime."""
+    for each in (*of_kind(documents, "Deployment"), *of_kind(documents, "Job")):
         template = each["spec"]["template"]
-        return Pods(template["metadata"]["labels"], template["spec"], template["spec"])
+        return Pods(template.get("metadata", {}).get("labels", {}), template["spec"], template["spec"])
     (runtime,), (service,) = of_kind(documents, "ServingRuntime"), of_kind(documents, "InferenceService")
     predictor = service["spec"]["predictor"]
     if predictor["model"]["runtime"] != runtime["metadata"]["name"]:
@@ -126,7 +130,7 @@ def pods_of(documents: Sequence[Document]) -> Pods:
     return Pods({}, runtime["spec"], predictor)
 
 
-def _container_faults(pods: Pods) -> Iterator[str]:
+def _rights_faults(pods: Pods) -> Iterator[str]:
     container, spec = pods.container, pods.spec
     rights = {**spec.get("securityContext", {}), **container["securityContext"]}
     wanted = {
@@ -146,6 +150,11 @@ def _container_faults(pods: Pods) -> Iterator[str]:
             yield f"{name} is not off"
     if not re.search(r":\d|@sha256:", container["image"]):
         yield f"image {container['image']}: no version"
+
+
+def _port_faults(pods: Pods) -> Iterator[str]:
+    """Of ports, probes, and where pods are put."""
+    container, spec = pods.container, pods.spec
     if len(pods.ports) != len(set(pods.ports.values())) or len(pods.ports) != len(container["ports"]):
         yield "two ports of one name or number"
     for name, path in (("startupProbe", HEALTH), ("readinessProbe", HEALTH), ("livenessProbe", LIVE)):
@@ -162,7 +171,7 @@ def _container_faults(pods: Pods) -> Iterator[str]:
             yield "topologySpreadConstraints: select no pod"
 
 
-def _resource_faults(pods: Pods) -> Iterator[str]:
+def _amount_faults(pods: Pods) -> Iterator[str]:
     resources = pods.container["resources"]
     for where in ("requests", "limits"):
         for name, text in resources[where].items():
@@ -171,10 +180,14 @@ def _resource_faults(pods: Pods) -> Iterator[str]:
                 yield f"{where}: {name}: {text} is no quantity"
         if missing := {"cpu", "memory"} - resources[where].keys():
             yield f"{where}: no {', '.join(sorted(missing))}"
-    amounts = {where: {name: quantity(text) or 0.0 for name, text in resources[where].items()} for where in resources}
-    for name, wanted in amounts["requests"].items():
-        if wanted > amounts["limits"].get(name, float("inf")):
+    limits = resources["limits"]
+    for name, text in resources["requests"].items():
+        if (quantity(text) or 0.0) > (quantity(limits.get(name)) or float("inf")):
             yield f"requests: {name} is more than the limit"
+
+
+def _memory_faults(pods: Pods) -> Iterator[str]:
+    """Of memory, and of volumes, which may be memory."""
     volumes = {each["name"]: each for each in pods.spec["volumes"]}
     mounts = {each["name"]: each["mountPath"] for each in pods.container["volumeMounts"]}
     if volumes.keys() != mounts.keys():
@@ -188,7 +201,7 @@ def _resource_faults(pods: Pods) -> Iterator[str]:
     if paths.get("/dev/shm", {}).get("medium") != "Memory":
         yield "/dev/shm: not in memory"
     needed = SERVED + SERVER_GROWTH + instances() * GROWTH + (sizes.get("/dev/shm") or 0)
-    if amounts["limits"].get("memory", 0.0) < needed:
+    if (quantity(pods.container["resources"]["limits"].get("memory")) or 0.0) < needed:
         yield f"limits: memory is less than the {needed / 2**30:.1f} GiB that a server may take"
 
 
@@ -204,15 +217,10 @@ def instances() -> int:
 
 def _command_faults(pods: Pods) -> Iterator[str]:
     """`plates serve` takes the arguments, and listens where the ports say; a pod ends within its grace."""
-    program, command, *options = pods.container["args"]
-    if (program, command) != ("plates", "serve"):
-        yield f"args: {program} {command}, expected plates serve"
-        return
     try:
-        serve = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
-        given = serve.make_context("serve", list(options)).params
-    except click.ClickException as error:
-        yield f"args: plates serve does not take them: {error.message}"
+        given = _given(pods, "serve")
+    except ValueError as error:
+        yield f"args: {error}"
         return
     listening = {
         next((name for name, number in pods.ports.items() if number == given[f"{service}_port"]), None)
@@ -231,6 +239,28 @@ def _command_faults(pods: Pods) -> Iterator[str]:
     readiness = pods.container["readinessProbe"]
     if given["drain"] < readiness["periodSeconds"] * readiness["failureThreshold"]:
         yield "args: --drain is over before the readiness probe notices it"
+
+
+def _given(pods: Pods, wanted: str) -> dict[str, Any]:
+    """The options of a command of `plates` by name. Raises ValueError where it is another or does not take them."""
+    program, command, *options = pods.container["args"]
+    if (program, command) != ("plates", wanted):
+        raise ValueError(f"{program} {command}, expected plates {wanted}")
+    try:
+        found = typer.main.get_command(app).commands[wanted]  # type: ignore[attr-defined]
+        return dict(found.make_context(wanted, list(options)).params)
+    except click.ClickException as error:
+        raise ValueError(f"plates {wanted} does not take them: {error.message}") from error
+
+
+def _job(each: Document, pods: Pods, documents: Sequence[Document]) -> Iterator[str]:
+    spec = each["spec"]
+    if spec.get("completionMode") != "Indexed":
+        yield "expected completionMode Indexed: else no pod knows its part"
+    if pods.template.get("restartPolicy") != "Never":
+        yield "expected restartPolicy Never: only pods that fail are counted by index"
+    if (parts := _given(pods, "batch")["parts"]) != spec["completions"]:
+        yield f"completions: {spec['completions']}, but --parts={parts}"
 
 
 def _deployment(each: Document, pods: Pods, documents: Sequence[Document]) -> Iterator[str]:
@@ -317,6 +347,7 @@ def rules(documents: Sequence[Document]) -> Iterator[tuple[str, Document]]:
 
 
 _CHECKS = {
+    "Job": _job,
     "Deployment": _deployment,
     "Service": _service,
     "NetworkPolicy": _network_policy,

@@ -175,6 +175,16 @@ SEEDED: dict[str, tuple[str, Callable[[list[Any]], object], str]] = {
         lambda d: named(d, "InferenceService")["spec"]["predictor"]["model"].update(runtime="triton"),
         "InferenceService wants the runtime triton",
     ),
+    "more pods than parts": (
+        "batch",
+        lambda d: named(d, "Job", "plates-batch")["spec"].update(completions=9),
+        "Job plates-batch: completions: 9, but --parts=8",
+    ),
+    "a job whose pods do not know their part": (
+        "batch",
+        lambda d: named(d, "Job", "plates-batch")["spec"].update(completionMode="NonIndexed"),
+        "Job plates-batch: expected completionMode Indexed",
+    ),
     "a root file system that can be written": (
         "gpu",
         lambda d: container(d)["securityContext"].update(readOnlyRootFilesystem=False),

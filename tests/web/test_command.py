@@ -3,30 +3,56 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
+from tests.web.conftest import CAR, TEXT
+
+
+@contextmanager
+def started(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
+    """`plates web` on a free port, and the lines that it says until it is ready."""
+    command = [sys.executable, "-m", "plate_nets", "web", "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
+        try:
+            assert process.stdout is not None
+            said: list[str] = []
+            while not said or not said[-1].startswith("Ready"):
+                said.append(process.stdout.readline())
+                assert said[-1], said
+            yield process, said
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 128 + signal.SIGTERM
+        finally:
+            process.kill()
 
 
 def test_an_address_that_others_reach_asks_for_a_token_and_says_so(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "plate_nets", "web", "--local", "--port", "0", "--address", "0.0.0.0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
-        assert process.stdout is not None
-        said: list[str] = []
-        while not said or not said[-1].startswith("Ready"):
-            said.append(process.stdout.readline())
-            assert said[-1], said
+    with started(tmp_path, "--local", "--address", "0.0.0.0") as (_, said):
         url, token = (line.split()[1] for line in said[:2])
         assert "asks for a token" in said[2]
         with httpx.Client(base_url=url.replace("0.0.0.0", "127.0.0.1"), trust_env=False) as client:
             assert client.get("/api/openapi.json").status_code == 401
             assert client.get("/api/openapi.json", headers={"Authorization": f"Bearer {token}"}).status_code == 200
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 128 + signal.SIGTERM
+
+
+def test_without_an_option_it_starts_a_server_of_its_own(tmp_path: Path) -> None:
+    with started(tmp_path) as (process, said):
+        with httpx.Client(base_url=said[0].split()[1], trust_env=False, timeout=60) as client:
+            (picture,) = client.post("/api/v1/plates", files={"file": CAR}).raise_for_status().json()["pictures"]
+            health = client.get("/api/v1/health").json()
+        below = psutil.Process(process.pid).children(recursive=True)
+        assert "tritonserver" in {each.name() for each in below}
+    assert [plate["text"] for plate in picture["plates"]] == [TEXT]
+    assert (health["state"], health["backend"]["kind"]) == ("serving", "embedded")
+    assert not psutil.wait_procs(below, timeout=30)[1], "nothing of it stays"
 
 
 @pytest.mark.parametrize(
@@ -35,6 +61,7 @@ def test_an_address_that_others_reach_asks_for_a_token_and_says_so(tmp_path: Pat
         (["--local", "--url", "127.0.0.1:9"], "expected one of them"),
         (["--local", "--token-file", "empty"], "expected a token a line"),
         (["--local", "--cameras", "none.yaml"], "none.yaml"),
+        (["--local", "--cameras", "hashed.yaml"], "hash: the page shows texts; expected false"),
         (["--url", "127.0.0.1:9"], "127.0.0.1:9"),
     ],
 )
@@ -43,6 +70,7 @@ def test_wrong_usage_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty").touch()
+    Path("hashed.yaml").write_text("cameras: [{source: car.mp4}]\nhash: true\n", encoding="utf-8")
     result = CliRunner().invoke(app, ["web", *arguments])
     assert result.exit_code == 2
     assert says in result.stderr

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from plate_nets.cli import app
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.events import Images
+from tests.clips import still, write_clip
 from tests.events import event, later
 from tests.web.conftest import CAR, Seen
 
@@ -161,9 +162,11 @@ def test_lists_are_changed_and_their_files_too(seen: Seen) -> None:
     assert seen.client.put(f"{address}.csv", content=b"\xff\xfe").status_code == 400
 
 
-def test_a_damaged_video_is_refused_in_one_line(web: httpx.Client) -> None:
-    answer = web.post("/api/v1/videos", content=b"no video at all", headers={"Content-Type": "video/mp4"})
-    (line,) = [json.loads(each) for each in answer.text.splitlines() if "error" in each]
-    assert line["error"]["code"] == "PLATES_BAD_INPUT"
-    assert "/" not in line["error"]["message"]
+def test_a_video_that_nothing_decodes_is_refused_in_one_line(web: httpx.Client, tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "clip.mp4", still(3)).read_bytes()
+    for video in (b"no video at all", clip.replace(b"avc1", b"zzz1")):
+        answer = web.post("/api/v1/videos", content=video, headers={"Content-Type": "video/mp4"})
+        (line,) = [json.loads(each) for each in answer.text.splitlines() if "error" in each]
+        assert line["error"]["code"] == "PLATES_BAD_INPUT"
+        assert line["error"]["message"] == "video: expected one that can be decoded"
     assert web.post("/api/v1/videos", content=b"x", headers={"Content-Type": "text/plain"}).status_code == 400

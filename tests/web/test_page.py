@@ -205,6 +205,14 @@ def test_a_video_is_played_and_its_events_arrive(context: BrowserContext, tmp_pa
     page.wait_for_function("document.querySelector('video').currentTime > 0")
 
 
+def test_a_video_that_the_browser_cannot_play_is_read_all_the_same(context: BrowserContext, tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "passing.mp4", passing(12, empty=8), fps=4, codec="mpeg4")
+    page = opened(context)
+    page.set_input_files("#files", clip)
+    expect(page.locator(".results .event")).to_have_attribute("data-plate", TEXT, timeout=60_000)
+    expect(page.get_by_text("This browser cannot play it")).to_be_visible()
+
+
 def test_a_damaged_video_is_told(context: BrowserContext) -> None:
     page = opened(context)
     files: FilePayload = {"name": "torn.mp4", "mimeType": "video/mp4", "buffer": b"no video"}

@@ -16,7 +16,7 @@ from plate_nets.client.url import ServerAddress
 from plate_nets.closing import Closing
 from plate_nets.errors import ConnectionLost, InputError, ServerError, ServerUnavailable
 
-QUIET = 9.0
+QUIET = 8.0
 """Seconds without an answer after which a server is asked whether it is still there."""
 SILENT = 5.0
 """Seconds that it then has to say so."""

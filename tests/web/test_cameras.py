@@ -1,0 +1,61 @@
+"""Cameras that the page watches itself: how they stand, their newest picture, and their events in the store."""
+
+from pathlib import Path
+from typing import Any
+
+import cv2
+import httpx
+import numpy as np
+import pytest
+
+from plate_nets.recognition.local import LocalReader
+from plate_nets.sinks.settings import JsonlSettings
+from plate_nets.video.cameras_file import WatchPlan
+from plate_nets.video.settings import CameraSettings
+from plate_nets.video.watch_lists import WatchList
+from plate_nets.web.app import Sources, create_app
+from plate_nets.web.cameras import CameraRoom
+from plate_nets.web.health import Backend
+from plate_nets.web.server import WebServer
+from plate_nets.web.settings import WebSettings
+from plate_nets.web.store import EventStore
+from tests.clips import TEXT, passing, write_clip
+from tests.waiting import eventually
+
+
+def test_cameras_are_watched_shown_and_kept(
+    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    clip = write_clip(tmp_path / "clip.mp4", passing(8, size=(720, 1280), empty=8), fps=4)
+    plan = WatchPlan(
+        cameras=(CameraSettings(str(clip), id="gate"),),
+        sinks=(JsonlSettings(name="lines", path=tmp_path / "events.jsonl"),),
+        pictures=tmp_path / "pictures",
+    )
+    path = tmp_path / "events.sqlite"
+    store = EventStore(path)
+    with CameraRoom(plan, path, reader, [WatchList("staff", {TEXT: "Ann"})]) as room:
+        app = create_app(Backend(reader, "local"), WebSettings(), Sources(store, plan.pictures, room))
+        with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
+
+            def events() -> list[dict[str, Any]]:
+                return list(client.get("/api/v1/events", params={"camera": "gate"}).json()["events"])
+
+            assert eventually(lambda: [each for each in events() if each["stage"] == "final"], 60)
+            (event,) = events()
+            (camera,) = client.get("/api/v1/cameras").json()["cameras"]
+            frame = client.get("/api/v1/cameras/gate/frame.jpg").raise_for_status().content
+            missing = client.get("/api/v1/cameras/none/frame.jpg")
+            kept = client.get(f"/api/v1/events/{event['id']}/plate.jpg").raise_for_status().content
+            health = client.get("/api/v1/health").json()
+    store.close()
+    assert (event["plate"], [match["list"] for match in event["watch"]]) == (TEXT, ["staff"])
+    assert camera["camera_id"] == "gate"
+    shown = cv2.imdecode(np.frombuffer(frame, np.uint8), cv2.IMREAD_COLOR)
+    assert shown is not None
+    assert shown.shape == (540, 960, 3)
+    assert missing.status_code == 404
+    assert kept.startswith(b"\xff\xd8")
+    assert {sink["name"] for sink in health["sinks"]} == {"lines", "page"}
+    assert TEXT in (tmp_path / "events.jsonl").read_text(encoding="utf-8")
