@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks.callers.caller import CLIENT_CHAIN, InputKind, caller_factory
 from benchmarks.callers.pictures import Picture, drawn_picture, folder_pictures
+from benchmarks.measures.against import measure_against
 from benchmarks.measures.loads import Run, grid, measure
 from benchmarks.measures.overload import measure_overload
 from benchmarks.report.report import Report
@@ -48,14 +49,22 @@ def bench(
     overload: Annotated[bool, typer.Option("--overload", help="What becomes of 4 times the load it carries.")] = False,
     stages: Annotated[bool, typer.Option("--stages", help="Where the milliseconds of one frame go.")] = False,
     networks: Annotated[bool, typer.Option("--networks", help="Each network eager, traced, scripted, frozen.")] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="VERSION",
+            help="The same loads on another version, in turn with this one: a commit, a wheel, or the folder of one "
+            "that is converted.",
+        ),
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
     """Measure latency, throughput, CPU and memory of a server, and what its models do under the load.
 
-    Without --url an embedded server runs for the time. --targets, --overload, --stages and --networks measure what they
-    name and no grid of loads. Exit code: 0 all was measured, 1 a part of it, 2 nothing.
+    Without --url an embedded server runs for the time. --targets, --overload, --stages, --networks and --against
+    measure what they name and no grid of loads. Exit code: 0 all was measured, 1 a part of it, 2 nothing.
     """
     callers, counts = numbers("--concurrency", concurrency, 1), numbers("--plates", plates, 0)
     groups = [folder_pictures(frames)] if frames is not None else [[drawn_picture(count)] for count in counts]
@@ -65,13 +74,16 @@ def bench(
     options = {"protocol": protocol, "plates": plates, "concurrency": concurrency, "rate": rate, "seconds": seconds}
     report = Report(options, json_file)
     repository = model_repository or default_repository()
-    loads = not (targets or overload or stages or networks)
+    loads = not (targets or overload or stages or networks or against)
     failure: PlateError | None = None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
             if networks:
                 _networks(report, progress, seconds)
+            if against is not None:
+                for found in measure_against(against, [each[0] for each in groups], callers, seconds, progress):
+                    report.set("against", found)
             if targets or overload or stages or loads:
                 if url is None:
                     progress.console.print("no --url: an embedded server runs for the time", style="dim")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.callers.caller import CallerFactory
 from benchmarks.callers.pictures import Picture
+from plate_nets.contract import YOLO
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import CornerFinder
@@ -21,11 +23,12 @@ from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.geometry import Letterbox
 from plate_nets.recognition.local import LocalReader
+from plate_nets.runtimes.detector import Pictures
 from plate_nets.runtimes.networks import first_versions, load_converted
-from plate_nets.runtimes.torchscript import forward
+from plate_nets.runtimes.torchscript import forward, forward_pictures
 from plate_nets.types import Crops
 
-Array = NDArray[np.float32]
+Run = Callable[[NDArray[Any]], NDArray[np.float32]]
 STAGES = {
     "decode": "decode",
     "letterbox": "letterbox",
@@ -67,7 +70,7 @@ class InProcess:
     def close(self) -> None:
         """Nothing to end."""
 
-    def inputs(self, picture: Picture) -> tuple[Array, Crops]:
+    def inputs(self, picture: Picture) -> tuple[Pictures, Crops]:
         """A picture -> what the detector's network and the reader get for it."""
         letterbox = Letterbox((picture.frame.shape[0], picture.frame.shape[1]), DetectionSettings().long_side)
         return letterbox.place(picture.frame), self._finder.find(picture.frame)[0]
@@ -90,7 +93,7 @@ class InProcess:
 class _Alone:
     """A network called with the same input again and again, as a `Caller`."""
 
-    def __init__(self, network: Callable[[Array], Array], given: Array) -> None:
+    def __init__(self, network: Run, given: NDArray[Any]) -> None:
         self._network = network
         self._given = given
 
@@ -107,11 +110,12 @@ def bare_networks(local: InProcess, picture: Picture) -> dict[str, CallerFactory
     pixels, crops = local.inputs(picture)
     straight = local.stn(crops)
     found: dict[str, CallerFactory] = {}
-    for name, given, served in (
+    cases: tuple[tuple[str, NDArray[Any], Run], ...] = (
         ("yolo", pixels, local.detector),
         ("stn", crops, local.stn),
         ("lprnet", straight, local.lprnet),
-    ):
+    )
+    for name, given, served in cases:
         candidates = {"TorchScript": _torchscript(name, given), "OpenVINO": served}
         times = {runtime: _seconds(run, given) for runtime, run in candidates.items()}
         fastest = min(times, key=times.__getitem__)
@@ -119,14 +123,16 @@ def bare_networks(local: InProcess, picture: Picture) -> dict[str, CallerFactory
     return found
 
 
-def _torchscript(name: str, given: Array) -> Callable[[Array], Array]:
+def _torchscript(name: str, given: NDArray[Any]) -> Run:
     """A network of the committed weights, traced and frozen."""
     network = NETWORKS[name].load(default_scheme())
-    frozen = torch.jit.freeze(torch.jit.trace(network, torch.from_numpy(given)))  # type: ignore[no-untyped-call]
-    return partial(forward, frozen)
+    example = torch.from_numpy(given)
+    example = example.permute(0, 3, 1, 2).float() if name == YOLO.name else example
+    frozen = torch.jit.freeze(torch.jit.trace(network, example))  # type: ignore[no-untyped-call]
+    return partial(forward_pictures if name == YOLO.name else forward, frozen)
 
 
-def _seconds(run: Callable[[Array], Array], given: Array) -> float:
+def _seconds(run: Run, given: NDArray[Any]) -> float:
     times = []
     for _ in range(_TRIALS):
         started = time.perf_counter()

@@ -10,7 +10,7 @@ from benchmarks.report.environment import environment
 from benchmarks.report.tables import tables
 from plate_nets.errors import InputError
 
-_PARTS = ("loads", "workloads", "targets", "overload", "stages", "networks")
+_PARTS = ("loads", "workloads", "targets", "overload", "stages", "networks", "against")
 
 
 class Report:

@@ -55,6 +55,7 @@ def tables(report: Mapping[str, Any]) -> Iterator[Table]:
         "stages": _stages,
         "networks": _networks,
         "detector": _detector,
+        "against": _against,
     }
     if loads := report.get("loads"):
         yield _loads(loads)
@@ -169,6 +170,25 @@ def _detector(found: Mapping[str, Any]) -> Table:
     rows = [[row["name"], str(row["boxes"]), _number(row["ms"], 2)] for row in found["rows"]]
     rows.append(["ours over the package's", "", _number(found["ratio"], 3)])
     return Table("detector", found["title"], ("detector", "boxes found", "ms a frame"), rows)
+
+
+def _against(found: Mapping[str, Any]) -> Table:
+    columns = ("load", "p50 ms", "now", "ratio", "spread", "frames/s", "now", "ratio", "spread")
+    rows = []
+    for row in found["rows"]:
+        cells = [row["load"]]
+        for figure, ratio, digits in (("p50_ms", "p50", 1), ("frames_per_s", "frames", 1)):
+            spread = " to ".join(_number(value, 2) for value in row[f"{ratio}_spread"])
+            cells += [*(_number(value, digits) for value in row[figure]), _number(row[f"{ratio}_ratio"], 2), spread]
+        rows.append(cells)
+    for what, key, digits in (("start of the server, s", "start_seconds", 1), ("its memory, MB", "megabytes", 0)):
+        base, this = found[key]
+        rows.append([what, _number(base, digits), _number(this, digits), _number(this / base, 2), *[""] * 5])
+    title = (
+        f"This checkout over {found['base']}; others kept {found['cores_of_others']:.2f} of {found['cores']} cores busy"
+        f"{'' if found['ahead_of_others'] else ', and were not put behind'}"
+    )
+    return Table("against", title, columns, rows)
 
 
 def _number(value: float | None, digits: int) -> str:

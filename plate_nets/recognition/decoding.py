@@ -28,8 +28,8 @@ class DecodingSettings:
     the plates get a text at 0.7, 0.9 and 0.99; 6, 2 and 2 of these differ from the label, and two labels are wrong.
     ``floor``: the least probability, 0..1, of the whole text; below it the format would be what speaks, not the plate.
     A guess, not measured.
-    ``certain``: a best path at least this probable leaves too little for any other text to be looked for: a matter
-    of time, not of accuracy.
+    ``certain``: where the best path's text is at least this probable, over all its paths, too little is left for any
+    other to be looked for: a matter of time, not of accuracy.
     ``beam_width``: prefixes kept a step.
     """
 
@@ -85,11 +85,16 @@ class PlateDecoder:
         if not best.text:
             return _reading(best, scheme, sure=False)
         chosen: Candidate | None = best
-        if best.probability < self.settings.certain or not scheme.is_plate(best.text):
+        if not scheme.is_plate(best.text) or not self._certain(best, logp, scheme):
             chosen = format_beam(logp, scheme, self.settings.beam_width)
         if chosen is None or chosen.probability < self.settings.floor:
             return _reading(best, scheme, sure=False)
         return _reading(chosen, scheme, sure=chosen.confidence >= self.settings.sure)
+
+    def _certain(self, best: Candidate, logp: NDArray[np.float32], scheme: PlateScheme) -> bool:
+        """Whether the best path's text leaves too little for any other; its path alone is a lower bound of that."""
+        certain = self.settings.certain
+        return best.probability >= certain or text_probability(logp, best.text, scheme) >= certain
 
 
 def _reading(best: Candidate, scheme: PlateScheme, sure: bool) -> Reading:
@@ -123,6 +128,26 @@ def best_path(logp: NDArray[np.float32], scheme: PlateScheme) -> Candidate:
                 characters[-1] = max(characters[-1], math.exp(peak))
         before = index
     return Candidate("".join(text), tuple(characters), math.exp(sum(peaks)))
+
+
+def text_probability(logp: NDArray[np.float32], text: str, scheme: PlateScheme) -> float:
+    """Log-probabilities (C, 18) -> the probability of a text, over all paths that spell it.
+
+    The forward variables of CTC (Graves et al., 2006, section 4.1).
+    """
+    labels = [scheme.blank]
+    for character in text:
+        labels += [scheme.index[character], scheme.blank]
+    # What may come before a label: itself, the one before and, past a blank, another character
+    skips = [i > 1 and label not in (scheme.blank, labels[i - 2]) for i, label in enumerate(labels)]
+    ways = [1.0] + [0.0] * (len(labels) - 1)  # as if a blank had come before the first step
+    for step in np.exp(logp.T.astype(np.float64)).tolist():
+        before = [0.0, 0.0, *ways]
+        ways = [
+            (before[i + 2] + before[i + 1] + (before[i] if skips[i] else 0.0)) * step[label]
+            for i, label in enumerate(labels)
+        ]
+    return float(sum(ways[-2:]))
 
 
 def format_beam(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> Candidate | None:

@@ -13,8 +13,9 @@ from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
 from plate_nets.recognition.stages import Stages
 from plate_nets.types import Boxes, Frame, Scores
 
-DetectorNetwork = Callable[[NDArray[np.float32]], NDArray[np.float32]]
-"""The network: (1, 3, h, w) RGB float32 0..1 -> (1, A, 6) cx, cy, w, h in px of the input, objectness, class score."""
+DetectorNetwork = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
+"""The network: (1, h, w, 3) BGR -> (1, A, 6) cx, cy, w, h in px of the input, objectness, class score; all rows, or
+those with an objectness of 0.001 and more (`runtimes.detector.NEGLIGIBLE`)."""
 
 
 @dataclass(frozen=True)

@@ -43,14 +43,17 @@ class Letterbox:
         height, width = self.inner_hw
         return math.ceil(height / STRIDE) * STRIDE, math.ceil(width / STRIDE) * STRIDE
 
-    def place(self, frame: Frame) -> NDArray[np.float32]:
-        """The frame -> the network's input (1, 3, h, w): RGB, float32, 0..1."""
+    def place(self, frame: Frame) -> NDArray[np.uint8]:
+        """The frame -> the network's input (1, h, w, 3) BGR."""
         inner_h, inner_w = self.inner_hw
         height, width = self.input_hw
-        placed = np.full((height, width, 3), GREY, np.uint8)
-        placed[:inner_h, :inner_w] = resize(frame, (inner_h, inner_w))
-        blob = cv2.dnn.blobFromImage(placed, scalefactor=1 / 255, swapRB=True)
-        return np.asarray(blob, np.float32)
+        if self.frame_hw == (height, width):
+            return frame[None]
+        placed = np.empty((1, height, width, 3), np.uint8)
+        placed[:, inner_h:] = GREY
+        placed[:, :inner_h, inner_w:] = GREY
+        placed[0, :inner_h, :inner_w] = resize(frame, (inner_h, inner_w))
+        return placed
 
     def to_input(self, boxes: Boxes) -> Boxes:
         """Boxes (N, 4) xyxy in pixels of the frame -> in pixels of the network's input."""

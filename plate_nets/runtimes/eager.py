@@ -12,7 +12,7 @@ from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import PlateScheme
 from plate_nets.runtimes.networks import Networks
 from plate_nets.runtimes.openvino import Network
-from plate_nets.runtimes.torchscript import forward, load_torchscript
+from plate_nets.runtimes.torchscript import forward, forward_pictures, load_torchscript
 
 
 def load_eager(scheme: PlateScheme, other_reader: Path | None = None) -> Networks:
@@ -24,7 +24,8 @@ def load_eager(scheme: PlateScheme, other_reader: Path | None = None) -> Network
     Raises:
         WeightsError: weights are missing, damaged, of another network or another scheme.
     """
-    yolo, corners = _eager(YOLO.name, scheme), _eager(CORNERS.name, scheme)
+    yolo = partial(forward_pictures, NETWORKS[YOLO.name].load(scheme))
+    corners = _eager(CORNERS.name, scheme)
     if other_reader is None:
         return Networks(yolo, corners, _eager(STN.name, scheme), _eager(LPRNET.name, scheme))
     stn, lprnet = (

@@ -5,15 +5,21 @@ OpenVINO needs 30 ms a 640 px frame where torch needs 50 (2 threads), and spares
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.contract import YOLO
 from plate_nets.errors import WeightsError
 from plate_nets.nets.registry import NETWORKS
-from plate_nets.runtimes.openvino import Network, load_ir
+from plate_nets.runtimes.detector import OpenVINODetector, Pictures
+from plate_nets.runtimes.openvino import Network, Precision, load_ir
+from plate_nets.runtimes.precision import choose
 
 RELEASED = 1
 """The version that the converters write; a swap adds higher ones."""
@@ -32,40 +38,49 @@ INSTALLED = Path(__file__).resolve().parents[1] / "model_repository"
 
 @dataclass(frozen=True)
 class Networks:
-    """The networks, each for one caller at a time; shapes as in `contract.py`, of `yolo` and `corners` as in `nets`."""
+    """The networks, each for one caller at a time; shapes as in `contract.py`, of `corners` as in `nets`.
 
-    yolo: Network
+    ``yolo``: as `runtimes.detector.OpenVINODetector`, or with all rows.
+    """
+
+    yolo: Callable[[Pictures], NDArray[np.float32]]
     corners: Network
     stn: Network
     lprnet: Network
 
 
-def load_network(folder: Path, gpu: int | None, threads: int) -> Network:
-    """A network's folder -> the network on a GPU (by number) or the CPU (0 threads: all cores of this process).
+def load_network(
+    name: str, folder: Path, gpu: int | None, threads: int, precision: Precision = "float32"
+) -> Callable[[NDArray[Any]], NDArray[np.float32]]:
+    """A network by its name and folder -> the network on a GPU (by number) or the CPU (0 threads: all of this process).
+
+    ``precision`` counts on the CPU alone.
 
     Raises:
         WeightsError: the converted file is missing or does not load.
     """
     if gpu is None:
-        return load_ir(folder / IR, threads)
-    from plate_nets.runtimes.torchscript import device_of, forward, load_torchscript
+        load = OpenVINODetector if name == YOLO.name else load_ir
+        return load(folder / IR, threads, precision)
+    from plate_nets.runtimes.torchscript import device_of, forward, forward_pictures, load_torchscript
 
     device = device_of(gpu)
-    return partial(forward, load_torchscript(folder / TORCHSCRIPT, device), device=device)
+    run = forward_pictures if name == YOLO.name else forward
+    return partial(run, load_torchscript(folder / TORCHSCRIPT, device), device=device)
 
 
 def load_converted(folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0) -> Networks:
-    """Version folders by model name -> the networks in them, each as by `load_network`.
+    """Version folders by model name -> the networks in them, each as by `load_network` and in its best precision.
 
     Raises:
         WeightsError: a converted file is missing or does not load.
     """
-    return Networks(
-        **{
-            name: load_network(network_folder(folders[network.model.name], name), gpu, threads)
-            for name, network in NETWORKS.items()
-        }
-    )
+    found = {}
+    for name, network in NETWORKS.items():
+        folder = network_folder(folders[network.model.name], name)
+        precision = choose(name, folder / IR).precision if gpu is None else "float32"
+        found[name] = load_network(name, folder, gpu, threads, precision)
+    return Networks(**found)
 
 
 def digest_of(folders: Mapping[str, Path]) -> str:

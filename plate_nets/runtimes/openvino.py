@@ -1,8 +1,8 @@
 """OpenVINO networks on the CPU."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +17,36 @@ if TYPE_CHECKING:
 Network = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
-def load_ir(path: Path, threads: int) -> Network:
-    """A converted `model.xml`, its `model.bin` beside it -> a call in float32, for one caller at a time.
+Precision = Literal["float32", "bfloat16"]
+"""In which a network computes; what goes in and comes out is float32 in either."""
+
+_HINTS: Mapping[Precision, str] = {"float32": "f32", "bfloat16": "bf16"}
+
+
+def load_ir(path: Path, threads: int, precision: Precision = "float32") -> Network:
+    """A converted `model.xml`, its `model.bin` beside it -> a call, for one caller at a time.
 
     ``threads`` 0 is one a core.
 
     Raises:
         WeightsError: no such file, or a damaged one.
     """
+    return _call(compile_model(read_ir(path), threads, precision))
+
+
+def read_ir(path: Path) -> "openvino.Model":
+    """A converted `model.xml`, its `model.bin` beside it -> the graph.
+
+    Raises:
+        WeightsError: no such file, or a damaged one.
+    """
     if not path.is_file():
         raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
+    with needs("local", "reading in process"):
+        import openvino  # late: takes a second to import
+
     try:
-        return _compile(str(path), threads)
+        return openvino.Core().read_model(path)
     except RuntimeError as error:
         raise WeightsError(f"{path}: does not load: {error}") from error
 
@@ -50,22 +68,39 @@ def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> 
             model = openvino.convert_model(network, example_input=torch.zeros(1, *dims), input=[(-1, *dims)])
     except openvino.frontend.OpConversionFailure as error:
         raise WeightsError(f"OpenVINO cannot run {type(network).__name__}: {error}") from error
-    return _compile(model, threads)
+    return _call(compile_model(model, threads, "float32"))
 
 
-def _compile(model: "openvino.Model | str", threads: int) -> Network:
-    with needs("local", "reading in process"):
-        import openvino  # late: takes a second to import
+def compile_model(model: "openvino.Model", threads: int, precision: Precision) -> "openvino.CompiledModel":
+    """A graph -> the same on so many threads of the CPU, 0: one a core.
 
-    # The defaults of some CPUs are bf16, whose 8 bits of mantissa round a box at 640 px to 4 px.
+    Raises:
+        WeightsError: OpenVINO cannot run it.
+    """
+    import openvino
+
     options = {
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": _HINTS[precision],
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": "1",
         "INFERENCE_NUM_THREADS": str(threads),
         "ENABLE_CPU_PINNING": "NO",
     }
-    request = openvino.Core().compile_model(model, "CPU", options).create_infer_request()
+    try:
+        return openvino.Core().compile_model(model, "CPU", options)
+    except RuntimeError as error:
+        raise WeightsError(f"{model.get_friendly_name()}: does not load: {error}") from error
+
+
+def has_bfloat16() -> bool:
+    """Whether the CPU is said to compute in bfloat16; OpenVINO says so of some on which it is slow."""
+    import openvino
+
+    return "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+
+
+def _call(compiled: "openvino.CompiledModel") -> Network:
+    request = compiled.create_infer_request()
 
     def run(array: NDArray[np.float32]) -> NDArray[np.float32]:
         answer: NDArray[np.float32] = request.infer([array], share_inputs=True)[0]

@@ -33,6 +33,21 @@ def load_torchscript(path: Path, device: torch.device = torch.device("cpu")) -> 
 
 def forward(network: nn.Module, array: NDArray[Any], device: torch.device = torch.device("cpu")) -> NDArray[np.float32]:
     """An array through a network that lies on the device, without gradients -> its output, in host memory."""
+    return _answer(network, _on(array, device))
+
+
+def forward_pictures(
+    network: nn.Module, pictures: NDArray[np.uint8], device: torch.device = torch.device("cpu")
+) -> NDArray[np.float32]:
+    """Pictures (N, h, w, 3) BGR through a network that takes (N, 3, h, w) RGB 0..1, as `forward`."""
+    return _answer(network, _on(pictures, device).flip(3).permute(0, 3, 1, 2).contiguous().float() / 255)
+
+
+def _on(array: NDArray[Any], device: torch.device) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+
+def _answer(network: nn.Module, given: torch.Tensor) -> NDArray[np.float32]:
     with torch.inference_mode():
-        answer: torch.Tensor = network(torch.from_numpy(np.ascontiguousarray(array)).to(device))
+        answer: torch.Tensor = network(given)
     return answer.cpu().numpy()

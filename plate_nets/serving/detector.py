@@ -1,10 +1,12 @@
 """The `yolo` model: picture -> crops, boxes, scores and corners. Two networks run in it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from plate_nets.contract import CORNERS, YOLO
 from plate_nets.errors import PlateError
@@ -12,9 +14,9 @@ from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import FrameLimits
-from plate_nets.runtimes.networks import load_network, network_folder
-from plate_nets.runtimes.openvino import Network
+from plate_nets.runtimes.networks import IR, load_network, network_folder
 from plate_nets.serving.cores import Cores
+from plate_nets.serving.precision import chosen_precision
 from plate_nets.serving.request_picture import frame_of, picture_of
 from plate_nets.serving.settings import ModelArgs, NetworkSettings, read_settings, refuse_unknown
 from plate_nets.serving.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
@@ -63,7 +65,9 @@ class Detector:
         return [tensor(spec, array) for spec, array in zip(YOLO.outputs, found, strict=True)]
 
 
-def networks(model: ModelArgs, name: str, choices: Iterable[int]) -> dict[int, Network]:
+def networks(
+    model: ModelArgs, name: str, choices: Iterable[int]
+) -> dict[int, Callable[[NDArray[Any]], NDArray[np.float32]]]:
     """A network of this model for each number of threads of the CPU; on a GPU the same one for all.
 
     Raises:
@@ -71,5 +75,6 @@ def networks(model: ModelArgs, name: str, choices: Iterable[int]) -> dict[int, N
     """
     folder = network_folder(Path(model.folder), name)
     if model.gpu is not None:
-        return dict.fromkeys(choices, load_network(folder, model.gpu, threads=0))
-    return {threads: load_network(folder, None, threads) for threads in choices}
+        return dict.fromkeys(choices, load_network(name, folder, model.gpu, threads=0))
+    precision = chosen_precision(name, folder / IR)
+    return {threads: load_network(name, folder, None, threads, precision) for threads in choices}

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from plate_nets.contract import TensorSpec
 from plate_nets.errors import ContractError, InputError, PlateError
 from plate_nets.runtimes.networks import IR, TORCHSCRIPT
+from plate_nets.serving.precision import chosen_precision
 from plate_nets.serving.settings import ModelArgs, TorchScriptSettings, read_settings, refuse_unknown, thread_count
 from plate_nets.serving.triton import Request, Response, Tensor, answer, error_response, find, model_args, start_fault
 from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
@@ -97,7 +98,7 @@ def runtime(model: ModelArgs, settings: TorchScriptSettings) -> Runtime:
     if settings.openvino and model.gpu is None:
         from plate_nets.serving.openvino_runtime import OpenVINORuntime
 
-        return OpenVINORuntime(folder / IR, threads)
+        return OpenVINORuntime(folder / IR, threads, chosen_precision(model.name, folder / IR))
     from plate_nets.serving.torch_runtime import TorchRuntime  # late: torch takes 200 MB and seconds
 
     return TorchRuntime(folder / (model.file or TORCHSCRIPT), model.gpu, threads)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.contract import TensorSpec
-from plate_nets.runtimes.openvino import load_ir
+from plate_nets.runtimes.openvino import Precision, load_ir
 from plate_nets.serving.triton import Tensor, tensor
 
 
@@ -19,8 +19,8 @@ class OpenVINORuntime:
         WeightsError: the file is missing or does not load.
     """
 
-    def __init__(self, path: Path, threads: int) -> None:
-        self._network = load_ir(path, threads)
+    def __init__(self, path: Path, threads: int, precision: Precision = "float32") -> None:
+        self._network = load_ir(path, threads, precision)
 
     def rows(self, tensor: Tensor) -> NDArray[Any]:
         """A view of a tensor of Triton's, which lies in host memory."""

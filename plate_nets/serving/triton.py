@@ -100,6 +100,11 @@ def from_dlpack(spec: TensorSpec, source: Any) -> Tensor:
     return made
 
 
+def log(message: str) -> None:
+    """A line in the server's log."""
+    pb_utils.Logger.log_info(message)
+
+
 def metric_family(name: str, description: str, kind: Literal["COUNTER", "HISTOGRAM"]) -> Any:
     """A name at the server's metrics port -> its family, whose ``Metric(labels=...)`` counts."""
     return pb_utils.MetricFamily(name=name, description=description, kind=getattr(pb_utils.MetricFamily, kind))

@@ -159,6 +159,10 @@ class Logger:
     def log_error(cls, message: str) -> None:
         cls.lines.append(message)
 
+    @classmethod
+    def log_info(cls, message: str) -> None:
+        cls.lines.append(message)
+
 
 class MetricFamily:
     """Metrics of one name; the instances of a model add to the same ones."""

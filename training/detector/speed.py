@@ -20,6 +20,7 @@ from rich.console import Console
 
 from benchmarks.callers.pictures import drawn_picture
 from benchmarks.report.report import Report
+from plate_nets.contract import YOLO
 from plate_nets.errors import PlateError
 from plate_nets.nets.checkpoint import weights_path
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
@@ -43,7 +44,7 @@ def main(
     settings = DetectionSettings()
     frame = drawn_picture(plates).frame
     try:
-        network = load_network(released(repository, "yolo"), None, threads)
+        network = load_network(YOLO.name, released(repository, YOLO.name), None, threads)
     except PlateError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error

@@ -14,6 +14,7 @@ from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from plate_nets.types import Frame
 from training.synthesis import synthesize
 from training.synthesis.benchmark import crops_per_second
+from training.synthesis.calibration import write_calibration
 from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
 from training.synthesis.perspective import fit_perspective
 from training.synthesis.scene import render_scene
@@ -38,6 +39,10 @@ def main(
     lines: Annotated[int, typer.Option(min=1, max=2, help="Lines of the test set's plates.")] = 1,
     scene: Annotated[Path | None, typer.Option(help="Write a street scene.")] = None,
     plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in the scene.")] = 3,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(help="Write the pictures by which precisions are judged into this folder.", exists=True),
+    ] = None,
     drive_by: Annotated[Path | None, typer.Option(help="Write a clip of cars that drive by, and its truth.")] = None,
     cars: Annotated[int, typer.Option(min=1, help="Cars of the clip.")] = DriveBySettings.cars,
     light: Annotated[LightName, typer.Option(help="Of the clip.")] = DriveBySettings.light,
@@ -52,6 +57,8 @@ def main(
     """Look at synthetic plates and scenes, write the test set, measure the speed, refit the perspective."""
     try:
         _run(sheet, kind, scheme, seed, benchmark, test_set, count, lines, scene, plates, perspective)
+        if calibration is not None:
+            write_calibration(load_scheme(scheme), calibration, seed)
         if drive_by is not None:
             settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
             _film(drive_by, scheme, seed, settings)

@@ -13,8 +13,7 @@ from plate_nets.conversion.graphs.layers import (
     reshape,
     transpose,
 )
-
-STRIDES = (8, 16, 32)
+from plate_nets.runtimes.detector import HEAD, SIZES, STRIDES
 
 
 def yolov5(weights: Weights) -> Model:
@@ -73,12 +72,15 @@ def detect(features: tuple[Node, Node, Node], weights: Weights) -> Node:
 
 def boxes(head: Node, anchors: Array, stride: int) -> Node:
     """What a head gives, (N, 3 * values, h, w), and its anchors (3, 2) in cells -> (N, 3 * h * w, values)."""
+    head.set_friendly_name(f"{HEAD}{stride}")
     values = head.get_output_partial_shape(0)[1].get_length() // len(anchors)
     x = opset.sigmoid(reshape(head, (0, len(anchors), values, -1)))  # (N, 3, values, h * w)
     xy, wh, scores = opset.variadic_split(x, 2, [2, 2, values - 4]).outputs()
     # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
     xy = opset.multiply(xy, constant(2 * stride)) + (cells(head) - constant(0.5)) * constant(stride)
-    wh = opset.multiply(wh, wh) * constant(4 * stride * anchors[:, :, None])
+    sizes = constant(4 * stride * anchors[:, :, None])
+    sizes.set_friendly_name(f"{SIZES}{stride}")
+    wh = opset.multiply(wh, wh) * sizes
     x = transpose(opset.concat([xy, wh, scores], 2), (0, 1, 3, 2))  # (N, 3, h * w, values)
     return reshape(x, (0, -1, values))
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks.callers.pictures import FULL_HD, HD, MOST_PLATES, drawn_picture, folder_pictures
+from plate_nets.contract import YOLO
 from plate_nets.errors import InputError
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.runtimes.networks import load_network, released
@@ -14,7 +15,7 @@ from plate_nets.runtimes.networks import load_network, released
 
 @pytest.fixture(scope="module")
 def detector(model_repository: Path) -> PlateDetector:
-    return PlateDetector(load_network(released(model_repository, "yolo"), None, threads=1))
+    return PlateDetector(load_network(YOLO.name, released(model_repository, YOLO.name), None, threads=1))
 
 
 @pytest.mark.parametrize("hw", [HD, FULL_HD])

@@ -1,5 +1,6 @@
 """CTC logits -> texts: merging, formats, and never inventing."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,14 @@ import pytest
 
 from plate_nets.errors import ContractError
 from plate_nets.plates import default_scheme
-from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, best_path, format_beam, log_softmax
+from plate_nets.recognition.decoding import (
+    DecodingSettings,
+    PlateDecoder,
+    best_path,
+    format_beam,
+    log_softmax,
+    text_probability,
+)
 from plate_nets.types import STEPS
 from tests.schemes import make_testland
 from tests.spelling import spell
@@ -114,6 +122,19 @@ def test_beam_sums_over_paths_as_ctc_does() -> None:
         blank=BLANK,
     )
     assert candidate.probability == pytest.approx(float(torch.exp(-loss * len(candidate.text))), rel=0.05)
+
+
+@pytest.mark.parametrize("text", ["", "A", "AB", "AA"])
+def test_a_texts_probability_is_that_of_all_its_paths(text: str) -> None:
+    steps = 4
+    logp = log_softmax(np.random.default_rng(3).normal(0, 2, (1, CLASSES, steps)).astype(np.float32))[0]
+    symbols = [BLANK, *{INDEX[character] for character in text}]
+    total = 0.0
+    for path in itertools.product(symbols, repeat=steps):
+        merged = [symbol for symbol, _ in itertools.groupby(path) if symbol != BLANK]
+        if merged == [INDEX[character] for character in text]:
+            total += float(np.exp(logp[list(path), range(steps)].sum()))
+    assert text_probability(logp, text, RUSSIA) == pytest.approx(total, rel=1e-4)
 
 
 def test_threshold_is_a_setting() -> None:

@@ -30,7 +30,7 @@ def test_the_network_gets_the_letterboxed_frame() -> None:
         return np.zeros((1, 5, 6), np.float32)
 
     boxes, scores = PlateDetector(network, DetectionSettings(long_side=416)).detect(np.zeros((300, 400, 3), np.uint8))
-    assert seen == [(1, 3, 320, 416)]
+    assert seen == [(1, 320, 416, 3)]
     assert boxes.shape == (0, 4)
     assert scores.shape == (0,)
 

@@ -1,0 +1,66 @@
+"""What another version of the package is asked through: a process that imports that one, and no module of this one.
+
+Run as a script, ``python version_worker.py read|serve``. It answers a line of JSON on standard output for each on
+standard input, and ends with it; whatever else it prints goes to standard error.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+Read = Callable[[bytes], object]
+
+
+def reader() -> Read:
+    """An encoded picture -> plates, in this process on all its cores."""
+    try:
+        from plate_nets import LocalReader
+    except ImportError:  # 0.1.0 had the chain on OpenVINO in its benchmark alone
+        from plate_nets.bench.in_process import InProcess  # type: ignore[import-not-found, unused-ignore]
+        from plate_nets.embedded import default_repository  # type: ignore[import-not-found, unused-ignore]
+
+        chain = InProcess(default_repository(), len(os.sched_getaffinity(0)))
+        return lambda encoded: chain(SimpleNamespace(encoded=encoded))
+    return LocalReader().read
+
+
+def server() -> Any:
+    """An embedded server with the production models, as a context manager."""
+    try:
+        from plate_nets.server import EmbeddedTriton
+    except ImportError:  # 0.1.0
+        from plate_nets.embedded import EmbeddedTriton  # type: ignore[import-not-found, unused-ignore, no-redef]
+    return EmbeddedTriton(exit_timeout=0)
+
+
+def timed(read: Read, picture: str, seconds: float) -> list[float]:
+    """Read a picture again and again for so long, once at least -> milliseconds of each time."""
+    encoded = Path(picture).read_bytes()
+    spent: list[float] = []
+    deadline = time.perf_counter() + seconds
+    while not spent or time.perf_counter() < deadline:
+        started = time.perf_counter()
+        read(encoded)
+        spent.append((time.perf_counter() - started) * 1000)
+    return spent
+
+
+def main(what: str) -> None:
+    """Say what is there once it is ready, then answer until standard input ends."""
+    with os.fdopen(os.dup(1), "w") as answers, server() if what == "serve" else nullcontext() as served:
+        os.dup2(2, 1)
+        read = reader() if served is None else None
+        print(json.dumps(None if served is None else served.http_url), file=answers, flush=True)
+        for line in sys.stdin:
+            if read is not None:
+                print(json.dumps(timed(read, **json.loads(line))), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,146 @@
+"""In which precision each network runs on this processor: bfloat16 where that is faster and answers alike.
+
+bfloat16 halves the time where the processor computes in it (AVX512-BF16, AMX), and takes 2.8 times as long where it is
+emulated; OpenVINO names it as a capability in either case. So both are timed as a process loads a network, and what
+they answer to `calibration/`, rendered pictures, is compared: weights that do not bear it stay in float32.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.contract import LPRNET, YOLO
+from plate_nets.errors import ContractError, WeightsError
+from plate_nets.runtimes.detector import OpenVINODetector
+from plate_nets.runtimes.openvino import Precision, has_bfloat16, load_ir
+
+PRECISION_VARIABLE = "PLATES_PRECISION"
+AUTO = "auto"
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+
+CALIBRATION = Path(__file__).parent / "calibration"
+SCENE, CROPS = "scene.jpg", "crops.npy"
+"""A street of 640x384 px with plates, and crops (N, 24, 94, 3), BGR: `python -m training.synthesis --calibration`."""
+
+_LIKELY = 0.15
+"""Least score of a row of the detector that is compared."""
+_MOVED, _SCORED = 0.04, 0.1
+"""How far such a row's sides may move, as a share of its longer one, and how much its score may change."""
+_SURE = 0.9
+"""Crops are compared where float32 is so sure of each step, 0..1; then the best path must be the same, and as sure but
+for `_SCORED`."""
+_TRIALS = 2
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A precision and the reason for it."""
+
+    precision: Precision
+    why: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """How a network that may run in bfloat16 is loaded and asked, and whether two answers are alike."""
+
+    load: Callable[[Path, int, Precision], Callable[[Any], NDArray[np.float32]]]
+    given: Callable[[], NDArray[Any]]
+    alike: Callable[[NDArray[np.float32], NDArray[np.float32]], bool]
+
+
+def choose(name: str, path: Path, environ: Mapping[str, str] = os.environ) -> Choice:
+    """A network, by its name and its converted file -> in which precision it is to run in this process.
+
+    `PLATES_PRECISION` sets it for the networks that may run in bfloat16, `CANDIDATES`; "auto" is the default. An STN
+    stays in float32: in bfloat16 what is read after it moves four times as much as by all other networks together.
+
+    Raises:
+        ContractError: `PLATES_PRECISION` is none of the three.
+        WeightsError: the file is missing or does not load.
+    """
+    wanted = environ.get(PRECISION_VARIABLE, AUTO)
+    forced: dict[str, Choice] = {each: Choice(each, f"by {PRECISION_VARIABLE}") for each in PRECISIONS}
+    if wanted not in (AUTO, *forced):
+        raise ContractError(f"{PRECISION_VARIABLE}: expected {', '.join((AUTO, *forced))}, got {wanted!r}")
+    if name not in CANDIDATES:
+        choice = Choice("float32", "the only one for this network")
+    else:
+        choice = forced.get(wanted) or _measured(CANDIDATES[name], path)
+    _log.info("%s: %s: %s", name, choice.precision, choice.why)
+    return choice
+
+
+def _measured(candidate: Candidate, path: Path) -> Choice:
+    if not has_bfloat16():
+        return Choice("float32", "the processor has no bfloat16")
+    exact = candidate.load(path, 1, "float32")
+    try:
+        short = candidate.load(path, 1, "bfloat16")
+    except WeightsError:  # layers that OpenVINO has no bfloat16 for on this processor
+        return Choice("float32", "it does not load in bfloat16")
+    given = candidate.given()
+    if not candidate.alike(exact(given), short(given)):
+        return Choice("float32", "bfloat16 does not answer alike")
+    spent = [min(_seconds(run, given) for _ in range(_TRIALS)) for run in (exact, short)]
+    why = f"bfloat16 takes {spent[1] / spent[0]:.2f} of float32's time"
+    return Choice("bfloat16" if spent[1] < spent[0] else "float32", why)
+
+
+def _seconds(run: Callable[[Any], Any], given: NDArray[Any]) -> float:
+    started = time.process_time()
+    run(given)
+    return time.process_time() - started
+
+
+def rows_alike(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
+    """All rows (1, A, 5 + classes) of a detector in two precisions -> whether the likely ones are the same plates."""
+    scores = [rows[0, :, 4] * rows[0, :, 5:].max(axis=1) for rows in (expected, found)]
+    likely = np.maximum(*scores) >= _LIKELY
+    moved = np.abs(found[0, likely, :4] - expected[0, likely, :4]).max(axis=1, initial=0)
+    near = moved <= _MOVED * expected[0, likely, 2:4].max(axis=1, initial=0)
+    return bool(likely.any() and near.all() and np.abs(scores[0] - scores[1]).max() <= _SCORED)
+
+
+def paths_alike(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
+    """Logits (N, C, 18) in two precisions -> whether the crops that the first reads surely are read the same."""
+    sure, other = (np.exp(logits - logits.max(axis=1, keepdims=True)) for logits in (expected, found))
+    sure, other = (each / each.sum(axis=1, keepdims=True) for each in (sure, other))
+    compared = (sure.max(axis=1) >= _SURE).all(axis=1)
+    same = (sure.argmax(axis=1) == other.argmax(axis=1))[compared].all()
+    return bool(compared.any() and same and np.abs(sure - other)[compared].max() <= _SCORED)
+
+
+def scene() -> NDArray[np.uint8]:
+    """A rendered street as the detector takes it: (1, 384, 640, 3) BGR."""
+    import cv2  # late: LPRNet's process does without
+
+    return np.asarray(cv2.imread(str(CALIBRATION / SCENE)), np.uint8)[None]
+
+
+def crops() -> NDArray[np.float32]:
+    """Rendered plates as LPRNet takes them: (N, 3, 24, 94)."""
+    pictures = np.load(CALIBRATION / CROPS)
+    return np.ascontiguousarray((pictures[..., ::-1].transpose(0, 3, 1, 2).astype(np.float32) - 127.5) / 128)
+
+
+def _load_all_rows(path: Path, threads: int, precision: Precision) -> Callable[[Any], NDArray[np.float32]]:
+    """A detector that leaves no row out, so that those of two precisions are in the same places."""
+    return partial(OpenVINODetector(path, threads, precision), least=0.0)
+
+
+CANDIDATES: Mapping[str, Candidate] = {
+    YOLO.name: Candidate(_load_all_rows, scene, rows_alike),
+    LPRNET.name: Candidate(load_ir, crops, paths_alike),
+}
+"""The networks that may run in bfloat16, by name."""

@@ -1,0 +1,62 @@
+"""The detector on OpenVINO, cut before its last layers, beside the network itself."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from plate_nets.contract import CORNERS, YOLO
+from plate_nets.errors import WeightsError
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import default_scheme
+from plate_nets.runtimes.detector import NEGLIGIBLE, OpenVINODetector
+from plate_nets.runtimes.networks import IR, network_folder, released
+from plate_nets.runtimes.precision import scene
+from plate_nets.runtimes.torchscript import forward_pictures
+
+
+def file_of(repository: Path, name: str) -> Path:
+    return network_folder(released(repository, YOLO.name), name) / IR
+
+
+@pytest.fixture(scope="module")
+def pictures() -> NDArray[np.uint8]:
+    return scene()
+
+
+@pytest.fixture(scope="module")
+def expected(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
+    return forward_pictures(NETWORKS[YOLO.name].load(default_scheme()), pictures)
+
+
+def test_all_rows_are_those_of_the_network(
+    model_repository: Path, pictures: NDArray[np.uint8], expected: NDArray[np.float32]
+) -> None:
+    found = OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")(pictures, least=0.0)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(np.sort(found[0], axis=0), np.sort(expected[0], axis=0), atol=1e-2)
+    np.testing.assert_allclose(found[0].sum(axis=0), expected[0].sum(axis=0), rtol=1e-4)
+
+
+def test_rows_that_could_be_no_plate_are_left_out(
+    model_repository: Path, pictures: NDArray[np.uint8], expected: NDArray[np.float32]
+) -> None:
+    found = OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")(pictures)
+    likely = expected[0][expected[0, :, 4] >= NEGLIGIBLE]
+    assert abs(len(likely) - found.shape[1]) <= 2  # at the edge
+    assert 0 < found.shape[1] < expected.shape[1] / 10
+    assert found[0, :, 4].min() >= NEGLIGIBLE * 0.999
+
+
+@pytest.mark.parametrize("hw", [(32, 32), (640, 96)])
+def test_pictures_of_any_size(model_repository: Path, hw: tuple[int, int]) -> None:
+    picture = np.full((1, *hw, 3), 90, np.uint8)
+    found = OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")(picture, least=0.0)
+    assert found.shape == (1, 3 * sum(hw[0] * hw[1] // stride**2 for stride in (8, 16, 32)), 6)
+    assert found.dtype == np.float32
+
+
+def test_a_file_that_is_none_of_a_detector_says_so(model_repository: Path) -> None:
+    with pytest.raises(WeightsError, match="run `python -m converters`"):
+        OpenVINODetector(file_of(model_repository, CORNERS.name), 1, "float32")

@@ -1,0 +1,104 @@
+"""In which precision networks run: asked, compared and timed on this processor, whichever it is."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from plate_nets.contract import LPRNET, STN, YOLO
+from plate_nets.errors import ContractError
+from plate_nets.runtimes import precision
+from plate_nets.runtimes.networks import IR, released
+from plate_nets.runtimes.openvino import Precision, has_bfloat16
+from plate_nets.runtimes.precision import CANDIDATES, PRECISION_VARIABLE, choose, paths_alike, rows_alike
+
+
+@pytest.mark.parametrize("name", sorted(CANDIDATES))
+def test_the_shipped_weights_bear_bfloat16(model_repository: Path, name: str) -> None:
+    path, candidate = released(model_repository, name) / IR, CANDIDATES[name]
+    exact, short = (candidate.load(path, 1, each)(candidate.given()) for each in ("float32", "bfloat16"))
+    assert candidate.alike(exact, short)
+
+
+@pytest.mark.parametrize("wanted", ["float32", "bfloat16"])
+def test_it_can_be_set(model_repository: Path, wanted: str) -> None:
+    environ = {PRECISION_VARIABLE: wanted}
+    assert choose(YOLO.name, released(model_repository, YOLO.name) / IR, environ).precision == wanted
+    assert choose(STN.name, released(model_repository, STN.name) / IR, environ).precision == "float32"
+
+
+def test_a_setting_that_is_none_is_refused() -> None:
+    with pytest.raises(ContractError, match="PLATES_PRECISION: expected auto, float32, bfloat16, got 'int8'"):
+        choose(YOLO.name, Path("none"), {PRECISION_VARIABLE: "int8"})
+
+
+@pytest.mark.parametrize("often", ["float32", "bfloat16"])
+def test_the_faster_one_is_taken(model_repository: Path, monkeypatch: pytest.MonkeyPatch, often: Precision) -> None:
+    original = CANDIDATES[LPRNET.name]
+
+    def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
+        """Float32 in either, three times over in one of them."""
+        run = original.load(path, threads, "float32")
+        return lambda given: [run(given) for _ in range(3 if wanted == often else 1)][-1]
+
+    candidate = replace(original, load=load)
+    monkeypatch.setattr(precision, "CANDIDATES", {LPRNET.name: candidate})
+    choice = choose(LPRNET.name, released(model_repository, LPRNET.name) / IR, {})
+    if has_bfloat16():
+        assert (choice.precision == "bfloat16") == (often == "float32")
+        assert choice.why.startswith("bfloat16 takes ")
+    else:
+        assert choice == precision.Choice("float32", "the processor has no bfloat16")
+
+
+def test_weights_that_do_not_bear_it_stay_in_float32(model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    candidate = replace(CANDIDATES[LPRNET.name], alike=lambda exact, short: False)
+    monkeypatch.setattr(precision, "CANDIDATES", {LPRNET.name: candidate})
+    assert choose(LPRNET.name, released(model_repository, LPRNET.name) / IR, {}).precision == "float32"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("instructions", ["AVX512_CORE_VNNI", "AVX2"])
+def test_bfloat16_is_not_taken_where_it_is_emulated(model_repository: Path, instructions: str) -> None:
+    code = "; ".join(
+        (
+            "from pathlib import Path",
+            "from plate_nets.runtimes.precision import choose",
+            f"print(choose('yolo', Path({str(released(model_repository, YOLO.name) / IR)!r})).precision)",
+        )
+    )
+    environ = {**os.environ, "ONEDNN_MAX_CPU_ISA": instructions}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["float32"], done.stderr
+
+
+def test_rows_are_alike_up_to_rounding() -> None:
+    rows = np.array([[[50, 50, 40, 10, 0.9, 1], [300, 80, 60, 20, 0.3, 1], [9, 9, 9, 9, 0.01, 1]]], np.float32)
+    assert rows_alike(rows, rows)
+    for column, change, alike in ((0, 1.0, True), (0, 3.0, False), (4, -0.05, True), (4, -0.2, False)):
+        other = rows.copy()
+        other[0, 0, column] += change
+        assert rows_alike(rows, other) == alike
+    far = rows.copy()
+    far[0, 2, 0] += 100  # nobody asks where an unlikely one is
+    assert rows_alike(rows, far)
+    assert not rows_alike(rows[:, 2:], rows[:, 2:])  # nothing to judge by
+
+
+def test_paths_are_alike_where_they_are_sure() -> None:
+    logits = np.zeros((2, 5, 18), np.float32)
+    logits[0, 1] = 12
+    other = logits.copy()
+    other[1, 2] = 1  # no sure one
+    assert paths_alike(logits, other)
+    other[0, 3, 4] = 20
+    assert not paths_alike(logits, other)
+    assert not paths_alike(logits[1:], logits[1:])
+    assert not paths_alike(logits, np.full_like(logits, np.nan))

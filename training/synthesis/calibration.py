@@ -1,0 +1,24 @@
+"""The rendered pictures by which a process judges whether its networks bear bfloat16 (`runtimes.precision`)."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from plate_nets.plates import PlateScheme
+from plate_nets.runtimes.precision import CROPS, SCENE
+from training.synthesis import synthesize
+from training.synthesis.scene import render_scene
+
+_COUNT = 16
+_SIZE = (640, 384)
+_PLATES = 4
+_QUALITY = 95
+
+
+def write_calibration(scheme: PlateScheme, folder: Path, seed: int) -> None:
+    """A scheme -> a street with plates and crops of others, in a folder that is there."""
+    rng = np.random.default_rng(seed)
+    street = render_scene(scheme, rng, _SIZE, _PLATES).frame
+    cv2.imwrite(str(folder / SCENE), street, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
+    np.save(folder / CROPS, np.stack([synthesize(scheme, rng).crop for _ in range(_COUNT)]))
