@@ -12,8 +12,8 @@ from plate_nets.client.transports.calls import Call
 from plate_nets.control_key import metadata as key_metadata
 from plate_nets.errors import ConnectionLost, ServerError
 
-# gRPC's own pauses between two attempts to connect grow to 2 minutes, in which every call fails at once. A server that is
-# back is connected before it can say so: the next may then go
+# gRPC's own pauses between two attempts to connect grow to 2 minutes, in which every call fails at once. A server that
+# is back is connected before it can say so: the next may then go
 _CHANNEL_OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
