@@ -21,6 +21,7 @@ from plate_nets.recognition.health import known_picture
 from tests.container import ENOUGH_MEMORY, GRACE, HARDENED, IMAGE, Container, engine
 from tests.faults.conftest import LENIENT
 from tests.faults.load import Load
+from tests.waiting import eventually
 
 CALLERS = 4
 MEGABYTES = 900
@@ -141,12 +142,15 @@ def test_shared_memory_that_others_fill(image: str) -> None:
     try:
         filled = container.run("sh", "-c", "cat /dev/zero > /dev/shm/filled; df /dev/shm")
         assert "100%" in filled.stdout
+        assert eventually(lambda: warnings(container), 30 * LENIENT)
+        assert warnings(container)[0].startswith("/dev/shm has 0 MB free, expected 16 or more")
         assert reads(container)
         with PlateClient(container.http_url, timeout=60, retries=0) as client, pytest.raises(SharedMemoryFull):
             client.read(LARGER)
         container.run("rm", "/dev/shm/filled")
         container.wait_until_healthy()
         assert reads(container)
+        assert len(warnings(container)) == 1
     finally:
         container.close()
 
