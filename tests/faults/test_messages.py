@@ -92,6 +92,7 @@ def test_no_fault_tells_a_name_a_path_or_the_key(tmp_path: Path) -> None:
             told.append(json.dumps(serve.health()[1]))
             assert eventually(serve.is_healthy, 60 * LENIENT)
             told += [json.dumps(serve.health()[1]), *map(json.dumps, serve.events())]
+        assert KEY not in serve.log_text()
         for each in (*told, serve.errors(), *serve.log_text()[before:].splitlines()):
             if not TRITONS_OWN.match(each):
                 names_nothing(each)
