@@ -172,6 +172,9 @@ class Supervisor:
         died = self._stubs.look(self._server.guard_pid)
         if died and self._server.server_pid is None:
             return  # they went with the server; the guard, which clears up after it, ends next
+        if self._server.server_pid in self._stubs.still:
+            self._restart("the server stands still")
+            return
         if died:
             self._heal(sorted(died), "a process of it died")
             return

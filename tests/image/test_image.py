@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,8 +182,18 @@ def test_it_needs_no_network(image: str) -> None:
         while engine("exec", name, "plates", "health", check=False).returncode != 0:
             assert time.monotonic() < deadline, engine("logs", name).stderr[-5000:]
             time.sleep(1)
+        root = engine("inspect", "--format", "{{.State.Pid}}", name).stdout.strip()
+        assert unreachable(root) == 0, "somebody was to be reached, or a name looked up"
     finally:
         engine("rm", "--force", name)
+
+
+def unreachable(process: str) -> int:
+    """How often the kernel refused to send because there is no way out of a process's network namespace."""
+    protocols = [line.split() for line in Path(f"/proc/{process}/net/snmp").read_text(encoding="ascii").splitlines()]
+    names, values = (line for line in protocols if line[0] == "Ip:")
+    over_6 = dict(line.split() for line in Path(f"/proc/{process}/net/snmp6").read_text(encoding="ascii").splitlines())
+    return int(values[names.index("OutNoRoutes")]) + int(over_6["Ip6OutNoRoutes"])
 
 
 def test_root_and_models_that_can_be_written_are_named_at_the_start(image: str) -> None:
