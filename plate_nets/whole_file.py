@@ -25,7 +25,7 @@ def whole_file(path: Path, *, durable: bool = False) -> Iterator[Path]:
         OSError: the disk is full, or may not be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f"{UNFINISHED}{uuid.uuid4().hex}")
+    aside = path.with_name(f"{UNFINISHED}{uuid.uuid4().hex}.part")  # torch wants a suffix
     try:
         yield aside
         if durable:
