@@ -150,7 +150,7 @@ def preparation(background: Background, weights: Path, threads: int) -> Preparat
     if background is Background.WHOLE:
         return lambda frame, picture: (frame, picture.boxes)
     torch.set_num_threads(threads)
-    detector = PlateDetector(network(weights), DetectionSettings(score_threshold=DOUBTFUL))
+    detector = PlateDetector(network(weights), DetectionSettings(proposal=DOUBTFUL))
     return lambda frame, picture: complete(frame, picture, detector)
 
 
