@@ -46,12 +46,15 @@ class CornerSettings:
     ``settled``: corners whose expected error is at most this, in plate heights, are not looked at again; 0: all are.
     Half of ru_dev settles at 0.06, and is read as with two looks at all: 0.951 of the plates; with one look at all it
     is 0.936, at 0.07 it is 0.941.
+    ``convincing``: where the first look expects at most this error, in plate heights, there is a plate: its score is
+    not lowered. Of 243 photos without plates 0.016 have such a box; 184 of 204 plates of ru_dev do.
     """
 
     looks: int = 2
     chunk: int = 32
     largest_error: float = 0.12
     settled: float = 0.06
+    convincing: float = 0.08
 
     def __post_init__(self) -> None:
         for name, valid, expected in (
@@ -59,6 +62,7 @@ class CornerSettings:
             ("chunk", self.chunk >= 1, "1 or more"),
             ("largest_error", self.largest_error > 0, "above 0"),
             ("settled", self.settled >= 0, "0 or more"),
+            ("convincing", self.convincing >= 0, "0 or more"),
         ):
             if not valid:
                 raise InputError(f"corner settings: {name}: expected {expected}, got {getattr(self, name)}")
@@ -102,7 +106,7 @@ class CornerFinder:
         for look in range(self.settings.looks):
             found, expected, added = self._look(frame, windows)
             if look == 0:
-                odds = added
+                odds = np.where(expected <= self.settings.convincing, np.maximum(added, 0), added)
             good = usable(found, _SHAPES)
             taken = good & (expected <= self.settings.largest_error)
             quads[rows] = np.where(taken[:, None, None], found, upright[rows])

@@ -288,7 +288,9 @@ def test_corners_that_are_sure_are_not_looked_at_again() -> None:
 def test_what_the_window_shows_corrects_the_score() -> None:
     boxes = quad_boxes(turned(SQUARE, 20)[None])
     network = Oracle(turned(SQUARE, 20)[None], boxes, plate=-2.0)
-    assert CornerFinder(network, CornerSettings(settled=0)).find(gradient(), boxes).odds.tolist() == [-2.0]
+    lowered = CornerFinder(network, CornerSettings(looks=1, convincing=0.04)).find(gradient(), boxes)
+    assert lowered.odds.tolist() == [-2.0]
+    assert CornerFinder(network, CornerSettings(looks=1)).find(gradient(), boxes).odds.tolist() == [0.0], "convincing"
     scores = np.array([0.5, 0.5, 0.9, 0.0, 1.0], np.float32)
     odds = np.array([0.0, np.log(3), -np.log(9), 8.0, -8.0], np.float32)
     assert rescored(scores, odds)[:3] == pytest.approx([0.5, 0.75, 0.5])
