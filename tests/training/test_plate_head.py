@@ -37,7 +37,7 @@ def test_the_head_learns_what_to_add_and_leaves_the_rest_alone() -> None:
     plates = torch.arange(600) % 3 > 0
     seen = 5 + 3 * torch.randn(600, size)
     seen[plates, :20] += 3
-    assert fit(network.plate, seen, plates, epochs=8) < 0.3
+    assert fit(network.plate, seen, plates, epochs=8) < 0.5, "0.69 is that of a coin"
     with torch.inference_mode():
         added, after = network.plate(seen)[:, 0], network(windows)
     assert added[plates].mean() > SHIFT + 0.5 and added[~plates].mean() < SHIFT - 0.5

@@ -121,8 +121,8 @@ def write(networks: Path, out: Path, temperature: float) -> None:
         metadata = read_metadata(path)
         if isinstance(network, LPRNet):
             with torch.no_grad():
-                network.classes.weight /= temperature
-                network.classes.bias /= temperature
+                network.classes.weight.div_(temperature)
+                network.classes.bias.div_(temperature)
             before = float(metadata.get("temperature", "1"))
             metadata |= {"temperature": f"{before * temperature:g}"}
         save_weights(network, out / path.name, metadata, NETWORKS[name].scheme_of_weights(scheme))
