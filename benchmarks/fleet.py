@@ -19,7 +19,6 @@ from typing import Annotated, Any
 import psutil
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from benchmarks.report.environment import environment
 from benchmarks.server.processes import ServerProcesses
@@ -315,9 +314,10 @@ def fleet(
     if model_repository:
         os.environ["PLATES_MODEL_REPOSITORY"] = str(model_repository)
     console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 160
-    table = Table("what", "found", "reach", "calls")
+
+    def show(what: str, found: str, reach: str, calls: str) -> None:
+        console.print(f"{what}: {found}; reach: {reach}; {calls}", markup=False, soft_wrap=True)
+
     with tempfile.TemporaryDirectory() as folder:
         ports = choose_ports(dict.fromkeys(SERVICES, 0))
         share = max(1, usable_cores() // FLEET)
@@ -326,18 +326,17 @@ def fleet(
         try:
             with ThreadPoolExecutor(2) as threads:
                 list(threads.map(Server.start, pair))
-            table.add_row(*shares(pair, seconds))
+            show(*shares(pair, seconds))
             for measure in (restarts, killed, frozen, joins):
-                table.add_row(*measure(pair))
+                show(*measure(pair))
             for server in pair:  # what they were asked has changed them
                 server.close()
             for server in (pair[0], *sharing):
                 server.start()
-            table.add_row(*overhead(pair[0], sharing, seconds))
+            show(*overhead(pair[0], sharing, seconds))
         finally:
             for server in (*pair, *sharing):
                 server.close()
-    console.print(table)
     hardware = environment()["hardware"]
     console.print(
         f"{hardware['processor']}, {hardware['cores']} cores, load {hardware['load_average_at_start']} now",

@@ -12,6 +12,8 @@ from tests.frames import Placed, compose
 
 _TICKS = 90_000
 TEXT = "A123BC77"
+SMALL = (96, 128)
+"""Height and width of frames in which nothing is to be read."""
 
 
 def passing(count: int, text: str = TEXT, size: tuple[int, int] = (360, 640), empty: int = 0) -> Iterator[Frame]:
@@ -24,7 +26,7 @@ def passing(count: int, text: str = TEXT, size: tuple[int, int] = (360, 640), em
         yield compose(h, w, seed=number)
 
 
-def still(count: int, size: tuple[int, int] = (96, 128)) -> Iterator[Frame]:
+def still(count: int, size: tuple[int, int] = SMALL) -> Iterator[Frame]:
     """Frames in which nothing moves."""
     frame = compose(*size)
     for _ in range(count):

@@ -131,6 +131,9 @@ class Container(Serve):
     def regions(self) -> list[Path]:
         return list(self.shared_memory.glob("plates_*")) if self._main.is_running() else []
 
+    def environments(self) -> list[Path]:
+        return list(self.folder.glob("python_env_*"))
+
     def left(self) -> list[object]:
         alive = [each for each in self.family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
         return [*alive, *self.regions()]

@@ -20,6 +20,7 @@ import psutil
 from plate_nets.client import WireProtocol, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import statistics
+from plate_nets.server.guard import ENVIRONMENTS
 from plate_nets.server.installation import wheel
 from plate_nets.supervision.stubs import stub_model
 
@@ -119,6 +120,10 @@ class Serve:
     def regions(self) -> list[Path]:
         """Its regions of shared memory."""
         return list(SHARED_MEMORY.glob(f"plates_{self.root}_*"))
+
+    def environments(self) -> list[Path]:
+        """Folders of Triton's Python backend, those of other servers on this machine included."""
+        return list(ENVIRONMENTS.glob("python_env_*"))
 
     def left(self) -> list[object]:
         """What is left of the processes of its start, its regions and its files."""

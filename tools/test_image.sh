@@ -14,4 +14,4 @@ select='(deployed or image) and not soak'
 [[ ${ENGINE##*/} == podman ]] || select+=' and not podman'
 echo "==> the tests, against containers of the image"
 .venv/bin/python -m pytest -n "${WORKERS:-2}" --dist loadfile --no-loadscope-reorder -m "$select and not alone"
-.venv/bin/python -m pytest -m "$select and alone"
+.venv/bin/python -m pytest -m "$select and alone" $(grep -rl mark.alone tests)

@@ -19,7 +19,8 @@ from plate_nets.plates import PlateScheme
 from plate_nets.recognition.reader import Reader
 from plate_nets.types import Box, Frame, Plate
 from plate_nets.video.cars import Camera, CarEvents, CarSettings
-from plate_nets.video.fusion import Fusion, FusionSettings, Verdict, view
+from plate_nets.video.fusion import Fusion, Verdict, view
+from plate_nets.video.regions import Regions
 
 SUFFIXES = (".mp4", ".mkv", ".mov", ".avi")
 
@@ -122,7 +123,8 @@ def read_clip(path: Path, reader: Reader) -> Iterator[ReadFrame]:
         InputError: it does not open as a video.
     """
     for time, frame in _frames(path):
-        yield ReadFrame(time, tuple(reader.read(frame, evidence=True)))
+        h, w = frame.shape[:2]
+        yield ReadFrame(time, tuple(Regions().select(reader.read(frame, evidence=True), (h, w))))
 
 
 def count_frames(path: Path) -> int | None:
@@ -250,7 +252,8 @@ def _fused(plates: Sequence[Plate], scheme: PlateScheme) -> Verdict:
     fusion = Fusion(scheme)
     for plate in plates:
         assert plate.logits is not None, "read_clip asks for evidence"
-        fusion.add(view(plate.logits, scheme, FusionSettings.beam_width))
+        weight = fusion.settings.weight(plate.box.height)
+        fusion.add(view(plate.logits, scheme, fusion.settings.beam_width, weight))
     return fusion.verdict
 
 

@@ -55,11 +55,12 @@ class DetectionSettings:
 
 
 class PlateDetector:
-    """Finds the plates of a frame with a given network."""
+    """Finds the plates of a frame with a given network; for one caller at a time."""
 
     def __init__(self, network: DetectorNetwork, settings: DetectionSettings | None = None) -> None:
         self.network = network
         self.settings = settings or DetectionSettings()
+        self._pixels: NDArray[np.uint8] | None = None
 
     def detect(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores]:
         """A frame that `images.load_picture` accepts -> boxes that may show plates and their scores, highest first.
@@ -72,9 +73,9 @@ class PlateDetector:
         hw = (frame.shape[0], frame.shape[1])
         letterbox = Letterbox(hw, self.settings.long_side)
         with stages("letterbox"):
-            pixels = letterbox.place(frame)
+            self._pixels = letterbox.place(frame, self._pixels)
         with stages("network"):
-            rows = self.network(pixels)
+            rows = self.network(self._pixels)
         with stages("select"):
             found, scores = select(rows[0], self.settings)
             boxes = clip(letterbox.to_frame(found), hw)

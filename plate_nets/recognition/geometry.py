@@ -43,16 +43,18 @@ class Letterbox:
         height, width = self.inner_hw
         return math.ceil(height / STRIDE) * STRIDE, math.ceil(width / STRIDE) * STRIDE
 
-    def place(self, frame: Frame) -> NDArray[np.uint8]:
-        """The frame -> the network's input (1, h, w, 3) BGR."""
+    def place(self, frame: Frame, into: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
+        """The frame -> the network's input (1, h, w, 3) BGR, in the memory of ``into`` where that is of this shape."""
         inner_h, inner_w = self.inner_hw
-        height, width = self.input_hw
-        if self.frame_hw == (height, width):
-            return frame[None]
-        placed = np.empty((1, height, width, 3), np.uint8)
+        shape = (1, *self.input_hw, 3)
+        placed = into if into is not None and into.shape == shape else np.empty(shape, np.uint8)
         placed[:, inner_h:] = GREY
         placed[:, :inner_h, inner_w:] = GREY
-        placed[0, :inner_h, :inner_w] = resize(frame, (inner_h, inner_w))
+        inner = placed[0, :inner_h, :inner_w]
+        if self.frame_hw == self.inner_hw:
+            inner[:] = frame
+        else:
+            cv2.resize(frame, (inner_w, inner_h), dst=inner, interpolation=_interpolation(frame, self.inner_hw))
         return placed
 
     def to_input(self, boxes: Boxes) -> Boxes:
@@ -72,12 +74,14 @@ class Letterbox:
 
 def resize(frame: Frame, hw: tuple[int, int], enlarge: int = cv2.INTER_LINEAR) -> Frame:
     """A frame in another size: averaged over areas where it shrinks, interpolated by ``enlarge`` where it grows."""
-    height, width = frame.shape[:2]
-    if (height, width) == hw:
+    if frame.shape[:2] == hw:
         return frame
-    shrinks = hw[0] * hw[1] < height * width
-    resized = cv2.resize(frame, (hw[1], hw[0]), interpolation=cv2.INTER_AREA if shrinks else enlarge)
-    return np.asarray(resized, np.uint8)
+    return np.asarray(cv2.resize(frame, (hw[1], hw[0]), interpolation=_interpolation(frame, hw, enlarge)), np.uint8)
+
+
+def _interpolation(frame: Frame, hw: tuple[int, int], enlarge: int = cv2.INTER_LINEAR) -> int:
+    shrinks = hw[0] * hw[1] < frame.shape[0] * frame.shape[1]
+    return cv2.INTER_AREA if shrinks else enlarge
 
 
 def expand(boxes: Boxes, margin: float) -> Boxes:

@@ -1,4 +1,4 @@
-"""What a server that others ask is started with and should not be: said at the start, a line each."""
+"""What a server is started with and should not be, and what it runs out of: said in a line each."""
 
 import os
 import shutil
@@ -7,10 +7,22 @@ from pathlib import Path
 
 from plate_nets.answers import SHARED_MEMORY as SHARED_MEMORY_FULL
 from plate_nets.server.guard import SHARED_MEMORY
+from plate_nets.server.plan import LEAST_SHARED
 from plate_nets.server.ports import LOOPBACK
 
 ENOUGH = 1 << 30
 """Bytes of shared memory that hold several raw frames of the largest size, in each model that sees them."""
+
+
+def full_shared_memory() -> str:
+    """What is wrong where next to nothing of it is free; empty where enough is."""
+    free = shutil.disk_usage(SHARED_MEMORY).free
+    if free >= LEAST_SHARED:
+        return ""
+    return (
+        f"{SHARED_MEMORY} has {free >> 20} MB free, expected {LEAST_SHARED >> 20} or more: until it has, larger frames "
+        f"meet {SHARED_MEMORY_FULL.says}"
+    )
 
 
 def warnings(repository: Path, address: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from plate_nets.server.installation import PACKAGE, Installation
 from plate_nets.server.ports import LOOPBACK
 
 _MEGABYTE = 1 << 20
-_LEAST_SHARED = 16 * _MEGABYTE
+LEAST_SHARED = 16 * _MEGABYTE
 """Some eight stubs with a region of 1 MB each, and room for frames."""
 
 
@@ -55,7 +55,7 @@ def plan_server(
         ServerStartError: there is no room for its files or its shared memory.
     """
     identity = f"plates_{os.getpid()}_{secrets.token_hex(4)}_"
-    shared = free_space(SHARED_MEMORY, _LEAST_SHARED, "shared memory of the models; a container gets it by --shm-size")
+    shared = free_space(SHARED_MEMORY, LEAST_SHARED, "shared memory of the models; a container gets it by --shm-size")
     region = region_size(shared)
     try:
         temporary = Path(tempfile.gettempdir())

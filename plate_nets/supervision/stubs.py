@@ -19,6 +19,8 @@ class StubWatch:
         self._models: dict[int, str] = {}
         self._dead: set[int] = set()
         self._frozen: set[int] = set()
+        self.still: frozenset[int] = frozenset()
+        """The processes, stubs or not, that were stopped at the last two looks."""
         self._reported: set[int] = set()
 
     def look(self, root: int) -> Counter[str]:
@@ -50,7 +52,8 @@ class StubWatch:
         self._models = alive | {pid: self._models[pid] for pid in known}
         self._dead = known
         self._reported = (self._reported | died) & self._models.keys()
-        stuck = frozen & self._frozen & alive.keys()
+        self.still = frozenset(frozen & self._frozen)
+        stuck = self.still & alive.keys()
         self._frozen = frozen
         self.kill(stuck)
         return models + Counter(self._models[pid] for pid in stuck)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from plate_nets.contract import MODELS
 from plate_nets.errors import ServerError, ServerStartError
 from plate_nets.server import EmbeddedTriton
+from plate_nets.server.deployment import full_shared_memory
 from plate_nets.server.faults import ending
 from plate_nets.server.installation import PROGRAM
 from plate_nets.supervision.draining import finish_requests
@@ -88,6 +89,7 @@ class Supervisor:
         self._growth = GrowthWatch(growth)
         self._server_growth = GrowthWatch(server_growth)
         self._looked_at_memory = 0.0
+        self._shared_memory_is_full = False
         self._replaced: deque[tuple[float, frozenset[int]]] = deque()
         """Until when stubs may live that others have replaced."""
         progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
@@ -170,6 +172,9 @@ class Supervisor:
         died = self._stubs.look(self._server.guard_pid)
         if died and self._server.server_pid is None:
             return  # they went with the server; the guard, which clears up after it, ends next
+        if self._server.server_pid in self._stubs.still:
+            self._restart("the server stands still")
+            return
         if died:
             self._heal(sorted(died), "a process of it died")
             return
@@ -179,6 +184,13 @@ class Supervisor:
         if self._status.state == "serving" and now >= self._looked_at_memory + _LOOK_AT_MEMORY:
             self._looked_at_memory = now
             self._look_at_memory()
+            self._look_at_shared_memory()
+
+    def _look_at_shared_memory(self) -> None:
+        fault = full_shared_memory()
+        if fault and not self._shared_memory_is_full:
+            self._status.report("warning", fault=fault)
+        self._shared_memory_is_full = bool(fault)
 
     def _look_at_memory(self) -> None:
         server = self._server.server_pid

@@ -292,8 +292,7 @@ class _Stay:
         """The track was seen in this frame."""
         track, here = self.track, _Place.of(self.track)
         self.frames_seen += 1
-        if _quality(track.plate) > _quality(self.best):
-            self.best, self.best_time = track.plate, track.last_seen
+        self._prefer(track.plate, track.last_seen)
         for line in self._settings.lines:
             if direction := _crossed(line, self._last.centre, here.centre):
                 self.crossings.append(Crossing(line.name, direction, datetime.fromtimestamp(here.time, UTC)))
@@ -308,13 +307,22 @@ class _Stay:
         later.track.evidence.join(self.track.evidence)
         self.track = later.track
         self.frames_seen += later.frames_seen
-        if _quality(later.best) > _quality(self.best):
-            self.best, self.best_time = later.best, later.best_time
+        self._prefer(later.best, later.best_time)
         self.crossings += later.crossings
         self._path += later._path
         self._last = later._last
         if later._last.steps_from(self._anchor) >= _STEP:
             self._anchor = later._anchor
+
+    def _prefer(self, plate: Plate, time: float) -> None:
+        """Take a frame for the best one if it is: one that reads the text by itself, large, and sure in itself."""
+        text = self.track.evidence.verdict.text
+
+        def quality(plate: Plate) -> tuple[bool, float]:
+            return plate.reading.best == text, plate.box.height * plate.reading.confidence
+
+        if quality(plate) > quality(self.best):
+            self.best, self.best_time = plate, time
 
     @property
     def dwell(self) -> float:
@@ -364,11 +372,6 @@ class _Place:
     def steps_from(self, other: "_Place") -> float:
         """The way in plate widths."""
         return float(np.hypot(*(self.centre - other.centre))) / math.sqrt(self.width * other.width)
-
-
-def _quality(plate: Plate) -> float:
-    """How good a picture of the plate a frame is: large, and sure in itself."""
-    return plate.box.height * plate.reading.confidence
 
 
 def _crossed(line: Line, before: NDArray[np.float64], after: NDArray[np.float64]) -> Crossed | None:

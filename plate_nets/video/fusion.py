@@ -31,10 +31,15 @@ class FusionSettings:
     ``frames``: the most frames that count; the surest are kept.
     ``texts``: the most texts that stay in the running, and ``rivals``: the least; where the frames propose fewer, those
     that differ from the best by one symbol join it, for a lead over nobody says nothing.
-    ``mean``: least mean log-probability of the best text a frame, ``lead``: the least difference of its sum to that of
-    the runner-up, and ``lead_a_frame``: the same by the number of frames, for the text to be told. On three rendered
-    drive-bys (seeds 100 to 102 of `training.synthesis`, 24 cars, 5 frames/s) the cars' leads were 1.0 a frame and more,
-    those of shop signs read as plates 0.4 and less; a sign that stays in sight passes any bound on the sum.
+    ``full_height``: px of a plate's box from which on its frame counts in full; less by the plate's area below it, for
+    the frames of a far plate err alike.
+    ``lead``: the least difference of the best text's sum to that of the runner-up for the text to be told,
+    ``lead_a_frame``: the same by the number of frames, and ``lead_alone``: how much more is asked for where no frame
+    is sure of the text alone, for each unit that its highest log-probability lies below 0. Chosen on four rendered
+    drive-bys (seeds 100 to 103 of `training.synthesis`, 32 cars) and the three real clips, at 5, 8 and 25 frames/s:
+    any ``lead`` from 4 to 6 with ``lead_alone`` from 1 to 4 tells all tracks of cars but one or two of 91, none wrong
+    at last. Signs and kerb stones lack 10 and more to be told: one that stays in sight passes any bound on the sum,
+    but in no frame is its text likely.
     """
 
     beam_width: int = 8
@@ -42,21 +47,26 @@ class FusionSettings:
     frames: int = 24
     texts: int = 24
     rivals: int = 4
-    mean: float = -9.5
-    lead: float = 9.0
-    lead_a_frame: float = 0.8
+    full_height: float = 14.0
+    lead: float = 5.0
+    lead_a_frame: float = 0.4
+    lead_alone: float = 3.0
+
+    def weight(self, height: float) -> float:
+        """How much a frame counts whose plate is so high, px: by its area, up to ``full_height``."""
+        return min(1.0, (height / self.full_height) ** 2)
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What a track's frames say: texts with their probabilities given all frames, most probable first.
 
-    ``mean``: log-probability of the first text, a frame; ``lead``: by how much its sum is above the runner-up's.
-    ``sure``: they are above the gate's bounds.
+    ``best``: log-probability of the first text in the frame that gives it the highest; ``lead``: by how much its sum is
+    above the runner-up's. ``sure``: the lead is above the gate's bound.
     """
 
     texts: tuple[tuple[str, float], ...] = ()
-    mean: float = -math.inf
+    best: float = -math.inf
     lead: float = 0.0
     sure: bool = False
 
@@ -81,27 +91,30 @@ class Fusion:
     def __init__(self, scheme: PlateScheme, settings: FusionSettings = FusionSettings()) -> None:
         self.scheme = scheme
         self.settings = settings
-        self.readings: list[str] = []
-        """What each frame that counts reads by itself, best text of its beam; empty where it reads none."""
-        self._frames: list[LogProbabilities] = []
+        self._views: list[View] = []
         self._texts: list[str] = []
         self._scores = np.empty((0, 0))  # a row a frame, a column a text; log-probabilities, floored
         self._verdict: Verdict | None = None
 
     def __len__(self) -> int:
-        return len(self._frames)
+        return len(self._views)
 
     def add(self, view: "View") -> None:
         """One more frame."""
-        self._add([view.logp], [view.best], view.texts)
+        self._add([view], view.texts)
 
     def join(self, other: "Fusion") -> None:
         """All that another track's frames say."""
-        self._add(other._frames, other.readings, other._texts)
+        self._add(other._views, other._texts)
+
+    @property
+    def readings(self) -> list[str]:
+        """What each frame that counts reads by itself, best text of its beam; empty where it reads none."""
+        return [each.best for each in self._views]
 
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Texts -> the sum of each one's log-probabilities over the frames, each not below the floor: (K,)."""
-        return np.asarray(self._score(self._frames, texts).sum(axis=0), np.float64)
+        """Texts -> the weighted sum of each one's log-probabilities over the frames, not below the floor: (K,)."""
+        return self._weights() @ self._score(self._views, texts)
 
     @property
     def verdict(self) -> Verdict:
@@ -113,24 +126,23 @@ class Fusion:
     def probability(self, text: str) -> float:
         """That the plate has this text rather than one of those in the running, 0..1."""
         verdict = dict(self.verdict.texts)
-        if text in verdict or not self._frames:
+        if text in verdict or not self._views:
             return verdict.get(text, 0.0)
-        sums = np.append(self._scores.sum(axis=0), self.score([text]))
+        sums = np.append(self._sums(), self.score([text]))
         return float(_softmax(sums)[-1])
 
-    def _add(self, frames: Sequence[LogProbabilities], readings: Sequence[str], texts: Sequence[str]) -> None:
-        self._scores = np.vstack((self._scores, self._score(frames, self._texts)))
-        self._frames += frames
-        self.readings += readings
+    def _add(self, views: Sequence["View"], texts: Sequence[str]) -> None:
+        self._scores = np.vstack((self._scores, self._score(views, self._texts)))
+        self._views += views
         self._propose(texts)
         if 0 < len(self._texts) < self.settings.rivals:
-            self._propose(self._neighbours(self._texts[int(self._scores.sum(axis=0).argmax())]))
+            self._propose(self._neighbours(self._texts[int(self._sums().argmax())]))
         self._forget()
         self._verdict = None
 
     def _propose(self, texts: Sequence[str]) -> None:
         new = [text for text in texts if text not in self._texts]
-        self._scores = np.hstack((self._scores, self._score(self._frames, new)))
+        self._scores = np.hstack((self._scores, self._score(self._views, new)))
         self._texts += new
 
     def _neighbours(self, text: str) -> list[str]:
@@ -138,35 +150,41 @@ class Fusion:
         swapped = (text[:at] + other + text[at + 1 :] for at in range(len(text)) for other in self.scheme.alphabet)
         return [each for each in swapped if each != text and self.scheme.is_plate(each)]
 
-    def _score(self, frames: Sequence[LogProbabilities], texts: Sequence[str]) -> NDArray[np.float64]:
-        if not frames or not texts:
-            return np.empty((len(frames), len(texts)))
-        return np.maximum(log_probabilities(np.stack(frames), texts, self.scheme), self.settings.floor)
+    def _score(self, views: Sequence["View"], texts: Sequence[str]) -> NDArray[np.float64]:
+        if not views or not texts:
+            return np.empty((len(views), len(texts)))
+        logp = np.stack([each.logp for each in views])
+        return np.maximum(log_probabilities(logp, texts, self.scheme), self.settings.floor)
+
+    def _weights(self) -> NDArray[np.float64]:
+        return np.array([each.weight for each in self._views])
+
+    def _sums(self) -> NDArray[np.float64]:
+        """Of each text in the running, as `score`."""
+        return self._weights() @ self._scores
 
     def _forget(self) -> None:
         """Keep the surest frames and the likeliest texts, in the order they came."""
-        if len(self._frames) > self.settings.frames:
-            surest = self._scores.max(axis=1, initial=self.settings.floor)
+        if len(self._views) > self.settings.frames:
+            surest = self._weights() * (self._scores.max(axis=1, initial=self.settings.floor) - self.settings.floor)
             kept = np.sort(np.argsort(-surest, kind="stable")[: self.settings.frames])
-            self._frames = [self._frames[row] for row in kept]
-            self.readings = [self.readings[row] for row in kept]
+            self._views = [self._views[row] for row in kept]
             self._scores = self._scores[kept]
         if len(self._texts) > self.settings.texts:
-            kept = np.sort(np.argsort(-self._scores.sum(axis=0), kind="stable")[: self.settings.texts])
+            kept = np.sort(np.argsort(-self._sums(), kind="stable")[: self.settings.texts])
             self._texts = [self._texts[column] for column in kept]
             self._scores = self._scores[:, kept]
 
     def _judge(self) -> Verdict:
         if not self._texts:
             return Verdict()
-        settings, count = self.settings, len(self._frames)
-        sums = self._scores.sum(axis=0)
+        settings, sums, count = self.settings, self._sums(), float(self._weights().sum())
         order = np.argsort(-sums, kind="stable")
         runner_up = sums[order[1]] if len(order) > 1 else settings.floor * count
-        mean, lead = float(sums[order[0]] / count), float(sums[order[0]] - runner_up)
+        best, lead = float(self._scores[:, order[0]].max()), float(sums[order[0]] - runner_up)
         texts = tuple(zip((self._texts[index] for index in order), _softmax(sums)[order].tolist(), strict=True))
-        least = max(settings.lead, settings.lead_a_frame * count)
-        return Verdict(texts, mean, lead, mean >= settings.mean and lead >= least)
+        least = max(settings.lead, settings.lead_a_frame * count) - settings.lead_alone * best
+        return Verdict(texts, best, lead, lead >= least)
 
 
 @dataclass(frozen=True)
@@ -177,6 +195,8 @@ class View:
     texts: tuple[str, ...]
     probability: float
     """Of the best text, 0..1."""
+    weight: float = 1.0
+    """How much the frame counts, 0..1."""
 
     @property
     def best(self) -> str:
@@ -184,12 +204,12 @@ class View:
         return self.texts[0] if self.texts else ""
 
 
-def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int) -> View:
+def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, weight: float = 1.0) -> View:
     """LPRNet's logits of one plate (C, 18) -> what they say."""
     logp = log_softmax(logits[None])[0]
     found = format_texts(logp, scheme, beam_width)
     texts = tuple(sorted(found, key=lambda text: -found[text]))
-    return View(logp, texts, found[texts[0]] if texts else 0.0)
+    return View(logp, texts, found[texts[0]] if texts else 0.0, weight)
 
 
 def log_probabilities(logp: NDArray[np.float32], texts: Sequence[str], scheme: PlateScheme) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Which parts of a picture count: regions of interest and masks, as polygons in shares of width and height."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -12,6 +12,10 @@ from plate_nets.video.frames import LUMA_SIZE
 
 Polygon = tuple[tuple[float, float], ...]
 """Corners x, y in shares of the picture's width and height, 0..1: the same at any resolution."""
+
+
+_EDGE = 1.0
+"""Pixels from the picture's edge within which a box is taken to go on beyond it."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,12 @@ class Regions:
     """Pixels of a plate's box; lower ones do not count."""
 
     def select(self, plates: Sequence[Plate], size: tuple[int, int]) -> list[Plate]:
-        """Plates of a frame of this height and width -> those that count."""
-        return [plate for plate in plates if plate.box.height >= self.least_height and self._holds(plate.box, size)]
+        """Plates of a frame of this height and width -> those that count.
+
+        One that the picture's edge cuts has no evidence: what is left of a text reads as another one.
+        """
+        counted = (plate for plate in plates if plate.box.height >= self.least_height and self._holds(plate.box, size))
+        return [replace(plate, logits=None) if _is_cut(plate.box, size) else plate for plate in counted]
 
     def watched(self) -> NDArray[np.uint8]:
         """Which pixels count of a picture of `LUMA_SIZE`: (180, 320), 255 or 0."""
@@ -42,6 +50,11 @@ class Regions:
         h, w = size
         centre = ((box.xmin + box.xmax) / 2 / w, (box.ymin + box.ymax) / 2 / h)
         return (not self.include or _within(self.include, centre)) and not _within(self.masks, centre)
+
+
+def _is_cut(box: Box, size: tuple[int, int]) -> bool:
+    h, w = size
+    return min(box.xmin, box.ymin, w - box.xmax, h - box.ymax) < _EDGE
 
 
 def _within(polygons: Sequence[Polygon], point: tuple[float, float]) -> bool:

@@ -120,12 +120,7 @@ class Tracker:
             if elapsed < self.settings.gone_after:
                 _predict(track, elapsed)
             track.seen = False
-        views = [
-            None
-            if p.logits is None
-            else view(p.logits, self._scheme.by_lines[lines_of_plate(p.corners)], self._fusion.beam_width)
-            for p in plates
-        ]
+        views = [self._view(plate) for plate in plates]
         costs = self._costs(tracks, plates, views)
         found: set[int] = set()
         high = [index for index, plate in enumerate(plates) if plate.score >= self.settings.high]
@@ -155,6 +150,12 @@ class Tracker:
     def drop(self, track: Track) -> None:
         """Forget a track."""
         self.tracks = [each for each in self.tracks if each is not track]
+
+    def _view(self, plate: Plate) -> View | None:
+        if plate.logits is None:
+            return None
+        scheme = self._scheme.by_lines[lines_of_plate(plate.corners)]
+        return view(plate.logits, scheme, self._fusion.beam_width, self._fusion.weight(plate.box.height))
 
     def _is_gone(self, track: Track) -> bool:
         return not track.seen and self._time - track.last_seen >= self.settings.gone_after

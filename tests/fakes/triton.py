@@ -151,7 +151,7 @@ class InferenceRequest:
 
 
 class Logger:
-    """Triton's log."""
+    """Triton's log: its errors."""
 
     lines: list[str] = []  # noqa: RUF012
 
@@ -159,9 +159,9 @@ class Logger:
     def log_error(cls, message: str) -> None:
         cls.lines.append(message)
 
-    @classmethod
-    def log_info(cls, message: str) -> None:
-        cls.lines.append(message)
+    @staticmethod
+    def log_info(message: str) -> None:
+        """What is no error is kept by nobody."""
 
 
 class MetricFamily:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -84,7 +83,7 @@ def test_no_fault_tells_a_name_a_path_or_the_key(tmp_path: Path) -> None:
         assert eventually(serve.is_healthy, 30 * LENIENT)
         before = len(serve.log_text())
         told = [each for protocol in PROTOCOLS for each in asked(serve.addresses[protocol])]
-        assert len(told) > 60
+        assert len(told) > 30
         for harm, event in harms(serve):
             serve.forget_events()
             harm()
@@ -92,6 +91,7 @@ def test_no_fault_tells_a_name_a_path_or_the_key(tmp_path: Path) -> None:
             told.append(json.dumps(serve.health()[1]))
             assert eventually(serve.is_healthy, 60 * LENIENT)
             told += [json.dumps(serve.health()[1]), *map(json.dumps, serve.events())]
+        assert KEY not in serve.log_text()
         for each in (*told, serve.errors(), *serve.log_text()[before:].splitlines()):
             if not TRITONS_OWN.match(each):
                 names_nothing(each)
@@ -102,8 +102,8 @@ def test_no_fault_tells_a_name_a_path_or_the_key(tmp_path: Path) -> None:
 def asked(url: str) -> Iterator[str]:
     """Pictures that are refused -> what the client's exceptions say."""
     pictures: list[bytes | Frame] = [made() for made in BOMBS.values()]
-    pictures += [mutated(Rng(number), PICTURES[number % len(PICTURES)]) for number in range(40)]
-    pictures += [oversized(Rng(number)) for number in range(20)] + [np.zeros((2, 2, 3), np.uint8)]
+    pictures += [mutated(Rng(number), PICTURES[number % len(PICTURES)]) for number in range(16)]
+    pictures += [oversized(Rng(number)) for number in range(12)] + [np.zeros((2, 2, 3), np.uint8)]
     with PlateClient(url, retries=0) as client:
         for picture in pictures:
             try:
@@ -121,5 +121,4 @@ def harms(serve: Serve) -> Iterator[tuple[Callable[[], object], str]]:
     request = {"inputs": [tensor("image", [len(picture)], "UINT8", len(picture))], "outputs": outputs}
     yield serve.stubs("stn")[0].kill, "heal"
     yield serve.stubs("yolo")[0].suspend, "heal"
-    yield lambda: serve.server().send_signal(signal.SIGSEGV), "restart"
     yield lambda: target.ask_http(*binary(request, picture)), "restart"

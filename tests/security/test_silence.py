@@ -12,13 +12,16 @@ import sys
 from dataclasses import astuple
 from pathlib import Path
 
+import psutil
 import pytest
 
 from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.recognition.health import known_picture
+from tests.faults.conftest import LENIENT
 from tests.frames import Placed, compose, encode
 from tests.paths import ROOT
-from tests.serve import NAMESPACE
+from tests.serve import NAMESPACE, Serve
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -50,21 +53,18 @@ def labelled(folder: Path) -> Path:
         (("plate_nets", "read", "{folder}/known.jpg", "--save-annotated", "{folder}/out"), known_picture().texts[0]),
         (("plate_nets", "evaluate", "{folder}/set", "--boxes", "detected"), "1"),
         (("converters", "--check"), "as the contract says"),
+        (("converters", "lprnet", "--model-repository", "{folder}/models"), "lprnet"),
     ],
-    ids=["an embedded server and its client", "evaluation", "converters"],
+    ids=["an embedded server and its client", "evaluation", "a check of the converters", "a conversion"],
 )
 def test_nobody_is_spoken_to(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    for program in ("strace", "ip"):
-        assert shutil.which(program), f"no {program} here; `make test` installs it on Debian and Ubuntu"
-    home, record = tmp_path / "home", tmp_path / "record"
-    home.mkdir()
     labelled(tmp_path / "set")
     (tmp_path / "known.jpg").write_bytes(known_picture().image)
+    shutil.copytree(ROOT / "model_repository", tmp_path / "models")
     words = [each.format(folder=tmp_path) for each in arguments]
-    environment = {"HOME": str(home), "TMPDIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200"}
     result = subprocess.run(
-        [*ALONE, *TRACED, str(record), sys.executable, "-m", *words],
-        env=os.environ | environment,
+        [*traced(tmp_path), sys.executable, "-m", *words],
+        env=os.environ | surroundings(tmp_path),
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -73,11 +73,42 @@ def test_nobody_is_spoken_to(arguments: tuple[str, ...], said: str, tmp_path: Pa
     )
     assert result.returncode == 0, result.stderr
     assert said in result.stdout
-    assert list(home.iterdir()) == [], "the home folder is the user's"
-    lines = record.read_text(encoding="utf-8", errors="replace").splitlines()
+    check_silence(tmp_path)
+
+
+def test_a_server_speaks_to_nobody(tmp_path: Path) -> None:
+    """From its start to its end; its supervisor has it read a picture."""
+    serve = Serve(tmp_path, environment=surroundings(tmp_path), prefix=traced(tmp_path))
+    try:
+        assert eventually(lambda: serve.events("serving"), 60 * LENIENT)
+        (server,) = psutil.Process(serve.root).children()
+        server.terminate()
+        assert serve.wait(60) == 0
+    finally:
+        serve.close()
+    check_silence(tmp_path)
+
+
+def traced(folder: Path) -> tuple[str, ...]:
+    """How a command is run alone, and what it does recorded."""
+    for program in ("strace", "ip"):
+        assert shutil.which(program), f"no {program} here; `make test` installs it on Debian and Ubuntu"
+    return (*ALONE, *TRACED, str(folder / "record"))
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    """An environment with an empty home."""
+    (folder / "home").mkdir()
+    return {"HOME": str(folder / "home"), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200"}
+
+
+def check_silence(folder: Path) -> None:
+    """What was recorded reached nobody, and wrote nowhere else."""
+    assert list((folder / "home").iterdir()) == [], "the home folder is the user's"
+    lines = (folder / "record").read_text(encoding="utf-8", errors="replace").splitlines()
     assert len(lines) > 100, "strace recorded next to nothing"
     assert [line for line in lines if speaks(line)] == []
-    assert [line for line in lines if writes(line, (str(tmp_path), *OWN))] == []
+    assert [line for line in lines if writes(line, (str(folder), *OWN))] == []
 
 
 def speaks(line: str) -> bool:

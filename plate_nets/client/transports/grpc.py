@@ -13,12 +13,13 @@ from plate_nets.client.transports.calls import Call
 from plate_nets.control_key import metadata as key_metadata
 from plate_nets.errors import ConnectionLost, ServerError
 
-# gRPC's own pauses between two attempts to connect grow to 2 minutes, in which every call fails at once.
+# gRPC's own pauses between two attempts to connect grow to 2 minutes, in which every call fails at once. A server that
+# is back is connected before it can say so: the next may then go
 _CHANNEL_OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.max_reconnect_backoff_ms", 100),
 )
 _WATCHING = (
     ("grpc.keepalive_time_ms", round(QUIET * 1000)),

@@ -253,7 +253,8 @@ def test_a_call_may_take_as_long_as_it_likes(transport: Transport, seconds: floa
 @pytest.mark.parametrize("given", ["headers", "control_key"])
 def test_a_secret_that_cannot_be_sent_is_not_shown(stub: StubServer, protocol: str, given: str, secret: str) -> None:
     address = parse_url(stub.url(protocol), protocol)
-    access = ServerAccess(address, **{given: {"authorization": f"Bearer {secret}"} if given == "headers" else secret})
+    in_headers = ServerAccess(address, headers={"authorization": f"Bearer {secret}"})
+    access = in_headers if given == "headers" else ServerAccess(address, control_key=secret)
     with pytest.raises(InputError, match="expected printable characters of ASCII") as caught:
         open_transport(access)
     assert KEY not in "".join(traceback.format_exception(caught.value))

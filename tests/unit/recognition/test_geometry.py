@@ -46,6 +46,15 @@ def test_frame_has_grey_beside_it(hw: tuple[int, int]) -> None:
     assert (placed[:, inner_w:] == GREY).all()
 
 
+@pytest.mark.parametrize("hw", [(720, 1280), (730, 1280), (360, 640), (500, 500)])
+def test_a_frame_takes_the_place_of_the_one_before(hw: tuple[int, int]) -> None:
+    frame = np.random.default_rng(0).integers(0, 255, (*hw, 3), np.uint8)
+    before = np.full((1, 384, 640, 3), 7, np.uint8)
+    placed = Letterbox(hw, 640).place(frame, before)
+    np.testing.assert_array_equal(placed, Letterbox(hw, 640).place(frame))
+    assert (placed is before) == (Letterbox(hw, 640).input_hw == (384, 640))
+
+
 sides = st.integers(1, 4000)
 
 

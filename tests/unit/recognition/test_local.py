@@ -25,6 +25,7 @@ from plate_nets.recognition.images import FrameLimits
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Reader
 from plate_nets.runtimes.networks import Networks, Runtime, load_converted
+from plate_nets.runtimes.precision import PRECISION_VARIABLE
 from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, encode
 
@@ -35,8 +36,10 @@ SCENES = [CAR, compose(900, 600, PLACED[:1]), compose(480, 640)]
 
 
 @pytest.fixture(scope="module")
-def openvino() -> LocalReader:
-    return LocalReader()
+def openvino() -> Iterator[LocalReader]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PRECISION_VARIABLE, "float32")  # as torch's
+        yield LocalReader()
 
 
 @pytest.fixture(scope="module")

@@ -14,15 +14,20 @@ from numpy.typing import NDArray
 
 from plate_nets.contract import LPRNET, STN, YOLO
 from plate_nets.errors import ContractError
+from plate_nets.nets.registry import NETWORKS
 from plate_nets.runtimes import precision
-from plate_nets.runtimes.networks import IR, released
+from plate_nets.runtimes.networks import IR, network_folder, released
 from plate_nets.runtimes.openvino import Precision, has_bfloat16
-from plate_nets.runtimes.precision import CANDIDATES, PRECISION_VARIABLE, choose, paths_alike, rows_alike
+from plate_nets.runtimes.precision import CANDIDATES, PRECISION_VARIABLE, choose, corners_alike, paths_alike, rows_alike
+
+
+def file_of(repository: Path, name: str) -> Path:
+    return network_folder(released(repository, NETWORKS[name].model.name), name) / IR
 
 
 @pytest.mark.parametrize("name", sorted(CANDIDATES))
 def test_the_shipped_weights_bear_bfloat16(model_repository: Path, name: str) -> None:
-    path, candidate = released(model_repository, name) / IR, CANDIDATES[name]
+    path, candidate = file_of(model_repository, name), CANDIDATES[name]
     exact, short = (candidate.load(path, 1, each)(candidate.given()) for each in ("float32", "bfloat16"))
     assert candidate.alike(exact, short)
 
@@ -30,8 +35,8 @@ def test_the_shipped_weights_bear_bfloat16(model_repository: Path, name: str) ->
 @pytest.mark.parametrize("wanted", ["float32", "bfloat16"])
 def test_it_can_be_set(model_repository: Path, wanted: str) -> None:
     environ = {PRECISION_VARIABLE: wanted}
-    assert choose(YOLO.name, released(model_repository, YOLO.name) / IR, environ).precision == wanted
-    assert choose(STN.name, released(model_repository, STN.name) / IR, environ).precision == "float32"
+    assert choose(YOLO.name, file_of(model_repository, YOLO.name), environ).precision == wanted
+    assert choose(STN.name, file_of(model_repository, STN.name), environ).precision == "float32"
 
 
 def test_a_setting_that_is_none_is_refused() -> None:
@@ -50,7 +55,7 @@ def test_the_faster_one_is_taken(model_repository: Path, monkeypatch: pytest.Mon
 
     candidate = replace(original, load=load)
     monkeypatch.setattr(precision, "CANDIDATES", {LPRNET.name: candidate})
-    choice = choose(LPRNET.name, released(model_repository, LPRNET.name) / IR, {})
+    choice = choose(LPRNET.name, file_of(model_repository, LPRNET.name), {})
     if has_bfloat16():
         assert (choice.precision == "bfloat16") == (often == "float32")
         assert choice.why.startswith("bfloat16 takes ")
@@ -61,7 +66,7 @@ def test_the_faster_one_is_taken(model_repository: Path, monkeypatch: pytest.Mon
 def test_weights_that_do_not_bear_it_stay_in_float32(model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     candidate = replace(CANDIDATES[LPRNET.name], alike=lambda exact, short: False)
     monkeypatch.setattr(precision, "CANDIDATES", {LPRNET.name: candidate})
-    assert choose(LPRNET.name, released(model_repository, LPRNET.name) / IR, {}).precision == "float32"
+    assert choose(LPRNET.name, file_of(model_repository, LPRNET.name), {}).precision == "float32"
 
 
 @pytest.mark.slow
@@ -71,7 +76,7 @@ def test_bfloat16_is_not_taken_where_it_is_emulated(model_repository: Path, inst
         (
             "from pathlib import Path",
             "from plate_nets.runtimes.precision import choose",
-            f"print(choose('yolo', Path({str(released(model_repository, YOLO.name) / IR)!r})).precision)",
+            f"print(choose('yolo', Path({str(file_of(model_repository, YOLO.name))!r})).precision)",
         )
     )
     environ = {**os.environ, "ONEDNN_MAX_CPU_ISA": instructions}
@@ -102,3 +107,11 @@ def test_paths_are_alike_where_they_are_sure() -> None:
     assert not paths_alike(logits, other)
     assert not paths_alike(logits[1:], logits[1:])
     assert not paths_alike(logits, np.full_like(logits, np.nan))
+
+
+def test_corners_are_alike_up_to_rounding() -> None:
+    found = np.zeros((3, 9), np.float32)
+    for column, change, alike in ((2, 0.3, True), (2, 0.7, False), (8, 0.05, True), (8, np.nan, False)):
+        other = found.copy()
+        other[1, column] = change
+        assert corners_alike(found, other) == alike

@@ -126,6 +126,7 @@ def test_a_stub_that_stands_still_is_ended_and_counts_once(server: Server) -> No
         pass
     looks = [watch.look(server.process.pid) for _ in range(2)]
     assert looks == [Counter(), Counter(plate_recognition=1)]
+    assert watch.still == {frozen.pid}
     while frozen.status() != psutil.STATUS_ZOMBIE:
         pass
     assert [watch.look(server.process.pid) for _ in range(3)] == [Counter()] * 3
@@ -144,4 +145,5 @@ def test_a_stub_that_goes_on_is_left_alone(server: Server) -> None:
     while stopped.status() == psutil.STATUS_STOPPED:
         pass
     assert watch.look(server.process.pid) == Counter()
+    assert not watch.still
     assert len(watch.living) == 4
