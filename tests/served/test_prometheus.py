@@ -205,9 +205,8 @@ def test_processes_of_a_model_that_are_killed_under_load(monitored: Monitored) -
             serve.stubs(model)[0].kill()
             wait_until(lambda turn=turn: len(serve.events("heal")) > turn, "it is not healed")  # type: ignore[misc]
             load.wait_for_success(time.monotonic(), CALLERS, PATIENCE)
-        fired = (
-            'last_over_time(ALERTS{alertname="PlatesServerErrors", alertstate="firing"}[2m])'  # it ends with its cause
-        )
+        # It ends with its cause
+        fired = 'last_over_time(ALERTS{alertname="PlatesServerErrors", alertstate="firing"}[2m])'
         wait_until(lambda: monitored.ask("query", query=fired), "PlatesServerErrors has not fired")
         fires(monitored, "PlatesHealedRepeatedly")
 
