@@ -86,7 +86,7 @@ class Plate:
 
     box: Box
     score: float
-    """Of the detector, 0..1."""
+    """How surely there is a plate, 0..1: by the detector, corrected by what the network that finds corners sees."""
     reading: Reading
     logits: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
     """What LPRNet answered, (23, 18) unnormalised, where evidence was asked for: frames of a video are fused by it."""

@@ -41,11 +41,12 @@ class Residual(nn.Module):
 
 
 class CornerNet(nn.Module):
-    """Windows (N, 3, 64, 128) RGB, ``(value - 127.5) / 128`` -> (N, 9).
+    """Windows (N, 3, 64, 128) RGB, ``(value - 127.5) / 128`` -> (N, 10).
 
     Columns 0 to 7 are the corners x1, y1, ..., x4, y4 in px of the window, clockwise from the plate's own top left;
     pixel ``i`` covers ``i`` to ``i + 1``. They may lie outside the window. Column 8 is the natural logarithm of the
-    corner error to expect, as a share of the plate's height.
+    corner error to expect, as a share of the plate's height. Column 9 is what the window adds
+    to the detector's log-odds that it shows a plate.
     """
 
     across: Tensor
@@ -65,6 +66,7 @@ class CornerNet(nn.Module):
         self.fine = ConvNorm(32, 32)
         self.votes = nn.Conv2d(32, 12, 1)  # of each corner: weight, offset across, offset down
         self.error = nn.Sequential(nn.Linear(96, 32), nn.ReLU(), nn.Linear(32, 1))
+        self.plate = nn.Sequential(nn.Linear(2 * (32 + 48 + 96), 32), nn.ReLU(), nn.Linear(32, 1))
         rows, columns = WINDOW_HEIGHT // _STRIDE, WINDOW_WIDTH // _STRIDE
         across = (torch.arange(columns) + 0.5) * _STRIDE
         down = (torch.arange(rows) + 0.5) * _STRIDE
@@ -72,24 +74,33 @@ class CornerNet(nn.Module):
         self.register_buffer("down", down.repeat_interleave(columns).view(1, 1, -1), persistent=False)
 
     def forward(self, windows: Tensor) -> Tensor:
-        points, weights, error = self.vote(windows)
+        points, weights, told = self.vote(windows)
         corners = (points * weights[..., None]).sum(2)  # (N, 4, 2)
-        return torch.cat((corners.flatten(1), error), dim=1)
+        return torch.cat((corners.flatten(1), told), dim=1)
 
     def vote(self, windows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Windows -> the votes (N, 4, cells, 2) px, what each counts (N, 4, cells), and the last column (N, 1)."""
-        stem = self.stem(windows)
-        middle = self.middle(stem)
-        deep = self.deep(middle)
+        """Windows -> the votes (N, 4, cells, 2) px, what each counts (N, 4, cells), and the last columns (N, 2)."""
+        stem, middle, deep = self.features(windows)
         whole = deep.mean((2, 3))
+        told = torch.cat((self.error(whole), self.plate(pooled(stem, middle, deep))), dim=1).float()
         deep = functional.relu(deep + self.whole(whole)[:, :, None, None])
         middle = self.joined(middle + _doubled(self.from_deep(deep)))
         fine = self.fine(stem + _doubled(self.from_middle(middle)))
         votes = self.votes(fine).flatten(2).float()  # (N, 12, cells)
         weights = votes[:, :4].softmax(2)
         points = torch.stack((self.across + self.reach * votes[:, 4:8], self.down + self.reach * votes[:, 8:]), dim=3)
-        error: Tensor = self.error(whole).float()
-        return points, weights, error
+        return points, weights, told
+
+    def features(self, windows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Windows -> feature maps (N, 32, 16, 32), (N, 48, 8, 16) and (N, 96, 4, 8)."""
+        stem = self.stem(windows)
+        middle = self.middle(stem)
+        return stem, middle, self.deep(middle)
+
+
+def pooled(*features: Tensor) -> Tensor:
+    """Feature maps (N, C, H, W) -> the mean and the highest value of each channel of each, (N, twice all channels)."""
+    return torch.cat([part for each in features for part in (each.mean((2, 3)), each.amax((2, 3)))], dim=1)
 
 
 def _doubled(features: Tensor) -> Tensor:

@@ -24,7 +24,8 @@ from plate_nets.recognition.rectification import (
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH, Boxes, Frame, Scores
 
 CornerNetwork = Callable[[NDArray[np.float32]], NDArray[np.float32]]
-"""The network: windows (N, 3, 64, 128) RGB -> (N, 9): corners in px of the window, logarithm of the error."""
+"""The network: windows (N, 3, 64, 128) RGB -> (N, 10): corners in px of the window, logarithm of the error, what is
+added to the log-odds of a plate."""
 
 FIRST_WIDTH = 1.5
 """Width of the first window, in widths of the box, or in doubled heights where that is more."""
@@ -45,12 +46,15 @@ class CornerSettings:
     ``settled``: corners whose expected error is at most this, in plate heights, are not looked at again; 0: all are.
     Half of ru_dev settles at 0.06, and is read as with two looks at all: 0.951 of the plates; with one look at all it
     is 0.936, at 0.07 it is 0.941.
+    ``convincing``: where the first look expects at most this error, in plate heights, there is a plate: its score is
+    not lowered. Of 243 photos without plates 0.016 have such a box; 184 of 204 plates of ru_dev do.
     """
 
     looks: int = 2
     chunk: int = 32
     largest_error: float = 0.12
     settled: float = 0.06
+    convincing: float = 0.08
 
     def __post_init__(self) -> None:
         for name, valid, expected in (
@@ -58,6 +62,7 @@ class CornerSettings:
             ("chunk", self.chunk >= 1, "1 or more"),
             ("largest_error", self.largest_error > 0, "above 0"),
             ("settled", self.settled >= 0, "0 or more"),
+            ("convincing", self.convincing >= 0, "0 or more"),
         ):
             if not valid:
                 raise InputError(f"corner settings: {name}: expected {expected}, got {getattr(self, name)}")
@@ -65,10 +70,21 @@ class CornerSettings:
 
 @dataclass(frozen=True)
 class FoundCorners:
-    """Corners (N, 4, 2), px of the frame, and the error to expect of each plate's (N,), share of its height."""
+    """What is known of N boxes.
+
+    Attributes:
+        quads: (N, 4, 2) the corners, px of the frame.
+        errors: (N,) the error to expect of them, share of the plate's height.
+        odds: (N,) what is to be added to the log-odds that the detector gives for a plate.
+    """
 
     quads: Quads
     errors: NDArray[np.float32]
+    odds: NDArray[np.float32]
+
+    def rows(self, kept: NDArray[np.intp]) -> "FoundCorners":
+        """Those of some of the boxes."""
+        return FoundCorners(self.quads[kept], self.errors[kept], self.odds[kept])
 
 
 class CornerFinder:
@@ -82,12 +98,15 @@ class CornerFinder:
         """Boxes (N, 4) xyxy px of a frame -> corners of the plates in them.
 
         A box without area, or one in which no plate's corners are found, gives its own corners and an error of 1.
+        The odds are those of the first look.
         """
         upright = box_quads(boxes)
-        quads, errors = upright.copy(), np.ones(len(boxes), np.float32)
+        quads, errors, odds = upright.copy(), np.ones(len(boxes), np.float32), np.zeros(len(boxes), np.float32)
         rows, windows = np.arange(len(boxes)), [first_window(box) for box in boxes]
-        for _ in range(self.settings.looks):
-            found, expected = self._look(frame, windows)
+        for look in range(self.settings.looks):
+            found, expected, added = self._look(frame, windows)
+            if look == 0:
+                odds = np.where(expected <= self.settings.convincing, np.maximum(added, 0), added)
             good = usable(found, _SHAPES)
             taken = good & (expected <= self.settings.largest_error)
             quads[rows] = np.where(taken[:, None, None], found, upright[rows])
@@ -96,18 +115,21 @@ class CornerFinder:
             rows, windows = rows[again], [next_window(quad) for quad in found[again]]
             if not len(rows):
                 break
-        return FoundCorners(quads, errors)
+        return FoundCorners(quads, errors, odds)
 
-    def _look(self, frame: Frame, windows: list[Quad]) -> tuple[Quads, NDArray[np.float32]]:
-        quads, errors = [np.empty((0, 4, 2), np.float32)], [np.empty(0, np.float32)]
+    def _look(self, frame: Frame, windows: list[Quad]) -> tuple[Quads, NDArray[np.float32], NDArray[np.float32]]:
+        """Windows -> corners (N, 4, 2) px of the frame, the errors to expect (N,), what is added to the odds (N,)."""
+        quads, told = [np.empty((0, 4, 2), np.float32)], [np.empty((0, 2), np.float32)]
         for start in range(0, len(windows), self.settings.chunk):
             chunk = windows[start : start + self.settings.chunk]
             answer = np.array(self.network(np.stack([cut_window(frame, window) for window in chunk])))
             with np.errstate(invalid="ignore", over="ignore"):  # `usable` leaves out what is not finite
                 points = answer[:, :8].reshape(-1, 4, 2)
                 quads.append(np.stack([from_window(p, window) for p, window in zip(points, chunk, strict=True)]))
-                errors.append(np.exp(np.clip(answer[:, 8], -10, 3)))
-        return np.concatenate(quads).astype(np.float32), np.concatenate(errors).astype(np.float32)
+                told.append(answer[:, 8:])
+        error, plate = np.concatenate(told).astype(np.float32).T
+        odds = np.clip(np.nan_to_num(plate), -_MOST_ODDS, _MOST_ODDS)
+        return np.concatenate(quads).astype(np.float32), np.exp(np.clip(error, -10, 3)), odds
 
 
 def distinct(found: FoundCorners, scores: Scores, overlap: float = 0.45) -> NDArray[np.intp]:
@@ -121,6 +143,13 @@ def distinct(found: FoundCorners, scores: Scores, overlap: float = 0.45) -> NDAr
     return np.sort(np.asarray(kept, np.intp).reshape(-1))
 
 
+def rescored(scores: Scores, odds: NDArray[np.float32]) -> Scores:
+    """The detector's scores (N,) 0..1, and what is to be added to their log-odds (N,) -> the scores of both, 0..1."""
+    sure = np.clip(scores, 1e-6, 1 - 1e-6)
+    return np.asarray(1 / (1 + np.exp(-odds) * (1 - sure) / sure), np.float32)
+
+
+_MOST_ODDS = 8.0
 _SHAPES = RectificationSettings(least_height=1.0, least_aspect=0.5, largest_aspect=20.0)
 """What the finder itself takes for corners of a plate: wider bounds than those for reading it."""
 

@@ -23,8 +23,9 @@ class DetectionSettings:
     """Numbers of the detector.
 
     ``long_side``: px of the network's input, the size it was trained at.
-    ``score_threshold``: least score of a plate. On ru_dev recall is 0.985 at 0.15 and at 0.25, 0.961 at 0.6, with
-    0.40, 0.29 and 0.15 boxes a photo beside the labels, most of them plates that nobody labelled.
+    ``proposal``: least score of a box of the detector alone. In it corners are looked for, and what the corner network
+    sees there corrects the score, see `corners.rescored`.
+    ``score_threshold``: least score of a plate, by both networks. The correction is made so that 0.15 suits.
     ``iou_threshold``: of two boxes that overlap more, the lower score goes. YOLOv5's own value; plates hardly overlap.
     ``max_detections``: the most a frame answers.
     ``crop_margin``: what an upright crop, of a plate whose corners are not found, holds around the box on each side,
@@ -34,6 +35,7 @@ class DetectionSettings:
     """
 
     long_side: int = 640
+    proposal: float = 0.1
     score_threshold: float = 0.15
     iou_threshold: float = 0.45
     max_detections: int = 300
@@ -42,6 +44,7 @@ class DetectionSettings:
     def __post_init__(self) -> None:
         for name, valid, expected in (
             ("long_side", self.long_side >= STRIDE, f"at least {STRIDE}"),
+            ("proposal", 0 <= self.proposal < 1, "0 to below 1"),
             ("score_threshold", 0 <= self.score_threshold < 1, "0 to below 1"),
             ("iou_threshold", 0 < self.iou_threshold <= 1, "above 0 to 1"),
             ("max_detections", self.max_detections >= 1, "at least 1"),
@@ -60,7 +63,7 @@ class PlateDetector:
         self._pixels: NDArray[np.uint8] | None = None
 
     def detect(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores]:
-        """A frame that `images.load_picture` accepts -> boxes and scores of its plates, highest score first.
+        """A frame that `images.load_picture` accepts -> boxes that may show plates and their scores, highest first.
 
         Its stages are ``letterbox``, ``network`` and ``select``.
 
@@ -86,14 +89,14 @@ def select(rows: NDArray[np.float32], settings: DetectionSettings) -> tuple[Boxe
     A score is objectness times the best class score; non-maximum suppression ignores the class.
     """
     scores = rows[:, 4] * rows[:, 5:].max(axis=1)
-    likely = scores > settings.score_threshold
+    likely = scores > settings.proposal
     rows, scores = rows[likely], scores[likely]
     sizes = rows[:, 2:4]
     corners = rows[:, 0:2] - sizes / 2
     kept = cv2.dnn.NMSBoxes(
         np.concatenate((corners, sizes), axis=1),
         scores,
-        settings.score_threshold,
+        settings.proposal,
         settings.iou_threshold,
     )
     order = np.asarray(kept, np.intp).reshape(-1)[: settings.max_detections]

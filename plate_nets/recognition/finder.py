@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from plate_nets.recognition.corners import CornerFinder, distinct
+from plate_nets.recognition.corners import CornerFinder, distinct, rescored
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.quads import Quads
@@ -41,7 +41,10 @@ class PlateFinder:
         boxes, scores = self.detector.detect(frame, stages)
         with stages("corners"):
             found = self.corners.find(frame, boxes)
+            scores = rescored(scores, found.odds)
             kept = distinct(found, scores)
+            kept = kept[scores[kept] >= self.detector.settings.score_threshold]
+            kept = kept[np.argsort(-scores[kept], kind="stable")]
             boxes, scores, quads = boxes[kept], scores[kept], found.quads[kept]
         with stages("crop"):
             crops = self._crop(frame, boxes, quads)

@@ -6,18 +6,22 @@ tensors, handed on without a copy to the host).
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from plate_nets.contract import LPRNET, STN
 from plate_nets.errors import ContractError
-from plate_nets.recognition.quads import lines_of
+from plate_nets.recognition.quads import doubtful, lines_of
 from plate_nets.recognition.stages import Stages
 from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, Reading, Scores
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
+
+DOUBTED = 0.5
+"""The highest confidence where a symbol may be missing, see `quads.doubtful`: too low for a text."""
 
 F = TypeVar("F")
 T = TypeVar("T")
@@ -101,12 +105,17 @@ class PlateReader(Generic[F, T]):
         return np.concatenate(list(self._each(ask, self._split(crops, CHUNK))))
 
 
+def unsure(reading: Reading) -> Reading:
+    """The same without a text, its confidence `DOUBTED` at most."""
+    return replace(reading, text="", format="", confidence=min(reading.confidence, DOUBTED))
+
+
 def join(
     boxes: Boxes, scores: Scores, corners: Corners, readings: Sequence[Reading], logits: Logits | None = None
 ) -> list[Plate]:
     """Boxes (N, 4), scores (N,), corners (N, 8), N readings and, for plates that keep them, logits -> plates.
 
-    They come highest score first.
+    They come highest score first. Where a symbol may be missing, see `quads.doubtful`, a plate has no text.
 
     Raises:
         ContractError: not as many of each.
@@ -116,6 +125,8 @@ def join(
             "expected as many scores, corners and readings as boxes, "
             f"got {len(boxes)} boxes, {len(scores)} scores, {len(corners)} corners and {len(readings)} readings"
         )
+    doubts = doubtful(corners.reshape(-1, 4, 2), boxes)
+    readings = [unsure(each) if doubt else each for each, doubt in zip(readings, doubts, strict=True)]
     evidence = [None] * len(boxes) if logits is None else logits
     plates = [
         Plate(Box(*map(float, box)), float(score), reading, own, corners=tuple(map(float, points)))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.types import Lines
+from plate_nets.types import Boxes, Lines
 
 Quad = NDArray[np.float32]
 """Corner points (4, 2) x, y, clockwise from the plate's own top left, px of the frame."""
@@ -18,6 +18,9 @@ LEAST_ASPECT, ONE_LINE_ASPECT = 0.8, 2.2
 Seen from the front, plates of two lines have 1.3 to 1.7 and those of one line 4.6; seen from the side less. Of the
 26,528 plates of one line of ru_plate_quads.csv 0.2 % have 0.8 to 2.2.
 """
+
+BORDER = 0.25
+"""How far, in plate heights, corners lie beyond the frame where its border cuts the plate: half a symbol's width."""
 
 
 def quad_size(quads: Quads) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -32,6 +35,20 @@ def lines_of(quads: Quads) -> Lines:
         heights, widths = quad_size(quads)
     two = (widths >= LEAST_ASPECT * heights) & (widths < ONE_LINE_ASPECT * heights)
     return np.where(two, 2, 1)
+
+
+def doubtful(quads: Quads, boxes: Boxes) -> NDArray[np.bool_]:
+    """Quads (N, 4, 2) and the boxes (N, 4) around them, clamped to the frame -> where a symbol may be missing, (N,).
+
+    That is where the frame's border cuts the plate, and where its corners were not found, so that they are the box's:
+    a detector's box may leave out the end of a plate.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is not compared
+        heights, _ = quad_size(quads)
+        beyond = np.concatenate((boxes[:, :2] - quads.min(axis=1), quads.max(axis=1) - boxes[:, 2:]), axis=1)
+        cut = beyond.max(axis=1, initial=0.0) > BORDER * heights
+        unknown = (quads == boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]].reshape(-1, 4, 2)).all(axis=(1, 2)) & (heights > 0)
+    return np.asarray(cut | unknown)
 
 
 def lines_of_plate(corners: Sequence[float]) -> int:

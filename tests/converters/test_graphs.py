@@ -143,7 +143,7 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
         (STN, stn, (3, 3, 24, 94), (3, 3, 24, 94)),
         (partial(LPRNet, 23), lprnet, (3, 3, 24, 94), (3, 23, 18)),
         (partial(LPRNet, 37), lprnet, (1, 3, 24, 94), (1, 37, 18)),
-        (CornerNet, corners, (3, 3, 64, 128), (3, 9)),
+        (CornerNet, corners, (3, 3, 64, 128), (3, 10)),
         (YOLOv5n, yolov5, (2, 3, 64, 96), (2, 378, 6)),
         (partial(YOLOv5n, classes=4), yolov5, (1, 3, 96, 64), (1, 378, 9)),
     ],

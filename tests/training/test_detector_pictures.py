@@ -6,9 +6,11 @@ import pytest
 
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS
+from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.types import Boxes
 from training.detector.background import complete
+from training.detector.drawn import draw_picture
 from training.detector.pictures import (
     LEGIBLE,
     Picture,
@@ -18,9 +20,10 @@ from training.detector.pictures import (
     split_photos,
     write_close_ups,
     write_pictures,
+    write_replaced,
     write_scenes,
 )
-from training.detector.signs import with_signs
+from training.detector.signs import stamp_time, with_signs
 
 
 def dataset(folder: Path, rows: list[tuple[str, str, str]], size: tuple[int, int] = (60, 80)) -> Path:
@@ -191,3 +194,44 @@ def test_scenes_are_pictures_with_plates_in_them(tmp_path: Path) -> None:
     rows = [line.split() for path in (tmp_path / "labels").iterdir() for line in path.read_text("utf-8").splitlines()]
     assert rows
     assert all(row[0] == "0" and all(0 < float(value) < 1 for value in row[1:]) for row in rows)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_drawn_pictures_show_what_they_are_labelled_with(seed: int) -> None:
+    frame, boxes = draw_picture(np.random.default_rng(seed), (320, 240), plates=3)
+    again, _ = draw_picture(np.random.default_rng(seed), (320, 240), plates=3)
+    assert frame.shape == (240, 320, 3) and np.array_equal(frame, again)
+    assert len(boxes) <= 3 and (boxes[:, 2:] > boxes[:, :2]).all()
+    assert (boxes >= -1).all() and (boxes[:, ::2] <= 321).all() and (boxes[:, 1::2] <= 241).all()
+    assert iou(boxes, boxes).sum() == pytest.approx(len(boxes)), "no plate covers another"
+
+
+def test_a_drawn_picture_may_have_no_plate() -> None:
+    frame, boxes = draw_picture(np.random.default_rng(1), (320, 240), plates=0)
+    assert frame.std() > 1 and boxes.shape == (0, 4)
+
+
+def test_another_plate_is_drawn_over_the_labelled_one(tmp_path: Path) -> None:
+    photo = np.full((240, 320, 3), 90, np.uint8)
+    cv2.imwrite(str(tmp_path / "a.png"), photo)
+    quad = np.array([[100, 100], [180, 104], [180, 121], [100, 117]], np.float32)
+    known = Picture(tmp_path / "a.png", np.array([[100, 100, 180, 121]], np.float32), True, quad)
+    unknown = Picture(tmp_path / "none.png", np.array([[0, 0, 9, 9]], np.float32), True)
+    write_pictures([], tmp_path / "out", 320, lambda frame, picture: (frame, picture.boxes))
+    write_replaced(np.random.default_rng(0), [unknown, known], 3, tmp_path / "out", 320)
+    for path in (tmp_path / "out" / "images").iterdir():
+        drawn = cv2.imread(str(path))
+        assert drawn is not None
+        height, width = drawn.shape[:2]
+        row = (tmp_path / "out" / "labels" / f"{path.stem}.txt").read_text(encoding="utf-8").split()
+        x, y, w, h = (float(v) for v in row[1:])
+        inside = drawn[int((y - h / 4) * height) : int((y + h / 4) * height), int((x - w / 3) * width) : int(x * width)]
+        assert inside.std() > 10
+    assert len(list((tmp_path / "out" / "images").iterdir())) == 3
+
+
+def test_a_time_stamp_is_written_at_an_edge() -> None:
+    frame = np.full((240, 320, 3), 80, np.uint8)
+    stamp_time(np.random.default_rng(2), frame)
+    rows = np.flatnonzero((frame != 80).any(axis=(1, 2)))
+    assert len(rows) and (rows.max() < 60 or rows.min() > 180)

@@ -113,7 +113,7 @@ def gather(
             boxes, scores = detector.detect(frame)
         corners = finder.find(frame, boxes)
         kept = distinct(corners, scores)
-        boxes, corners = boxes[kept], FoundCorners(corners.quads[kept], corners.errors[kept])
+        boxes, corners = boxes[kept], corners.rows(kept)
         hits = match(boxes, boxes_of_labels).tolist()
         by_corners = match(quad_boxes(corners.quads), boxes_of_labels).tolist()
         for number, label in enumerate(labels):

@@ -96,20 +96,20 @@ def drawn_source(rng: np.random.Generator) -> Source:
     return Source(picture, corners, corners, plain=True)
 
 
-def replaced(source: Source, rng: np.random.Generator) -> Source:
+def replaced(source: Source, rng: np.random.Generator, two_lines: float = 0.35) -> Source:
     """Another plate drawn over the one of a cut-out, in the same plane, light and holder: of any kind, one line or two.
 
-    A plate of two lines is drawn larger, so that it covers the old one.
+    A plate of two lines, of which there is the share ``two_lines``, is drawn larger, so that it covers the old one.
     """
     draw = rng.random()
     x = y = 1.0
-    if draw < 0.35:
-        two_lines = default_scheme().by_lines[2]
-        kind, text = texts.sample_text(two_lines, rng)
-        flat = plates.draw(two_lines, kind, text, rng, _SCALE)
+    if draw < two_lines:
+        scheme = default_scheme().by_lines[2]
+        kind, text = texts.sample_text(scheme, rng)
+        flat = plates.draw(scheme, kind, text, rng, _SCALE)
         x = float(rng.uniform(0.98, 1.3))
         y = x * (flat.shape[0] / flat.shape[1]) * (WIDTH / HEIGHT)
-    elif draw < 0.5:
+    elif draw < two_lines + 0.15:
         flat = foreign_plate(rng)
     else:
         kind, text = texts.sample_text(default_scheme().by_lines[1], rng)

@@ -19,7 +19,16 @@ from plate_nets.types import Boxes, Frame
 from training.detector.background import DOUBTFUL, complete
 from training.detector.job import Job
 from training.detector.measure import network
-from training.detector.pictures import Picture, around, split_photos, write_close_ups, write_pictures, write_scenes
+from training.detector.pictures import (
+    Picture,
+    around,
+    split_photos,
+    write_close_ups,
+    write_drawn,
+    write_pictures,
+    write_replaced,
+    write_scenes,
+)
 from training.detector.signs import with_signs
 from training.detector.trainer import train
 
@@ -81,6 +90,9 @@ def main(
     long_side: Annotated[int, typer.Option(help="long side of the training pictures, px")] = 640,
     synthetic: Annotated[int, typer.Option(min=0, help="rendered street scenes among the training pictures")] = 0,
     close_ups: Annotated[int, typer.Option(min=0, help="pictures cut close around one plate, besides")] = 0,
+    photos: Annotated[int | None, typer.Option(min=1, help="train on so many photos, drawn anew by the seed")] = None,
+    replaced: Annotated[int, typer.Option(min=0, help="photos with another plate drawn over theirs, besides")] = 0,
+    drawn: Annotated[int, typer.Option(min=0, help="drawn pictures without a car, some without a plate, besides")] = 0,
     holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="share of plates and scenes kept out")] = 0.12,
     batch: Annotated[int, typer.Option(help="pictures a step")] = 16,
     background: Annotated[
@@ -103,9 +115,13 @@ def main(
         console.print(f"{len(chosen)} photos to train on, {len(held)} held out")
         with console.status("writing the training pictures"):
             rng = np.random.default_rng(seed)
+            if photos is not None and photos < len(chosen):
+                chosen = [chosen[index] for index in rng.permutation(len(chosen))[:photos]]
             prepare = preparation(background, proposals or weights, threads)
             write_pictures(chosen, pictures / "train", long_side, signed(prepare, rng, signs))
             write_close_ups(rng, chosen, close_ups, pictures / "train", long_side)
+            write_replaced(rng, chosen, replaced, pictures / "train", long_side)
+            write_drawn(rng, drawn, pictures / "train", long_side)
             write_scenes(rng, synthetic, pictures / "train", long_side)
             write_pictures(held, pictures / "val", long_side, preparation(Background.AROUND, weights, threads))
         sets = {"train": str(pictures / "train" / "images"), "val": str(pictures / "val" / "images")}
@@ -134,7 +150,7 @@ def preparation(background: Background, weights: Path, threads: int) -> Preparat
     if background is Background.WHOLE:
         return lambda frame, picture: (frame, picture.boxes)
     torch.set_num_threads(threads)
-    detector = PlateDetector(network(weights), DetectionSettings(score_threshold=DOUBTFUL))
+    detector = PlateDetector(network(weights), DetectionSettings(proposal=DOUBTFUL))
     return lambda frame, picture: complete(frame, picture, detector)
 
 

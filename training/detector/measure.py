@@ -59,7 +59,7 @@ def main(
         chosen, held = split_photos([folder], holdout)
         pictures = held if holdout else chosen
         for side in long_side:
-            settings = DetectionSettings(long_side=side, score_threshold=0.01)
+            settings = DetectionSettings(long_side=side, proposal=0.01)
             detector = PlateDetector(network(weights), settings)
             results = detect(detector, track(pictures, f"{folder.name} at {side} px", console=Console(stderr=True)))
             console.print(f"{folder.name}, {len(pictures)} photos, {side} px, as labelled")

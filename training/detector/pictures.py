@@ -13,7 +13,11 @@ import numpy as np
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.plates import default_scheme
+from plate_nets.recognition.quads import Quad
+from plate_nets.recognition.rectification import order_corners, quad_boxes
 from plate_nets.types import Boxes, Frame
+from training.corners.sources import Source, replaced
+from training.detector.drawn import draw_picture
 from training.synthesis.scene import render_scene
 
 _log = logging.getLogger(__name__)
@@ -33,6 +37,8 @@ class Picture:
     boxes: Boxes
     complete: bool
     """False where plates besides the labelled ones may be in view."""
+    quad: Quad | None = None
+    """Corners (4, 2) of the first plate, where they are labelled."""
 
 
 def groups(photo: Path, labels: Iterable[Label]) -> set[str]:
@@ -83,7 +89,7 @@ def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], 
     for (photo, labels), key in zip(photos, keys, strict=True):
         boxes = np.array([[b.xmin, b.ymin, b.xmax, b.ymax] for b in (label.box for label in labels)], np.float32)
         complete = not photo.name.startswith("vk_")
-        (held if key & out else train).append(Picture(photo, boxes, complete))
+        (held if key & out else train).append(Picture(photo, boxes, complete, labels[0].quad))
     if held:
         copies = {_digest(picture.photo) for picture in held}
         train = [picture for picture in train if _digest(picture.photo) not in copies]
@@ -153,11 +159,41 @@ def write_close_ups(rng: np.random.Generator, pictures: Sequence[Picture], count
             write_picture(cut, picture.boxes + boxes - plate, folder, f"close_{index}", side)
 
 
+def write_replaced(rng: np.random.Generator, pictures: Sequence[Picture], count: int, folder: Path, side: int) -> None:
+    """``count`` photos drawn from those whose plate has labelled corners -> training pictures with another plate drawn
+    over it, half of the time one of two lines, cut ``around`` it. A photo that does not open is left out."""
+    known = [picture for picture in pictures if picture.quad is not None]
+    for index in range(count if known else 0):
+        picture = known[int(rng.integers(len(known)))]
+        assert picture.quad is not None
+        try:
+            frame = read_photo(picture.photo)
+        except DatasetError as error:
+            _log.warning("left out %s", error)
+            continue
+        quad = order_corners(picture.quad)
+        drawn = replaced(Source(frame, quad, quad), rng, two_lines=0.5)
+        cut, boxes = around(drawn.picture, quad_boxes(drawn.corners[None]), reach=float(rng.uniform(0.5, 3.0)))
+        write_picture(cut, boxes, folder, f"replaced_{index}", side)
+
+
+def write_drawn(rng: np.random.Generator, count: int, folder: Path, long_side: int) -> None:
+    """Pictures drawn without a car, two fifths of them without a plate -> training pictures."""
+    for index in range(count):
+        plates = 0 if rng.random() < 0.4 else int(rng.integers(1, 5))
+        write_picture(*draw_picture(rng, _size(rng, long_side), plates), folder, f"drawn_{index}", long_side)
+
+
+def _size(rng: np.random.Generator, long_side: int) -> tuple[int, int]:
+    """Width and height of a drawn picture, px: one in five is upright."""
+    narrow = round(long_side * rng.uniform(0.55, 1.0))
+    return (narrow, long_side) if rng.random() < 0.2 else (long_side, narrow)
+
+
 def write_scenes(rng: np.random.Generator, count: int, folder: Path, long_side: int) -> None:
     """Rendered street scenes with none to four plates, a third of them of other countries -> training pictures."""
     for index in range(count):
-        narrow = round(long_side * rng.uniform(0.55, 1.0))
-        size = (narrow, long_side) if rng.random() < 0.2 else (long_side, narrow)
+        size = _size(rng, long_side)
         drawn = render_scene(default_scheme(), rng, size, plates=int(rng.integers(0, 5)), foreign=1 / 3)
         corners = [(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in drawn.plates]
         boxes = np.array(corners, np.float32).reshape(-1, 4)

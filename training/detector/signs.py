@@ -36,21 +36,45 @@ COLOURS = ((255, 255, 255), (230, 230, 60), (200, 30, 30), (20, 60, 160), (20, 1
 def with_signs(rng: np.random.Generator, frame: Frame, boxes: Boxes, most: int = 3) -> Frame:
     """A frame with plates (N, 4) xyxy -> the frame with 1 to ``most`` signs beside the plates, never over them."""
     frame = frame.copy()
-    height, width = frame.shape[:2]
     for _ in range(int(rng.integers(1, most + 1))):
-        sign, mask = tilted(rng, draw_sign(rng), int(width * rng.uniform(0.05, 0.35)))
-        sign_h, sign_w = mask.shape
-        if sign_h >= height or sign_w >= width:
-            continue
-        left, top = int(rng.integers(0, width - sign_w)), int(rng.integers(0, height - sign_h))
-        place = np.array([[left, top, left + sign_w, top + sign_h]], np.float32)
-        if iou(expand(boxes, 0.5), place).max(initial=0.0) > 0:
-            continue
-        region = frame[top : top + sign_h, left : left + sign_w]
-        light = np.clip(region.mean() / 110 + rng.uniform(-0.2, 0.4), 0.15, 1.0)  # dim in a dark picture
-        mixed = region * (1 - mask[..., None]) + sign * light * mask[..., None]
-        region[:] = np.clip(mixed, 0, 255).astype(np.uint8)
+        put_sign(rng, frame, boxes, draw_sign(rng), int(frame.shape[1] * rng.uniform(0.05, 0.35)))
     return frame
+
+
+def put_sign(rng: np.random.Generator, frame: Frame, boxes: Boxes, sign: Frame, width: int) -> None:
+    """Draws a sign about ``width`` px wide somewhere into a frame, in place; not where it meets a plate (N, 4)."""
+    height = frame.shape[0]
+    sign, mask = tilted(rng, sign, width)
+    sign_h, sign_w = mask.shape
+    if sign_h >= height or sign_w >= frame.shape[1]:
+        return
+    left, top = int(rng.integers(0, frame.shape[1] - sign_w)), int(rng.integers(0, height - sign_h))
+    place = np.array([[left, top, left + sign_w, top + sign_h]], np.float32)
+    if iou(expand(boxes, 0.5), place).max(initial=0.0) > 0:
+        return
+    region = frame[top : top + sign_h, left : left + sign_w]
+    light = np.clip(region.mean() / 110 + rng.uniform(-0.2, 0.4), 0.15, 1.0)  # dim in a dark picture
+    mixed = region * (1 - mask[..., None]) + sign * light * mask[..., None]
+    region[:] = np.clip(mixed, 0, 255).astype(np.uint8)
+
+
+def stamp_time(rng: np.random.Generator, frame: Frame) -> None:
+    """Writes a date and a time along the upper or the lower edge, as a recorder does, in place."""
+    height, width = frame.shape[:2]
+    day, month, year = int(rng.integers(1, 32)), int(rng.integers(1, 13)), int(rng.integers(2008, 2030))
+    clock = f"{rng.integers(24):02d}:{rng.integers(60):02d}:{rng.integers(60):02d}"
+    dates = (f"{day:02d}.{month:02d}.{year}", f"{year}-{month:02d}-{day:02d}", f"{year}/{month:02d}/{day:02d}")
+    written = dates[int(rng.integers(3))] + (f" {clock}" if rng.random() < 0.7 else "")
+    font = int(rng.choice((cv2.FONT_HERSHEY_SIMPLEX, cv2.FONT_HERSHEY_DUPLEX, cv2.FONT_HERSHEY_PLAIN)))
+    scale = float(width * rng.uniform(0.15, 0.5)) / cv2.getTextSize(written, font, 1.0, 1)[0][0]
+    thick = max(1, round(scale * 2))
+    (w, h), _ = cv2.getTextSize(written, font, scale, thick)
+    x = int(rng.uniform(0, max(width - w, 1)))
+    y = h + round(height * 0.02) if rng.random() < 0.4 else height - round(height * 0.03)
+    ink = ((255, 255, 255), (0, 220, 255), (0, 140, 255), (10, 10, 10))[int(rng.integers(4))]
+    if rng.random() < 0.4:
+        cv2.putText(frame, written, (x, y), font, scale, (0, 0, 0), 3 * thick, cv2.LINE_AA)
+    cv2.putText(frame, written, (x, y), font, scale, ink, thick, cv2.LINE_AA)
 
 
 def draw_sign(rng: np.random.Generator) -> Frame:

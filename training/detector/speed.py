@@ -86,7 +86,7 @@ class Package:
     """The package's detector in a process of its own, asked by a line: a number of frames -> times, ms."""
 
     def __init__(self, folder: Path, threads: int, settings: DetectionSettings) -> None:
-        numbers = [settings.long_side, settings.score_threshold, settings.iou_threshold, settings.max_detections]
+        numbers = [settings.long_side, settings.proposal, settings.iou_threshold, settings.max_detections]
         arguments = [str(folder / "frame.npy"), str(weights_path("yolo")), str(threads), *map(str, numbers)]
         self._process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "training.detector.package_detector", *arguments],

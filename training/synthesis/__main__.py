@@ -1,5 +1,6 @@
 """``python -m training.synthesis``: look at synthetic crops, measure their speed, write the test set and clips."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, 
 from training.synthesis.perspective import fit_perspective
 from training.synthesis.scene import render_scene
 from training.synthesis.sheet import draw_sheet
+from training.synthesis.street_set import write_street_set
 from training.synthesis.test_set import write_test_set
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -35,10 +37,12 @@ def main(
     seed: Annotated[int, typer.Option(help="Decides every picture.")] = 0,
     benchmark: Annotated[bool, typer.Option("--benchmark", help="Crops a second in two processes.")] = False,
     test_set: Annotated[Path | None, typer.Option(help="Write a test set into this new folder.")] = None,
-    count: Annotated[int, typer.Option(min=1, help="Photos of the test set.")] = 2000,
+    count: Annotated[int, typer.Option(min=1, help="Photos of a set.")] = 2000,
     lines: Annotated[int, typer.Option(min=1, max=2, help="Lines of the test set's plates.")] = 1,
+    street_set: Annotated[Path | None, typer.Option(help="Write a set of streets into this new folder.")] = None,
+    close: Annotated[bool, typer.Option("--close", help="Its streets are cut close around a plate.")] = False,
     scene: Annotated[Path | None, typer.Option(help="Write a street scene.")] = None,
-    plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in the scene.")] = 3,
+    plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in a street scene.")] = 3,
     calibration: Annotated[
         Path | None,
         typer.Option(help="Write the pictures by which precisions are judged into this folder.", exists=True),
@@ -59,6 +63,8 @@ def main(
         _run(sheet, kind, scheme, seed, benchmark, test_set, count, lines, scene, plates, perspective)
         if calibration is not None:
             write_calibration(load_scheme(scheme), calibration, seed)
+        if street_set is not None:
+            _write(write_street_set(load_scheme(scheme), street_set, count, seed, plates, close), count, street_set)
         if drive_by is not None:
             settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
             _film(drive_by, scheme, seed, settings)
@@ -91,16 +97,19 @@ def _run(
         _save(scene, drawn.frame)
         console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:
-        for _ in track(
-            write_test_set(country, test_set, count, seed, lines), total=count, description="test set", console=console
-        ):
-            pass
-        console.print(f"wrote {count} photos to {test_set}")
+        _write(write_test_set(country, test_set, count, seed, lines), count, test_set)
     if benchmark:
         console.print(f"{crops_per_second(country, seed):.0f} crops/s in two processes")
     if perspective is not None:
         model, used = fit_perspective(perspective)
         console.print(f"{model} fitted to {used} plates")
+
+
+def _write(photos: Iterable[Path], count: int, folder: Path) -> None:
+    console = Console(soft_wrap=True)
+    for _ in track(photos, total=count, description=folder.name, console=console):
+        pass
+    console.print(f"wrote {count} photos to {folder}")
 
 
 def _film(path: Path, scheme: str, seed: int, settings: DriveBySettings) -> None:

@@ -35,6 +35,17 @@ class Scene:
     frame: Frame
     plates: tuple[ScenePlate, ...]
 
+    def cut_around(self, plate: ScenePlate, share: float) -> "Scene":
+        """The part of it, 3:2, with a plate in its middle that takes ``share`` of the width; less at the border."""
+        half_x = plate.box.width / share / 2
+        half_y = max(half_x / 1.5, plate.box.height)
+        x, y = (plate.box.xmin + plate.box.xmax) / 2, (plate.box.ymin + plate.box.ymax) / 2
+        height, width = self.frame.shape[:2]
+        left, top = max(0, int(x - half_x)), max(0, int(y - half_y))
+        part = self.frame[top : min(height, int(y + half_y)), left : min(width, int(x + half_x))]
+        quad = np.asarray(plate.quad - np.array([left, top]), np.float32)
+        return Scene(np.ascontiguousarray(part), (ScenePlate(plate.text, plate.kind, quad, box_around(quad)),))
+
 
 def render_scene(
     scheme: PlateScheme,
@@ -118,8 +129,13 @@ def _hang(
         picture = plates.draw(scheme, kind, text, rng, PLATE_SCALE)
     hang(frame, picture, quad)
     small = np.asarray((quad + 0.5) / _FINE - 0.5, np.float32)
-    (xmin, ymin), (xmax, ymax) = small.min(axis=0), small.max(axis=0)
-    return ScenePlate(text, kind, small, Box(float(xmin), float(ymin), float(xmax), float(ymax)))
+    return ScenePlate(text, kind, small, box_around(small))
+
+
+def box_around(quad: Quad) -> Box:
+    """Corners (4, 2) -> the upright box around them."""
+    (xmin, ymin), (xmax, ymax) = quad.min(axis=0).tolist(), quad.max(axis=0).tolist()
+    return Box(xmin, ymin, xmax, ymax)
 
 
 def hang(frame: Frame, picture: Frame, quad: Quad) -> None:

@@ -2,7 +2,9 @@
 
 import csv
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import cv2
 import numpy as np
@@ -35,11 +37,7 @@ def write_test_set(
     Raises:
         DatasetError: the folder holds something already, or a photo cannot be written.
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise DatasetError(f"{folder}: not empty; expected a new or an empty folder")
-    images = folder / "images"
-    images.mkdir(parents=True)
-    with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+    with new_dataset(folder) as (images, file):
         rows = csv.writer(file)
         rows.writerow(COLUMNS)
         for number in range(count):
@@ -52,6 +50,21 @@ def write_test_set(
             numbers = [f"{value:.1f}" for value in (*box, *corners.ravel())]
             rows.writerow([path.name, *numbers[:4], text, *numbers[4:]])
             yield path
+
+
+@contextmanager
+def new_dataset(folder: Path) -> Iterator[tuple[Path, TextIO]]:
+    """An empty labelled folder: where its photos go, and its ``labels.csv`` to write to.
+
+    Raises:
+        DatasetError: the folder holds something already.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise DatasetError(f"{folder}: not empty; expected a new or an empty folder")
+    images = folder / "images"
+    images.mkdir(parents=True)
+    with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+        yield images, file
 
 
 def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> tuple[Frame, camera.Corners, str, str]:

@@ -13,7 +13,8 @@ REACH = 16
 
 
 def corners(weights: Weights) -> Model:
-    """Windows (N, 3, 64, 128) RGB -1..1 -> (N, 9): four corners in px of the window, logarithm of the error."""
+    """Windows (N, 3, 64, 128) RGB -1..1 -> (N, 10): four corners in px of the window, logarithm of the error, what
+    is added to the log-odds of a plate."""
     windows = parameter("windows", 3, WINDOW_HEIGHT, WINDOW_WIDTH)
     first, second = weights.part("stem").parts()
     stem = conv_norm(conv_norm(windows, first, 2), second, 2)  # (N, 32, 16, 32)
@@ -24,6 +25,9 @@ def corners(weights: Weights) -> Model:
     for block in deep_blocks:
         deep = residual(deep, block)
     whole = opset.reduce_mean(deep, [2, 3], False)  # (N, 96)
+    pools = (opset.reduce_mean, opset.reduce_max)
+    pooled = [pool(each, [2, 3], False) for each in (stem, middle, deep) for pool in pools]
+    plate = two_layers(opset.concat(pooled, 1), weights.part("plate"))
     deep = opset.relu(deep + reshape(linear(whole, weights.part("whole")), (0, -1, 1, 1)))
     middle = conv_norm(middle + enlarge(convolution(deep, weights.part("from_deep"))), weights.part("joined"))
     fine = conv_norm(stem + enlarge(convolution(middle, weights.part("from_middle"))), weights.part("fine"))
@@ -34,9 +38,13 @@ def corners(weights: Weights) -> Model:
     # A corner is the mean of what each cell votes for, across and down: (N, 4, 1) each
     means = [mean_vote(counts, offset, centre) for offset, centre in zip(offsets, _centres(), strict=True)]
     points = reshape(opset.concat(means, 2), (0, 8))
-    layers = weights.part("error")
-    error = linear(opset.relu(linear(whole, layers.part(0))), layers.part(2))
-    return Model([opset.concat([points, error], 1)], [windows], "corners")
+    error = two_layers(whole, weights.part("error"))
+    return Model([opset.concat([points, error, plate], 1)], [windows], "corners")
+
+
+def two_layers(x: Node, layers: Weights) -> Node:
+    """Two linear layers with a ReLU between: (N, C) -> (N, outputs)."""
+    return linear(opset.relu(linear(x, layers.part(0))), layers.part(2))
 
 
 def conv_norm(x: Node, weights: Weights, stride: int = 1) -> Node:

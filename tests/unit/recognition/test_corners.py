@@ -18,6 +18,7 @@ from plate_nets.recognition.corners import (
     first_window,
     from_window,
     next_window,
+    rescored,
     to_window,
 )
 from plate_nets.recognition.quads import lines_of, quad_size
@@ -53,13 +54,13 @@ def gradient(height: int = 90, width: int = 120) -> np.ndarray:
     return frame
 
 
-def test_network_answers_corners_and_an_error() -> None:
+def test_network_answers_corners_an_error_and_the_chance_of_a_plate() -> None:
     torch.manual_seed(0)
     network = CornerNet().eval()
     windows = torch.randn(3, 3, WINDOW_HEIGHT, WINDOW_WIDTH)
     with torch.inference_mode():
         answer = network(windows)
-        assert answer.shape == (3, 9) and answer.dtype == torch.float32
+        assert answer.shape == (3, 10) and answer.dtype == torch.float32
         assert torch.allclose(answer[1:2], network(windows[1:2]), atol=1e-4)
 
 
@@ -247,7 +248,8 @@ def test_the_next_window_shows_the_plate_straight() -> None:
 class Oracle:
     """A network that knows where the plate is: it answers for the windows in the order in which they are cut."""
 
-    def __init__(self, quads: np.ndarray, boxes: np.ndarray) -> None:
+    def __init__(self, quads: np.ndarray, boxes: np.ndarray, plate: float = 5.0) -> None:
+        self.plate = plate
         self.quads, self.windows, self.calls = quads, [first_window(box) for box in boxes], 0
 
     def __call__(self, windows: np.ndarray) -> np.ndarray:
@@ -255,7 +257,8 @@ class Oracle:
             self.windows = [next_window(quad) for quad in self.quads]
         self.calls += 1
         points = [to_window(q, w).reshape(8) for q, w in zip(self.quads, self.windows, strict=True)]
-        return np.concatenate((np.stack(points), np.full((len(windows), 1), np.log(0.05))), axis=1).astype(np.float32)
+        told = np.tile((np.log(0.05), self.plate), (len(windows), 1))
+        return np.concatenate((np.stack(points), told), axis=1).astype(np.float32)
 
 
 def test_corners_come_back_in_pixels_of_the_frame() -> None:
@@ -267,7 +270,7 @@ def test_corners_come_back_in_pixels_of_the_frame() -> None:
     assert np.allclose(found.quads, quads, atol=1e-2) and np.allclose(found.errors, 0.05)
 
 
-@pytest.mark.parametrize("answer", [np.zeros(9), np.full(9, np.nan), np.full(9, 1e30), np.full(9, -np.inf)])
+@pytest.mark.parametrize("answer", [np.zeros(10), np.full(10, np.nan), np.full(10, 1e30), np.full(10, -np.inf)])
 def test_what_makes_no_sense_gives_the_box_and_an_error_of_one(answer: np.ndarray) -> None:
     boxes = np.array([[10, 10, 60, 20], [0, 0, 0, 0]], np.float32)
     finder = CornerFinder(lambda windows: np.tile(answer.astype(np.float32), (len(windows), 1)))
@@ -280,6 +283,18 @@ def test_corners_that_are_sure_are_not_looked_at_again() -> None:
     network = Oracle(turned(SQUARE, 20)[None], boxes)
     assert np.allclose(CornerFinder(network, CornerSettings(settled=0.06)).find(gradient(), boxes).errors, 0.05)
     assert network.calls == 1
+
+
+def test_what_the_window_shows_corrects_the_score() -> None:
+    boxes = quad_boxes(turned(SQUARE, 20)[None])
+    network = Oracle(turned(SQUARE, 20)[None], boxes, plate=-2.0)
+    lowered = CornerFinder(network, CornerSettings(looks=1, convincing=0.04)).find(gradient(), boxes)
+    assert lowered.odds.tolist() == [-2.0]
+    assert CornerFinder(network, CornerSettings(looks=1)).find(gradient(), boxes).odds.tolist() == [0.0], "convincing"
+    scores = np.array([0.5, 0.5, 0.9, 0.0, 1.0], np.float32)
+    odds = np.array([0.0, np.log(3), -np.log(9), 8.0, -8.0], np.float32)
+    assert rescored(scores, odds)[:3] == pytest.approx([0.5, 0.75, 0.5])
+    assert 0 <= rescored(scores, odds)[3] < 0.01 and 0.99 < rescored(scores, odds)[4] <= 1
 
 
 def test_corners_that_are_not_sure_are_not_taken() -> None:
@@ -302,7 +317,7 @@ def test_many_plates_are_asked_for_in_chunks() -> None:
 
     def network(windows: np.ndarray) -> np.ndarray:
         sizes.append(len(windows))
-        return np.zeros((len(windows), 9), np.float32)
+        return np.zeros((len(windows), 10), np.float32)
 
     boxes = np.tile(np.array([[10, 10, 60, 20]], np.float32), (5, 1))
     CornerFinder(network, CornerSettings(looks=1, chunk=2)).find(gradient(), boxes)
@@ -311,9 +326,10 @@ def test_many_plates_are_asked_for_in_chunks() -> None:
 
 def test_two_boxes_on_one_plate_leave_one() -> None:
     quads = np.stack([SQUARE, SQUARE + np.array([2, 1], np.float32), SQUARE + np.array([30, 40], np.float32)])
-    found = FoundCorners(quads, np.full(3, 0.05, np.float32))
-    assert distinct(found, np.array([0.9, 0.8, 0.3], np.float32)).tolist() == [0, 2]
-    nothing = FoundCorners(np.empty((0, 4, 2), np.float32), np.empty(0, np.float32))
+    errors = np.full(3, 0.05, np.float32)
+    scores = np.array([0.9, 0.8, 0.3], np.float32)
+    assert distinct(FoundCorners(quads, errors, np.zeros(3, np.float32)), scores).tolist() == [0, 2]
+    nothing = FoundCorners(np.empty((0, 4, 2), np.float32), np.empty(0, np.float32), np.empty(0, np.float32))
     assert distinct(nothing, np.empty(0, np.float32)).tolist() == []
 
 

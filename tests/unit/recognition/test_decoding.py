@@ -137,6 +137,14 @@ def test_a_texts_probability_is_that_of_all_its_paths(text: str) -> None:
     assert text_probability(logp, text, RUSSIA) == pytest.approx(total, rel=1e-4)
 
 
+def test_a_symbol_that_may_follow_lowers_the_confidence() -> None:
+    logits = spell("A123BC77")
+    logits[0, :, -1] = -9
+    logits[0, BLANK, -1], logits[0, INDEX["7"], -1] = np.log(0.85) + 9, np.log(0.15) + 9
+    (reading,) = PlateDecoder(RUSSIA).decode(logits)
+    assert reading.best == "A123BC77" and reading.text == "" and 0.8 < reading.confidence < 0.9
+
+
 def test_threshold_is_a_setting() -> None:
     logits = spell("A123BC77", doubts={1: ("7", 7.5)})
     assert PlateDecoder(RUSSIA, DecodingSettings(sure=0.5)).decode(logits)[0].text == "A123BC77"

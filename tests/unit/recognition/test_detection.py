@@ -37,7 +37,7 @@ def test_the_network_gets_the_letterboxed_frame() -> None:
 
 def test_the_score_is_objectness_times_class() -> None:
     rows = np.array([[50, 50, 20, 10, 0.8, 0.5, 0.25], [90, 90, 20, 10, 0.8, 0.1, 0.2]], np.float32)
-    boxes, scores = select(rows, DetectionSettings(score_threshold=0.3))
+    boxes, scores = select(rows, DetectionSettings(proposal=0.3))
     np.testing.assert_allclose(boxes, [[40, 45, 60, 55]])
     np.testing.assert_allclose(scores, [0.4])
 

@@ -100,10 +100,19 @@ ANSWERS = {
 }
 
 
+def test_both_networks_decide_what_is_a_plate_and_their_order() -> None:
+    rows = np.array([[[100, 50, 40, 10, 0.9, 1], [100, 150, 40, 10, 0.3, 1], [100, 250, 40, 10, 0.8, 1]]], np.float32)
+    told = np.array([[*CROSSING, 0, 0], [*CROSSING, 0, 5], [*CROSSING, 0, -5]], np.float32)  # by the detector's order
+    finder = PlateFinder(PlateDetector(lambda picture: rows), CornerFinder(lambda windows: told[[0, 2, 1]]))
+    crops, boxes, scores, found = finder.find(np.zeros((720, 1280, 3), np.uint8))
+    np.testing.assert_allclose(boxes, [[160, 290, 240, 310], [160, 90, 240, 110]], atol=1e-3)
+    assert len(crops) == len(found) == 2 and scores.tolist() == pytest.approx([0.9845, 0.9], abs=1e-3)
+
+
 @pytest.mark.parametrize("corners", ANSWERS.values(), ids=ANSWERS)
 def test_degenerate_corners_leave_the_detectors_box(corners: tuple[float, ...]) -> None:
     rows = np.array([[[100, 50, 40, 10, 0.9, 1]]], np.float32)
-    answer = np.array([(*corners, np.log(0.01))], np.float32)
+    answer = np.array([(*corners, np.log(0.01), 0.0)], np.float32)
     finder = PlateFinder(
         PlateDetector(lambda picture: rows), CornerFinder(lambda windows: np.repeat(answer, len(windows), axis=0))
     )

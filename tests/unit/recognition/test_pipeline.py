@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from plate_nets.contract import CROP_DIMS
 from plate_nets.errors import ContractError
-from plate_nets.recognition.pipeline import CHUNK, PlateReader, split_rows
-from plate_nets.recognition.rectification import box_quads
+from plate_nets.recognition.geometry import clip
+from plate_nets.recognition.pipeline import CHUNK, DOUBTED, PlateReader, join, split_rows
+from plate_nets.recognition.rectification import box_quads, quad_boxes
 from plate_nets.recognition.stages import Stages
 from plate_nets.types import Box, Crops, Frame, Lines, Logits, Reading
 
@@ -112,3 +113,27 @@ def test_chunks_are_the_rows_in_order(count: int, size: int) -> None:
     assert all(1 <= len(chunk) <= size for chunk in chunks)
     assert all(np.shares_memory(chunk, rows) for chunk in chunks)
     np.testing.assert_array_equal(np.concatenate([rows[:0], *chunks]), rows)
+
+
+UPRIGHT = box_quads(np.array([[10, 20, 114, 44]], np.float32))
+"""Corners of a plate of 104 x 24 px."""
+
+
+@pytest.mark.parametrize(
+    ("shift", "trusted"),
+    [((0.0, 0.0), True), ((-15.0, 0.0), True), ((-17.0, 0.0), False), ((30.0, 0.0), False), ((0.0, 30.0), False)],
+    ids=["inside", "at the border", "cut on the left", "cut on the right", "cut below"],
+)
+def test_a_plate_that_the_border_cuts_has_no_text(shift: tuple[float, float], trusted: bool) -> None:
+    quads = (UPRIGHT + np.array(shift, np.float32)) + np.array([[0, 1], [0, 0], [0, 0], [0, 0]], np.float32)
+    boxes = clip(quad_boxes(quads), (50, 130))
+    reading = Reading("A123BC77", "A123BC77", 0.99, (), "private", "russia")
+    (plate,) = join(boxes, np.ones(1, np.float32), quads.reshape(-1, 8), [reading])
+    expected = reading if trusted else Reading("", "A123BC77", DOUBTED, (), "", "russia")
+    assert plate.reading == expected
+
+
+def test_a_plate_whose_corners_were_not_found_has_no_text() -> None:
+    reading = Reading("A123BC77", "A123BC77", 0.3)
+    (plate,) = join(quad_boxes(UPRIGHT), np.ones(1, np.float32), UPRIGHT.reshape(-1, 8), [reading])
+    assert plate.reading == Reading("", "A123BC77", 0.3)

@@ -1,0 +1,45 @@
+"""The temperature of a reader: what it is chosen by, and that the weights carry it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from plate_nets.evaluation.reading_metrics import ReadPlate
+from plate_nets.nets.checkpoint import WEIGHTS, read_metadata
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import default_scheme
+from plate_nets.types import Reading
+from tests.spelling import spell
+from training.reader.calibrate import Seen, read_at, surprise, write
+
+
+def told(confidence: float, *, right: bool) -> ReadPlate:
+    return ReadPlate("", "A123BC77" if right else "A123BC78", 20.0, Reading("A123BC77", "A123BC77", confidence))
+
+
+def test_confidences_surprise_where_they_do_not_mean_what_they_say() -> None:
+    honest = [told(0.75, right=index < 3) for index in range(4)]
+    bold = [told(0.99, right=index < 3) for index in range(4)]
+    assert surprise(honest) == pytest.approx(0.5623, abs=1e-3) and surprise(bold) > 1
+
+
+def test_a_higher_temperature_lowers_the_confidence_not_the_text() -> None:
+    seen = Seen("set", ["A123BC77"], spell("A123BC77"), np.ones(1, np.intp))
+    cold, hot = (read_at(seen, temperature)[0].reading for temperature in (1.0, 2.0))
+    assert cold and hot and cold.best == hot.best == "A123BC77" and hot.confidence < cold.confidence
+
+
+def test_the_weights_carry_the_temperature(tmp_path: Path) -> None:
+    write(WEIGHTS, tmp_path / "once", 2.0)
+    write(tmp_path / "once", tmp_path / "twice", 1.5)
+    crops = torch.rand(2, 3, 24, 94)
+    lprnet = NETWORKS["lprnet"]
+    with torch.inference_mode():
+        plain, scaled = (
+            lprnet.load(default_scheme(), path)(crops)
+            for path in (lprnet.weights, tmp_path / "twice" / "lprnet.safetensors")
+        )
+    assert torch.allclose(plain / 3, scaled, atol=1e-4)
+    assert read_metadata(tmp_path / "twice" / "lprnet.safetensors")["temperature"] == "3"

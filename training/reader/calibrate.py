@@ -1,0 +1,154 @@
+"""`python -m training.reader.calibrate`: confidences that mean what they say.
+
+A reader that has learnt its plates by heart is too sure elsewhere. Dividing its logits by one number, the temperature,
+puts that right (Guo et al., "On Calibration of Modern Neural Networks", 2017). The number goes into the weights of the
+last layer, so nothing that reads with them needs to know it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from plate_nets.contract import LPRNET, STN
+from plate_nets.errors import PlateError
+from plate_nets.evaluation.calibration import calibration_error, reliability
+from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.evaluation.evaluate import boxes_of
+from plate_nets.evaluation.reading_metrics import ReadPlate
+from plate_nets.nets.checkpoint import WEIGHTS, read_metadata, save_weights
+from plate_nets.nets.lprnet import LPRNet
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import default_scheme
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.quads import lines_of
+from plate_nets.types import Lines, Logits
+
+TEMPERATURES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2.0)
+SURE = 0.9
+"""Of the texts with this confidence and more 0.99 are to be right."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the reader answers for N plates of a folder, and what they say."""
+
+    folder: str
+    texts: Sequence[str]
+    logits: Logits
+    lines: Lines
+
+
+def look(folder: Path, networks: Path) -> Seen:
+    """A labelled folder -> the logits of its plates, cut out from their labelled boxes as the server would.
+
+    Raises:
+        PlateError: the folder or the weights cannot be used.
+    """
+    scheme = default_scheme()
+    stn, lprnet = (
+        NETWORKS[name].load(scheme, networks / f"{name}.safetensors").eval() for name in (STN.name, LPRNET.name)
+    )
+    cutter = LocalReader(runtime="torch")
+    texts: list[str] = []
+    logits: list[Logits] = []
+    lines: list[Lines] = []
+    photos = list(load_dataset(folder, symbols=scheme.alphabet).photos())
+    for path, labels in track(photos, folder.name, console=Console(stderr=True), transient=True):
+        readable = [label for label in labels if label.text]
+        if readable:
+            crops, corners = cutter.cut(read_photo(path), boxes_of(readable))
+            with torch.inference_mode():
+                logits.append(lprnet(stn(torch.from_numpy(crops))).numpy())
+            lines.append(lines_of(corners.reshape(-1, 4, 2)))
+            texts += [label.text for label in readable]
+    return Seen(folder.name, texts, np.concatenate(logits), np.concatenate(lines))
+
+
+def read_at(seen: Seen, temperature: float) -> list[ReadPlate]:
+    """What is read at a temperature, sure or not."""
+    readings = PlateDecoder(default_scheme(), DecodingSettings(sure=0.0)).decode(seen.logits / temperature, seen.lines)
+    return [ReadPlate("", text, 0.0, reading) for text, reading in zip(seen.texts, readings, strict=True)]
+
+
+def surprise(plates: Sequence[ReadPlate]) -> float:
+    """Mean negative log-likelihood of "right" and "wrong" by the confidence of each text."""
+    told = [(plate.reading.confidence, plate.exact) for plate in plates if plate.reading and plate.text]
+    confidence, right = (np.array(column, np.float64) for column in zip(*told, strict=True))
+    confidence = confidence.clip(1e-4, 1 - 1e-4)
+    return float(-np.mean(np.where(right > 0, np.log(confidence), np.log(1 - confidence))))
+
+
+def main(
+    data: Annotated[list[Path], typer.Argument(help="Labelled folders that the reader was not trained on.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for the weights with the best temperature.")] = None,
+    networks: Annotated[Path, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors.")] = WEIGHTS,
+    temperature: Annotated[float | None, typer.Option(help="This one, not the best of the first folders.")] = None,
+    check: Annotated[list[Path], typer.Option(help="Folder to show, not to choose by; again for more.")] = [],  # noqa: B006
+    threads: Annotated[int, typer.Option(min=1)] = 1,
+) -> None:
+    """Prints what each temperature gives; writes the reader with the one whose confidences surprise least."""
+    torch.set_num_threads(threads)
+    try:
+        console = Console(width=140)
+        chosen, shown = ([look(folder, networks) for folder in folders] for folders in (data, check))
+        means = [np.mean([surprise(read_at(seen, each)) for seen in chosen]) for each in TEMPERATURES]
+        best = TEMPERATURES[int(np.argmin(means))] if temperature is None else temperature
+        for seen in (*chosen, *shown):
+            console.print(_table(seen))
+        console.print(f"temperature {best:g}")
+        if out is not None:
+            write(networks, out, best)
+    except PlateError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from error
+
+
+def write(networks: Path, out: Path, temperature: float) -> None:
+    """The reader of a folder, its logits divided by a temperature -> another folder."""
+    scheme = default_scheme()
+    out.mkdir(parents=True, exist_ok=True)
+    for name in (STN.name, LPRNET.name):
+        network, path = NETWORKS[name].load(scheme, networks / f"{name}.safetensors"), networks / f"{name}.safetensors"
+        metadata = read_metadata(path)
+        if isinstance(network, LPRNet):
+            with torch.no_grad():
+                network.classes.weight.div_(temperature)
+                network.classes.bias.div_(temperature)
+            before = float(metadata.get("temperature", "1"))
+            metadata |= {"temperature": f"{before * temperature:g}"}
+        save_weights(network, out / path.name, metadata, NETWORKS[name].scheme_of_weights(scheme))
+
+
+def _table(seen: Seen) -> Table:
+    table = Table(title=f"{seen.folder}, {len(seen.texts)} plates")
+    for name in (
+        "temperature",
+        "surprise",
+        "calibration error",
+        f"texts at {SURE:g}",
+        "right among them",
+        "at 0.8",
+        "right",
+    ):
+        table.add_column(name)
+    for temperature in TEMPERATURES:
+        plates = read_at(seen, temperature)
+        cells = [f"{temperature:g}", f"{surprise(plates):.4f}", f"{calibration_error(reliability(plates)):.4f}"]
+        for least in (SURE, 0.8):
+            given = [plate for plate in plates if plate.text and plate.reading and plate.reading.confidence >= least]
+            cells += [str(len(given)), f"{sum(plate.exact for plate in given) / max(len(given), 1):.4f}"]
+        table.add_row(*cells)
+    return table
+
+
+if __name__ == "__main__":
+    typer.run(main)

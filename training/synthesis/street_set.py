@@ -1,0 +1,53 @@
+"""Sets of rendered streets: without plates, with the plates of cars far and near, or cut close around one plate."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from plate_nets.errors import DatasetError
+from plate_nets.evaluation.dataset import COLUMNS
+from plate_nets.plates import PlateScheme
+from training.synthesis.scene import Scene, render_scene
+from training.synthesis.test_set import new_dataset
+
+SIZE = (1280, 720)
+FINE = (1600, 900)
+"""What a close-up is cut out of, px: the nearest plates are 100 to 250 px wide there."""
+SHARES = (0.3, 0.9)
+"""Of a close-up's width, that its plate takes."""
+
+
+def write_street_set(
+    scheme: PlateScheme, folder: Path, count: int, seed: int = 0, plates: int = 1, close: bool = False
+) -> Iterator[Path]:
+    """Writes ``images/`` and ``labels.csv``, one photo a step; each photo depends on (seed, number) alone.
+
+    Each street has so many plates, 0 to 6, fewer where the frame has no place for them. ``close``: it is cut around the
+    nearest one, so that this takes 0.3 to 0.9 of the width; a street in which no plate was placed is drawn again.
+
+    Raises:
+        DatasetError: the folder holds something already, or a photo cannot be written.
+    """
+    with new_dataset(folder) as (images, file):
+        rows = csv.writer(file)
+        rows.writerow(COLUMNS)
+        for number in range(count):
+            rng = np.random.default_rng((seed, number))
+            scene = _close_up(scheme, rng) if close else render_scene(scheme, rng, SIZE, plates)
+            path = images / f"street_{number:04d}.png"
+            if not cv2.imwrite(str(path), scene.frame):
+                raise DatasetError(f"{path}: cannot be written")
+            for plate in scene.plates:
+                box = (plate.box.xmin, plate.box.ymin, plate.box.xmax, plate.box.ymax)
+                numbers = [f"{value:.1f}" for value in (*box, *plate.quad.ravel())]
+                rows.writerow([path.name, *numbers[:4], plate.text, *numbers[4:]])
+            yield path
+
+
+def _close_up(scheme: PlateScheme, rng: np.random.Generator) -> Scene:
+    while not (scene := render_scene(scheme, rng, FINE, plates=1)).plates:
+        pass
+    return scene.cut_around(scene.plates[0], float(rng.uniform(*SHARES)))
