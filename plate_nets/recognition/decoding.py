@@ -33,7 +33,7 @@ class DecodingSettings:
     ``beam_width``: prefixes kept a step.
     """
 
-    sure: float = 0.9
+    sure: float = 0.8
     floor: float = 0.1
     certain: float = 0.95
     beam_width: int = 8
