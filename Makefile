@@ -42,7 +42,7 @@ convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the 
 # What the tests start for real, from Debian's or Ubuntu's packages.
 DEBIAN := nginx-light libnginx-mod-http-js openssl prometheus chromium strace iproute2 mosquitto \
 	gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi
-WORKERS ?= 2
+WORKERS ?= 3
 TESTS ?= not soak and not image
 CONTAINER := tests/image/test_image.py -k 'may_nothing or health_check'
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -149,4 +149,4 @@ $(TORCHSCRIPT) &: $(WEIGHTS) $(CONVERSION) | .venv/all.stamp $(IR)
 out/scene.jpg: $(wildcard training/synthesis/*.py training/synthesis/layouts/*.py plate_nets/plates/*) | .venv/embedded.stamp
 	@echo "==> drawing a street scene: $@"
 	@mkdir -p out
-	@$(BIN)/python -m training.synthesis --scene $@ --plates 2 --seed 24
+	@$(BIN)/python -m training.synthesis --scene $@ --plates 2 --seed 9

@@ -21,15 +21,16 @@ from plate_nets.contract import CORNERS, LPRNET, YOLO
 from plate_nets.errors import ContractError, WeightsError
 from plate_nets.runtimes.detector import OpenVINODetector
 from plate_nets.runtimes.openvino import Precision, has_bfloat16, load_ir
-from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, WINDOW_HEIGHT, WINDOW_WIDTH
 
 PRECISION_VARIABLE = "PLATES_PRECISION"
 AUTO = "auto"
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 CALIBRATION = Path(__file__).parent / "calibration"
-SCENE, CROPS = "scene.jpg", "crops.npy"
-"""A street of 640x384 px with plates, and crops (N, 24, 94, 3), BGR: `python -m training.synthesis --calibration`."""
+SCENE, CROPS = "scene.jpg", "crops.raw"
+"""A street of 640x384 px with plates, and the bytes of crops (N, 24, 94, 3), BGR: `python -m training.synthesis
+--calibration`."""
 
 _LIKELY = 0.15
 """Least score of a row of the detector that is compared."""
@@ -139,7 +140,7 @@ def scene() -> NDArray[np.uint8]:
 
 def crops() -> NDArray[np.float32]:
     """Rendered plates as LPRNet takes them: (N, 3, 24, 94)."""
-    pictures = np.load(CALIBRATION / CROPS)
+    pictures = np.frombuffer((CALIBRATION / CROPS).read_bytes(), np.uint8).reshape(-1, CROP_HEIGHT, CROP_WIDTH, 3)
     return np.ascontiguousarray((pictures[..., ::-1].transpose(0, 3, 1, 2).astype(np.float32) - 127.5) / 128)
 
 

@@ -25,6 +25,8 @@ from tests.waiting import eventually
 
 REGION = re.compile(rb"plates_\d+_|shm_region|python_backend_shm|key '")
 TRITONS_OWN = re.compile(r"[|+]| ?\d+# ")
+PREFIX = re.compile(r"[IWE]\d{4} \S+ \d+ \w+\.\w+:\d+\] ")
+"""Of a line of Triton's log: the time and where in the sources it was written."""
 """Lines of the log that begin so are what it was started with, and its own stack where it ends by a signal."""
 KEY = "0123456789abcdef" * 4
 ROOM = "24m"
@@ -94,7 +96,7 @@ def test_no_fault_tells_a_name_a_path_or_the_key(tmp_path: Path) -> None:
         assert KEY not in serve.log_text()
         for each in (*told, serve.errors(), *serve.log_text()[before:].splitlines()):
             if not TRITONS_OWN.match(each):
-                names_nothing(each)
+                names_nothing(PREFIX.sub("", each))
     finally:
         serve.close()
 

@@ -37,6 +37,7 @@ from tests.served.conftest import Served
 PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
 LIBRARIES = {"http": tritonclient.http, "grpc": tritonclient.grpc}
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
+CALLERS = 64
 HUGE = np.frombuffer(encode(np.zeros((6000, 10000, 3), np.uint8)), np.uint8)
 
 NOTHING = np.frombuffer(b"no picture", np.uint8)
@@ -120,9 +121,9 @@ def test_text_that_is_none_gets_no_traceback(served: Served, field: bytes) -> No
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) -> None:
-    """32 at once: 4 are worked on and 16 wait; the rest is told so, and nobody waits for it."""
+    """Many at once: 4 are worked on and 16 wait; the rest is told so, and nobody waits for it."""
     refused: list[tuple[PlateError, float]] = []
-    gate = threading.Barrier(32)
+    gate = threading.Barrier(CALLERS)
 
     def read(client: PlateClient) -> int:
         gate.wait(60)
@@ -134,10 +135,10 @@ def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) ->
             return 0
 
     url = served.url(protocol)
-    with PlateClient(url, protocol, timeout=100, retries=0) as client, ThreadPoolExecutor(32) as threads:
-        answers = list(threads.map(read, [client] * 32))
-    assert refused and len(refused) < 32
-    assert sum(answers) == 32 - len(refused)
+    with PlateClient(url, protocol, timeout=100, retries=0) as client, ThreadPoolExecutor(CALLERS) as threads:
+        answers = list(threads.map(read, [client] * CALLERS))
+    assert refused and len(refused) < CALLERS
+    assert sum(answers) == CALLERS - len(refused)
     assert any("Exceeds maximum queue size" in str(error) for error, _ in refused)
     with PlateClient(url, protocol, timeout=100) as client:
         assert [plate.reading.text for plate in client.read(CAR)] == ["A123BC77"]

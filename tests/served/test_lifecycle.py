@@ -23,6 +23,7 @@ from tests.serve import SHARED_MEMORY, Serve
 from tests.served.conftest import Served
 
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
+CROWD = compose(480, 800, [Placed("A123BC77", x, y, 120) for x in range(20, 660, 150) for y in range(8, 440, 44)])
 
 
 @pytest.fixture
@@ -145,7 +146,8 @@ def test_a_start_that_takes_too_long_is_given_up() -> None:
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A detector that takes nearly anything for a plate: more crops than one call of the networks takes."""
+    """More plates than one call of the networks takes, by a detector that takes nearly anything for one."""
+    monkeypatch.setenv("PLATES_YOLO_PROPOSAL", "0")
     monkeypatch.setenv("PLATES_YOLO_SCORE_THRESHOLD", "0")
     monkeypatch.setenv("PLATES_YOLO_MAX_DETECTIONS", "200")
     monkeypatch.setenv("PLATES_YOLO_THREADS", "1")
@@ -153,7 +155,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     with EmbeddedTriton(exit_timeout=0) as server, PlateClient(server.http_url, timeout=120) as client:
         served = Served(server.http_url, server.grpc_url, server.control_key)
         before = served.executions("stn", "lprnet")
-        plates = client.read(CAR)
+        plates = client.read(CROWD)
         chunks = -(-len(plates) // CHUNK)
         assert CHUNK < len(plates) <= 200
         assert [b - a for a, b in zip(before, served.executions("stn", "lprnet"), strict=True)] == [chunks, chunks]

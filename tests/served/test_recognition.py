@@ -143,15 +143,16 @@ FRAMES = [
 
 
 def agree(ones: list[Plate], others: list[Plate]) -> None:
-    """The same texts, and boxes within a pixel: the server may compute in bfloat16, torch does not."""
+    """The same texts, and boxes within half a pixel."""
     assert [(one.reading.text, one.reading.best) for one in ones] == [
         (other.reading.text, other.reading.best) for other in others
     ]
     for one, other in zip(ones, others, strict=True):
         sides = [(each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax) for each in (one, other)]
-        assert sides[0] == pytest.approx(sides[1], abs=1.0)
+        assert sides[0] == pytest.approx(sides[1], abs=0.5)
+        rounding = 0.01 if one.reading.text else 0.05  # what is not sure moves more
         sureness = [(each.score, each.reading.confidence, *each.reading.characters) for each in (one, other)]
-        assert sureness[0] == pytest.approx(sureness[1], abs=0.03)
+        assert sureness[0] == pytest.approx(sureness[1], abs=rounding)
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=["two", "tall", "eight", "none"])

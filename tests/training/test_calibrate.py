@@ -42,4 +42,5 @@ def test_the_weights_carry_the_temperature(tmp_path: Path) -> None:
             for path in (lprnet.weights, tmp_path / "twice" / "lprnet.safetensors")
         )
     assert torch.allclose(plain / 3, scaled, atol=1e-4)
-    assert read_metadata(tmp_path / "twice" / "lprnet.safetensors")["temperature"] == "3"
+    before = float(read_metadata(lprnet.weights).get("temperature", "1"))
+    assert float(read_metadata(tmp_path / "twice" / "lprnet.safetensors")["temperature"]) == pytest.approx(3 * before)

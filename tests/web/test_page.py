@@ -103,7 +103,7 @@ def test_a_photo_is_dropped_and_its_plates_are_shown_and_taken_away(context: Bro
     page = opened(context)
     drop(page, ("scene.jpg", SCENE))
     sign = page.locator(".plate .sign")
-    expect(sign).to_have_text(["A123BC77", "E777KX199"])
+    expect(sign).to_have_text(["E777KX199", "A123BC77"])
     expect(page.locator(".outline.sure")).to_have_count(2)
     assert page.locator(".crop img").first.evaluate("image => image.naturalHeight") > 0
 
@@ -115,9 +115,9 @@ def test_a_photo_is_dropped_and_its_plates_are_shown_and_taken_away(context: Bro
     assert page.evaluate("navigator.clipboard.readText()") == "A123BC77"
 
     answer = json.loads(saved(page, "json"))
-    assert [plate["text"] for plate in answer["plates"]] == ["A123BC77", "E777KX199"]
+    assert [plate["text"] for plate in answer["plates"]] == ["E777KX199", "A123BC77"]
     rows = list(csv.DictReader(io.StringIO(saved(page, "csv").decode())))
-    assert [(row["file"], row["text"]) for row in rows] == [("scene.jpg", "A123BC77"), ("scene.jpg", "E777KX199")]
+    assert [(row["file"], row["text"]) for row in rows] == [("scene.jpg", "E777KX199"), ("scene.jpg", "A123BC77")]
     assert tuple(rows[0]) == CsvOutput.COLUMNS
     drawn = cv2.imdecode(np.frombuffer(saved(page, "picture"), np.uint8), cv2.IMREAD_COLOR)
     assert drawn is not None

@@ -21,4 +21,5 @@ def write_calibration(scheme: PlateScheme, folder: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     street = render_scene(scheme, rng, _SIZE, _PLATES).frame
     cv2.imwrite(str(folder / SCENE), street, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
-    np.save(folder / CROPS, np.stack([synthesize(scheme, rng).crop for _ in range(_COUNT)]))
+    crops = np.stack([synthesize(scheme, rng).crop for _ in range(_COUNT)])
+    (folder / CROPS).write_bytes(crops.tobytes())

@@ -25,7 +25,6 @@ from plate_nets.recognition.images import FrameLimits
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Reader
 from plate_nets.runtimes.networks import Networks, Runtime, load_converted
-from plate_nets.runtimes.precision import PRECISION_VARIABLE
 from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, encode
 
@@ -36,10 +35,8 @@ SCENES = [CAR, compose(900, 600, PLACED[:1]), compose(480, 640)]
 
 
 @pytest.fixture(scope="module")
-def openvino() -> Iterator[LocalReader]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(PRECISION_VARIABLE, "float32")  # as torch's
-        yield LocalReader()
+def openvino() -> LocalReader:
+    return LocalReader()
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +53,8 @@ def agree(ones: list[Plate], others: list[Plate]) -> None:
         sides = [(each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax) for each in (one, other)]
         assert sides[0] == pytest.approx(sides[1], abs=0.5)
         assert one.score == pytest.approx(other.score, abs=0.01)
-        assert one.reading.characters == pytest.approx(other.reading.characters, abs=0.01)
+        rounding = 0.01 if one.reading.text else 0.05  # what is not sure moves more
+        assert one.reading.characters == pytest.approx(other.reading.characters, abs=rounding)
 
 
 @pytest.mark.parametrize("frame", SCENES, ids=["three", "one", "none"])

@@ -79,7 +79,7 @@ def test_bfloat16_is_not_taken_where_it_is_emulated(model_repository: Path, inst
             f"print(choose('yolo', Path({str(file_of(model_repository, YOLO.name))!r})).precision)",
         )
     )
-    environ = {**os.environ, "ONEDNN_MAX_CPU_ISA": instructions}
+    environ = {**os.environ, PRECISION_VARIABLE: precision.AUTO, "ONEDNN_MAX_CPU_ISA": instructions}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["float32"], done.stderr
 
