@@ -48,7 +48,7 @@ CONTAINER := tests/image/test_image.py -k 'may_nothing or health_check'
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: test
-test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of developers, then run every test: 16 minutes on two cores
+test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of developers, then run every test: 15 minutes on two cores
 	-@tools/debian.sh $(DEBIAN) # without them only the tests that start them fail
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not alone'

@@ -97,6 +97,15 @@ def unharmed(serve: Serve, before: list[psutil.Process]) -> None:
     assert not serve.events("heal") and not serve.events("restart") and not serve.events("renew")
 
 
+def bounded(serve: Serve, good: Good, before: list[psutil.Process], at_first: int) -> str:
+    """Good callers had their answers, no process ended, and little memory was taken since -> the end of the row."""
+    good.check()
+    unharmed(serve, before)
+    grown = memory(serve) - at_first
+    assert grown < GROWTH
+    return f"memory {grown / 1e6:+.0f} MB; no process ended"
+
+
 def bomb(serve: Serve, good: Good, times: int) -> str:
     """Every bomb so many times over both protocols by the client as it is by default, retries and all -> the row."""
     family, at_first = serve.members(), memory(serve)
@@ -121,13 +130,10 @@ def bomb(serve: Serve, good: Good, times: int) -> str:
         good.answered(60)
         longest = max(longest, good.longest(began))
         sys.stdout.write(f"{name}: {time.monotonic() - began:.1f} s, longest wait so far {longest:.2f} s\n")
-    good.check()
-    unharmed(serve, family)
-    grown = memory(serve) - at_first
-    assert grown < GROWTH
+    end = bounded(serve, good, family, at_first)
     return (
         f"{len(BOMBS)} bombs {times} times each, at most {slowest:.0f} s a bomb: a good caller's longest wait "
-        f"{longest:.2f} s, {usual:.2f} s without; memory {grown / 1e6:+.0f} MB; no process ended"
+        f"{longest:.2f} s, {usual:.2f} s without; {end}"
     )
 
 
@@ -157,13 +163,10 @@ def attack_through_nginx(serve: Serve, good: Good, folder: Path, times: int) -> 
                 with pytest.raises(InferenceServerException, match="not "):
                     proxy.infer_grpc(picture, **refused)
     good.answered(60)
-    good.check()
-    unharmed(serve, family)
-    grown = memory(serve) - at_first
-    assert grown < GROWTH
+    end = bounded(serve, good, family, at_first)
     return (
         f"5 requests that end or fill Triton, {times} times each through nginx: a good caller's longest wait "
-        f"{good.longest(began):.2f} s; memory {grown / 1e6:+.0f} MB; no process ended"
+        f"{good.longest(began):.2f} s; {end}"
     )
 
 
@@ -202,14 +205,11 @@ def test_20000_mutated_pictures(serve: Serve, good: Good, capsys: pytest.Capture
     with ThreadPoolExecutor(AT_ONCE) as pool:
         numbers = range(piece, MUTATED, PIECES)
         found = list(pool.map(send, (numbers[start::AT_ONCE] for start in range(AT_ONCE))))
-    good.check()
-    unharmed(serve, family)
-    grown = memory(serve) - at_first
-    assert grown < GROWTH
+    end = bounded(serve, good, family, at_first)
     say(
         capsys,
         f"{len(numbers)} mutated pictures, {sum(read for read, _ in found)} decoded: longest answer "
-        f"{max(longest for _, longest in found):.1f} s of 60; memory {grown / 1e6:+.0f} MB; no process ended",
+        f"{max(longest for _, longest in found):.1f} s of 60; {end}",
     )
 
 

@@ -1,14 +1,10 @@
 """Sets of rendered streets: without plates, with the plates of cars far and near, or cut close around one plate."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-import cv2
 import numpy as np
 
-from plate_nets.errors import DatasetError
-from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.plates import PlateScheme
 from training.synthesis.scene import Scene, render_scene
 from training.synthesis.test_set import new_dataset
@@ -31,20 +27,15 @@ def write_street_set(
     Raises:
         DatasetError: the folder holds something already, or a photo cannot be written.
     """
-    with new_dataset(folder) as (images, file):
-        rows = csv.writer(file)
-        rows.writerow(COLUMNS)
+    with new_dataset(folder) as add:
         for number in range(count):
             rng = np.random.default_rng((seed, number))
             scene = _close_up(scheme, rng) if close else render_scene(scheme, rng, SIZE, plates)
-            path = images / f"street_{number:04d}.png"
-            if not cv2.imwrite(str(path), scene.frame):
-                raise DatasetError(f"{path}: cannot be written")
-            for plate in scene.plates:
-                box = (plate.box.xmin, plate.box.ymin, plate.box.xmax, plate.box.ymax)
-                numbers = [f"{value:.1f}" for value in (*box, *plate.quad.ravel())]
-                rows.writerow([path.name, *numbers[:4], plate.text, *numbers[4:]])
-            yield path
+            labels = [
+                (each.text, (each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax, *each.quad.ravel()))
+                for each in scene.plates
+            ]
+            yield add(f"street_{number:04d}.png", scene.frame, labels)
 
 
 def _close_up(scheme: PlateScheme, rng: np.random.Generator) -> Scene:

@@ -1,10 +1,9 @@
 """The synthetic test set: small photos of plates and their labels, in the format of `evaluation.dataset`."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
 
 import cv2
 import numpy as np
@@ -37,34 +36,43 @@ def write_test_set(
     Raises:
         DatasetError: the folder holds something already, or a photo cannot be written.
     """
-    with new_dataset(folder) as (images, file):
-        rows = csv.writer(file)
-        rows.writerow(COLUMNS)
+    with new_dataset(folder) as add:
         for number in range(count):
             rng = np.random.default_rng((seed, number))
             photo, corners, kind, text = _photo(scheme.by_lines[lines], rng, lines)
-            path = images / f"{kind.replace(' ', '_')}_{number:04d}.png"
-            if not cv2.imwrite(str(path), photo):
-                raise DatasetError(f"{path}: cannot be written")
             box = (*corners.min(axis=0), *corners.max(axis=0))
-            numbers = [f"{value:.1f}" for value in (*box, *corners.ravel())]
-            rows.writerow([path.name, *numbers[:4], text, *numbers[4:]])
-            yield path
+            yield add(f"{kind.replace(' ', '_')}_{number:04d}.png", photo, [(text, (*box, *corners.ravel()))])
+
+
+Add = Callable[[str, Frame, Iterable[tuple[str, Iterable[float]]]], Path]
+"""A photo by its name, and its plates, each a text with the sides of the box and the corners in px -> where it is."""
 
 
 @contextmanager
-def new_dataset(folder: Path) -> Iterator[tuple[Path, TextIO]]:
-    """An empty labelled folder: where its photos go, and its ``labels.csv`` to write to.
+def new_dataset(folder: Path) -> Iterator[Add]:
+    """An empty labelled folder -> what adds a photo to it.
 
     Raises:
-        DatasetError: the folder holds something already.
+        DatasetError: the folder holds something already, or a photo cannot be written.
     """
     if folder.exists() and any(folder.iterdir()):
         raise DatasetError(f"{folder}: not empty; expected a new or an empty folder")
     images = folder / "images"
     images.mkdir(parents=True)
     with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
-        yield images, file
+        rows = csv.writer(file)
+        rows.writerow(COLUMNS)
+
+        def add(name: str, photo: Frame, plates: Iterable[tuple[str, Iterable[float]]]) -> Path:
+            path = images / name
+            if not cv2.imwrite(str(path), photo):
+                raise DatasetError(f"{path}: cannot be written")
+            for text, places in plates:
+                numbers = [f"{value:.1f}" for value in places]
+                rows.writerow([name, *numbers[:4], text, *numbers[4:]])
+            return path
+
+        yield add
 
 
 def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> tuple[Frame, camera.Corners, str, str]:
