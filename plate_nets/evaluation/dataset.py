@@ -117,10 +117,10 @@ def read_photo(path: Path) -> Frame:
     Raises:
         DatasetError: the file does not open as a picture.
     """
-    image = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    image = _open(path, cv2.IMREAD_COLOR)
     if image is None:
         raise DatasetError(f"{path}: does not open as a picture")
-    return np.asarray(image, dtype=np.uint8)
+    return image
 
 
 def parse_box(row: Mapping[str, str | None]) -> Box:
@@ -170,5 +170,13 @@ def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[P
 
 
 def _size(photo: Path) -> tuple[int, int] | None:
-    image = cv2.imread(str(photo), cv2.IMREAD_GRAYSCALE) if photo.is_file() else None
+    image = _open(photo, cv2.IMREAD_GRAYSCALE) if photo.is_file() else None
     return None if image is None else (image.shape[0], image.shape[1])
+
+
+def _open(photo: Path, how: int) -> Frame | None:
+    try:
+        image = cv2.imread(str(photo), how)
+    except cv2.error:  # a header that names more pixels than OpenCV allows
+        return None
+    return None if image is None else np.asarray(image, dtype=np.uint8)

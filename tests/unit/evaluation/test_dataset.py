@@ -9,6 +9,7 @@ import pytest
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS, REQUIRED, load_dataset, read_photo
 from plate_nets.plates import default_scheme
+from tests import bombs
 
 GOOD = "a.png,1,2,30,12,A123BC77,1,2,30,2,30,12,1,12"
 
@@ -17,6 +18,7 @@ def write(folder: Path, *rows: str, header: str = ",".join(COLUMNS)) -> Path:
     (folder / "images").mkdir(exist_ok=True)
     cv2.imwrite(str(folder / "images" / "a.png"), np.zeros((40, 60, 3), np.uint8))
     (folder / "images" / "broken.png").write_bytes(b"no picture")
+    (folder / "images" / "huge.png").write_bytes(bombs.png(bombs.header(50_000), bombs.IDAT, bombs.IEND))
     (folder / "labels.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     return folder
 
@@ -41,6 +43,7 @@ def test_good_rows(tmp_path: Path) -> None:
         ("a.png,1,2,30,12,A123QQ77,,,,,,,,", "unknown character 'Q'"),
         ("none.png,1,2,30,12,,,,,,,,,", "missing or does not open"),
         ("broken.png,1,2,30,12,,,,,,,,,", "missing or does not open"),
+        ("huge.png,1,2,30,12,,,,,,,,,", "missing or does not open"),
     ],
 )
 def test_faulty_row_is_named_and_left_out(tmp_path: Path, row: str, why: str) -> None:
