@@ -107,6 +107,12 @@ PLATE_RECOGNITION = ModelSpec(
 )
 """Picture -> plates."""
 
+
+def reader_network(scheme: PlateScheme) -> str:
+    """The name of the LPRNet that reads a scheme's plates, and of its Triton model: "lprnet", "lprnet_latin"."""
+    return f"{LPRNET.name}_{scheme.reader}" if scheme.reader else LPRNET.name
+
+
 MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, PLATE_RECOGNITION)}
 
 

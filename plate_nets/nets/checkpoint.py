@@ -120,7 +120,7 @@ def save_weights(
 
 def scheme_marks(scheme: PlateScheme) -> dict[str, str]:
     """What weights say of the scheme that they were trained for."""
-    return {"scheme": scheme.name, "scheme_sha256": scheme.sha256}
+    return {"scheme": scheme.trained_as, "scheme_sha256": scheme.sha256}
 
 
 def sha256(path: Path) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 
+from plate_nets.plates.drawing import PlateDrawing
+
 
 @dataclass(frozen=True)
 class PlateFormat:
@@ -58,11 +60,13 @@ class SynthesisTexts:
     ``shares``: of each format, by name, 0..1.
     ``ways``: by format and pattern, the share of a way to write a part, 0..1; the part's first pattern has the rest.
     ``codes``: by pattern of a part.
+    ``drawings``: how plates look, by format; what has none is drawn in many ways.
     """
 
     shares: Mapping[str, float]
     ways: Mapping[str, Mapping[str, float]]
     codes: Mapping[str, Codes]
+    drawings: Mapping[str, PlateDrawing] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class PlateScheme:
     ``alphabet``: the symbols in the order of LPRNet's classes. ``signs``: a sign of patterns -> the symbols it stands
     for. ``not_issued``: digits that no part has alone. ``lines``: of a plate, 1 or at most 2. The first format is the
     usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty; ``region_is_last``: a plate's last part is its
-    region's code.
+    region's code. ``reader``: the scheme whose reader reads these plates too; empty: it has one of its own.
     """
 
     name: str
@@ -84,6 +88,12 @@ class PlateScheme:
     synthesis: SynthesisTexts = field(hash=False)
     country: str = ""
     region_is_last: bool = False
+    reader: str = ""
+
+    @property
+    def trained_as(self) -> str:
+        """The name of the scheme that its reader is trained for."""
+        return self.reader or self.name
 
     @property
     def blank(self) -> int:

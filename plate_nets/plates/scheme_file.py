@@ -2,14 +2,15 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from plate_nets.errors import SchemeError
+from plate_nets.plates.drawing import read_drawing
 from plate_nets.plates.scheme import Codes, PlateFormat, PlateScheme, SynthesisTexts
+from plate_nets.plates.table import Table
 from plate_nets.types import STEPS
 
 DEFAULT_SCHEME = "russia"
@@ -43,14 +44,14 @@ def load_scheme(name: str, folder: Path = Path()) -> PlateScheme:
         raise SchemeError(f"{path}: expected a file of a scheme, got {error.strerror}") from error
     except ValueError as error:
         raise SchemeError(f"{path}: expected TOML in UTF-8, got {error}") from error
-    return _scheme(_Table(path, "", values))
+    return _scheme(Table(path, "", values))
 
 
-def _scheme(table: "_Table") -> PlateScheme:
+def _scheme(table: Table) -> PlateScheme:
     name = table.text("name")
     lines: int = table.take("lines", int, "1 or 2", lambda value: value in (1, 2))
-    alphabet = table.text("alphabet")
-    table.distinct("alphabet", alphabet, "every symbol once")
+    reader: str = table.take("reader", str, "the name of a scheme", default="")
+    alphabet = _alphabet(table, name, reader)
     country = table.take(
         "country", str, "two small letters, ISO 3166 alpha-2", lambda text: bool(_COUNTRY.fullmatch(text)), default=""
     )
@@ -65,15 +66,33 @@ def _scheme(table: "_Table") -> PlateScheme:
         raise table.error("formats", "one format at least", "none")
     table.distinct("formats", [each.name for each in formats], "every name once")
     synthesis = table.table("synthesis", {})
-    shares, ways, codes = (synthesis.table(key, {}) for key in ("shares", "ways", "codes"))
+    shares, ways, codes, drawings = (synthesis.table(key, {}) for key in ("shares", "ways", "codes", "drawings"))
     synthesis.done()
     table.done()
-    evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {})
-    scheme = PlateScheme(name, alphabet, signs, formats, frozenset(not_issued), lines, evenly, country, region_is_last)
+    drawn = {
+        each.name: read_drawing(drawings.table(each.name), each) for each in formats if each.name in drawings.values
+    }
+    drawings.done()
+    evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {}, drawn)
+    scheme = PlateScheme(
+        name, alphabet, signs, formats, frozenset(not_issued), lines, evenly, country, region_is_last, reader
+    )
     return replace(scheme, synthesis=replace(evenly, codes=_codes(codes, scheme)))
 
 
-def _signs(table: "_Table", alphabet: str) -> dict[str, str]:
+def _alphabet(table: Table, name: str, reader: str) -> str:
+    """The alphabet that the file has, or that of the scheme whose reader it names: they may not differ."""
+    if not reader or reader == name:
+        alphabet = table.text("alphabet")
+        table.distinct("alphabet", alphabet, "every symbol once")
+        return alphabet
+    known = load_scheme(reader).alphabet
+    return str(
+        table.take("alphabet", str, f"{known}, as the reader {reader} has it", lambda own: own == known, default=known)
+    )
+
+
+def _signs(table: Table, alphabet: str) -> dict[str, str]:
     signs = {}
     for sign in list(table.values):
         if len(sign) != 1 or sign in " |/":
@@ -85,7 +104,7 @@ def _signs(table: "_Table", alphabet: str) -> dict[str, str]:
     return signs
 
 
-def _format(table: "_Table", signs: Mapping[str, str], lines: int) -> PlateFormat:
+def _format(table: Table, signs: Mapping[str, str], lines: int) -> PlateFormat:
     name, pattern = table.text("name"), table.text("pattern")
     table.done()
     written = [line.split(" ") for line in pattern.split(" / ")]
@@ -101,7 +120,7 @@ def _format(table: "_Table", signs: Mapping[str, str], lines: int) -> PlateForma
     return PlateFormat(name, parts, len(written[0]) if len(written) > 1 else None)
 
 
-def _shares(table: "_Table", formats: Collection[PlateFormat]) -> dict[str, float]:
+def _shares(table: Table, formats: Collection[PlateFormat]) -> dict[str, float]:
     names = [each.name for each in formats]
     if not table.values:
         return dict.fromkeys(names, 1 / len(names))
@@ -112,7 +131,7 @@ def _shares(table: "_Table", formats: Collection[PlateFormat]) -> dict[str, floa
     return shares
 
 
-def _ways(table: "_Table", formats: Collection[PlateFormat]) -> dict[str, dict[str, float]]:
+def _ways(table: Table, formats: Collection[PlateFormat]) -> dict[str, dict[str, float]]:
     ways = {}
     for each in formats:
         rest = {pattern: 1 / len(part) for part in each.parts for pattern in part[1:]}
@@ -126,7 +145,7 @@ def _ways(table: "_Table", formats: Collection[PlateFormat]) -> dict[str, dict[s
     return ways
 
 
-def _codes(table: "_Table", scheme: PlateScheme) -> dict[str, Codes]:
+def _codes(table: Table, scheme: PlateScheme) -> dict[str, Codes]:
     known = {pattern for each in scheme.formats for part in each.parts for pattern in part}
     codes = {}
     for pattern in sorted(known & table.values.keys()):
@@ -139,78 +158,3 @@ def _codes(table: "_Table", scheme: PlateScheme) -> dict[str, Codes]:
         codes[pattern] = Codes(repeated, issued)
     table.done()
     return codes
-
-
-class _Table:
-    """A table of the file, from which keys are taken one by one; ``where`` is its own key, "" for the whole file."""
-
-    def __init__(self, path: Path, where: str, values: Mapping[str, Any]) -> None:
-        self.values = values
-        self._path = path
-        self._where = where
-        self._taken: set[str] = set()
-
-    def error(self, key: str, expected: str, got: str) -> SchemeError:
-        """The error of a key of this table."""
-        where = ".".join(filter(None, (self._where, key)))
-        return SchemeError(f"{self._path}: {where}: expected {expected}, got {got}")
-
-    def take(
-        self,
-        key: str,
-        kind: type,
-        expected: str,
-        fits: Callable[[Any], bool] = lambda _: True,
-        default: Any = None,
-    ) -> Any:
-        """The value of a key, of a type and fitting; ``default`` where the file has none, if there is a default."""
-        self._taken.add(key)
-        value = self.values.get(key, default)
-        if value is None:
-            raise self.error(key, expected, "none")
-        if type(value) is not kind or not fits(value):  # not isinstance: true is an int
-            raise self.error(key, expected, repr(value))
-        return value
-
-    def text(self, key: str) -> str:
-        """A text of visible symbols and single spaces."""
-        value: str = self.take(key, str, "a text", lambda text: text != "" and text.isprintable())
-        return value
-
-    def texts(self, key: str, expected: str, fits: Callable[[str], bool]) -> tuple[str, ...]:
-        """A list of texts that fit; empty where the file has none."""
-        values = self.take(key, list, f"a list of {expected}", default=[])
-        for value in values:
-            if type(value) is not str or not fits(value):
-                raise self.error(key, expected, repr(value))
-        return tuple(values)
-
-    def share(self, key: str) -> float:
-        """A number of 0 to 1."""
-        self._taken.add(key)
-        value: Any = self.values.get(key)
-        if type(value) not in (int, float) or not 0 <= value <= 1:
-            raise self.error(key, "a share of 0 to 1", "none" if value is None else repr(value))
-        return float(value)
-
-    def table(self, key: str, default: Mapping[str, Any] | None = None) -> "_Table":
-        """A table of this one."""
-        return _Table(self._path, f"{self._where}.{key}".lstrip("."), self.take(key, dict, "a table", default=default))
-
-    def tables(self, key: str) -> list["_Table"]:
-        """A list of tables, numbered from 1."""
-        values = self.take(
-            key, list, "a list of tables", lambda found: {type(each) for each in found} <= {dict}, default=[]
-        )
-        return [_Table(self._path, f"{key}[{number}]", value) for number, value in enumerate(values, 1)]
-
-    def distinct(self, key: str, values: Sequence[str], expected: str) -> None:
-        """Refuses a value that comes twice."""
-        for number, value in enumerate(values):
-            if value in values[:number]:
-                raise self.error(key, expected, f"{value!r} twice")
-
-    def done(self) -> None:
-        """Refuses keys that nobody took."""
-        for key in self.values.keys() - self._taken:
-            raise self.error(key, f"one of {', '.join(sorted(self._taken))}", "an unknown key")

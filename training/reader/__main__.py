@@ -34,6 +34,10 @@ def train(
     scheme: Annotated[
         str, typer.Option(help="Whose plates are learnt: a country that the package has, or a TOML file.")
     ] = DEFAULT_SCHEME,
+    draw: Annotated[
+        list[str],
+        typer.Option(help="Scheme of the same reader whose plates are drawn too; may be given several times."),
+    ] = [],  # noqa: B006
     validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; the first decides.")] = [],  # noqa: B006
     steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 20_000,
     minutes: Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")] = None,
@@ -51,6 +55,10 @@ def train(
     ] = 1.0,
     start: Annotated[
         Path | None, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors to start from.")
+    ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the weights of another alphabet's reader: its STN serves this one too."),
     ] = None,
     rate: Annotated[
         float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")
@@ -78,6 +86,8 @@ def train(
         state = ReaderState(country, device)
         if start is not None:
             state.start_from(start)
+        if beside is not None:
+            state.start_beside(beside)
         if resume:
             state.load(out / "checkpoint.pt")
             logging.info("continuing at step %d", state.step)
@@ -97,6 +107,7 @@ def train(
                     hard=hard,
                 ),
                 foreign=others,
+                drawn=[country, *map(load_scheme, draw)],
             ),
             {name: crops for each in validate for name, crops in validation_crops(country, each, straightened > 0)},
             Budget(steps, minutes),

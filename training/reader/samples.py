@@ -52,7 +52,10 @@ class Batch:
 
 
 class Samples(TorchDataset[Batch]):
-    """Batches by step: ``samples[step]`` is the batch of that step."""
+    """Batches by step: ``samples[step]`` is the batch of that step.
+
+    ``drawn``: whose plates are drawn, each equally often; by default those of the scheme.
+    """
 
     def __init__(
         self,
@@ -64,10 +67,13 @@ class Samples(TorchDataset[Batch]):
         seed: int,
         mixture: Mixture = Mixture(),
         foreign: Sequence[RealPlate] = (),
+        drawn: Sequence[PlateScheme] = (),
     ) -> None:
-        if mixture.two_lines and not scheme.by_lines[2].formats:
-            raise InputError(f"two lines: no plate of {scheme.name} has them")
         self.scheme = scheme
+        self.drawn = drawn or (scheme,)
+        self.drawn_two = [each for each in self.drawn if each.by_lines[2].formats]
+        if mixture.two_lines and not self.drawn_two:
+            raise InputError(f"two lines: no plate of {', '.join(each.name for each in self.drawn)} has them")
         self.plates = plates
         self.empty = empty
         self.foreign = foreign
@@ -107,9 +113,9 @@ class Samples(TorchDataset[Batch]):
             plate = self.foreign[int(rng.integers(len(self.foreign)))]
             return self._photograph(plate, rng, True, float(rng.uniform(0, 1) ** 2)), ""
         if 0 <= rest - self.mixture.foreign < self.mixture.two_lines:
-            sample = synthesize_straightened(self.scheme, rng, lines=2)
+            sample = synthesize_straightened(_one_of(self.drawn_two, rng), rng, lines=2)
         else:
-            sample = (synthesize_straightened if self._straight(rng) else synthesize)(self.scheme, rng)
+            sample = (synthesize_straightened if self._straight(rng) else synthesize)(_one_of(self.drawn, rng), rng)
         return sample.crop, sample.text
 
     def _photograph(self, plate: RealPlate, rng: np.random.Generator, exact: bool, severity: float) -> Frame:
@@ -120,6 +126,11 @@ class Samples(TorchDataset[Batch]):
     def _straight(self, rng: np.random.Generator) -> bool:
         """Whether a plate is cut along its corners; where none is, the generator is left alone, as it was before."""
         return self.mixture.straightened > 0 and bool(rng.random() < self.mixture.straightened)
+
+
+def _one_of(schemes: Sequence[PlateScheme], rng: np.random.Generator) -> PlateScheme:
+    """One scheme of some; of a single one the generator is left alone, as it was before."""
+    return schemes[int(rng.integers(len(schemes)))] if len(schemes) > 1 else schemes[0]
 
 
 def is_vanity(scheme: PlateScheme, text: str) -> bool:

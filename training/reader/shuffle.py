@@ -74,8 +74,8 @@ def shuffle(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> 
 def _layout(scheme: PlateScheme, text: str) -> tuple[Fit, PlateLayout] | None:
     """How a text fits a format whose layout lets symbols change places, and that layout."""
     for fit in scheme.fits(text):
-        layout = layouts(scheme)[fit.format.name, fit.patterns]
-        if layout.can_shuffle:
+        layout = layouts(scheme).get((fit.format.name, fit.patterns))
+        if layout and layout.can_shuffle:
             return fit, layout
     return None
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from plate_nets.nets.checkpoint import load_weights, scheme_marks
+from plate_nets.errors import WeightsError
+from plate_nets.nets.checkpoint import load_weights, read_weights, scheme_marks
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 from plate_nets.plates import PlateScheme
@@ -21,6 +22,14 @@ class Reader(nn.Module):
         super().__init__()
         self.stn = STN()
         self.lprnet = LPRNet(classes)
+        self.stn_learns = True
+
+    def train(self, mode: bool = True) -> "Reader":
+        """As of any module; an STN that does not learn keeps its mean and variance too."""
+        super().train(mode)
+        if not self.stn_learns:
+            self.stn.eval()
+        return self
 
     def forward(self, crops: Tensor) -> Tensor:
         logits: Tensor = self.lprnet(self.stn(crops))
@@ -45,3 +54,24 @@ class ReaderState(TrainingState[Reader]):
         for reader in (self.network, self.average):
             load_weights(reader.stn, folder / "stn.safetensors", self.scheme)
             load_weights(reader.lprnet, folder / "lprnet.safetensors", self.scheme)
+
+    def start_beside(self, folder: Path) -> None:
+        """Takes over a reader of another alphabet, in `stn.safetensors` and `lprnet.safetensors` of a folder.
+
+        Its STN serves both, so it does not learn; of LPRNet the last layer, that of the classes, starts anew.
+
+        Raises:
+            WeightsError: a file is missing, damaged or of another architecture.
+        """
+        other = read_weights(folder / "lprnet.safetensors")
+        features = {name: torch.from_numpy(value) for name, value in other.items() if not name.startswith("classes.")}
+        for reader in (self.network, self.average):
+            load_weights(reader.stn, folder / "stn.safetensors")
+            reader.stn.requires_grad_(False)
+            reader.stn_learns = False
+            try:
+                missing = reader.lprnet.load_state_dict(features, strict=False).missing_keys
+            except RuntimeError as error:
+                raise WeightsError(f"{folder}: weights of another network: {str(error).splitlines()[0]}") from error
+            if {name.split(".")[0] for name in missing} != {"classes"}:
+                raise WeightsError(f"{folder}: weights of another network: without {', '.join(missing)}")

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
+from plate_nets.contract import reader_network
 from plate_nets.nets.checkpoint import save_weights
 from plate_nets.plates import PlateScheme
 from plate_nets.types import STEPS
@@ -66,6 +67,10 @@ def ctc_loss(logits: Tensor, targets: Tensor, lengths: Tensor) -> Tensor:
 
 
 def save_reader(reader: Reader, folder: Path, metadata: dict[str, str], scheme: PlateScheme) -> None:
-    """Both networks of a reader -> `stn.safetensors` and `lprnet.safetensors`."""
-    save_weights(reader.stn, folder / "stn.safetensors", metadata, scheme)
-    save_weights(reader.lprnet, folder / "lprnet.safetensors", metadata, scheme)
+    """Both networks of a reader -> `stn.safetensors` and that of LPRNet, which has the name of its network.
+
+    An STN that did not learn is another reader's, and has a file there.
+    """
+    if reader.stn_learns:
+        save_weights(reader.stn, folder / "stn.safetensors", metadata, scheme)
+    save_weights(reader.lprnet, folder / f"{reader_network(scheme)}.safetensors", metadata, scheme)

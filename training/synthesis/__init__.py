@@ -45,9 +45,10 @@ def drawn_plate(
     scheme: PlateScheme, kind: str, text: str, height: float, rng: np.random.Generator
 ) -> tuple[Frame, camera.Corners]:
     """A plate with its surroundings from the front, drawn finely enough for ``height`` px, and its corners (4, 2)."""
-    wanted = height * 1.15 / plates.layout_of(scheme, kind, text).height
+    layout = plates.sample_layout(scheme, kind, text, rng)
+    wanted = height * 1.15 / layout.height
     scale = next((value for value in _SCALES if value >= wanted), _SCALES[-1])
-    return surroundings.surround(plates.draw(scheme, kind, text, rng, scale), rng)
+    return surroundings.surround(plates.draw_layout(layout, text, rng, scale), rng)
 
 
 def placed(

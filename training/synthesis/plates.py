@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.plates import PlateScheme
+from plate_nets.plates.drawing import Colour
 from plate_nets.types import Frame
 from training.synthesis import glyphs
 from training.synthesis.errors import unknown
-from training.synthesis.layouts import layouts
-from training.synthesis.layouts.layout import BLACK, Colour, PlateLayout
+from training.synthesis.layouts import layout_of
+from training.synthesis.layouts.layout import BLACK, PlateLayout
 
 _OTHERS = 0.15
 """Of plates whose format has another look: the share that has it."""
@@ -27,7 +28,11 @@ def draw(scheme: PlateScheme, kind: str, text: str, rng: np.random.Generator, sc
     Raises:
         InputError: no such format, or the text does not fit it.
     """
-    layout = layout_of(scheme, kind, text)
+    return draw_layout(sample_layout(scheme, kind, text, rng), text, rng, scale)
+
+
+def draw_layout(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float) -> Frame:
+    """As `draw`, in a layout that has a slot for each character."""
     if layout.other and rng.random() < _OTHERS:
         ground, ink = layout.other
         layout = replace(layout, ground=ground, ink=ink, flag=())
@@ -38,6 +43,9 @@ def draw(scheme: PlateScheme, kind: str, text: str, rng: np.random.Generator, sc
     if layout.ink == BLACK and rng.random() < 0.35:  # worn or bleached paint
         dark = dark + (light - dark) * np.float32(rng.uniform(0, 0.4))
     canvas = _painted(cover, light, dark)
+    for band in layout.bands:
+        left, top, right, bottom = (round(side * scale) for side in band.area)
+        canvas[top:bottom, left:right] = _painted(cover[top:bottom, left:right], _vary(band.colour, rng), dark)
     if layout.divider and layout.last_ground and rng.random() < 0.8:
         right = round((layout.divider + 2) * scale)
         canvas[:, right:] = _painted(cover[:, right:], _vary(layout.last_ground, rng), dark)
@@ -48,16 +56,17 @@ def draw(scheme: PlateScheme, kind: str, text: str, rng: np.random.Generator, sc
     return canvas
 
 
-def layout_of(scheme: PlateScheme, kind: str, text: str) -> PlateLayout:
-    """A text of a format -> its layout.
+def sample_layout(scheme: PlateScheme, kind: str, text: str, rng: np.random.Generator) -> PlateLayout:
+    """A text of a format -> its layout; where its scheme knows none, the generator decides.
 
     Raises:
         InputError: no such format, or the text does not fit it.
     """
     for fit in scheme.fits(text):
         if fit.format.name == kind:
-            return layouts(scheme)[kind, fit.patterns]
-    raise unknown("plates.draw", f"{kind} {text}", (f"{name}:{' '.join(each)}" for name, each in layouts(scheme)))
+            return layout_of(scheme, fit, rng)
+    known = (f"{each.name}:{' '.join(patterns)}" for each in scheme.formats for patterns in each.patterns)
+    raise unknown("plates.draw", f"{kind} {text}", known)
 
 
 def _painted(ink: glyphs.Mask, ground: NDArray[np.float32], dark: NDArray[np.float32]) -> Frame:
@@ -80,11 +89,11 @@ def _ink(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float)
     wander[:, 1] *= 0.6
     wander += rng.normal(0, 1.0, 2)
     for symbol, slot, (dx, dy) in zip(text, layout.slots, wander, strict=True):
-        _stamp(ink, symbol, slot.x + dx, slot.baseline + dy, slot.height, weight, scale)
+        _stamp(ink, symbol, slot.x + dx, slot.baseline + dy, slot.height, weight, scale, layout.typeface)
     if layout.country:
         weight = float(rng.choice((-3.0, -1.5)))
         for symbol, slot in layout.country:
-            _stamp(ink, symbol, slot.x, slot.baseline, slot.height, weight, scale)
+            _stamp(ink, symbol, slot.x, slot.baseline, slot.height, weight, scale, layout.typeface)
     return ink
 
 
@@ -96,9 +105,16 @@ def _worn(ink: glyphs.Mask, rng: np.random.Generator) -> glyphs.Mask:
 
 
 def _stamp(
-    ink: glyphs.Mask, symbol: str, x: float, baseline: float, height: float, weight: float, scale: float
+    ink: glyphs.Mask,
+    symbol: str,
+    x: float,
+    baseline: float,
+    height: float,
+    weight: float,
+    scale: float,
+    typeface: str,
 ) -> None:
-    drawn = glyphs.mask(symbol, max(2, round(height * scale)), weight)
+    drawn = glyphs.mask(symbol, max(2, round(height * scale)), weight, typeface)
     h, w = drawn.shape
     top, left = round(baseline * scale) - h, round(x * scale - w / 2)
     top = min(max(top, 0), ink.shape[0] - h)

@@ -1,13 +1,16 @@
-"""How the plates of a scheme are laid out. A country brings a module of its own here; plates of others are plain."""
+"""How the plates of a scheme are laid out: as its file draws them or, for Russia, a module of its own; else varied."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
 
+import numpy as np
+
 from plate_nets.plates import PlateScheme
-from training.synthesis.layouts import plain, russia
+from plate_nets.plates.scheme import Fit
+from training.synthesis.layouts import drawn, russia, varied
 from training.synthesis.layouts.layout import PlateLayout
 
-Layouts = Mapping[tuple[str, tuple[str, ...]], PlateLayout]
+Layouts = dict[tuple[str, tuple[str, ...]], PlateLayout]
 """By the name of a format and the patterns of its parts."""
 
 _COUNTRIES: dict[str, Callable[[PlateScheme], Layouts]] = {"russia": russia.layouts}
@@ -16,10 +19,17 @@ _COUNTRIES: dict[str, Callable[[PlateScheme], Layouts]] = {"russia": russia.layo
 
 @lru_cache
 def layouts(scheme: PlateScheme) -> Layouts:
-    """A scheme -> the layout of each format in each way to write it."""
+    """A scheme -> the layouts that are known, of each format in each way to write it."""
     own = _COUNTRIES[scheme.name](scheme) if scheme.name in _COUNTRIES else {}
-    return {
-        (each.name, patterns): own.get((each.name, patterns)) or plain.layout(patterns)
+    drawings = scheme.synthesis.drawings
+    return own | {
+        (each.name, patterns): drawn.layout(drawings[each.name], patterns)
         for each in scheme.formats
+        if each.name in drawings
         for patterns in each.patterns
     }
+
+
+def layout_of(scheme: PlateScheme, fit: Fit, rng: np.random.Generator) -> PlateLayout:
+    """The layout of a format that a text fits; where none is known, one that the generator decides."""
+    return layouts(scheme).get((fit.format.name, fit.patterns)) or varied.layout(fit.format, fit.patterns, rng)

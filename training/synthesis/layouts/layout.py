@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-Colour = tuple[int, int, int]
-"""Blue, green, red, 0..255."""
+from plate_nets.plates.drawing import Band, Colour
+from training.synthesis.typefaces import GOST
 
 WIDTH = 520.0
 HEIGHT = 112.0
@@ -33,11 +33,11 @@ class PlateLayout:
     other: tuple[Colour, Colour] | None = None
     """Ground and ink of the plates of the same format that look otherwise; these have no flag."""
     divider: float | None = None
-    """Centre x of a line before the last part."""
+    """Centre x of a line from edge to edge."""
     last_ground: Colour | None = None
     """Ground of the field behind that line on most plates, where it is another."""
     country: tuple[tuple[str, Slot], ...] = ()
-    """Small letters under the last part, and where they stand."""
+    """Small letters that are no part of the text, and where they stand."""
     flag: tuple[Colour, ...] = ()
     """Its stripes from the top."""
     flag_box: tuple[float, float, float, float] = (467.0, 84.5, 508.0, 100.1)
@@ -46,5 +46,8 @@ class PlateLayout:
     """Where the plate is screwed on, mm."""
     width: float = WIDTH
     height: float = HEIGHT
+    typeface: str = GOST
+    bands: tuple[Band, ...] = ()
+    """Parts of the ground in other colours, under the characters."""
     can_shuffle: bool = False
     """Whether symbols may change places in a photo of it: cells of about one size, dark on one light ground."""

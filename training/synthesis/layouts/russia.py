@@ -8,8 +8,9 @@ single characters within a few mm of them. Of two-line plates the sizes are the 
 from dataclasses import dataclass
 
 from plate_nets.plates import PlateScheme
+from plate_nets.plates.drawing import Colour
 from plate_nets.plates.scheme import PlateFormat
-from training.synthesis.layouts.layout import BLACK, WHITE, Colour, PlateLayout, Slot
+from training.synthesis.layouts.layout import BLACK, WHITE, PlateLayout, Slot
 
 BASELINE = 92.0
 DIGIT, LETTER = 76.0, 58.0

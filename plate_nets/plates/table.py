@@ -1,0 +1,93 @@
+"""A table of a TOML file that is read strictly: what is not understood is refused, by file, key, expected and got."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from plate_nets.errors import SchemeError
+
+
+class Table:
+    """A table of the file, from which keys are taken one by one; ``where`` is its own key, "" for the whole file."""
+
+    def __init__(self, path: Path, where: str, values: Mapping[str, Any]) -> None:
+        self.values = values
+        self._path = path
+        self._where = where
+        self._taken: set[str] = set()
+
+    def error(self, key: str, expected: str, got: str) -> SchemeError:
+        """The error of a key of this table."""
+        where = ".".join(filter(None, (self._where, key)))
+        return SchemeError(f"{self._path}: {where}: expected {expected}, got {got}")
+
+    def take(
+        self,
+        key: str,
+        kind: type,
+        expected: str,
+        fits: Callable[[Any], bool] = lambda _: True,
+        default: Any = None,
+    ) -> Any:
+        """The value of a key, of a type and fitting; ``default`` where the file has none, if there is a default."""
+        self._taken.add(key)
+        value = self.values.get(key, default)
+        if value is None:
+            raise self.error(key, expected, "none")
+        if type(value) is not kind or not fits(value):  # not isinstance: true is an int
+            raise self.error(key, expected, repr(value))
+        return value
+
+    def text(self, key: str) -> str:
+        """A text of visible symbols and single spaces."""
+        value: str = self.take(key, str, "a text", lambda text: text != "" and text.isprintable())
+        return value
+
+    def texts(self, key: str, expected: str, fits: Callable[[str], bool]) -> tuple[str, ...]:
+        """A list of texts that fit; empty where the file has none."""
+        values = self.take(key, list, f"a list of {expected}", default=[])
+        for value in values:
+            if type(value) is not str or not fits(value):
+                raise self.error(key, expected, repr(value))
+        return tuple(values)
+
+    def number(self, key: str, least: float, most: float, expected: str) -> float:
+        """A number within bounds."""
+        self._taken.add(key)
+        value: Any = self.values.get(key)
+        if type(value) not in (int, float) or not least <= value <= most:
+            raise self.error(key, expected, "none" if value is None else repr(value))
+        return float(value)
+
+    def share(self, key: str) -> float:
+        """A number of 0 to 1."""
+        return self.number(key, 0, 1, "a share of 0 to 1")
+
+    def numbers(self, key: str, count: int, expected: str) -> tuple[float, ...]:
+        """A list of so many numbers, mm."""
+        values: list[Any] = self.take(
+            key, list, expected, lambda given: len(given) == count and {type(each) for each in given} <= {int, float}
+        )
+        return tuple(map(float, values))
+
+    def table(self, key: str, default: Mapping[str, Any] | None = None) -> "Table":
+        """A table of this one."""
+        return Table(self._path, f"{self._where}.{key}".lstrip("."), self.take(key, dict, "a table", default=default))
+
+    def tables(self, key: str) -> list["Table"]:
+        """A list of tables, numbered from 1."""
+        values = self.take(
+            key, list, "a list of tables", lambda found: {type(each) for each in found} <= {dict}, default=[]
+        )
+        return [Table(self._path, f"{key}[{number}]", value) for number, value in enumerate(values, 1)]
+
+    def distinct(self, key: str, values: Sequence[str], expected: str) -> None:
+        """Refuses a value that comes twice."""
+        for number, value in enumerate(values):
+            if value in values[:number]:
+                raise self.error(key, expected, f"{value!r} twice")
+
+    def done(self) -> None:
+        """Refuses keys that nobody took."""
+        for key in self.values.keys() - self._taken:
+            raise self.error(key, f"one of {', '.join(sorted(self._taken))}", "an unknown key")

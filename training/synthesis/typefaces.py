@@ -1,0 +1,129 @@
+"""The project's own typefaces for plates of countries other than Russia: digits and A to Z.
+
+All share one skeleton: a symbol's centre lines in a square of 0..1, x to the right, y down. A typeface says how wide
+its symbols are, how thick its strokes and how round its corners, and may draw some symbols otherwise.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.synthesis.gost import DIGIT_HEIGHT, Glyph, Line
+
+GOST = "gost"
+"""The typeface of Russian plates, `gost.GLYPHS`: none of those here."""
+
+SKELETON: Mapping[str, str] = {
+    "0": "r0,0 r1,0 r1,1 r0,1 z",
+    "1": ".1,.27 .65,0 .65,1",
+    "2": "0,.2 r0,0 r1,0 r1,.45 0,1 1,1",
+    "3": "0,.17 r0,0 r1,0 r1,.47 .4,.47; .4,.47 r1,.47 r1,1 r0,1 0,.83",
+    "4": ".68,0 0,.7 1,.7; .74,.42 .74,1",
+    "5": ".94,0 .08,0 .05,.47; .05,.43 r1,.43 r1,1 r0,1 0,.84",
+    "6": "1,.16 r1,0 r0,0 r0,1 r1,1 r1,.43 r0,.43 0,.6",
+    "7": "0,0 1,0 .35,1",
+    "8": "r.05,0 r.95,0 r.95,.46 r.05,.46 z; r0,.46 r1,.46 r1,1 r0,1 z",
+    "9": "0,.84 r0,1 r1,1 r1,0 r0,0 r0,.57 r1,.57 1,.4",
+    "A": "0,1 .5,0 1,1; .17,.67 .83,.67",
+    "B": "0,0 0,1; 0,0 r.95,0 r.95,.47 0,.47; 0,.47 r1,.47 r1,1 0,1",
+    "C": "1,.2 r1,0 r0,0 r0,1 r1,1 1,.8",
+    "D": "0,0 r1,0 r1,1 0,1 z",
+    "E": "1,0 0,0 0,1 1,1; 0,.48 .85,.48",
+    "F": "1,0 0,0 0,1; 0,.48 .85,.48",
+    "G": "1,.2 r1,0 r0,0 r0,1 r1,1 1,.55 .55,.55",
+    "H": "0,0 0,1; 1,0 1,1; 0,.49 1,.49",
+    "I": ".5,0 .5,1",
+    "J": ".9,0 r.9,1 r0,1 0,.75",
+    "K": "0,0 0,1; 1,0 0,.6; .32,.42 1,1",
+    "L": "0,0 0,1 1,1",
+    "M": "0,1 0,0 .5,.6 1,0 1,1",
+    "N": "0,1 0,0 1,1 1,0",
+    "O": "r0,0 r1,0 r1,1 r0,1 z",
+    "P": "0,1 0,0 r1,0 r1,.53 0,.53",
+    "Q": "r0,0 r1,0 r1,1 r0,1 z; .58,.7 1.06,1.06",
+    "R": "0,1 0,0 r1,0 r1,.53 0,.53; .45,.53 1,1",
+    "S": "1,.18 r1,0 r0,0 r0,.48 r1,.5 r1,1 r0,1 0,.82",
+    "T": "0,0 1,0; .5,0 .5,1",
+    "U": "0,0 r0,1 r1,1 1,0",
+    "V": "0,0 .5,1 1,0",
+    "W": "0,0 .25,1 .5,.3 .75,1 1,0",
+    "X": "0,0 1,1; 1,0 0,1",
+    "Y": "0,0 .5,.5 1,0; .5,.5 .5,1",
+    "Z": "0,0 1,0 0,1 1,1",
+}
+"""Strokes by symbol, ";" between two: points "x,y", "r" before one with a round corner, "z" where a stroke closes."""
+
+_WIDTHS = {"1": 0.75, "I": 0.4, "M": 1.2, "W": 1.35, "J": 0.85, "L": 0.9}
+"""Of symbols in typefaces whose symbols are not all equally wide, for 1 of the rest."""
+
+
+@dataclass(frozen=True)
+class Typeface:
+    """``width``: of a symbol, ``stroke``: its thickness, both as shares of the height. ``round``: how much of an edge
+    a corner takes, 0..1: 0.2 is a box with soft corners, 1 an oval. ``even``: all symbols are equally wide. ``own``:
+    symbols that look otherwise than in `SKELETON`."""
+
+    width: float
+    stroke: float
+    round: float
+    even: bool = False
+    own: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+_FOOT = ".05,.27 .55,0 .55,1; .1,1 1,1"
+_SERIFS = ".5,0 .5,1; .1,0 .9,0; .1,1 .9,1"
+_BARRED_J = ".3,0 .9,0 r.9,1 r0,1 0,.75"
+_CLOSED_4 = ".74,1 .74,0 0,.7 1,.7"
+_SLANTED = {"6": ".75,0 .08,.5; r0,.38 r1,.38 r1,1 r0,1 z", "9": ".25,1 .92,.5; r0,0 r1,0 r1,.62 r0,.62 z"}
+_FLAT_3 = "0,0 1,0 .42,.42; .35,.42 r1,.42 r1,1 r0,1 0,.83"
+
+TYPEFACES: Mapping[str, Typeface] = {
+    # FE-Schrift, which cannot be altered by a stroke: Uzbekistan, Mercosur, Germany
+    "even": Typeface(0.56, 0.125, 0.45, even=True, own={"I": _SERIFS, "J": _BARRED_J, "1": _FOOT, "4": _CLOSED_4}),
+    "narrow": Typeface(0.42, 0.12, 0.7, own={"4": _CLOSED_4}),
+    "wide": Typeface(0.6, 0.15, 0.55, own=_SLANTED),
+    "square": Typeface(0.5, 0.14, 0.2, own={"1": ".1,.2 .6,0 .6,1", "3": _FLAT_3}),
+    "oval": Typeface(0.54, 0.12, 1.0, own=_SLANTED | {"4": _CLOSED_4}),
+    "thin": Typeface(0.5, 0.085, 0.5, own={"1": _FOOT, "I": _SERIFS}),
+}
+"""By name, as a layout calls them."""
+
+
+@lru_cache(maxsize=512)
+def glyph(typeface: str, symbol: str) -> Glyph | None:
+    """A symbol of a typeface as strokes; None where it has none."""
+    face = TYPEFACES[typeface]
+    skeleton = face.own.get(symbol) or SKELETON.get(symbol)
+    if skeleton is None:
+        return None
+    stroke = face.stroke * DIGIT_HEIGHT
+    width = max(face.width * DIGIT_HEIGHT * (1.0 if face.even else _WIDTHS.get(symbol, 1.0)), stroke)
+    size = np.array([width - stroke, DIGIT_HEIGHT - stroke])
+    return Glyph(width, DIGIT_HEIGHT, stroke, tuple(_line(each, size, face) for each in skeleton.split(";")), True)
+
+
+def _line(written: str, size: NDArray[np.float64], face: Typeface) -> Line:
+    points, rounded = [], []
+    *tokens, last = written.split()
+    closed = last == "z"
+    for token in tokens if closed else (*tokens, last):
+        x, y = token.lstrip("r").split(",")
+        points.append(np.array([float(x), float(y)]) * size + face.stroke * DIGIT_HEIGHT / 2)
+        rounded.append(token.startswith("r"))
+    count = len(points)
+    line: list[NDArray[np.float64]] = []
+    for place, point in enumerate(points):
+        if not rounded[place]:
+            line.append(point)
+            continue
+        before, after = points[place - 1] - point, points[(place + 1) % count] - point
+        # Half an edge at most, so that two round corners meet in its middle
+        reach = face.round * min(float(np.abs(size).min()), *(float(np.hypot(*edge)) for edge in (before, after))) / 2
+        start, end = (point + edge * reach / max(float(np.hypot(*edge)), 1e-6) for edge in (before, after))
+        line += [(1 - t) ** 2 * start + 2 * t * (1 - t) * point + t**2 * end for t in np.linspace(0, 1, 9)]
+    if closed:
+        line.append(line[0])
+    return tuple((float(x), float(y)) for x, y in line)
