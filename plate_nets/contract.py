@@ -6,9 +6,11 @@ LPRNet's number of classes is the scheme's: `models(scheme)` has it, and the con
 their names from it. Dims leave out the batch dimension where `max_batch_size` is above 0, as Triton's configs do.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from plate_nets.plates import PlateScheme
+from plate_nets.errors import SchemeError
+from plate_nets.plates import PlateScheme, load_scheme
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 CROP_DIMS = (3, CROP_HEIGHT, CROP_WIDTH)
@@ -79,6 +81,12 @@ LPRNET = ModelSpec(
 )
 """Straightened crops -> CTC logits."""
 
+LPRNET_LATIN = replace(LPRNET, name="lprnet_latin")
+"""The same for the alphabet of `latin.toml`: read by those whose scheme names that reader."""
+
+READERS = {spec.name: spec for spec in (LPRNET, LPRNET_LATIN)}
+"""By name. A server loads those that its schemes need."""
+
 PLATES = (
     TensorSpec("coordinates", "FP32", (-1, 4)),
     TensorSpec("texts", "STRING", (-1, 1)),
@@ -90,7 +98,7 @@ PLATES = (
 """Plates, a row each, highest detector score first."""
 
 LOGITS = TensorSpec("logits", "FP32", (-1, *LPRNET.outputs[0].dims))
-"""What `lprnet` answered for each plate."""
+"""What the reader answered for each plate; where plates were read by several, padded below to the most classes."""
 
 CHARACTERS = TensorSpec("characters", "FP32", (-1, -1))
 """The probability of each character of `readings`, 0..1, padded with 0."""
@@ -98,12 +106,18 @@ CHARACTERS = TensorSpec("characters", "FP32", (-1, -1))
 EVIDENCE = (LOGITS, CHARACTERS)
 """What the readings rest on; sent to callers who ask for it by name. Who names no output gets all, as Triton has it."""
 
+SCHEMES = TensorSpec("schemes", "STRING", (-1, 1))
+"""The names of the schemes that give this text, with a space between: first the one that it was read by."""
+
+SCHEME = "scheme"
+"""The parameter of a request that says whose plates are read: names of schemes, with a comma between."""
+
 PLATE_RECOGNITION = ModelSpec(
     name="plate_recognition",
     backend="python",
     max_batch_size=0,
     inputs=PICTURE,
-    outputs=(*PLATES, *EVIDENCE),
+    outputs=(*PLATES, *EVIDENCE, SCHEMES),
 )
 """Picture -> plates."""
 
@@ -113,15 +127,45 @@ def reader_network(scheme: PlateScheme) -> str:
     return f"{LPRNET.name}_{scheme.reader}" if scheme.reader else LPRNET.name
 
 
+def reader_of(scheme: PlateScheme) -> ModelSpec:
+    """The model that reads a scheme's plates.
+
+    Raises:
+        SchemeError: there is none for the reader that its file names.
+    """
+    name = reader_network(scheme)
+    if name not in READERS:
+        raise SchemeError(f"{scheme.name}: reader: expected one of {', '.join(READERS)} for it, got {scheme.reader!r}")
+    return READERS[name]
+
+
 MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, PLATE_RECOGNITION)}
+"""The models that read plates of Russia, or of a scheme with a reader of its own in the place of Russia's."""
+
+
+def needed(schemes: Iterable[PlateScheme]) -> tuple[str, ...]:
+    """The names of the models that read plates of schemes.
+
+    Raises:
+        SchemeError: as `reader_of`.
+    """
+    readers = dict.fromkeys(reader_of(scheme).name for scheme in schemes)
+    return (YOLO.name, STN.name, *readers, PLATE_RECOGNITION.name)
 
 
 def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
-    """The models of a repository that reads plates of a scheme, by name."""
-    dims = (scheme.classes, STEPS)
-    lprnet = replace(LPRNET, outputs=(replace(LPRNET.outputs[0], dims=dims),))
-    outputs = (*PLATES, replace(LOGITS, dims=(-1, *dims)), CHARACTERS)
-    return MODELS | {LPRNET.name: lprnet, PLATE_RECOGNITION.name: replace(PLATE_RECOGNITION, outputs=outputs)}
+    """The models of a repository whose own reader is that of a scheme, by name."""
+
+    def sized(spec: ModelSpec, of: PlateScheme) -> ModelSpec:
+        return replace(spec, outputs=(replace(spec.outputs[0], dims=(of.classes, STEPS)),))
+
+    own = sized(LPRNET, scheme)
+    outputs = (*PLATES, replace(LOGITS, dims=(-1, *own.outputs[0].dims)), CHARACTERS, SCHEMES)
+    return MODELS | {
+        own.name: own,
+        LPRNET_LATIN.name: sized(LPRNET_LATIN, load_scheme("latin")),
+        PLATE_RECOGNITION.name: replace(PLATE_RECOGNITION, outputs=outputs),
+    }
 
 
 PROBE = "plates_probe"

@@ -78,6 +78,8 @@ class Reading:
     """Name of the plate format of ``text``, empty where there is no text; "taxi or trailer" where it fits both."""
     scheme: str = ""
     """Name of the scheme, alphabet and formats, that ``text`` was read by."""
+    schemes: tuple[str, ...] = ()
+    """Where several schemes were asked for: those that give this text, ``scheme`` first; the first asked for is it."""
 
 
 @dataclass(frozen=True)

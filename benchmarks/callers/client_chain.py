@@ -11,8 +11,9 @@ from plate_nets.client.transports.calls import Input, infer
 from plate_nets.closing import Closing
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, YOLO, ModelSpec
 from plate_nets.plates import default_scheme
-from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
 from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Plate, Scores
 
@@ -28,7 +29,11 @@ class ClientChain(Closing):
         self._transport = open_transport(ServerAccess(parse_url(url)))
         self._timeout = timeout
         self._reader: PlateReader[Frame | bytes, Crops] = PlateReader(
-            self._detect, self._rectify, self._read, PlateDecoder(default_scheme(), decoding), split_rows
+            self._detect,
+            self._rectify,
+            {LPRNET.name: self._read},
+            SchemeDecoder([default_scheme()], decoding),
+            split_rows,
         )
 
     def close(self) -> None:

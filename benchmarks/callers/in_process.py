@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.callers.caller import CallerFactory
 from benchmarks.callers.pictures import Picture
-from plate_nets.contract import YOLO
+from plate_nets.contract import LPRNET, YOLO
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import CornerFinder
@@ -59,7 +59,7 @@ class InProcess:
         torch.set_num_threads(threads)
         cv2.setNumThreads(threads)
         networks = load_converted(first_versions(repository), threads=threads)
-        self.detector, self.stn, self.lprnet = networks.yolo, networks.stn, networks.lprnet
+        self.detector, self.stn, self.lprnet = networks.yolo, networks.stn, networks.readers[LPRNET.name]
         self._finder = PlateFinder(PlateDetector(networks.yolo), CornerFinder(networks.corners))
         self._reader = LocalReader(networks=lambda: networks)
 

@@ -2,7 +2,7 @@
 // them (docs/security.md, "Triton's published faults"), so only those that recognition needs pass.
 
 const PARAMETERS = {
-    request: ['timeout', 'binary_data_output', 'triton_enable_empty_final_response'],
+    request: ['timeout', 'binary_data_output', 'triton_enable_empty_final_response', 'scheme'],
     inputs: ['binary_data_size'],
     outputs: ['binary_data'],
 };

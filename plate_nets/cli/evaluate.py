@@ -148,4 +148,4 @@ def _with_reader_of(folder: Path, scheme: PlateScheme) -> Networks:
     with needs("convert", "--networks"):
         from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
 
-    return load_eager(scheme, folder)
+    return load_eager([scheme], folder)

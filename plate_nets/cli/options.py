@@ -1,10 +1,15 @@
 """Options that several commands share."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from plate_nets.plates import PlateScheme, load_schemes
+
+SCHEME_VARIABLE = "PLATES_PLATE_RECOGNITION_SCHEME"
+"""The setting of a server's schemes, see `serving.settings`."""
 URL_VARIABLES = ["PLATES_URL", "TRITON_URL"]
 
 Url = Annotated[
@@ -20,6 +25,16 @@ Urls = Annotated[
         envvar=URL_VARIABLES,
     ),
 ]
+Schemes = Annotated[
+    str,
+    typer.Option(
+        "--scheme",
+        help="Whose plates are read: countries that the package has or TOML files, with a comma between; of several "
+        "the surest text is given. By default what the server is set to, which is russia.",
+        envvar=SCHEME_VARIABLE,
+        show_default=False,
+    ),
+]
 Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to it, where --url does not say.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001, max=86_400)]
 ModelRepository = Annotated[
@@ -29,3 +44,17 @@ ModelRepository = Annotated[
 Log = Annotated[
     Path | None, typer.Option(help="File that the server's log is appended to; - for standard error.", dir_okay=False)
 ]
+
+
+def use_schemes(names: str) -> tuple[PlateScheme, ...]:
+    """What --scheme says -> the schemes; none where it was not given. A server that this process starts reads them.
+
+    Raises:
+        SchemeError: there is no such scheme.
+    """
+    if not names:
+        return ()
+    schemes = load_schemes(names)
+    files = (str(Path(name).resolve()) if name.endswith(".toml") else name for name in map(str.strip, names.split(",")))
+    os.environ[SCHEME_VARIABLE] = ",".join(files)
+    return schemes

@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -14,10 +14,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Urls
+from plate_nets.cli.options import Log, ModelRepository, Protocol, Schemes, Timeout, Urls, use_schemes
 from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, is_annotated, shown
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
+from plate_nets.plates import PlateScheme
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
@@ -44,6 +45,7 @@ def read(
     save_annotated: Annotated[
         Path | None, typer.Option(help="Also write the pictures with boxes and texts here.", file_okay=False)
     ] = None,
+    scheme: Schemes = "",
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -64,7 +66,7 @@ def read(
             outputs.append(stack.enter_context(CsvOutput(csv)))
         if save_annotated:
             outputs.append(stack.enter_context(PictureOutput(save_annotated)))
-        client, recover = _client(stack, url, protocol, timeout, model_repository, log)
+        client, recover = _client(stack, url, protocol, timeout, model_repository, log, use_schemes(scheme))
         for source in _progress(sources):
             picture = read_picture(client, source, recover)
             failed += picture.error is not None
@@ -148,6 +150,7 @@ def _client(
     timeout: float,
     repository: Path | None,
     log: Path | None,
+    schemes: Sequence[PlateScheme],
 ) -> tuple[PlateClient, Callable[[], None]]:
     """A client, and what brings its server back after a process of it died: a new start, or waiting for its healing."""
     if not urls:
@@ -156,8 +159,8 @@ def _client(
         with Console(stderr=True).status("Starting Triton and loading the models"):
             stack.enter_context(server)
         url = server.http_url if protocol == "http" else server.grpc_url
-        return stack.enter_context(PlateClient(url, protocol, timeout)), server.restart
-    client = stack.enter_context(PlateClient(urls, protocol, timeout))
+        return stack.enter_context(PlateClient(url, protocol, timeout, scheme=schemes)), server.restart
+    client = stack.enter_context(PlateClient(urls, protocol, timeout, scheme=schemes))
     client.is_ready()  # another program at the address is no fault of the first picture
     return client, partial(client.wait_until_healthy, timeout)
 

@@ -10,7 +10,7 @@ from typing import Annotated, BinaryIO, Literal
 import typer
 from rich.console import Console
 
-from plate_nets.cli.options import Log, ModelRepository
+from plate_nets.cli.options import Log, ModelRepository, Schemes, use_schemes
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ServerStartError
 from plate_nets.server import EmbeddedTriton
@@ -46,6 +46,7 @@ def serve(
         typer.Option(help="The wheel's tritonserver, or the one on PATH; by default the latter where there is one."),
     ] = None,
     model_repository: ModelRepository = None,
+    scheme: Schemes = "",
     control_key_file: Annotated[
         Path | None, typer.Option(help="File, for its owner alone, that gets the control key.", dir_okay=False)
     ] = None,
@@ -98,6 +99,7 @@ def serve(
     """
     console = Console(highlight=False)
     with ExitStack() as stack:
+        use_schemes(scheme)
         status = Status(stack.enter_context(open_events(events)))
         triton = EmbeddedTriton(
             model_repository,

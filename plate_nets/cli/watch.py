@@ -18,10 +18,11 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from plate_nets.cli.options import Log, ModelRepository, Protocol, Timeout, Urls
+from plate_nets.cli.options import Log, ModelRepository, Protocol, Schemes, Timeout, Urls, use_schemes
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied
 from plate_nets.extras import needs
+from plate_nets.plates import DEFAULT_SCHEME, PlateScheme
 from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
 from plate_nets.supervision.health_endpoint import HealthEndpoint
@@ -101,6 +102,7 @@ def watch(
         int | None, typer.Option(help="Port for /health and /metrics; 0 takes a free one.", min=0, max=65535)
     ] = None,
     address: Annotated[str, typer.Option(help="Where /health and /metrics listen.")] = "127.0.0.1",
+    scheme: Schemes = DEFAULT_SCHEME,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -158,8 +160,11 @@ def watch(
     def say(*words: str) -> None:
         terminal.print(": ".join(words), markup=False)
 
+    country, *others = use_schemes(scheme)
+    if others:
+        raise InputError("--scheme: expected one, as the frames of a car are read together, got several")
     with ExitStack() as stack:
-        reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log))
+        reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, country))
         recorder = None
         if plan.sinks:
             recorder = Recorder(plan.outbox, plan.sinks, say, max_bytes=int(plan.outbox_mb * (1 << 20)))
@@ -169,7 +174,7 @@ def watch(
             Watcher(
                 reader,
                 plan.cameras,
-                _settings(plan, say),
+                _settings(plan, country, say),
                 notice=say,
                 on_frame=recording.write if recording else None,
             )
@@ -192,7 +197,7 @@ def watch(
         raise typer.Exit(SOME_FAILED)
 
 
-def _settings(plan: "WatchPlan", say: Callable[..., None]) -> "WatcherSettings":
+def _settings(plan: "WatchPlan", scheme: PlateScheme, say: Callable[..., None]) -> "WatcherSettings":
     from plate_nets.video.cars import CarSettings
     from plate_nets.video.pictures import PictureSettings
     from plate_nets.video.settings import WatcherSettings
@@ -210,7 +215,7 @@ def _settings(plan: "WatchPlan", say: Callable[..., None]) -> "WatcherSettings":
             None if plan.keep_days is None else plan.keep_days * 86_400,
             None if plan.keep_mb is None else int(plan.keep_mb * (1 << 20)),
         )
-    return WatcherSettings(cars=CarSettings(memory=plan.memory), watch_lists=lists, pictures=pictures)
+    return WatcherSettings(cars=CarSettings(memory=plan.memory), scheme=scheme, watch_lists=lists, pictures=pictures)
 
 
 class _Healed:
@@ -232,16 +237,22 @@ class _Healed:
 
 @contextmanager
 def _reader(
-    local: bool, url: list[str] | None, protocol: Protocol, timeout: float, repository: Path | None, log: Path | None
+    local: bool,
+    url: list[str] | None,
+    protocol: Protocol,
+    timeout: float,
+    repository: Path | None,
+    log: Path | None,
+    scheme: PlateScheme,
 ) -> Iterator[Reader]:
     if local:
         if url:
             raise InputError("--local and --url: expected one of them, got both")
         with needs("local", "--local"):
             from plate_nets.recognition.local import LocalReader
-        yield LocalReader()
+        yield LocalReader(scheme=scheme)
     elif url:
-        with PlateClient(url, protocol, timeout) as client:
+        with PlateClient(url, protocol, timeout, scheme=scheme) as client:
             client.is_ready()  # another program at the address is no fault of the first picture
             yield client
     else:
@@ -251,7 +262,14 @@ def _reader(
         # Frames are large, and over HTTP Triton keeps memory of each empty answer
         with (
             server,
-            PlateClient(server.grpc_url, "grpc", timeout, shared_memory=True, control_key=server.control_key) as client,
+            PlateClient(
+                server.grpc_url,
+                "grpc",
+                timeout,
+                shared_memory=True,
+                control_key=server.control_key,
+                scheme=scheme,
+            ) as client,
         ):
             yield _Healed(client, server)
 

@@ -5,7 +5,7 @@ The client sends the picture as it is and gets boxes in its pixels; it has no im
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,22 @@ from plate_nets.client.transports import ServerAccess, Transport, open_transport
 from plate_nets.client.transports.calls import Infer, Input, infer, is_ready, model_metadata
 from plate_nets.client.url import ServerAddress, WireProtocol, parse_url
 from plate_nets.closing import Closing
-from plate_nets.contract import CHARACTERS, CORNERS, EVIDENCE, LOGITS, LPRNET, PLATE_RECOGNITION, PLATES, STN, YOLO
+from plate_nets.contract import (
+    CHARACTERS,
+    CORNERS,
+    EVIDENCE,
+    LOGITS,
+    LPRNET,
+    PLATE_RECOGNITION,
+    PLATES,
+    SCHEME,
+    SCHEMES,
+    STN,
+    YOLO,
+)
 from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import PlateError, ServerUnavailable
-from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.errors import PlateError, SchemeError, ServerUnavailable
+from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.reader import check_frame
 from plate_nets.types import Box, Frame, Plate, Reading
@@ -46,7 +58,9 @@ class PlateClient(Closing):
         ca: PEM file of the authority behind an encrypted server's certificate; by default those that the system trusts.
         shared_memory: hand pictures over in shared memory, to a server on this machine; needs its control key.
         control_key: of the server's restricted endpoints; by default what PLATES_CONTROL_KEY holds.
-        scheme: whose plates the server reads, by default Russia's: it names the `format` of a reading.
+        scheme: whose plates are read, of the schemes that the server has; of several the evidence decides. By default
+            what the server is set to; it names the `format` of a reading, which has none where the package does not
+            know the scheme.
     """
 
     def __init__(
@@ -60,11 +74,11 @@ class PlateClient(Closing):
         ca: Path | None = None,
         shared_memory: bool = False,
         control_key: str | None = None,
-        scheme: PlateScheme | None = None,
+        scheme: PlateScheme | Sequence[PlateScheme] = (),
     ) -> None:
         self.timeout = timeout
         self.retries = retries
-        self.scheme = scheme or default_scheme()
+        self.schemes = (scheme,) if isinstance(scheme, PlateScheme) else tuple(scheme)
         key = control_key or os.environ.get(KEY_VARIABLE, "")
 
         def open_one(address: ServerAddress, watched: bool = True) -> Transport:
@@ -118,12 +132,13 @@ class PlateClient(Closing):
         else:
             spec, array = _RAW, check_frame(image)
         picture = Input(spec, array)
-        outputs = (*PLATES, *EVIDENCE) if evidence else PLATES
+        outputs = (*PLATES, SCHEMES, *(EVIDENCE if evidence else ()))
+        asked = {SCHEME: ",".join(each.name for each in self.schemes)} if self.schemes else {}
 
         def recognise(seconds: float) -> Infer:
-            return infer(PLATE_RECOGNITION, picture, outputs=outputs, timeout=seconds)
+            return infer(PLATE_RECOGNITION, picture, outputs=outputs, parameters=asked, timeout=seconds)
 
-        return plates(self._transport.ask(recognise, self.timeout, self.retries), self.scheme)
+        return plates(self._transport.ask(recognise, self.timeout, self.retries), self.schemes)
 
     def health(self) -> None:
         """Have the server recognise a known picture.
@@ -165,12 +180,12 @@ class PlateClient(Closing):
         return self._transport.send(is_ready(), self.timeout)
 
 
-def plates(outputs: Mapping[str, NDArray[Any]], scheme: PlateScheme | None = None) -> list[Plate]:
-    """The outputs of `plate_recognition`, with `EVIDENCE` and `CORNERS` or without -> plates, row by row.
+def plates(outputs: Mapping[str, NDArray[Any]], schemes: Iterable[PlateScheme] = ()) -> list[Plate]:
+    """The outputs of `plate_recognition`, with `EVIDENCE`, `CORNERS` and `SCHEMES` or without -> plates, row by row.
 
-    ``scheme``: whose formats name the type of a plate; by default Russia's.
+    ``schemes``: beside those of the package, whose formats name the type of a plate.
     """
-    scheme = scheme or default_scheme()
+    known = {scheme.name: scheme for scheme in schemes}
     count = len(outputs["scores"])
     rows = zip(
         outputs["coordinates"],
@@ -182,22 +197,36 @@ def plates(outputs: Mapping[str, NDArray[Any]], scheme: PlateScheme | None = Non
         outputs.get(LOGITS.name, [None] * count),
         outputs.get(CORNERS.name, np.empty((count, 0), np.float32)),
         lines_of(outputs[CORNERS.name].reshape(-1, 4, 2)) if CORNERS.name in outputs else np.ones(count, np.intp),
+        outputs[SCHEMES.name].reshape(-1) if SCHEMES.name in outputs else [DEFAULT_SCHEME.encode()] * count,
         strict=True,
     )
     return [
         Plate(
             Box(*map(float, box)),
             float(score),
-            _reading(text.decode(), best.decode(), confidence, characters, scheme.by_lines[int(lines)]),
+            _reading(text.decode(), best.decode(), confidence, characters, int(lines), names.decode().split(), known),
             own,
             corners=tuple(map(float, corners)),
         )
-        for box, score, text, best, confidence, characters, own, corners, lines in rows
+        for box, score, text, best, confidence, characters, own, corners, lines, names in rows
     ]
 
 
 def _reading(
-    text: str, best: str, confidence: np.float32, characters: NDArray[np.float32], scheme: PlateScheme
+    text: str,
+    best: str,
+    confidence: np.float32,
+    characters: NDArray[np.float32],
+    lines: int,
+    names: Sequence[str],
+    known: Mapping[str, PlateScheme],
 ) -> Reading:
+    try:
+        scheme = known.get(names[0]) or load_scheme(names[0])
+        formats = scheme.by_lines[lines].format_names(text)
+    except SchemeError:  # of the server's own
+        formats = ""
     probabilities = tuple(characters[: len(best)].tolist())
-    return Reading(text, best, float(confidence), probabilities, scheme.format_names(text), scheme.name)
+    return Reading(
+        text, best, float(confidence), probabilities, formats, names[0], tuple(names) if len(names) > 1 else ()
+    )

@@ -9,7 +9,7 @@ from tritonclient.grpc import model_config_pb2
 
 from plate_nets.contract import PLATE_RECOGNITION, ModelSpec, TensorSpec, models
 from plate_nets.errors import SchemeError
-from plate_nets.plates import PlateScheme, load_scheme
+from plate_nets.plates import PlateScheme, load_schemes, own_reader
 from plate_nets.runtimes.networks import RELEASED
 from plate_nets.serving.settings import SchemeSettings, read_settings
 
@@ -37,7 +37,13 @@ def check_configs(repository: Path, contract: Mapping[str, ModelSpec] | None = N
 
 
 def scheme_of(repository: Path) -> PlateScheme:
-    """A model repository -> the scheme that it reads: what the config of `plate_recognition` names, or the default.
+    """A model repository -> the scheme of its own reader, `lprnet`; raises as `schemes_of`."""
+    return own_reader(schemes_of(repository))
+
+
+def schemes_of(repository: Path) -> tuple[PlateScheme, ...]:
+    """A model repository -> the schemes that it reads: what the environment or the config of `plate_recognition` names,
+    or the default.
 
     Raises:
         SchemeError: what it names is no scheme.
@@ -49,7 +55,7 @@ def scheme_of(repository: Path) -> PlateScheme:
         parameters = {}
     else:
         parameters = {key: value.string_value for key, value in config.parameters.items()}
-    return load_scheme(read_settings(SchemeSettings, PLATE_RECOGNITION.name, parameters).scheme, folder)
+    return load_schemes(read_settings(SchemeSettings, PLATE_RECOGNITION.name, parameters).scheme, folder)
 
 
 def parse_config(path: Path) -> Any:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from plate_nets.contract import CORNERS, CROP_DIMS, LPRNET, STN, YOLO, ModelSpec
+from plate_nets.contract import CORNERS, CROP_DIMS, LPRNET, LPRNET_LATIN, STN, YOLO, ModelSpec
 from plate_nets.nets.checkpoint import load_weights, weights_path
-from plate_nets.plates import PlateScheme
+from plate_nets.plates import PlateScheme, load_scheme
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
 
 if TYPE_CHECKING:
@@ -19,15 +19,16 @@ class RegisteredNetwork:
     """One network.
 
     ``name``: its own, and of its weights. ``model``: the Triton model that runs it. ``dims``: of an input (N, *dims),
-    -1 any. ``build``: the network for a scheme, without weights. ``reads``: whether its weights are trained for one
-    scheme, and fit no other.
+    -1 any. ``make``: the network for a scheme, without weights. ``reads``: whether its weights are trained for one
+    scheme, and fit no other; ``scheme``: the name of that one, empty where a model repository has its own.
     """
 
     name: str
     model: ModelSpec
     dims: tuple[int, ...]
-    build: Callable[[PlateScheme], "nn.Module"]
+    make: Callable[[PlateScheme], "nn.Module"]
     reads: bool
+    scheme: str = ""
 
     @property
     def folder(self) -> PurePath:
@@ -50,8 +51,14 @@ class RegisteredNetwork:
         return network.eval()
 
     def scheme_of_weights(self, scheme: PlateScheme) -> PlateScheme | None:
-        """The scheme that the weights carry; None where they serve any."""
-        return scheme if self.reads else None
+        """The scheme that the weights carry in a repository of a scheme; None where they serve any."""
+        if not self.reads:
+            return None
+        return load_scheme(self.scheme) if self.scheme else scheme
+
+    def build(self, scheme: PlateScheme) -> "nn.Module":
+        """The network of a repository of a scheme, without weights."""
+        return self.make(self.scheme_of_weights(scheme) or scheme)
 
 
 def _yolo(_: PlateScheme) -> "nn.Module":
@@ -85,6 +92,7 @@ NETWORKS = {
         RegisteredNetwork(CORNERS.name, YOLO, (3, WINDOW_HEIGHT, WINDOW_WIDTH), _corners, reads=False),
         RegisteredNetwork(STN.name, STN, CROP_DIMS, _stn, reads=True),  # trained together with LPRNet
         RegisteredNetwork(LPRNET.name, LPRNET, CROP_DIMS, _lprnet, reads=True),
+        RegisteredNetwork(LPRNET_LATIN.name, LPRNET_LATIN, CROP_DIMS, _lprnet, reads=True, scheme="latin"),
     )
 }
-"""By name, in the order in which a frame passes them."""
+"""By name, in the order in which a frame passes them; of the readers those that its schemes need."""

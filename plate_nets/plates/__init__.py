@@ -1,6 +1,14 @@
 """What plates of a country say: alphabet and formats as one value, read from a TOML file."""
 
 from plate_nets.plates.scheme import PlateFormat, PlateScheme
-from plate_nets.plates.scheme_file import DEFAULT_SCHEME, default_scheme, load_scheme
+from plate_nets.plates.scheme_file import DEFAULT_SCHEME, default_scheme, load_scheme, load_schemes, own_reader
 
-__all__ = ["DEFAULT_SCHEME", "PlateFormat", "PlateScheme", "default_scheme", "load_scheme"]
+__all__ = [
+    "DEFAULT_SCHEME",
+    "PlateFormat",
+    "PlateScheme",
+    "default_scheme",
+    "load_scheme",
+    "load_schemes",
+    "own_reader",
+]

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,6 @@ _COUNTRY = re.compile("([a-z]{2})?")
 _FOLDER = Path(__file__).parent
 
 
-@cache
 def default_scheme() -> PlateScheme:
     """The scheme that is read where none is named."""
     return load_scheme(DEFAULT_SCHEME)
@@ -31,13 +30,18 @@ def load_scheme(name: str, folder: Path = Path()) -> PlateScheme:
     Raises:
         SchemeError: there is none, or the file is not as `russia.toml` explains; it names file, key, expected and got.
     """
-    if not name.endswith(_SUFFIX):
-        known = sorted(path.stem for path in _FOLDER.glob(f"*{_SUFFIX}"))
-        if name not in known:
-            raise SchemeError(f"scheme: expected {' or '.join(known)}, or a file *{_SUFFIX}, got {name!r}")
-        path = _FOLDER / f"{name}{_SUFFIX}"
-    else:
-        path = folder / name
+    return _read(folder / name) if name.endswith(_SUFFIX) else _of_package(name)
+
+
+@cache
+def _of_package(name: str) -> PlateScheme:
+    known = sorted(path.stem for path in _FOLDER.glob(f"*{_SUFFIX}"))
+    if name not in known:
+        raise SchemeError(f"scheme: expected {' or '.join(known)}, or a file *{_SUFFIX}, got {name!r}")
+    return _read(_FOLDER / f"{name}{_SUFFIX}")
+
+
+def _read(path: Path) -> PlateScheme:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -45,6 +49,20 @@ def load_scheme(name: str, folder: Path = Path()) -> PlateScheme:
     except ValueError as error:
         raise SchemeError(f"{path}: expected TOML in UTF-8, got {error}") from error
     return _scheme(Table(path, "", values))
+
+
+def load_schemes(names: str, folder: Path = Path()) -> tuple[PlateScheme, ...]:
+    """Names or files of schemes, with a comma between -> the schemes, each once, in order.
+
+    Raises:
+        SchemeError: as `load_scheme`.
+    """
+    return tuple(dict.fromkeys(load_scheme(name.strip(), folder) for name in names.split(",")))
+
+
+def own_reader(schemes: Iterable[PlateScheme]) -> PlateScheme:
+    """Schemes -> the first with a reader of its own, whose STN serves all; Russia's where none has."""
+    return next((scheme for scheme in schemes if not scheme.reader), default_scheme())
 
 
 def _scheme(table: Table) -> PlateScheme:

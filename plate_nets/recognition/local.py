@@ -7,15 +7,17 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, get_args
 
+from plate_nets.contract import reader_of
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.corners import CornerFinder
-from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import FrameLimits, load_picture
 from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.networks import (
     Networks,
@@ -36,8 +38,8 @@ class LocalReader:
     Threads may share a reader; they take turns.
     """
 
-    scheme: PlateScheme = field(default_factory=default_scheme)
-    """Whose plates are read; the networks must be trained for it."""
+    scheme: PlateScheme | Sequence[PlateScheme] = field(default_factory=default_scheme)
+    """Whose plates are read, of one scheme or of several; the networks must be trained for them."""
     runtime: Runtime = "openvino"
     """"openvino": the converted networks of the model repository; "torch": the committed weights, eager. On the CPU."""
     detection: DetectionSettings = field(default_factory=DetectionSettings)
@@ -55,6 +57,11 @@ class LocalReader:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
+
+    @property
+    def schemes(self) -> tuple[PlateScheme, ...]:
+        """Whose plates are read."""
+        return (self.scheme,) if isinstance(self.scheme, PlateScheme) else tuple(self.scheme)
 
     def read(self, image: Frame | bytes, *, evidence: bool = False, stages: Stages = nullcontext) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
@@ -104,8 +111,8 @@ class LocalReader:
     @cached_property
     def _pipeline(self) -> PlateReader[Frame, Crops]:
         networks = self._networks
-        decoder = PlateDecoder(self.scheme, self.decoding)
-        return PlateReader(self._finder.find, networks.stn, networks.lprnet, decoder, split_rows)
+        decoder = SchemeDecoder(self.schemes, self.decoding)
+        return PlateReader(self._finder.find, networks.stn, networks.readers, decoder, split_rows)
 
     @cached_property
     def _finder(self) -> PlateFinder:
@@ -120,5 +127,6 @@ class LocalReader:
             with needs("convert", "reading in torch"):
                 from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
 
-            return load_eager(self.scheme)
-        return load_converted(first_versions(default_repository()), threads=self.threads)
+            return load_eager(self.schemes)
+        readers = {reader_of(scheme).name for scheme in self.schemes}
+        return load_converted(first_versions(default_repository()), threads=self.threads, readers=readers)

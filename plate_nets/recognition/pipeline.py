@@ -4,18 +4,20 @@ The same class runs in one process (crops are numpy arrays) and inside the BLS m
 tensors, handed on without a copy to the host).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from plate_nets.contract import LPRNET, STN
+from plate_nets.contract import LPRNET, STN, reader_of
 from plate_nets.errors import ContractError
+from plate_nets.plates import PlateScheme
 from plate_nets.recognition.quads import doubtful, lines_of
+from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, Reading, Scores
+from plate_nets.types import Box, Boxes, Corners, Crops, Logits, Plate, Reading, Scores
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
@@ -23,16 +25,11 @@ CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 DOUBTED = 0.5
 """The highest confidence where a symbol may be missing, see `quads.doubtful`: too low for a text."""
 
+_Told = tuple[Logits, ...]
+"""What readers answer for one chunk."""
+
 F = TypeVar("F")
 T = TypeVar("T")
-
-
-class Decoder(Protocol):
-    """Logits (N, C, 18) -> N readings."""
-
-    def decode(self, logits: Logits, lines: Lines | None = None) -> Sequence[Reading]:
-        """One reading a row, of plates of so many lines; by default of one."""
-        ...
 
 
 class PlateReader(Generic[F, T]):
@@ -41,11 +38,13 @@ class PlateReader(Generic[F, T]):
     ``F`` is what holds the frame, for ``detect`` alone; ``T`` the kind of array that holds crops: (N, 3, 24, 94), see
     `types.Crops`. Its stages are ``detect``, which may have stages of its own, ``rectify``, ``read``, ``decode_text``.
 
+    Each crop is rectified once, and read by every reader that its schemes need.
+
     Args:
         detect: frame and stages -> crops, boxes (N, 4), scores (N,) and corners (N, 8).
         rectify: at most `CHUNK` crops -> straightened crops.
-        read: straightened crops -> logits (N, C, 18).
-        decoder: logits -> readings.
+        readers: by name, straightened crops -> logits (N, C, 18).
+        decoder: logits -> readings, of the schemes that can be read.
         split: crops and a number -> the same crops in chunks of at most so many, in order.
         each: a function and chunks -> its answers in order, as ``map`` gives them; another may have chunks in flight
             at once.
@@ -55,37 +54,41 @@ class PlateReader(Generic[F, T]):
         self,
         detect: Callable[[F, Stages], tuple[T, Boxes, Scores, Corners]],
         rectify: Callable[[T], T],
-        read: Callable[[T], Logits],
-        decoder: Decoder,
+        readers: Mapping[str, Callable[[T], Logits]],
+        decoder: SchemeDecoder,
         split: Callable[[T, int], Iterable[T]],
-        each: Callable[[Callable[[T], Logits], Iterable[T]], Iterable[Logits]] = map,
+        each: Callable[[Callable[[T], _Told], Iterable[T]], Iterable[_Told]] = map,
     ) -> None:
         self._detect = detect
         self._rectify = rectify
-        self._read = read
+        self._readers = readers
         self._decoder = decoder
         self._split = split
         self._each = each
 
-    def read(self, frame: F, *, evidence: bool = False, stages: Stages = nullcontext) -> list[Plate]:
+    def read(self, frame: F, *, evidence: bool = False, schemes: str = "", stages: Stages = nullcontext) -> list[Plate]:
         """A frame, as ``detect`` takes it -> its plates, highest detector score first; none: an empty list.
 
         Args:
             frame: what ``detect`` takes.
             evidence: the plates have their logits.
+            schemes: names of the schemes to read by, with a comma between; all that can be read where it is empty.
             stages: what is entered around each stage, see `recognition.stages`.
 
         Raises:
+            InputError: a scheme that cannot be read.
             ContractError: the networks did not answer one reading a box.
         """
+        chosen = self._decoder.choose(schemes)
         with stages("detect"):
             crops, boxes, scores, corners = self._detect(frame, stages)
         if len(boxes) == 0:
             return []
-        logits = self._logits(crops, stages)
+        logits = self._logits(crops, chosen, stages)
         with stages("decode_text"):
-            readings = self._decoder.decode(logits, lines_of(corners.reshape(-1, 4, 2)))
-        return join(boxes, scores, corners, readings, logits if evidence else None)
+            readings = self._decoder.decode(logits, lines_of(corners.reshape(-1, 4, 2)), chosen)
+        named = {scheme.name: reader_of(scheme).name for scheme in chosen}
+        return join(boxes, scores, corners, readings, evidence_of(readings, logits, named) if evidence else None)
 
     def read_crops(self, crops: T, corners: Corners | None = None) -> Sequence[Reading]:
         """Crops (N, 3, 24, 94), N above 0, and the corners (N, 8) that they were cut along -> their readings, in order.
@@ -93,21 +96,25 @@ class PlateReader(Generic[F, T]):
         Without corners they are of plates of one line.
         """
         lines = None if corners is None else lines_of(corners.reshape(-1, 4, 2))
-        return self._decoder.decode(self._logits(crops, nullcontext), lines)
+        return self._decoder.decode(self._logits(crops, self._decoder.schemes, nullcontext), lines)
 
-    def _logits(self, crops: T, stages: Stages) -> Logits:
-        def ask(chunk: T) -> Logits:
+    def _logits(self, crops: T, schemes: Sequence[PlateScheme], stages: Stages) -> dict[str, Logits]:
+        """Crops -> the logits of each reader that the schemes need, by its name."""
+        names = tuple(dict.fromkeys(reader_of(scheme).name for scheme in schemes))
+
+        def ask(chunk: T) -> _Told:
             with stages("rectify"):
                 straight = self._rectify(chunk)
             with stages("read"):
-                return self._read(straight)
+                return tuple(self._readers[name](straight) for name in names)
 
-        return np.concatenate(list(self._each(ask, self._split(crops, CHUNK))))
+        told = zip(*self._each(ask, self._split(crops, CHUNK)), strict=True)
+        return {name: np.concatenate(chunks) for name, chunks in zip(names, told, strict=True)}
 
 
 def unsure(reading: Reading) -> Reading:
     """The same without a text, its confidence `DOUBTED` at most."""
-    return replace(reading, text="", format="", confidence=min(reading.confidence, DOUBTED))
+    return replace(reading, text="", format="", schemes=(), confidence=min(reading.confidence, DOUBTED))
 
 
 def join(

@@ -1,5 +1,6 @@
 """The committed weights as networks that run in torch, eager on the CPU, without any conversion."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -7,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from plate_nets.contract import CORNERS, LPRNET, STN, YOLO
+from plate_nets.contract import CORNERS, LPRNET, STN, YOLO, reader_of
 from plate_nets.nets.registry import NETWORKS
-from plate_nets.plates import PlateScheme
+from plate_nets.plates import PlateScheme, own_reader
 from plate_nets.runtimes.networks import Networks
 from plate_nets.runtimes.openvino import Network
 from plate_nets.runtimes.torchscript import forward, forward_pictures, load_torchscript
 
 
-def load_eager(scheme: PlateScheme, other_reader: Path | None = None) -> Networks:
-    """The networks of the committed weights, for a scheme.
+def load_eager(schemes: Sequence[PlateScheme], other_reader: Path | None = None) -> Networks:
+    """The networks of the committed weights, for schemes.
 
     ``other_reader``: a folder with another `stn.pt` and `lprnet.pt`, TorchScript, used in place of the committed ones,
     one crop at a time: a network that normalises over its batch would read a plate differently beside others.
@@ -24,14 +25,16 @@ def load_eager(scheme: PlateScheme, other_reader: Path | None = None) -> Network
     Raises:
         WeightsError: weights are missing, damaged, of another network or another scheme.
     """
+    scheme = own_reader(schemes)
     yolo = partial(forward_pictures, NETWORKS[YOLO.name].load(scheme))
     corners = _eager(CORNERS.name, scheme)
     if other_reader is None:
-        return Networks(yolo, corners, _eager(STN.name, scheme), _eager(LPRNET.name, scheme))
+        readers = {name: _eager(name, scheme) for name in {reader_of(each).name for each in schemes}}
+        return Networks(yolo, corners, _eager(STN.name, scheme), readers)
     stn, lprnet = (
         partial(_one_by_one, load_torchscript(other_reader / f"{name}.pt")) for name in (STN.name, LPRNET.name)
     )
-    return Networks(yolo, corners, stn, lprnet)
+    return Networks(yolo, corners, stn, {LPRNET.name: lprnet})
 
 
 def _eager(name: str, scheme: PlateScheme) -> Network:

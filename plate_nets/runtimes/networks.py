@@ -5,7 +5,7 @@ OpenVINO needs 30 ms a 640 px frame where torch needs 50 (2 threads), and spares
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.contract import YOLO
+from plate_nets.contract import LPRNET, READERS, YOLO
 from plate_nets.errors import WeightsError
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.runtimes.detector import OpenVINODetector, Pictures
@@ -46,7 +46,8 @@ class Networks:
     yolo: Callable[[Pictures], NDArray[np.float32]]
     corners: Network
     stn: Network
-    lprnet: Network
+    readers: Mapping[str, Network]
+    """By name, as `contract.READERS`: those that were asked for."""
 
 
 def load_network(
@@ -69,18 +70,24 @@ def load_network(
     return partial(run, load_torchscript(folder / TORCHSCRIPT, device), device=device)
 
 
-def load_converted(folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0) -> Networks:
+def load_converted(
+    folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0, readers: Collection[str] = (LPRNET.name,)
+) -> Networks:
     """Version folders by model name -> the networks in them, each as by `load_network` and in its best precision.
+
+    ``readers``: which of `contract.READERS` are loaded.
 
     Raises:
         WeightsError: a converted file is missing or does not load.
     """
     found = {}
     for name, network in NETWORKS.items():
+        if name in READERS and name not in readers:
+            continue
         folder = network_folder(folders[network.model.name], name)
         precision = choose(name, folder / IR).precision if gpu is None else "float32"
         found[name] = load_network(name, folder, gpu, threads, precision)
-    return Networks(**found)
+    return Networks(**{name: found.pop(name) for name in tuple(found) if name not in READERS}, readers=found)
 
 
 def digest_of(folders: Mapping[str, Path]) -> str:

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Literal
@@ -27,7 +29,7 @@ from plate_nets.server.installation import PACKAGE, PROGRAM, Installation, Serve
 from plate_nets.server.log_copy import LogCopy
 from plate_nets.server.plan import Plan, plan_server
 from plate_nets.server.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
-from plate_nets.server.repository import check_converted
+from plate_nets.server.repository import check_converted, needed_models
 
 ModelControl = Literal["none", "explicit"]
 
@@ -58,7 +60,8 @@ class EmbeddedTriton:
         model_repositories: further ones, beside it.
         packages: folders of Python packages that models of those import, beside this one.
         model_control: "none", or "explicit" where models shall be loaded and unloaded while it runs, with the key.
-        load: the models that are loaded at the start; by default all. "none" as model control knows only all.
+        load: the models that are loaded at the start; by default those that the repository's schemes need, and all of
+            the further repositories.
         control_key: of the endpoints that `control.RESTRICTED` names; by default a new random one.
         options: further options for tritonserver.
         server: "embedded", the wheel's, or "system", the one on PATH.
@@ -78,7 +81,7 @@ class EmbeddedTriton:
         model_repositories: Sequence[Path] = (),
         packages: Sequence[Path] = (),
         model_control: ModelControl = "none",
-        load: Sequence[str] = ("*",),
+        load: Sequence[str] = (),
         control_key: str | None = None,
         options: Sequence[str] = (),
         server: ServerKind = "embedded",
@@ -100,8 +103,9 @@ class EmbeddedTriton:
         check_key(self.control_key)
         self._repositories = [self.model_repository, *(Path(each).resolve() for each in model_repositories)]
         self._packages = [Path(each).resolve() for each in packages]
+        self._load = tuple(load)
+        self._control: ModelControl = model_control
         self._options = [
-            *model_control_options(model_control, load),
             *restrictions(self.control_key),
             *options,
         ]
@@ -115,6 +119,15 @@ class EmbeddedTriton:
         self._log_file: BinaryIO | None = None
         self._log_start = 0
         self._log_copy: LogCopy | None = None
+
+    @cached_property
+    def models(self) -> tuple[str, ...]:
+        """The names of the models that read plates: those that the repository's schemes need.
+
+        Raises:
+            ServerStartError: its schemes are none.
+        """
+        return needed_models(self.model_repository)
 
     @property
     def http_url(self) -> str:
@@ -168,7 +181,7 @@ class EmbeddedTriton:
         """
         if self._guard is not None:
             raise ServerStartError("the server runs already")
-        check_converted(self.model_repository)
+        check_converted(self.model_repository, self.models)
         remove_abandoned_environments()
         installation = find_installation(self._server)
         for name, port in self._wanted.items():
@@ -254,13 +267,18 @@ class EmbeddedTriton:
         fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)  # for trim_log
         return file
 
+    def _model_control(self) -> list[str]:
+        there = [[each.parent.name for each in repository.glob("*/config.pbtxt")] for repository in self._repositories]
+        load = self._load or (*self.models, *chain.from_iterable(there[1:]))
+        return model_control_options(self._control, load, set(chain.from_iterable(there)))
+
     def _launch(self, installation: Installation) -> None:
         self._plan = plan_server(
             installation,
             self._repositories,
             self._ports,
             self._exit_timeout,
-            self._options,
+            [*self._model_control(), *self._options],
             self._address,
             self._packages,
             self.control_key,
@@ -300,11 +318,13 @@ class EmbeddedTriton:
             time.sleep(0.1)
 
 
-def model_control_options(control: ModelControl, load: Sequence[str]) -> list[str]:
-    """Who may load models, and which are loaded at the start ("*": all) -> options of tritonserver."""
-    if control == "none":
-        if list(load) != ["*"]:
-            raise ServerStartError(f"model control none loads all models, not only {', '.join(load) or 'none'}")
+def model_control_options(control: ModelControl, load: Collection[str], there: Collection[str]) -> list[str]:
+    """Who may load models, which are loaded at the start, and which there are -> options of tritonserver.
+
+    Triton without model control loads all that there are. Where some are left out it has the control, and the key that
+    it wants for it is told to nobody.
+    """
+    if control == "none" and set(load) == set(there):
         return ["--model-control-mode=none"]
     return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in load)]
 

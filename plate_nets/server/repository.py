@@ -1,31 +1,45 @@
-"""Whether all in a model repository was converted."""
+"""What a server needs of a model repository, and whether it is there."""
 
+from collections.abc import Collection
 from pathlib import Path
 
-from plate_nets.contract import MODELS
-from plate_nets.errors import ServerStartError
+from plate_nets.contract import needed
+from plate_nets.conversion.config_check import schemes_of
+from plate_nets.errors import SchemeError, ServerStartError
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.runtimes.networks import IR, REPOSITORY_VARIABLE, released
 
 
-def check_converted(repository: Path) -> None:
+def needed_models(repository: Path) -> tuple[str, ...]:
+    """The names of the models that the schemes need which the repository reads.
+
+    Raises:
+        ServerStartError: it names what is no scheme.
+    """
+    try:
+        return needed(schemes_of(repository))
+    except SchemeError as error:
+        raise ServerStartError(str(error)) from error
+
+
+def check_converted(repository: Path, models: Collection[str]) -> None:
     """Raises ServerStartError where a model's folder or its converted network is missing or may not be read."""
     try:
-        _check_files(repository)
+        _check_files(repository, models)
     except OSError as error:
         raise ServerStartError(f"{error.filename}: {error.strerror}") from error
 
 
-def _check_files(repository: Path) -> None:
+def _check_files(repository: Path, models: Collection[str]) -> None:
     if not repository.is_dir():
         raise ServerStartError(
             f"{repository}: no such model repository; name one with --model-repository or {REPOSITORY_VARIABLE}"
         )
-    for name in MODELS:
+    for name in models:
         folder = repository / name
         if not (folder / "config.pbtxt").is_file():
-            raise ServerStartError(f"{folder}: no config.pbtxt; expected the models {', '.join(MODELS)}")
-    for network in NETWORKS.values():
+            raise ServerStartError(f"{folder}: no config.pbtxt; expected the models {', '.join(models)}")
+    for network in (each for each in NETWORKS.values() if each.model.name in models):
         files = network.folder / IR
         versions = list((repository / network.model.name).glob(f"[0-9]*/{files}"))
         if not versions:

@@ -3,18 +3,31 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.contract import CHARACTERS, LOGITS, LPRNET, PLATES, PROBE, STN, YOLO
+from plate_nets.contract import (
+    CHARACTERS,
+    LOGITS,
+    PLATES,
+    PROBE,
+    READERS,
+    SCHEME,
+    SCHEMES,
+    STN,
+    YOLO,
+    ModelSpec,
+)
 from plate_nets.control_key import KEY_VARIABLE, probe_token
-from plate_nets.errors import PlateError
-from plate_nets.plates import load_scheme
-from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.errors import InputError, PlateError
+from plate_nets.plates import load_schemes
+from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
 from plate_nets.serving.metrics import RecognitionMetrics
 from plate_nets.serving.request_picture import picture_of
@@ -37,18 +50,21 @@ from plate_nets.types import STEPS, Boxes, Corners, Logits, Plate, Scores
 
 _CROPS = STN.inputs[0]
 
+T = TypeVar("T")
+
 
 class TensorReader(Protocol):
     """The pipeline as Triton feeds it: a `PlateReader`, or what looks like one."""
 
-    def read(self, picture: Tensor, /, *, evidence: bool, stages: Stages) -> list[Plate]:
+    def read(self, picture: Tensor, /, *, evidence: bool, schemes: str, stages: Stages) -> list[Plate]:
         """The caller's picture as it came -> its plates."""
         ...
 
 
-def bls_reader(model: ModelArgs, decoder: PlateDecoder) -> PlateReader[Tensor, Tensor]:
-    """The pipeline over the models `yolo`, `stn` and `lprnet`."""
-    return PlateReader(detect, rectify, read, decoder, split, gather)
+def bls_reader(model: ModelArgs, decoder: SchemeDecoder) -> PlateReader[Tensor, Tensor]:
+    """The pipeline over the models `yolo`, `stn` and the readers."""
+    readers = {name: partial(read, spec) for name, spec in READERS.items()}
+    return PlateReader(detect, rectify, readers, decoder, split, gather)
 
 
 class Recognition:
@@ -62,16 +78,16 @@ class Recognition:
     def __init__(
         self,
         args: Mapping[str, str],
-        make_reader: Callable[[ModelArgs, PlateDecoder], TensorReader] = bls_reader,
+        make_reader: Callable[[ModelArgs, SchemeDecoder], TensorReader] = bls_reader,
     ) -> None:
         model = model_args(args)
         try:
             refuse_unknown(model.name, model.parameters, SchemeSettings, DecodingSettings, WatchdogSettings)
             self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
             named = read_settings(SchemeSettings, model.name, model.parameters)
-            scheme = load_scheme(named.scheme, Path(model.folder).parent)
-            self._no_logits = np.zeros((0, scheme.classes, STEPS), np.float32)
-            decoder = PlateDecoder(scheme, read_settings(DecodingSettings, model.name, model.parameters))
+            schemes = load_schemes(named.scheme, Path(model.folder).parent)
+            self._no_logits = np.zeros((0, max(scheme.classes for scheme in schemes), STEPS), np.float32)
+            decoder = SchemeDecoder(schemes, read_settings(DecodingSettings, model.name, model.parameters))
             self._reader = make_reader(model, decoder)
         except PlateError as error:
             raise start_fault(error) from error
@@ -100,13 +116,20 @@ class Recognition:
 
     def _respond(self, request: Request, stages: Stages) -> tuple[list[Plate], list[Tensor]]:
         wanted = request.requested_output_names()
-        plates = self._reader.read(picture_of(request), evidence=LOGITS.name in wanted, stages=stages)
+        schemes = parameters(request).get(SCHEME, "")
+        if not isinstance(schemes, str):
+            raise InputError(f"{SCHEME}: expected names of schemes with a comma between, got {schemes!r}")
+        evidence = LOGITS.name in wanted
+        plates = self._reader.read(picture_of(request), evidence=evidence, schemes=schemes, stages=stages)
         outputs = pack(plates)
         if LOGITS.name in wanted:
             logits = [plate.logits for plate in plates if plate.logits is not None]
             outputs.append(tensor(LOGITS, np.stack(logits) if logits else self._no_logits))
         if CHARACTERS.name in wanted:
             outputs.append(tensor(CHARACTERS, pad([plate.reading.characters for plate in plates])))
+        if SCHEMES.name in wanted:
+            names = [" ".join(plate.reading.schemes or (plate.reading.scheme,)) for plate in plates]
+            outputs.append(tensor(SCHEMES, np.array(names, np.object_).reshape(-1, 1)))
         return plates, outputs
 
 
@@ -124,9 +147,9 @@ def rectify(crops: Tensor) -> Tensor:
     return call(STN, [from_dlpack(_CROPS, crops)])[0]
 
 
-def read(crops: Tensor) -> Logits:
-    """Straightened crops -> logits, in host memory for the decoder."""
-    logits: Logits = call(LPRNET, [from_dlpack(LPRNET.inputs[0], crops)], to_host=True)[0].as_numpy()
+def read(reader: ModelSpec, crops: Tensor) -> Logits:
+    """Straightened crops -> the logits of a reader, in host memory for the decoder."""
+    logits: Logits = call(reader, [from_dlpack(reader.inputs[0], crops)], to_host=True)[0].as_numpy()
     return logits
 
 
@@ -148,8 +171,8 @@ def split(crops: Tensor, size: int) -> Iterator[Tensor]:
         yield tensor(_CROPS, chunk)
 
 
-def gather(ask: Callable[[Tensor], Logits], chunks: Iterable[Tensor]) -> Iterable[Logits]:
-    """Chunks -> their logits in order, with all of them in flight at once."""
+def gather(ask: Callable[[Tensor], T], chunks: Iterable[Tensor]) -> Iterable[T]:
+    """Chunks -> what they give, in order, with all of them in flight at once."""
     waiting = list(chunks)
     if len(waiting) == 1:
         return [ask(waiting[0])]

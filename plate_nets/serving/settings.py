@@ -18,10 +18,11 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class SchemeSettings:
-    """Which country's plates are read."""
+    """Which countries' plates are read."""
 
     scheme: str = DEFAULT_SCHEME
-    """A scheme of the package by name, or a TOML file, from the model's folder on. The reader's weights must fit it."""
+    """Schemes of the package by name, or TOML files, from the model's folder on, with a comma between. The readers'
+    weights must fit them. Who asks is given all of them, or those that he names."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from plate_nets.contract import (
     PLATE_RECOGNITION,
     PLATES,
     PROBE,
+    READERS,
     STN,
     YOLO,
     ModelSpec,
@@ -65,12 +66,14 @@ class ProbeClient:
         url: ``host:port``.
         deadline: seconds for an answer.
         control_key: the server's; by it the users' metrics leave out what is asked here.
+        models: those that it serves.
     """
 
-    def __init__(self, url: str, deadline: float, control_key: str) -> None:
+    def __init__(self, url: str, deadline: float, control_key: str, models: Collection[str] = tuple(MODELS)) -> None:
         self._access = ServerAccess(parse_url(url))
         self._token = probe_token(control_key)
         self._deadline = deadline
+        self._models = models
 
     def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
         """An encoded picture -> its plates, by the whole pipeline; the users' metrics do not count it."""
@@ -80,8 +83,8 @@ class ProbeClient:
 
     def check(self) -> None:
         """Raises PlateError where the known picture is not recognised, or a model is not ready by its own account."""
-        check_health(self)
-        for model in MODELS:
+        check_health(self, texts=LPRNET.name in self._models)
+        for model in self._models:
             self._check_ready(model)
 
     def suspects(self) -> tuple[str, ...]:
@@ -90,7 +93,8 @@ class ProbeClient:
         None where nothing answers at all.
         """
         crops = np.zeros((1, *STN.inputs[0].dims), np.float32)
-        asked = ((YOLO, np.zeros((_SIDE, _SIDE, 3), np.uint8)), (STN, crops), (LPRNET, crops))
+        asked: list[tuple[ModelSpec, NDArray[Any]]] = [(YOLO, np.zeros((_SIDE, _SIDE, 3), np.uint8)), (STN, crops)]
+        asked += ((spec, crops) for name, spec in READERS.items() if name in self._models)
         failed = []
         for spec, array in asked:
             try:

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 
-from plate_nets.contract import MODELS
 from plate_nets.errors import ServerError, ServerStartError
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.deployment import full_shared_memory
@@ -93,9 +92,11 @@ class Supervisor:
         self._replaced: deque[tuple[float, frozenset[int]]] = deque()
         """Until when stubs may live that others have replaced."""
         progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
-        self._prober = Prober(ProbeClient(server.http_url, deadline, server.control_key), progress, interval)
+        self._prober = Prober(
+            ProbeClient(server.http_url, deadline, server.control_key, server.models), progress, interval
+        )
         # Kept: gevent, which tritonclient's HTTP stands on, leaves two files open in every thread that used it
-        self._loaders = ThreadPoolExecutor(len(MODELS))
+        self._loaders = ThreadPoolExecutor(len(server.models))
         self._changed = 0.0
 
     def end(self) -> None:

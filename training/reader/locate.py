@@ -65,7 +65,7 @@ def locate(photo: Frame, labels: tuple[Label, ...], reader: LocalReader) -> Iter
 
 def main(
     folder: Annotated[Path, typer.Argument(help="Labelled folder with texts.")],
-    out: Annotated[Path, typer.Option(help=f"Folder for the labelled folders {TRAIN} and {VALIDATION}.")],
+    out: Annotated[Path, typer.Option(help=f"For two labelled folders, FOLDER_{TRAIN} and FOLDER_{VALIDATION}.")],
     scheme: Annotated[str, typer.Option(help="Whose alphabet the texts have.")] = "latin",
 ) -> None:
     """Finds the corners of labelled plates, and splits these by text."""
@@ -74,7 +74,7 @@ def main(
         reader = LocalReader(threads=1)
         rows: dict[str, list[list[str | float]]] = {TRAIN: [], VALIDATION: []}
         for part in rows:
-            (out / part / "images").mkdir(parents=True, exist_ok=True)
+            (out / f"{folder.name}_{part}" / "images").mkdir(parents=True, exist_ok=True)
         photos = [
             (path, known)
             for path, labels in load_dataset(folder, symbols=alphabet).photos()
@@ -85,11 +85,12 @@ def main(
                 box, corners = plate.label.box, plate.quad.round(2).reshape(-1).tolist()
                 sides = (box.xmin, box.ymin, box.xmax, box.ymax)
                 rows[plate.part].append([path.name, *sides, plate.label.text, *corners])
-                shutil.copyfile(path, out / plate.part / "images" / path.name)
+                shutil.copyfile(path, out / f"{folder.name}_{plate.part}" / "images" / path.name)
         for part, lines in rows.items():
-            with (out / part / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+            written = out / f"{folder.name}_{part}"
+            with (written / "labels.csv").open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file).writerows([COLUMNS, *lines])
-            typer.echo(f"{out / part}: {len(lines)} plates")
+            typer.echo(f"{written}: {len(lines)} plates")
     except PlateError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error

@@ -1,5 +1,7 @@
 """`PlateReader`: the order of steps, the early stop, chunks, rows."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,23 +9,30 @@ from hypothesis import strategies as st
 
 from plate_nets.contract import CROP_DIMS
 from plate_nets.errors import ContractError
+from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.pipeline import CHUNK, DOUBTED, PlateReader, join, split_rows
 from plate_nets.recognition.rectification import box_quads, quad_boxes
+from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
 from plate_nets.types import Box, Crops, Frame, Lines, Logits, Reading
 
 FRAME = np.zeros((4, 4, 3), np.uint8)
 
 
-class NumberDecoder:
+class NumberDecoder(SchemeDecoder):
     """Reads a row's first number; remembers the lines it was told."""
 
     lines: list[int] | None = None
 
-    def decode(self, logits: Logits, lines: Lines | None = None) -> list[Reading]:
+    def __init__(self) -> None:
+        super().__init__([default_scheme()])
+
+    def decode(
+        self, logits: Mapping[str, Logits], lines: Lines | None = None, schemes: Sequence[PlateScheme] = ()
+    ) -> list[Reading]:
         self.lines = None if lines is None else lines.tolist()
-        return [Reading(str(int(row[0, 0])), str(int(row[0, 0])), 0.5) for row in logits]
+        return [Reading(str(int(row[0, 0])), str(int(row[0, 0])), 0.5) for row in logits["lprnet"]]
 
 
 class Chain:
@@ -36,7 +45,7 @@ class Chain:
         self.read: list[int] = []
 
     def reader(self) -> PlateReader[Frame, Crops]:
-        return PlateReader(self.detect, self.rectify, self.recognise, NumberDecoder(), split_rows)
+        return PlateReader(self.detect, self.rectify, {"lprnet": self.recognise}, NumberDecoder(), split_rows)
 
     def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray]:
         numbers = np.arange(self.count, dtype=np.float32)
@@ -62,7 +71,7 @@ def test_the_decoder_is_told_the_lines_that_the_corners_show() -> None:
         return np.zeros((2, *CROP_DIMS), np.float32), corners[:, :4], np.ones(2, np.float32), corners
 
     chain = Chain(2)
-    reader = PlateReader(detect, chain.rectify, chain.recognise, decoder, split_rows)
+    reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, decoder, split_rows)
     reader.read(FRAME)
     assert decoder.lines == [1, 2]
     reader.read_crops(np.zeros((2, *CROP_DIMS), np.float32))
@@ -101,7 +110,9 @@ def test_logits_stay_with_their_plates() -> None:
 
 def test_readings_that_are_not_as_many_as_boxes_are_refused() -> None:
     chain = Chain(3)
-    reader = PlateReader(chain.detect, lambda crops: crops[:2], chain.recognise, NumberDecoder(), split_rows)
+    reader = PlateReader(
+        chain.detect, lambda crops: crops[:2], {"lprnet": chain.recognise}, NumberDecoder(), split_rows
+    )
     with pytest.raises(ContractError, match="3 boxes, 3 scores, 3 corners and 2 readings"):
         reader.read(FRAME)
 

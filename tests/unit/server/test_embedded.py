@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from plate_nets.contract import MODELS
 from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.server import EmbeddedTriton, installation, plan
 from plate_nets.server import embedded as server_module
@@ -66,9 +67,9 @@ def test_a_model_that_was_not_converted_says_how(converted: Path, file: str) -> 
 
 def test_a_repository_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(ServerStartError, match=r"nowhere: no such model repository; name one with --model-repo"):
-        check_converted(tmp_path / "nowhere")
+        check_converted(tmp_path / "nowhere", MODELS)
     with pytest.raises(ServerStartError, match=r"yolo: no config.pbtxt; expected the models yolo, stn"):
-        check_converted(tmp_path)
+        check_converted(tmp_path, MODELS)
 
 
 def test_the_repository_may_be_named_by_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -197,16 +198,41 @@ def command(monkeypatch: pytest.MonkeyPatch, converted: Path, **arguments: Any) 
 
 
 def test_models_are_not_controlled_where_nobody_wants_it(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
+    shutil.rmtree(converted / "lprnet_latin")  # with it, some of what there is would not be loaded
     words = command(monkeypatch, converted)
     assert "--model-control-mode=none" in words
     assert not [word for word in words if "load-model" in word]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "models"),
+    [
+        ("russia", ["yolo", "stn", "lprnet", "plate_recognition"]),
+        ("uzbekistan", ["yolo", "stn", "lprnet_latin", "plate_recognition"]),
+        ("brazil, russia,latin", ["yolo", "stn", "lprnet_latin", "lprnet", "plate_recognition"]),
+    ],
+)
+def test_readers_that_no_scheme_needs_are_not_loaded(
+    monkeypatch: pytest.MonkeyPatch, converted: Path, scheme: str, models: list[str]
+) -> None:
+    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", scheme)
+    monkeypatch.setattr(server_module, "check_converted", lambda *_: None)
+    words = command(monkeypatch, converted)
+    loaded = [word.partition("=")[2] for word in words if word.startswith("--load-model")]
+    assert "--model-control-mode=explicit" in words and loaded == models
+
+
+def test_a_scheme_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
+    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "atlantis")
+    with pytest.raises(ServerStartError, match=r"expected brazil or .* got 'atlantis'"):
+        EmbeddedTriton(converted).start()
 
 
 def test_models_are_controlled_and_chosen_on_request(
     monkeypatch: pytest.MonkeyPatch, converted: Path, tmp_path: Path
 ) -> None:
     words = command(monkeypatch, converted, model_control="explicit")
-    assert {"--model-control-mode=explicit", "--load-model=*"} < set(words)
+    assert {"--model-control-mode=explicit", "--load-model=lprnet", "--load-model=stn"} < set(words)
     words = command(
         monkeypatch,
         converted,
@@ -217,9 +243,7 @@ def test_models_are_controlled_and_chosen_on_request(
     )
     repositories = [f"--model-repository={converted}", f"--model-repository={tmp_path}"]
     assert {"--load-model=stn", "--load-model=other", *repositories, "--exit-on-error=false"} < set(words)
-    assert "--load-model=*" not in words
-    with pytest.raises(ServerStartError, match="model control none loads all models, not only stn"):
-        EmbeddedTriton(converted, load=["stn"])
+    assert "--load-model=lprnet" not in words
 
 
 def test_each_server_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:

@@ -1,0 +1,83 @@
+"""Plates of several schemes: which readers look at them, and whose plate each is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from plate_nets.contract import reader_of
+from plate_nets.errors import InputError, SchemeError
+from plate_nets.plates import PlateScheme
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.types import Lines, Logits, Reading
+
+
+class SchemeDecoder:
+    """Reads the plates of some schemes: the evidence decides between them.
+
+    A plate is read by every scheme that is asked for. The surest text is its text; where schemes give the same text,
+    the plate belongs to the one that was named first. A text is as sure as its least sure character, see `Reading`.
+
+    ``schemes``: what can be asked for, and is where nobody asks.
+    """
+
+    def __init__(self, schemes: Sequence[PlateScheme], settings: DecodingSettings = DecodingSettings()) -> None:
+        if not schemes:
+            raise SchemeError("schemes: expected one at least, got none")
+        self._decoders = {scheme.name: PlateDecoder(scheme, settings) for scheme in schemes}
+        if len(self._decoders) != len(schemes):
+            raise SchemeError(f"schemes: expected every name once, got {', '.join(each.name for each in schemes)}")
+        self.schemes = tuple(schemes)
+
+    def choose(self, names: str) -> tuple[PlateScheme, ...]:
+        """What a caller asks for, names with a comma between -> the schemes; all of them where the text is empty.
+
+        Raises:
+            InputError: a scheme that is not read here; the message names those that are.
+        """
+        if not names:
+            return self.schemes
+        asked = tuple(dict.fromkeys(name.strip() for name in names.split(",")))
+        if unknown := [name for name in asked if name not in self._decoders]:
+            raise InputError(f"scheme: expected {' or '.join(self._decoders)}, got {', '.join(map(repr, unknown))}")
+        return tuple(self._decoders[name].scheme for name in asked)
+
+    def decode(
+        self, logits: Mapping[str, Logits], lines: Lines | None = None, schemes: Sequence[PlateScheme] = ()
+    ) -> list[Reading]:
+        """Logits (N, C, 18) by the reader's name -> N readings in the same order; as `PlateDecoder.decode`.
+
+        ``schemes``: of these, where not of all.
+        """
+        each = [
+            self._decoders[scheme.name].decode(logits[reader_of(scheme).name], lines)
+            for scheme in schemes or self.schemes
+        ]
+        return each[0] if len(each) == 1 else [surest(readings) for readings in zip(*each, strict=True)]
+
+
+def surest(readings: Sequence[Reading]) -> Reading:
+    """What schemes read on one plate, in the order in which they were named -> the plate's reading."""
+    told = [reading for reading in readings if reading.text] or readings
+    best = max(told, key=lambda reading: reading.confidence)  # of equals the first
+    if not best.text:
+        return best
+    alike = [reading for reading in told if reading.text == best.text]
+    return replace(alike[0], schemes=tuple(reading.scheme for reading in alike))
+
+
+def evidence_of(readings: Sequence[Reading], logits: Mapping[str, Logits], readers: Mapping[str, str]) -> Logits:
+    """Readings and logits by the reader's name -> the logits (N, C, 18) that each reading rests on.
+
+    C is that of the reader with the most classes; below the classes of others stands their lowest value.
+
+    Args:
+        readings: N of them.
+        logits: (N, C, 18) by the reader's name.
+        readers: the reader's name by that of the scheme.
+    """
+    if len(logits) == 1:
+        return next(iter(logits.values()))
+    most = max(each.shape[1] for each in logits.values())
+    rows = [logits[readers[reading.scheme]][place] for place, reading in enumerate(readings)]
+    return np.stack([np.pad(row, ((0, most - len(row)), (0, 0)), constant_values=row.min()) for row in rows])
