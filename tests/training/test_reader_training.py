@@ -3,17 +3,24 @@
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import torch
 from typer.testing import CliRunner
 
 from plate_nets.errors import WeightsError
+from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.evaluation.reading_metrics import ReadPlate
-from plate_nets.plates import default_scheme
+from plate_nets.nets.checkpoint import WEIGHTS
+from plate_nets.nets.registry import NETWORKS
+from plate_nets.plates import default_scheme, load_scheme
 from plate_nets.recognition.geometry import normalize_crop
+from plate_nets.recognition.quads import quad_size
 from plate_nets.types import Reading
+from tests.frames import Placed, compose
 from training.loop import Budget
+from training.reader import locate
 from training.reader.__main__ import app
 from training.reader.lookalikes import look_alike, pictures_of, worst
 from training.reader.real import RealPlate, load_foreign, readable
@@ -151,3 +158,45 @@ def test_a_training_starts_from_given_weights(tmp_path: Path) -> None:
     assert state.step == 0
     with pytest.raises(WeightsError, match="no such weights file"):
         state.start_from(tmp_path / "nowhere")
+
+
+def test_a_reader_of_another_alphabet_begins_beside_russias(tmp_path: Path) -> None:
+    latin = load_scheme("latin")
+    state = ReaderState(latin, torch.device("cpu"))
+    state.start_beside(WEIGHTS)
+    before = {name: value.clone() for name, value in state.network.state_dict().items()}
+    samples = Samples(latin, [], [], batch=4, seed=1, drawn=[latin, load_scheme("brazil")])
+    ReaderTrainer(state, samples, {}, Budget(2), tmp_path, device=torch.device("cpu"), workers=0).run()
+    after = state.network.state_dict()
+    stays = {name for name in before if torch.equal(before[name], after[name])}
+    assert {name for name in before if name.startswith("stn.")} <= stays, "Russia's STN serves both"
+    assert not {name for name in stays if name.startswith("lprnet.classes")}
+    assert [path.name for path in (tmp_path / "last").glob("*.safetensors")] == ["lprnet_latin.safetensors"]
+    NETWORKS["lprnet_latin"].load(default_scheme(), tmp_path / "last" / "lprnet_latin.safetensors")
+    with pytest.raises(WeightsError, match="weights of another scheme: scheme: expected latin, got russia"):
+        NETWORKS["lprnet_latin"].load(default_scheme(), WEIGHTS / "lprnet.safetensors")
+
+
+def test_plates_of_several_schemes_are_drawn() -> None:
+    schemes = [load_scheme(name) for name in ("brazil", "uzbekistan")]
+    batch = Samples(load_scheme("latin"), [], [], batch=40, seed=0, mixture=Mixture(real=0, empty=0), drawn=schemes)[0]
+    assert {7, 8} <= set(batch.lengths.tolist()) and batch.targets.max() < 36
+
+
+def test_plates_of_loose_crops_are_located_and_split_by_text(tmp_path: Path) -> None:
+    folder = tmp_path / "loose"
+    (folder / "images").mkdir(parents=True)
+    names = [f"A{number}BC77" for number in range(123, 128)]
+    rows = ["file,xmin,ymin,xmax,ymax,text"]
+    for name in names:
+        frame = compose(120, 320, [Placed(name, 60, 40)])
+        cv2.imwrite(str(folder / "images" / f"{name}.png"), frame)
+        rows.append(f"{name}.png,0,0,320,120,{name}")
+    (folder / "labels.csv").write_text("\n".join(rows) + "\n")
+    locate.main(folder, tmp_path / "out")
+    labels = load_dataset(tmp_path / "out" / "loose_train").labels
+    assert {label.text for label in labels} == set(names), "by their hashes none of these is for validation"
+    for label in labels:
+        assert label.quad is not None
+        heights, widths = quad_size(label.quad[None])
+        assert 3.5 < float(widths[0] / heights[0]) < 6, "the plate's corners, not those of the loose box"

@@ -3,6 +3,7 @@
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -12,12 +13,13 @@ import pytest
 from numpy.typing import NDArray
 
 from plate_nets.errors import DatasetError, InputError
-from plate_nets.plates import default_scheme
+from plate_nets.plates import default_scheme, load_scheme
 from plate_nets.types import CORNER_COLUMNS
 from tests.paths import ROOT
 from training.synthesis import glyphs, perspective, plates, surroundings, synthesize, texts
 from training.synthesis.camera import HIGHEST, LOWEST, photograph
-from training.synthesis.layouts import layouts
+from training.synthesis.layouts import drawn, layouts
+from training.synthesis.typefaces import SKELETON, TYPEFACES
 
 RUSSIA = default_scheme()
 KINDS = [each.name for each in RUSSIA.formats]
@@ -49,10 +51,45 @@ def test_a_symbol_without_glyph_is_refused() -> None:
         glyphs.mask("Ж", 40)
 
 
-def test_a_latin_letter_without_glyph_comes_from_a_font() -> None:
+@pytest.mark.parametrize("typeface", TYPEFACES)
+def test_a_typeface_has_every_symbol_in_one_piece(typeface: str) -> None:
+    masks = {symbol: glyphs.mask(symbol, 96, typeface=typeface) for symbol in SKELETON}
+    assert "".join(sorted(masks)) == load_scheme("latin").alphabet
+    for symbol, mask in masks.items():
+        pieces, _ = cv2.connectedComponents((mask > 127).astype(np.uint8))
+        assert pieces == 2, f"{symbol}: the ground and the symbol"
+        assert all(edge.max() > 200 for edge in (mask[:4], mask[-4:])), symbol
+    alike = [cv2.resize(mask, (64, 96)) > 127 for symbol, mask in masks.items() if symbol not in "0O1I"]
+    for one, other in combinations(alike, 2):
+        assert (one & other).sum() / (one | other).sum() < 0.96
+
+
+def test_a_latin_letter_that_russian_plates_have_not_comes_from_another_typeface() -> None:
     drawn = glyphs.mask("D", 96)
     assert drawn.shape[0] == 96 and 40 < drawn.shape[1] < 96
     assert drawn.max() > 200 and drawn[30:60, drawn.shape[1] // 2].max() < 50, "a ring"
+
+
+@pytest.mark.parametrize("name", ["brazil", "kazakhstan", "latin", "uzbekistan"])
+def test_plates_of_other_schemes_are_drawn_in_every_format(name: str) -> None:
+    scheme, rng = load_scheme(name), np.random.default_rng(4)
+    for each in scheme.formats:
+        drawing = scheme.synthesis.drawings.get(each.name)
+        for _ in range(4):
+            kind, text = texts.sample_text(scheme, rng, each.name)
+            layout = plates.sample_layout(scheme, kind, text, rng)
+            assert len(layout.slots) == len(text)
+            assert drawing is None or (layout.width, layout.height) == (drawing.width, drawing.height)
+            for slot in layout.slots:
+                assert 0 < slot.x < layout.width and slot.height < slot.baseline < layout.height, f"{kind} {text}"
+            plate = plates.draw_layout(layout, text, rng, 0.5)
+            assert plate.shape == (round(layout.height * 0.5), round(layout.width * 0.5), 3) and plate.std() > 8
+
+
+def test_a_drawing_with_an_unknown_typeface_is_refused() -> None:
+    drawing = replace(load_scheme("brazil").synthesis.drawings["old"], typeface="gothic")
+    with pytest.raises(InputError, match="typeface: expected even, narrow"):
+        drawn.layout(drawing, ("AAA", "0000"))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -209,7 +209,6 @@ def test_models_are_not_controlled_where_nobody_wants_it(monkeypatch: pytest.Mon
     [
         ("russia", ["yolo", "stn", "lprnet", "plate_recognition"]),
         ("uzbekistan", ["yolo", "stn", "lprnet_latin", "plate_recognition"]),
-        ("brazil, russia,latin", ["yolo", "stn", "lprnet_latin", "lprnet", "plate_recognition"]),
     ],
 )
 def test_readers_that_no_scheme_needs_are_not_loaded(
@@ -220,6 +219,8 @@ def test_readers_that_no_scheme_needs_are_not_loaded(
     words = command(monkeypatch, converted)
     loaded = [word.partition("=")[2] for word in words if word.startswith("--load-model")]
     assert "--model-control-mode=explicit" in words and loaded == models
+    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "brazil, russia,latin")
+    assert "--model-control-mode=none" in command(monkeypatch, converted), "they need all that there is"
 
 
 def test_a_scheme_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:

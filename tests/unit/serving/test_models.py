@@ -122,6 +122,7 @@ def test_any_number_of_plates(chain: triton.Server, count: int) -> None:
         "corners": (count, 8),
         "logits": (count, 23, 18),
         "characters": (count, 1 if count else 0),
+        "schemes": (count, 1),
     }
     symbols = "0123456789ABEKMHOPCTYX"
     assert found["readings"][:, 0].tolist() == [symbols[number % 22] for number in range(count)]

@@ -1,0 +1,76 @@
+"""Plates of several schemes: who reads, whose plate it is, what is said of it."""
+
+import numpy as np
+import pytest
+
+from plate_nets.errors import InputError, SchemeError
+from plate_nets.plates import PlateScheme, default_scheme, load_scheme, load_schemes
+from plate_nets.recognition.schemes import SchemeDecoder, evidence_of, surest
+from plate_nets.types import STEPS, Logits, Reading
+
+RUSSIA, LATIN, UZBEKISTAN = default_scheme(), load_scheme("latin"), load_scheme("uzbekistan")
+
+
+def spelt(scheme: PlateScheme, text: str, sure: float = 12.0) -> Logits:
+    """Logits (1, C, 18) by which a reader says a text."""
+    logits = np.zeros((1, scheme.classes, STEPS), np.float32)
+    path = [step for symbol in text for step in (scheme.index[symbol], scheme.blank)]
+    path += [scheme.blank] * (STEPS - len(path))
+    logits[0, path, np.arange(STEPS)] = sure
+    return logits
+
+
+def silent(scheme: PlateScheme) -> Logits:
+    return spelt(scheme, "")
+
+
+def test_the_surest_text_says_whose_plate_it_is() -> None:
+    decoder = SchemeDecoder([RUSSIA, UZBEKISTAN])
+    uzbek = {"lprnet": silent(RUSSIA), "lprnet_latin": spelt(LATIN, "01A234BC")}
+    (reading,) = decoder.decode(uzbek)
+    assert (reading.text, reading.scheme, reading.format) == ("01A234BC", "uzbekistan", "private")
+    russian = {"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": spelt(LATIN, "A123BC77")}
+    (reading,) = decoder.decode(russian)
+    assert (reading.text, reading.scheme, reading.schemes) == ("A123BC77", "russia", ("russia",))
+
+
+def test_a_text_that_two_schemes_give_belongs_to_the_one_named_first() -> None:
+    logits = {"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": spelt(LATIN, "A123BC77")}
+    for names in ("russia,latin", "latin,russia"):
+        (reading,) = SchemeDecoder(load_schemes(names)).decode(logits)
+        assert ",".join(reading.schemes) == names and reading.scheme == names.split(",")[0]
+
+
+def test_what_no_scheme_reads_surely_has_no_text() -> None:
+    logits = {"lprnet": spelt(RUSSIA, "A1"), "lprnet_latin": spelt(LATIN, "A1")}
+    (reading,) = SchemeDecoder([RUSSIA, UZBEKISTAN]).decode(logits)
+    assert (reading.text, reading.schemes) == ("", ())
+
+
+def test_a_caller_chooses_among_what_is_read() -> None:
+    decoder = SchemeDecoder([RUSSIA, UZBEKISTAN])
+    assert decoder.choose("") == (RUSSIA, UZBEKISTAN)
+    assert decoder.choose("uzbekistan, uzbekistan") == (UZBEKISTAN,)
+    with pytest.raises(InputError, match="scheme: expected russia or uzbekistan, got 'atlantis'"):
+        decoder.choose("russia,atlantis")
+    for wrong in ([], [RUSSIA, RUSSIA]):
+        with pytest.raises(SchemeError):
+            SchemeDecoder(wrong)
+
+
+def test_equal_readings_are_those_of_the_first() -> None:
+    one, other = (Reading("A", "A", 0.9, scheme=name) for name in ("one", "other"))
+    assert surest([one, other]).schemes == ("one", "other")
+    assert surest([Reading("", "B", 0.99, scheme="one"), other]).scheme == "other", "a text comes before none"
+
+
+def test_evidence_is_that_of_the_reader_and_padded_to_the_most_classes() -> None:
+    logits = {"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": spelt(LATIN, "01A234BC")}
+    logits = {name: np.repeat(each, 2, axis=0) for name, each in logits.items()}
+    readings = [Reading("", "", 0, scheme="uzbekistan"), Reading("", "", 0, scheme="russia")]
+    readers = {"russia": "lprnet", "uzbekistan": "lprnet_latin"}
+    found = evidence_of(readings, logits, readers)
+    assert found.shape == (2, LATIN.classes, STEPS)
+    np.testing.assert_array_equal(found[0], logits["lprnet_latin"][0])
+    np.testing.assert_array_equal(found[1, : RUSSIA.classes], logits["lprnet"][1])
+    assert (found[1, RUSSIA.classes :] == logits["lprnet"].min()).all()
