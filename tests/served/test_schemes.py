@@ -1,0 +1,80 @@
+"""One server, plates of two countries: the caller, the server's setting and the plate say who reads."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from plate_nets.client import PlateClient, parse_url
+from plate_nets.client.transports import ServerAccess, open_transport
+from plate_nets.client.transports.calls import Input, infer
+from plate_nets.contract import IMAGE, LPRNET, LPRNET_LATIN, PLATE_RECOGNITION, SCHEME, SCHEMES
+from plate_nets.errors import InputError
+from plate_nets.plates import default_scheme, load_scheme
+from plate_nets.server import EmbeddedTriton
+from plate_nets.types import STEPS, Frame
+from tests.frames import Placed, compose
+from training.synthesis import plates
+
+RUSSIA, UZBEKISTAN = default_scheme(), load_scheme("uzbekistan")
+RUSSIAN, UZBEK = "A123BC77", "01A234BC"
+
+
+def two_countries() -> Frame:
+    """A Russian plate, and an Uzbek one on its right."""
+    frame = compose(600, 900, [Placed(RUSSIAN, 120, 400)])
+    drawn = plates.draw(UZBEKISTAN, "private", UZBEK, np.random.default_rng(3))
+    frame[400:434, 600:760] = cv2.resize(drawn, (160, 34), interpolation=cv2.INTER_AREA)
+    return frame
+
+
+MIXED = two_countries()
+
+
+@pytest.fixture(scope="module")
+def mixed(model_repository: Path) -> Iterator[EmbeddedTriton]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "russia,uzbekistan")
+        with EmbeddedTriton(model_repository, exit_timeout=0) as server:
+            yield server
+
+
+@pytest.fixture(params=["http", "grpc"])
+def url(request: pytest.FixtureRequest, mixed: EmbeddedTriton) -> str:
+    return f"http://{mixed.http_url}" if request.param == "http" else f"grpc://{mixed.grpc_url}"
+
+
+def test_each_plate_is_read_by_the_scheme_that_it_is_of(url: str) -> None:
+    with PlateClient(url, timeout=60) as client:
+        found = {plate.reading.text: plate for plate in client.read(MIXED, evidence=True)}
+        client.health()
+    assert set(found) == {RUSSIAN, UZBEK}
+    assert [(found[text].reading.scheme, found[text].reading.format) for text in (RUSSIAN, UZBEK)] == [
+        ("russia", "private"),
+        ("uzbekistan", "private"),
+    ]
+    shapes = {plate.logits.shape for plate in found.values() if plate.logits is not None}
+    assert shapes == {(UZBEKISTAN.classes, STEPS)}, "padded to the most classes"
+
+
+@pytest.mark.parametrize(("scheme", "text"), [(RUSSIA, RUSSIAN), (UZBEKISTAN, UZBEK)])
+def test_a_caller_who_names_a_scheme_gets_its_plates_alone(url: str, scheme: object, text: str) -> None:
+    with PlateClient(url, timeout=60, scheme=scheme) as client:  # type: ignore[arg-type]
+        readings = [plate.reading for plate in client.read(MIXED, evidence=True)]
+    assert sorted(reading.text for reading in readings) == ["", text]
+    assert {reading.scheme for reading in readings} == {scheme.name}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("asked", ["brazil", "russia,atlantis", " "])
+def test_a_scheme_that_is_not_read_here_is_refused_with_those_that_are(url: str, asked: str) -> None:
+    _, encoded = cv2.imencode(".jpg", MIXED)
+    call = infer(PLATE_RECOGNITION, Input(IMAGE, encoded.reshape(-1)), outputs=[SCHEMES], parameters={SCHEME: asked})
+    with open_transport(ServerAccess(parse_url(url))) as transport, pytest.raises(InputError) as caught:
+        transport.send(call, 60)
+    assert "scheme: expected russia or uzbekistan, got" in str(caught.value)
+
+
+def test_only_readers_that_are_needed_are_loaded(mixed: EmbeddedTriton) -> None:
+    assert mixed.models == ("yolo", "stn", LPRNET.name, LPRNET_LATIN.name, "plate_recognition")
