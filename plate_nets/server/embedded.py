@@ -10,8 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Literal
@@ -254,6 +256,13 @@ class EmbeddedTriton:
         fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)  # for trim_log
         return file
 
+    @cached_property
+    def _choices(self) -> str:
+        """The file of `runtimes.precision`, in memory: it outlives the server's restarts, but not this process."""
+        number = os.memfd_create("plates_precision")
+        weakref.finalize(self, os.close, number)
+        return f"/proc/{os.getpid()}/fd/{number}"
+
     def _launch(self, installation: Installation) -> None:
         self._plan = plan_server(
             installation,
@@ -264,6 +273,7 @@ class EmbeddedTriton:
             self._address,
             self._packages,
             self.control_key,
+            self._choices,
         )
         try:
             self._log_file = self._open_log()
