@@ -3,13 +3,16 @@
 bfloat16 halves the time where the processor computes in it (AVX512-BF16, AMX), and takes 2.4 to 3.9 times as long
 where it is emulated; OpenVINO names it as a capability in either case. So both are timed as a process loads a network,
 and what they answer to `calibration/`, rendered pictures, is compared: weights that do not bear it stay in float32.
+The processes of a server do that once for each file: what the first one found is there for all that come after it.
 """
 
+import hashlib
+import json
 import logging
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -26,6 +29,8 @@ from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, WINDOW_HEIGHT, WINDOW_WIDT
 PRECISION_VARIABLE = "PLATES_PRECISION"
 AUTO = "auto"
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+CHOICES_VARIABLE = "PLATES_PRECISION_CHOICES"
+"""Names the file in which a server keeps what its processes chose; it is theirs alone, and gone with the server."""
 
 CALIBRATION = Path(__file__).parent / "calibration"
 SCENE, CROPS = "scene.jpg", "crops.raw"
@@ -80,8 +85,31 @@ def choose(name: str, path: Path, environ: Mapping[str, str] = os.environ) -> Ch
     if name not in CANDIDATES:
         choice = Choice("float32", "the only one for this network")
     else:
-        choice = forced.get(wanted) or _measured(CANDIDATES[name], path)
+        choice = forced.get(wanted) or _found(CANDIDATES[name], path, environ.get(CHOICES_VARIABLE))
     _log.info("%s: %s: %s", name, choice.precision, choice.why)
+    return choice
+
+
+def _found(candidate: Candidate, path: Path, choices: str | None) -> Choice:
+    """As `_measured`; of all processes that know the file of choices the first measures, and the others wait for it."""
+    if choices is None:
+        return _measured(candidate, path)
+    import fcntl  # late: only a server's processes need it, and they are on Linux
+
+    try:
+        digest = hashlib.sha256(path.read_bytes() + path.with_suffix(".bin").read_bytes()).hexdigest()
+        file = Path(choices).open("a+", encoding="utf-8")  # noqa: SIM115
+    except OSError:  # a network's file that is missing is named as it is loaded
+        return _measured(candidate, path)
+    with file:
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, int(digest[:8], 16))  # of this network alone, until the file is closed
+        file.seek(0)
+        for line in file:
+            if line.startswith(digest):  # whole: that of another network may be under way
+                known = json.loads(line.removeprefix(digest))
+                return Choice(known["precision"], f"as chosen before: {known['why']}")
+        choice = _measured(candidate, path)
+        file.write(f"{digest} {json.dumps(asdict(choice))}\n")
     return choice
 
 

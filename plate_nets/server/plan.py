@@ -11,6 +11,7 @@ from pathlib import Path
 
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ServerStartError
+from plate_nets.runtimes.precision import CHOICES_VARIABLE
 from plate_nets.server.guard import SHARED_MEMORY
 from plate_nets.server.installation import PACKAGE, Installation
 from plate_nets.server.ports import LOOPBACK
@@ -48,8 +49,11 @@ def plan_server(
     address: str = LOOPBACK,
     packages: Sequence[Path] = (),
     control_key: str = "",
+    choices: str = os.devnull,
 ) -> Plan:
     """Everything about one run of a server, with ``options`` for it; its models import this package and ``packages``.
+
+    ``choices``: file in which its processes keep the precision of each network, see `runtimes.precision`.
 
     Raises:
         ServerStartError: there is no room for its files or its shared memory.
@@ -85,7 +89,7 @@ def plan_server(
     ]
     return Plan(
         command=command,
-        environment=installation.environment | {KEY_VARIABLE: control_key},
+        environment=installation.environment | {KEY_VARIABLE: control_key, CHOICES_VARIABLE: choices},
         folder=str(folder),
         files=installation.files,
         links={package.name: str(package) for package in (PACKAGE, *packages)},

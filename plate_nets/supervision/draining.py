@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, Transport
@@ -17,7 +17,7 @@ _LOADED = ("READY", "UNLOADING")
 
 
 def finish_requests(
-    url: str, control_key: str, processes: Callable[[str], Collection[int]], timeout: float
+    url: str, control_key: str, processes: Callable[[], Mapping[int, str]], timeout: float
 ) -> tuple[str, ...]:
     """Unload the models of a server -> those that did not answer all their requests within ``timeout`` seconds.
 
@@ -25,7 +25,7 @@ def finish_requests(
     goes first, for it asks the others. To end the processes of a model, one after the other, takes seconds more: nobody
     waits for that, the first one that ended says that no request is left.
 
-    ``processes``: a model's name -> the numbers of its living processes; none where a backend has none.
+    ``processes``: the numbers of the living processes, and the models that they are of; a backend may have none.
     """
     deadline = time.monotonic() + timeout
     unfinished: list[str] = []
@@ -41,9 +41,10 @@ def finish_requests(
 
 
 def _unload(
-    transport: Transport, models: Iterable[str], processes: Callable[[str], Collection[int]], deadline: float
+    transport: Transport, models: Iterable[str], processes: Callable[[], Mapping[int, str]], deadline: float
 ) -> set[str]:
-    before = {model: set(processes(model)) for model in models}
+    living = processes()
+    before = {model: {pid for pid, owner in living.items() if owner == model} for model in models}
     for model in before:
         with contextlib.suppress(PlateError):
             transport.send(unload(model), max(0.0, deadline - time.monotonic()))
@@ -54,6 +55,7 @@ def _unload(
         except PlateError:
             break
         loaded = {row["name"] for row in index if row.get("state") in _LOADED}
-        waiting = {model for model in waiting & loaded if before[model] <= set(processes(model))}
+        living = processes()
+        waiting = {model for model in waiting & loaded if before[model] <= living.keys()}
         time.sleep(_LOOK if waiting else 0.0)
     return waiting

@@ -159,10 +159,10 @@ class Supervisor:
             self._server.http_url, self._server.control_key, self._living_processes, self._exit_timeout
         )
 
-    def _living_processes(self, model: str) -> frozenset[int]:
+    def _living_processes(self) -> dict[int, str]:
         assert self._server.guard_pid is not None
         self._stubs.look(self._server.guard_pid)
-        return self._stubs.of(model)
+        return self._stubs.living
 
     def _look(self) -> None:
         code = self._server.wait(0)

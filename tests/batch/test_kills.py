@@ -118,8 +118,10 @@ def local_worker(run: psutil.Process) -> bool:
 
 
 def ray_worker(_: psutil.Process) -> bool:
-    """An actor that reads."""
-    actors = [each for each in psutil.process_iter(["cmdline"]) if "MapWorker" in " ".join(each.info["cmdline"] or ())]
+    """An actor that reads, of this test's own machines."""
+    own = {each.pid for each in psutil.Process().children(recursive=True)}
+    found = [each for each in psutil.process_iter(["cmdline"]) if each.pid in own]
+    actors = [each for each in found if "MapWorker" in " ".join(each.info["cmdline"] or ())]
     return bool(actors) and end(random.choice(actors))
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,11 +17,13 @@ import pytest
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ServerStartError
 from plate_nets.recognition.pipeline import CHUNK
+from plate_nets.runtimes.precision import AUTO, PRECISION_VARIABLE
 from plate_nets.server import EmbeddedTriton
 from plate_nets.supervision.stubs import stub_model
 from tests.frames import Placed, compose
 from tests.serve import SHARED_MEMORY, Serve
 from tests.served.conftest import Served
+from tests.waiting import eventually
 
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
 CROWD = compose(480, 800, [Placed("A123BC77", x, y, 120) for x in range(20, 660, 150) for y in range(8, 440, 44)])
@@ -79,6 +82,32 @@ def test_health_sees_a_dead_model_that_triton_calls_ready() -> None:
         assert found.returncode == 1
         assert found.stderr.startswith("unhealthy: ")
     assert not [each for each in family if each.is_running()]
+
+
+def test_a_precision_is_chosen_once(tmp_path: Path) -> None:
+    """Not again in the second process of a model, in one that takes a dead one's place, or after a restart."""
+    serve = Serve(tmp_path, environment={PRECISION_VARIABLE: AUTO})
+    try:
+        first = dict.fromkeys([("yolo", ""), ("corners", ""), ("lprnet", "")], 1)
+        again = [("yolo", AGAIN), ("corners", AGAIN)]
+        assert chosen(serve) == first | dict.fromkeys(again, 1)
+        assert eventually(serve.is_healthy, 60)
+        serve.stubs("yolo")[0].kill()
+        assert eventually(lambda: serve.events("heal"), 60)
+        assert chosen(serve) == first | dict.fromkeys(again, 3)
+        serve.server().kill()
+        assert eventually(lambda: serve.events("restart"), 120)
+        assert chosen(serve) == first | dict.fromkeys(again, 5) | {("lprnet", AGAIN): 1}
+    finally:
+        serve.close()
+
+
+AGAIN = "as chosen before"
+
+
+def chosen(serve: Serve) -> Counter[tuple[str, str]]:
+    """Networks by the log of a server, with `AGAIN` where their precision was known -> how often."""
+    return Counter(re.findall(rf"(yolo|corners|lprnet): \w+: ({AGAIN})?", serve.log_text()))
 
 
 def test_an_exception_in_the_block_ends_the_server() -> None:

@@ -192,7 +192,9 @@ def command(monkeypatch: pytest.MonkeyPatch, converted: Path, **arguments: Any) 
     """What an EmbeddedTriton of these arguments runs."""
     found: list[str] = []
     monkeypatch.setattr(EmbeddedTriton, "_wait_until_ready", lambda self: found.extend(self._plan.command))
-    monkeypatch.setattr(server_module, "_GUARD", Path(os.devnull))  # an empty program
+    guard = converted.parent / "guard.py"
+    guard.write_text("input()", encoding="utf-8")  # takes the plan, and no more
+    monkeypatch.setattr(server_module, "_GUARD", guard)
     with EmbeddedTriton(converted, **arguments):
         return found
 

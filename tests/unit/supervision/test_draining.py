@@ -18,8 +18,8 @@ def stub() -> Iterator[StubServer]:
 
 def test_a_model_is_unloaded_and_done_once_a_process_of_it_ended(stub: StubServer) -> None:
     """Those of the other instances end one after the other, which takes seconds."""
-    living = [{7, 8}, {7, 8}, {8}]
-    assert finish_requests(stub.http_url, KEY, lambda model: living.pop(0), 60) == ()
+    living = [{6: "other", 7: "double", 8: "double"}, {7: "double", 8: "double"}, {8: "double"}]
+    assert finish_requests(stub.http_url, KEY, lambda: living.pop(0), 60) == ()
     assert living == []
     assert [each.method for each in stub.asked][:2] == ["RepositoryIndex", "RepositoryModelUnload"]
     assert all(KEY in each.headers.values() for each in stub.asked)
@@ -27,13 +27,13 @@ def test_a_model_is_unloaded_and_done_once_a_process_of_it_ended(stub: StubServe
 
 def test_a_model_without_processes_is_done_when_triton_says_so(stub: StubServer) -> None:
     stub.states = ["READY", "UNLOADING", "UNLOADING", "UNAVAILABLE"]
-    assert finish_requests(stub.http_url, KEY, lambda model: (), 60) == ()
+    assert finish_requests(stub.http_url, KEY, dict, 60) == ()
     assert stub.states == ["UNAVAILABLE"]
 
 
 def test_one_that_does_not_end_in_time_is_named(stub: StubServer) -> None:
-    assert finish_requests(stub.http_url, KEY, lambda model: {7}, 0.3) == ("double",)
+    assert finish_requests(stub.http_url, KEY, lambda: {7: "double"}, 0.3) == ("double",)
 
 
 def test_a_server_that_does_not_answer_has_nothing_to_finish() -> None:
-    assert finish_requests("127.0.0.1:1", KEY, lambda model: {7}, 5) == ()
+    assert finish_requests("127.0.0.1:1", KEY, lambda: {7: "double"}, 5) == ()
