@@ -13,6 +13,7 @@ import cv2
 import httpx
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -25,6 +26,8 @@ from playwright.sync_api import (
 )
 
 from plate_nets.cli.output import CsvOutput
+from plate_nets.recognition.geometry import resize
+from plate_nets.types import Frame
 from tests.clips import passing, write_clip
 from tests.events import event
 from tests.frames import Placed, compose, encode
@@ -38,6 +41,8 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 WALL: ViewportSize = {"width": 2560, "height": 1440}
 SCENE = encode(compose(720, 1280, [Placed("A123BC77", 200, 400, 220), Placed("E777KX199", 800, 300, 150)]), ".jpg")
 MOST_BYTES = 150_000
+MOST_DIFFERENCE = 6.0
+"""Mean of 0 to 255: two ways to interpolate and the JPEG of one."""
 SERIOUS = ("serious", "critical")
 
 
@@ -105,7 +110,7 @@ def test_a_photo_is_dropped_and_its_plates_are_shown_and_taken_away(context: Bro
     sign = page.locator(".plate .sign")
     expect(sign).to_have_text(["E777KX199", "A123BC77"])
     expect(page.locator(".outline.sure")).to_have_count(2)
-    assert page.locator(".crop img").first.evaluate("image => image.naturalHeight") > 0
+    expect(page.locator(".crop canvas")).to_have_count(2)
 
     page.locator(".plate .crop").first.click()
     assert "scale(1)" not in (page.locator(".layer").get_attribute("style") or "")
@@ -122,6 +127,37 @@ def test_a_photo_is_dropped_and_its_plates_are_shown_and_taken_away(context: Bro
     drawn = cv2.imdecode(np.frombuffer(saved(page, "picture"), np.uint8), cv2.IMREAD_COLOR)
     assert drawn is not None
     assert drawn.shape == (720, 1280, 3)
+
+
+def test_plates_are_cut_out_by_the_browser_as_the_api_cuts_them(context: BrowserContext, web: httpx.Client) -> None:
+    flat = compose(720, 1280, [Placed("A123BC77", 60, 60, 700), Placed("E777KX199", 800, 450, 150)])
+    seen = np.array([[0, 0], [1280, 150], [1150, 720], [40, 600]], np.float32)
+    matrix = cv2.getPerspectiveTransform(np.array([[0, 0], [1280, 0], [1280, 720], [0, 720]], np.float32), seen)
+    photo = io.BytesIO()
+    exif = Image.Exif()
+    exif[0x0112] = 6  # orientation: to be turned clockwise by a quarter
+    turned = cv2.rotate(cv2.warpPerspective(flat, matrix, (1280, 720)), cv2.ROTATE_90_COUNTERCLOCKWISE)
+    Image.fromarray(turned[..., ::-1]).save(photo, "JPEG", quality=95, exif=exif)
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    page = opened(context)
+    drop(page, ("turned.jpg", photo.getvalue()))
+    canvas = page.locator(".crop canvas")
+    expect(canvas).to_have_count(2)
+    (picture,) = web.post("/api/v1/plates?crops=true", files={"file": photo.getvalue()}).json()["pictures"]
+    assert not any("crops" in url for url in asked)
+    for index, plate in enumerate(picture["plates"]):
+        drawn = address_picture(canvas.nth(index).evaluate("canvas => canvas.toDataURL()"))
+        expected = address_picture(plate["crop"])
+        assert abs(drawn.shape[1] - expected.shape[1]) <= 1  # the corners of an answer are rounded
+        drawn = resize(drawn, (expected.shape[0], expected.shape[1]))
+        assert cv2.absdiff(drawn, expected).mean() < MOST_DIFFERENCE
+
+
+def address_picture(address: str) -> Frame:
+    """A data URL -> the picture in it."""
+    encoded = np.frombuffer(base64.b64decode(address.partition(",")[2]), np.uint8)
+    return np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR), np.uint8)
 
 
 def test_a_picture_is_pasted(context: BrowserContext) -> None:
