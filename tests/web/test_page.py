@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -241,12 +242,30 @@ def test_a_video_is_played_and_its_events_arrive(context: BrowserContext, tmp_pa
     page.wait_for_function("document.querySelector('video').currentTime > 0")
 
 
-def test_a_video_that_the_browser_cannot_play_is_read_all_the_same(context: BrowserContext, tmp_path: Path) -> None:
-    clip = write_clip(tmp_path / "passing.mp4", passing(12, empty=8), fps=4, codec="mpeg4")
+@pytest.mark.parametrize("audio", [False, True], ids=["silent", "with_sound_that_it_could_play"])
+def test_a_video_that_the_browser_cannot_play_is_read_all_the_same(
+    context: BrowserContext, tmp_path: Path, audio: bool
+) -> None:
+    clip = write_clip(tmp_path / "passing.mp4", passing(12, empty=8), fps=4, codec="mpeg4", audio=audio)
     page = opened(context)
     page.set_input_files("#files", clip)
-    expect(page.locator(".results .event")).to_have_attribute("data-plate", TEXT, timeout=60_000)
-    expect(page.get_by_text("This browser cannot play it")).to_be_visible()
+    expect(page.get_by_text("This browser cannot play this video")).to_be_visible()
+    expect(page.locator("video")).to_have_count(0)
+    row = page.locator(".results .event")
+    expect(row).to_have_attribute("data-plate", TEXT, timeout=60_000)
+    expect(page.locator("#results")).to_contain_text("The video was watched", timeout=60_000)
+    expect(row.locator("time")).to_have_text(re.compile(r"0:0\d"))
+    expect(row.get_by_role("button")).to_have_count(0)  # there is nothing to jump to
+    picture(page, "web_try_unplayable")
+
+
+def test_a_video_behind_a_photo_tells_that_it_cannot_be_played(context: BrowserContext, tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "passing.avi", passing(4), fps=4, codec="mpeg4")
+    page = opened(context)
+    drop(page, ("car.jpg", CAR), ("passing.avi", clip.read_bytes()))
+    expect(page.locator(".thumb[data-state=done]")).to_have_count(2, timeout=60_000)
+    page.locator(".thumb").nth(1).click()
+    expect(page.get_by_text("This browser cannot play this video")).to_be_visible()
 
 
 def test_a_damaged_video_is_told(context: BrowserContext) -> None:

@@ -161,7 +161,7 @@ function heading(item) {
 
 function drawVideo(item) {
   if (parts.results.contains(item.video.results)) return; // it draws itself
-  parts.viewer.replaceChildren(item.video.player);
+  parts.viewer.replaceChildren(item.video.screen);
   parts.results.replaceChildren(heading(item), item.video.results);
 }
 
