@@ -66,9 +66,9 @@ MINUTES ?= 60
 ROUNDS ?= 20
 
 .PHONY: soak
-soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, over four hours: make soak MINUTES=60 ROUNDS=20
+soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, those of sinks too, over four hours: make soak MINUTES=60 ROUNDS=20
 	@echo "==> full load and odd inputs for $(MINUTES) minutes each, every process killed $(ROUNDS) times, and more"
-	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults -m soak
+	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults tests/unit/sinks -m soak
 
 .PHONY: bench
 bench: .venv/all.stamp $(MODELS) ## measure all of docs/performance.md anew, and write it, its CSV files and its plots: 12 minutes of a quiet machine

@@ -20,6 +20,7 @@ import psutil
 from plate_nets.client import WireProtocol, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import statistics
+from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.server.guard import ENVIRONMENTS
 from plate_nets.server.installation import wheel
 from plate_nets.supervision.stubs import stub_model
@@ -66,6 +67,7 @@ class Serve:
         self._forgotten = 0
         self._errors = tmp_path / "stderr"
         self.environment = os.environ | {"TMPDIR": str(self.folder)} | dict(environment or {})
+        self.control_key = self.environment.get(KEY_VARIABLE, "")
         command = [*prefix, sys.executable, "-m", "plate_nets", "serve", *ANY_PORTS]
         with self._errors.open("w", encoding="utf-8") as errors:
             self.process = subprocess.Popen(

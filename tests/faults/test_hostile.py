@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plate_nets.client import PlateClient
+from plate_nets.client import PlateClient, parse_url
 from plate_nets.recognition.health import known_picture
-from plate_nets.server import EmbeddedTriton
 from tests.faults.hostile import COMPLETE, LEAK, Target, attack, head
+from tests.serve import Serve, Start
 
 SHORT, FULL = 600, 20_000
 AT_ONCE = 4
@@ -29,24 +29,24 @@ GROWTH = 400 << 20
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[EmbeddedTriton]:
-    before = set(psutil.Process().children(recursive=True))
-    with EmbeddedTriton(exit_timeout=0) as server:
-        server.family = set(psutil.Process().children(recursive=True)) - before  # type: ignore[attr-defined]
-        yield server
+def serve(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+    """A supervised server that is healed of nothing: that would be seen, and be a fault."""
+    serve = start(tmp_path_factory.mktemp("hostile"), ())
+    yield serve
+    serve.close()
 
 
-def target(server: EmbeddedTriton) -> Target:
-    http, grpc = (int(url.rpartition(":")[2]) for url in (server.http_url, server.grpc_url))
+def target(serve: Serve) -> Target:
+    http, grpc = (parse_url(serve.addresses[protocol]).port for protocol in ("http", "grpc"))
     return Target(http, grpc, timeout=DEADLINE)
 
 
-def endure(server: EmbeddedTriton, numbers: range) -> None:
-    family: set[psutil.Process] = server.family  # type: ignore[attr-defined]
-    victim = target(server)
+def endure(serve: Serve, numbers: range) -> None:
+    family = serve.family
+    victim = target(serve)
     statuses: Counter[str] = Counter()
     memory: list[int] = []
-    with ThreadPoolExecutor(AT_ONCE) as pool, PlateClient(server.http_url, timeout=DEADLINE, retries=0) as client:
+    with ThreadPoolExecutor(AT_ONCE) as pool, PlateClient(serve.http_url, timeout=DEADLINE, retries=0) as client:
         for start in range(numbers.start, numbers.stop, BETWEEN_GOOD):
             batch = range(start, min(start + BETWEEN_GOOD, numbers.stop))
             for number, (kind, answer) in zip(batch, pool.map(lambda n: attack(n, victim), batch), strict=True):
@@ -56,18 +56,22 @@ def endure(server: EmbeddedTriton, numbers: range) -> None:
                 assert answer.status not in ("DEADLINE_EXCEEDED", "UNAVAILABLE") or RESTRICTED in answer.body, where
                 assert not LEAK.search(answer.body), where
                 statuses[f"{kind} {answer.status}"] += 1
-            assert server.wait(0) is None, f"the server ended at {batch}\n{server.log_text()[-3000:]}"
+            assert all(map(alive, family)), f"a process ended at {batch}\n{serve.log_text()[-3000:]}"
             assert [plate.reading.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
             memory.append(sum(each.memory_info().rss for each in family))
     sys.stdout.write("\n".join(f"{count:6} {what}" for what, count in sorted(statuses.items())))
     sys.stdout.write(f"\nmemory, MB: {[each >> 20 for each in memory]}\n")
-    assert all(each.is_running() for each in family)
-    assert not re.search(r"Signal \(\d+\) received|core dumped", server.log_text())
+    assert not re.search(r"Signal \(\d+\) received|core dumped", serve.log_text())
+    assert serve.events("heal") == serve.events("restart") == []
     assert memory[-1] - memory[len(memory) // 4] < GROWTH
 
 
-def test_600_hostile_inputs(server: EmbeddedTriton) -> None:
-    endure(server, range(SHORT))
+def alive(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def test_600_hostile_inputs(serve: Serve) -> None:
+    endure(serve, range(SHORT))
 
 
 SCALARS = st.none() | st.booleans() | st.integers(-40, 40) | st.floats() | st.text(max_size=20)
@@ -89,14 +93,14 @@ INPUT = st.fixed_dictionaries(
 
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(inputs=st.lists(INPUT, max_size=3) | JSON, outputs=st.lists(st.fixed_dictionaries({"name": JSON})) | JSON)
-def test_any_json_has_an_answer(server: EmbeddedTriton, inputs: object, outputs: object) -> None:
+def test_any_json_has_an_answer(serve: Serve, inputs: object, outputs: object) -> None:
     body = json.dumps({"inputs": inputs, "outputs": outputs}).encode()
-    answer = target(server).ask_http(head(len(body)), body)
+    answer = target(serve).ask_http(head(len(body)), body)
     assert answer.status in (200, 400, 404, 500), answer
     assert not LEAK.search(answer.body), answer
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_20000_hostile_inputs(server: EmbeddedTriton) -> None:
-    endure(server, range(FULL))
+def test_20000_hostile_inputs(serve: Serve) -> None:
+    endure(serve, range(FULL))

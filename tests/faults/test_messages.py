@@ -20,7 +20,7 @@ from tests.bombs import BOMBS
 from tests.faults.conftest import LENIENT
 from tests.faults.hostile import INFER, LEAK, PICTURES, Rng, Target, binary, mutated, oversized, tensor
 from tests.nginx import TOKEN, nginx
-from tests.serve import NAMESPACE, SHARED_MEMORY, Serve
+from tests.serve import NAMESPACE, SHARED_MEMORY, Serve, Start
 from tests.waiting import eventually
 
 REGION = re.compile(rb"plates_\d+_|shm_region|python_backend_shm|key '")
@@ -28,7 +28,6 @@ TRITONS_OWN = re.compile(r"[|+]| ?\d+# ")
 PREFIX = re.compile(r"[IWE]\d{4} \S+ \d+ \w+\.\w+:\d+\] ")
 """Of a line of Triton's log: the time and where in the sources it was written."""
 """Lines of the log that begin so are what it was started with, and its own stack where it ends by a signal."""
-KEY = "0123456789abcdef" * 4
 ROOM = "24m"
 """Of shared memory: what a server starts with, and less than a frame of `LARGE` takes."""
 LARGE = np.zeros((3000, 3300, 3), np.uint8)
@@ -36,7 +35,7 @@ PROTOCOLS = ("http", "grpc")
 
 
 def names_nothing(told: str) -> None:
-    for private in (LEAK, REGION, re.compile(KEY.encode())):
+    for private in (LEAK, REGION):
         assert not private.search(told.encode(errors="replace")), told
 
 
@@ -78,12 +77,13 @@ def test_full_shared_memory_is_told_without_its_name(cramped: Serve, tmp_path: P
                 client.read(LARGE)
 
 
-def test_no_fault_tells_a_name_a_path_or_the_key(tmp_path: Path) -> None:
+def test_no_fault_tells_a_name_a_path_or_the_key(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures of every fault, processes that die and stand still, and a server that ends: all that is said of them."""
-    serve = Serve(tmp_path, environment={KEY_VARIABLE: KEY})
+    monkeypatch.setenv(KEY_VARIABLE, "0123456789abcdef" * 4)
+    serve = start(tmp_path, ())
     try:
         assert eventually(serve.is_healthy, 30 * LENIENT)
-        before = len(serve.log_text())
+        before, errors = len(serve.log_text()), len(serve.errors())
         told = [each for protocol in PROTOCOLS for each in asked(serve.addresses[protocol])]
         assert len(told) > 30
         for harm, event in harms(serve):
@@ -93,8 +93,10 @@ def test_no_fault_tells_a_name_a_path_or_the_key(tmp_path: Path) -> None:
             told.append(json.dumps(serve.health()[1]))
             assert eventually(serve.is_healthy, 60 * LENIENT)
             told += [json.dumps(serve.health()[1]), *map(json.dumps, serve.events())]
-        assert KEY not in serve.log_text()
-        for each in (*told, serve.errors(), *serve.log_text()[before:].splitlines()):
+        assert serve.control_key
+        for each in (*told, serve.log_text()):
+            assert serve.control_key not in each
+        for each in (*told, *serve.errors()[errors:].splitlines(), *serve.log_text()[before:].splitlines()):
             if not TRITONS_OWN.match(each):
                 names_nothing(PREFIX.sub("", each))
     finally:

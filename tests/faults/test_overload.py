@@ -9,7 +9,7 @@ from benchmarks.callers.pictures import drawn_picture
 from benchmarks.measures.overload import measure_overload
 from plate_nets.client import PlateClient
 from plate_nets.contract import PLATE_RECOGNITION
-from plate_nets.server import EmbeddedTriton
+from tests.serve import Serve
 
 PROMISED = 0.9
 """Of the maximum, on a machine that does nothing else."""
@@ -18,27 +18,27 @@ ENOUGH = 0.6
 
 
 @pytest.mark.alone
-def test_four_times_the_load_it_can_carry() -> None:
-    endure(6, ENOUGH)
+def test_four_times_the_load_it_can_carry(serve: Serve) -> None:
+    endure(serve, 6, ENOUGH)
 
 
 @pytest.mark.soak
-def test_four_times_the_load_for_longer() -> None:
-    endure(20, PROMISED)
+def test_four_times_the_load_for_longer(serve: Serve) -> None:
+    endure(serve, 20, PROMISED)
 
 
-def endure(seconds: float, enough: float) -> None:
+def endure(serve: Serve, seconds: float, enough: float) -> None:
     """Overload a server for so long, three times at most, until it answers ``enough`` of its maximum meanwhile."""
     picture = drawn_picture(2)
-    with EmbeddedTriton(exit_timeout=0) as server:
-        asked = caller_factory(server.http_url, PLATE_RECOGNITION.name, InputKind.encoded)
-        for _ in range(3):
-            found = measure_overload(asked, [picture], seconds)
-            sys.stdout.write(f"{found}\n")
-            assert found.refused > 0 and found.failed == ()
-            if found.ratio >= enough:
-                break
-        assert found.ratio >= enough, str(found)
-        assert found.refusal_ms[0] < found.answer_ms[0] / 2, str(found)
-        with PlateClient(server.http_url, retries=0) as client:
-            assert len(client.read(picture.encoded)) == 2
+    asked = caller_factory(serve.http_url, PLATE_RECOGNITION.name, InputKind.encoded)
+    for _ in range(3):
+        found = measure_overload(asked, [picture], seconds)
+        sys.stdout.write(f"{found}\n")
+        assert found.refused > 0 and found.failed == ()
+        if found.ratio >= enough:
+            break
+    assert found.ratio >= enough, str(found)
+    assert found.refusal_ms[0] < found.answer_ms[0] / 2, str(found)
+    assert serve.events("heal") == serve.events("restart") == []
+    with PlateClient(serve.http_url, retries=0) as client:
+        assert len(client.read(picture.encoded)) == 2

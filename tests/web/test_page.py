@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ import cv2
 import httpx
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -25,6 +27,8 @@ from playwright.sync_api import (
 )
 
 from plate_nets.cli.output import CsvOutput
+from plate_nets.recognition.geometry import resize
+from plate_nets.types import Frame
 from tests.clips import passing, write_clip
 from tests.events import event
 from tests.frames import Placed, compose, encode
@@ -38,6 +42,8 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 WALL: ViewportSize = {"width": 2560, "height": 1440}
 SCENE = encode(compose(720, 1280, [Placed("A123BC77", 200, 400, 220), Placed("E777KX199", 800, 300, 150)]), ".jpg")
 MOST_BYTES = 150_000
+MOST_DIFFERENCE = 6.0
+"""Mean of 0 to 255: two ways to interpolate and the JPEG of one."""
 SERIOUS = ("serious", "critical")
 
 
@@ -105,7 +111,7 @@ def test_a_photo_is_dropped_and_its_plates_are_shown_and_taken_away(context: Bro
     sign = page.locator(".plate .sign")
     expect(sign).to_have_text(["E777KX199", "A123BC77"])
     expect(page.locator(".outline.sure")).to_have_count(2)
-    assert page.locator(".crop img").first.evaluate("image => image.naturalHeight") > 0
+    expect(page.locator(".crop canvas")).to_have_count(2)
 
     page.locator(".plate .crop").first.click()
     assert "scale(1)" not in (page.locator(".layer").get_attribute("style") or "")
@@ -122,6 +128,37 @@ def test_a_photo_is_dropped_and_its_plates_are_shown_and_taken_away(context: Bro
     drawn = cv2.imdecode(np.frombuffer(saved(page, "picture"), np.uint8), cv2.IMREAD_COLOR)
     assert drawn is not None
     assert drawn.shape == (720, 1280, 3)
+
+
+def test_plates_are_cut_out_by_the_browser_as_the_api_cuts_them(context: BrowserContext, web: httpx.Client) -> None:
+    flat = compose(720, 1280, [Placed("A123BC77", 60, 60, 700), Placed("E777KX199", 800, 450, 150)])
+    seen = np.array([[0, 0], [1280, 150], [1150, 720], [40, 600]], np.float32)
+    matrix = cv2.getPerspectiveTransform(np.array([[0, 0], [1280, 0], [1280, 720], [0, 720]], np.float32), seen)
+    photo = io.BytesIO()
+    exif = Image.Exif()
+    exif[0x0112] = 6  # orientation: to be turned clockwise by a quarter
+    turned = cv2.rotate(cv2.warpPerspective(flat, matrix, (1280, 720)), cv2.ROTATE_90_COUNTERCLOCKWISE)
+    Image.fromarray(turned[..., ::-1]).save(photo, "JPEG", quality=95, exif=exif)
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    page = opened(context)
+    drop(page, ("turned.jpg", photo.getvalue()))
+    canvas = page.locator(".crop canvas")
+    expect(canvas).to_have_count(2)
+    (picture,) = web.post("/api/v1/plates?crops=true", files={"file": photo.getvalue()}).json()["pictures"]
+    assert not any("crops" in url for url in asked)
+    for index, plate in enumerate(picture["plates"]):
+        drawn = address_picture(canvas.nth(index).evaluate("canvas => canvas.toDataURL()"))
+        expected = address_picture(plate["crop"])
+        assert abs(drawn.shape[1] - expected.shape[1]) <= 1  # the corners of an answer are rounded
+        drawn = resize(drawn, (expected.shape[0], expected.shape[1]))
+        assert cv2.absdiff(drawn, expected).mean() < MOST_DIFFERENCE
+
+
+def address_picture(address: str) -> Frame:
+    """A data URL -> the picture in it."""
+    encoded = np.frombuffer(base64.b64decode(address.partition(",")[2]), np.uint8)
+    return np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR), np.uint8)
 
 
 def test_a_picture_is_pasted(context: BrowserContext) -> None:
@@ -205,12 +242,30 @@ def test_a_video_is_played_and_its_events_arrive(context: BrowserContext, tmp_pa
     page.wait_for_function("document.querySelector('video').currentTime > 0")
 
 
-def test_a_video_that_the_browser_cannot_play_is_read_all_the_same(context: BrowserContext, tmp_path: Path) -> None:
-    clip = write_clip(tmp_path / "passing.mp4", passing(12, empty=8), fps=4, codec="mpeg4")
+@pytest.mark.parametrize("audio", [False, True], ids=["silent", "with_sound_that_it_could_play"])
+def test_a_video_that_the_browser_cannot_play_is_read_all_the_same(
+    context: BrowserContext, tmp_path: Path, audio: bool
+) -> None:
+    clip = write_clip(tmp_path / "passing.mp4", passing(12, empty=8), fps=4, codec="mpeg4", audio=audio)
     page = opened(context)
     page.set_input_files("#files", clip)
-    expect(page.locator(".results .event")).to_have_attribute("data-plate", TEXT, timeout=60_000)
-    expect(page.get_by_text("This browser cannot play it")).to_be_visible()
+    expect(page.get_by_text("This browser cannot play this video")).to_be_visible()
+    expect(page.locator("video")).to_have_count(0)
+    row = page.locator(".results .event")
+    expect(row).to_have_attribute("data-plate", TEXT, timeout=60_000)
+    expect(page.locator("#results")).to_contain_text("The video was watched", timeout=60_000)
+    expect(row.locator("time")).to_have_text(re.compile(r"0:0\d"))
+    expect(row.get_by_role("button")).to_have_count(0)  # there is nothing to jump to
+    picture(page, "web_try_unplayable")
+
+
+def test_a_video_behind_a_photo_tells_that_it_cannot_be_played(context: BrowserContext, tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "passing.avi", passing(4), fps=4, codec="mpeg4")
+    page = opened(context)
+    drop(page, ("car.jpg", CAR), ("passing.avi", clip.read_bytes()))
+    expect(page.locator(".thumb[data-state=done]")).to_have_count(2, timeout=60_000)
+    page.locator(".thumb").nth(1).click()
+    expect(page.get_by_text("This browser cannot play this video")).to_be_visible()
 
 
 def test_a_damaged_video_is_told(context: BrowserContext) -> None:

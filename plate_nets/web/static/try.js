@@ -1,5 +1,6 @@
 // The section Try: pictures in, plates out. Each is sent by itself, so that one which fails or is slow holds up no other.
 import { ApiError, api, copy, facts, icon, make, number, percent, say, text, textOr } from "./common.js";
+import { cropPlates } from "./crop.js";
 import { downloadCsv, downloadJson, downloadPicture } from "./export.js";
 import { plateSign, surePill } from "./plate.js";
 import { VideoView, watchVideo } from "./video.js";
@@ -59,9 +60,10 @@ async function read(item) {
     const form = new FormData();
     form.append("file", item.file, item.file.name);
     const started = performance.now();
-    const answer = await api("/api/v1/plates?crops=true", { method: "POST", body: form });
+    const answer = await api("/api/v1/plates", { method: "POST", body: form });
     item.picture = answer.pictures[0];
     item.picture.stages.upload = Math.max(0, performance.now() - started - item.picture.milliseconds);
+    item.crops = cropPlates(item.file, item.picture);
     item.state = "done";
   } catch (error) {
     item.state = "failed";
@@ -159,7 +161,7 @@ function heading(item) {
 
 function drawVideo(item) {
   if (parts.results.contains(item.video.results)) return; // it draws itself
-  parts.viewer.replaceChildren(item.video.player);
+  parts.viewer.replaceChildren(item.video.screen);
   parts.results.replaceChildren(heading(item), item.video.results);
 }
 
@@ -170,7 +172,7 @@ function drawPicture(item) {
     cards.forEach((card, at) => card.classList.toggle("chosen", at === index));
     if (!near) cards[index].scrollIntoView({ block: "nearest", behavior: "smooth" });
   };
-  const cards = picture.plates.map((plate, index) => plateCard(plate, () => select(index, true)));
+  const cards = picture.plates.map((plate, index) => plateCard(plate, cropOf(item, index), () => select(index, true)));
   const viewer = new Viewer(item.address, picture, (index) => select(index, false));
   parts.viewer.replaceChildren(viewer.element, downloads(picture, viewer));
   parts.results.replaceChildren(
@@ -181,7 +183,14 @@ function drawPicture(item) {
   );
 }
 
-function plateCard(plate, look) {
+/** The place of a plate's crop, which comes after the text. */
+function cropOf(item, index) {
+  const place = make("span", { class: "cut" }, icon("fit"));
+  item.crops.then((crops) => crops[index] && place.replaceChildren(crops[index]));
+  return place;
+}
+
+function plateCard(plate, crop, look) {
   const shownText = plate.text || plate.reading;
   const others = plate.candidates.filter((candidate) => candidate.plate !== shownText && candidate.score >= 0.0005);
   return make(
@@ -190,7 +199,7 @@ function plateCard(plate, look) {
     make(
       "button",
       { type: "button", class: "crop", "aria-label": `${text("try.zoom_in")}: ${shownText}`, onclick: look },
-      plate.crop ? make("img", { src: plate.crop, alt: "" }) : icon("fit"),
+      crop,
     ),
     make(
       "div",

@@ -1,8 +1,10 @@
 // A video: a player, and its events as the server finds them; each jumps to its moment.
-import { ApiError, facts, make, text } from "./common.js";
+import { ApiError, facts, icon, make, text } from "./common.js";
 import { eventRow } from "./event.js";
 
 const moment = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
+
+const time = (seconds) => make("time", {}, moment(seconds));
 
 /** Send a video and hand on each line of the answer as it comes. Raises ApiError. */
 export async function watchVideo(file, onLine, signal) {
@@ -30,7 +32,9 @@ export async function watchVideo(file, onLine, signal) {
 export class VideoView {
   constructor(address, name) {
     this.player = make("video", { src: address, controls: true, class: "player", "aria-label": name, playsinline: true, muted: true });
-    this.player.addEventListener("error", () => this.player.replaceWith(make("p", { class: "empty" }, text("video.cannot_play"))));
+    this.player.addEventListener("error", () => this.#cannotPlay());
+    this.player.addEventListener("loadedmetadata", () => this.player.videoWidth || this.#cannotPlay()); // its sound alone
+    this.screen = make("div", { "aria-live": "polite" }, this.player);
     this.progress = make("progress", { "aria-label": text("video.watching") });
     this.state = make("p", { class: "hint" }, text("video.watching"));
     this.events = make("ul", { class: "events", "aria-label": text("video.events") });
@@ -48,15 +52,30 @@ export class VideoView {
 
   #event(event) {
     const at = event.position_sec;
-    const jump = make("button", { type: "button", class: "button", "aria-label": text("video.jump", { time: moment(at) }), onclick: () => this.#jump(at) }, `▶ ${moment(at)}`);
-    const row = eventRow(event, { plain: true, act: jump });
+    const row = eventRow(event, { plain: true, act: this.player ? this.#jumper(at) : time(at) });
     const before = [...this.events.children].find(({ dataset }) => dataset.id === event.id || dataset.id === event.supersedes);
     if (before) before.replaceWith(row);
     else this.events.append(row);
   }
 
+  #jumper(at) {
+    const label = text("video.jump", { time: moment(at) });
+    return make("button", { type: "button", class: "button jump", data: { at }, "aria-label": label, onclick: () => this.#jump(at) }, `▶ ${moment(at)}`);
+  }
+
   #jump(seconds) {
     this.player.currentTime = Math.max(0, seconds - 0.5);
     this.player.play().catch(() => {});
+  }
+
+  /** Say so, and leave of the events that came already their moments only. */
+  #cannotPlay() {
+    if (!this.player) return;
+    this.player.removeAttribute("src");
+    this.player = null;
+    this.screen.replaceChildren(
+      make("div", { class: "unplayable" }, icon("camera"), make("p", {}, make("b", {}, text("video.cannot_play"))), make("p", { class: "hint" }, text("video.read_all_the_same"))),
+    );
+    for (const jumper of this.events.querySelectorAll(".jump")) jumper.replaceWith(time(Number(jumper.dataset.at)));
   }
 }

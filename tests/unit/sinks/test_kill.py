@@ -1,6 +1,9 @@
 """`kill -9` in the middle, with sinks that are away: nothing is lost, and nothing comes twice once keys are known."""
 
+import contextlib
+import itertools
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,33 +15,41 @@ from tests.events import event
 from tests.receiver import Receiver
 
 _RECORDS = """
-import itertools, sys
+import itertools, sys, time
 from pathlib import Path
 from plate_nets.sinks.recorder import Recorder
-from plate_nets.sinks.settings import JsonlSettings, WebhookSettings
+from plate_nets.sinks.settings import JsonlSettings, SqliteSettings, WebhookSettings
 from tests.events import event
 
-url, first, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-sinks = [WebhookSettings(url=url), JsonlSettings(path=Path("events.jsonl"))]
+url, first, count, pause = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+sinks = [WebhookSettings(url=url), JsonlSettings(path=Path("events.jsonl")), SqliteSettings(path=Path("events.sqlite"))]
 recorder = Recorder(Path("outbox.sqlite"), sinks, lambda line: print(line, file=sys.stderr))
 for number in range(first, first + count) if count else itertools.count(first):
     recorder.record(event(number))
     print(event(number).key, flush=True)
+    time.sleep(pause)
 recorder.close()
 """
 
 
 class Process:
-    """Records events without end, or ``count`` of them, and prints the key of each once it is safe."""
+    """Records events without end, or ``count`` of them, and prints the key of each once it is safe.
 
-    def __init__(self, folder: Path, receiver_url: str, first: int, count: int = 0) -> None:
-        arguments = [sys.executable, "-c", _RECORDS, receiver_url, str(first), str(count)]
+    ``pause``: seconds between two.
+    """
+
+    def __init__(self, folder: Path, receiver_url: str, first: int, count: int = 0, pause: float = 0.0) -> None:
+        arguments = [sys.executable, "-c", _RECORDS, receiver_url, str(first), str(count), str(pause)]
         self._process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=folder)
+
+    def said(self, count: int) -> list[str]:
+        """The next of its keys, as soon as there are so many."""
+        assert self._process.stdout is not None
+        return [self._process.stdout.readline().strip() for _ in range(count)]
 
     def killed_after(self, count: int) -> list[str]:
         """Its keys until it was killed, which is after some more than these."""
-        assert self._process.stdout is not None
-        said = [self._process.stdout.readline().strip() for _ in range(count)]
+        said = self.said(count)
         self._process.kill()
         said += self._process.communicate()[0].splitlines()
         return [key for key in said if len(key) == len(event().key)]  # the last line may be torn
@@ -57,18 +68,27 @@ def receiver() -> Iterator[Receiver]:
     receiver.close()
 
 
-def test_nothing_is_lost_and_nothing_comes_twice(tmp_path: Path, receiver: Receiver) -> None:
+_AWAY_FOR_A_MINUTE = pytest.param(600, 0.05, marks=[pytest.mark.soak, pytest.mark.timeout(900)])
+
+
+@pytest.mark.parametrize(("count", "pause"), [(30, 0.0), _AWAY_FOR_A_MINUTE], ids=["short", "away_for_a_minute"])
+def test_nothing_is_lost_and_nothing_comes_twice(
+    tmp_path: Path, receiver: Receiver, count: int, pause: float, capsys: pytest.CaptureFixture[str]
+) -> None:
     receiver.close()  # nobody answers there yet
-    recorded = Process(tmp_path, receiver.url, first=0).killed_after(30)
+    recorded = Process(tmp_path, receiver.url, first=0, pause=pause).killed_after(count)
+    second = Process(tmp_path, receiver.url, first=100_000, pause=pause)
+    recorded += second.said(count)
     back = Receiver(receiver.port)
-    second = Process(tmp_path, receiver.url, first=1000)
     back.wait(20)  # killed while it delivers
     recorded += second.killed_after(30)
-    recorded += Process(tmp_path, receiver.url, first=5000, count=5).ended()
+    for first in itertools.count(200_000, 100):  # each is given ten seconds for what waits when it ends
+        recorded += Process(tmp_path, receiver.url, first=first, count=5).ended()
+        received = [each.headers["webhook-id"] for each in back.received]
+        if set(recorded) <= set(received):
+            break
 
-    received = [each.headers["webhook-id"] for each in back.received]
     once = list(dict.fromkeys(received))
-    assert set(recorded) <= set(once)
     assert [key for key in once if key in set(recorded)] == recorded, "the order of the camera"
     bodies = {(each.headers["webhook-id"], each.body) for each in back.received}
     assert len(bodies) == len(once), "a key is of one record"
@@ -77,3 +97,9 @@ def test_nothing_is_lost_and_nothing_comes_twice(tmp_path: Path, receiver: Recei
     lines = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines()]
     written = list(dict.fromkeys(f"{line['id']}-{line['revision']}" for line in lines))
     assert [key for key in written if key in set(recorded)] == recorded
+    with contextlib.closing(sqlite3.connect(tmp_path / "events.sqlite")) as store:
+        stored = [key for (key,) in store.execute("SELECT id || '-' || revision FROM events ORDER BY sequence")]
+    assert len(stored) == len(set(stored)), "a store has each once, whatever came twice"
+    assert set(recorded) <= set(stored)
+    with capsys.disabled():
+        sys.stdout.write(f"\n{len(recorded)} events, 2 kills, 0 lost; {len(received) - len(once)} came twice by key\n")

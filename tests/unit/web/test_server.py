@@ -1,0 +1,28 @@
+"""The port: what its connections are set to."""
+
+import socket
+from typing import Any
+
+import httpx
+import pytest
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from plate_nets.web.server import WebServer
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_a_body_does_not_wait_for_the_acknowledgement_of_its_head(address: str) -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            while (await receive())["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        cycle: Any = send.__self__  # type: ignore[attr-defined]  # uvicorn's, which alone knows the connection
+        connection = cycle.transport.get_extra_info("socket")
+        answer = JSONResponse({"no_delay": connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)})
+        await answer(scope, receive, send)
+
+    with WebServer(app, address) as server:
+        assert httpx.get(server.url, trust_env=False).json() == {"no_delay": 1}
