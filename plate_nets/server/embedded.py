@@ -10,14 +10,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from itertools import chain
-import weakref
-from collections.abc import Sequence
-from dataclasses import asdict
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Literal
@@ -275,6 +272,7 @@ class EmbeddedTriton:
         there = [[each.parent.name for each in repository.glob("*/config.pbtxt")] for repository in self._repositories]
         load = self._load or (*self.models, *chain.from_iterable(there[1:]))
         return model_control_options(self._control, load, set(chain.from_iterable(there)))
+
     @cached_property
     def _choices(self) -> str:
         """The file of `runtimes.precision`, in memory: it outlives the server's restarts, but not this process."""
