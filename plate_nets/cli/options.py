@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme, load_schemes
 
 SCHEME_VARIABLE = "PLATES_PLATE_RECOGNITION_SCHEME"
@@ -58,3 +59,15 @@ def use_schemes(names: str) -> tuple[PlateScheme, ...]:
     files = (str(Path(name).resolve()) if name.endswith(".toml") else name for name in map(str.strip, names.split(",")))
     os.environ[SCHEME_VARIABLE] = ",".join(files)
     return schemes
+
+
+def only_scheme(names: str) -> PlateScheme:
+    """As `use_schemes`, where the frames of a car are read together.
+
+    Raises:
+        InputError: there are several.
+    """
+    scheme, *others = use_schemes(names)
+    if others:
+        raise InputError(f"--scheme: expected one, as the frames of a car are read together, got {names!r}")
+    return scheme

@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from plate_nets.cli.options import Log, ModelRepository, Protocol, Schemes, Timeout, Urls, use_schemes
+from plate_nets.cli.options import Log, ModelRepository, Protocol, Schemes, Timeout, Urls, only_scheme
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied
 from plate_nets.extras import needs
@@ -160,9 +160,7 @@ def watch(
     def say(*words: str) -> None:
         terminal.print(": ".join(words), markup=False)
 
-    country, *others = use_schemes(scheme)
-    if others:
-        raise InputError("--scheme: expected one, as the frames of a car are read together, got several")
+    country = only_scheme(scheme)
     with ExitStack() as stack:
         reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, country))
         recorder = None

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from plate_nets.cli.options import Log, ModelRepository, Timeout, Url
+from plate_nets.cli.options import Log, ModelRepository, Schemes, Timeout, Url, only_scheme
 from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ServerError
 from plate_nets.extras import needs
+from plate_nets.plates import DEFAULT_SCHEME, PlateScheme
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
@@ -55,6 +56,7 @@ def web(
         list[Path] | None, typer.Option(help="CSV file of plates and labels; repeatable.", dir_okay=False)
     ] = None,
     rate: Annotated[float, typer.Option(help="Pictures a second that one token has.", min=0.01)] = 20.0,
+    scheme: Schemes = DEFAULT_SCHEME,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -75,7 +77,7 @@ def web(
     console = Console(highlight=False, soft_wrap=True)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     with ExitStack() as stack:
-        backend, wait = open_backend(stack, url, local, timeout, model_repository, log)
+        backend, wait = open_backend(stack, url, local, timeout, model_repository, log, only_scheme(scheme))
         sources = open_sources(stack, backend, cameras, events, pictures, watch_list or [])
         server = stack.enter_context(WebServer(create_app(backend, settings, sources), address, port))
         console.print(f"page     {server.url}/", markup=False)
@@ -89,18 +91,24 @@ def web(
 
 
 def open_backend(
-    stack: ExitStack, url: str | None, local: bool, timeout: float, repository: Path | None, log: Path | None
+    stack: ExitStack,
+    url: str | None,
+    local: bool,
+    timeout: float,
+    repository: Path | None,
+    log: Path | None,
+    scheme: PlateScheme,
 ) -> tuple["Backend", Callable[[], None] | None]:
     """What reads, and for an embedded server what keeps it reading until the process is told to end."""
     from plate_nets.recognition.local import LocalReader
     from plate_nets.web.health import Backend
 
     if local:
-        return Backend(LocalReader(), "local"), None
+        return Backend(LocalReader(scheme=scheme), "local", scheme=scheme), None
     if url:
-        client = stack.enter_context(PlateClient(url, timeout=timeout))
+        client = stack.enter_context(PlateClient(url, timeout=timeout, scheme=scheme))
         client.is_ready()  # another program at the address is no fault of the first picture
-        return Backend(client, "server", client.url), None
+        return Backend(client, "server", client.url, scheme=scheme), None
     status = Status(stack.enter_context(open_events(Path(os.devnull))))
     triton = EmbeddedTriton(repository, model_control="explicit", server=default_kind(), log=log)
     stack.callback(triton.stop)
@@ -108,9 +116,9 @@ def open_backend(
         triton.start()
     # Frames of cameras are large, and over HTTP Triton keeps memory of each empty answer
     client = stack.enter_context(
-        PlateClient(triton.grpc_url, "grpc", timeout, shared_memory=True, control_key=triton.control_key)
+        PlateClient(triton.grpc_url, "grpc", timeout, shared_memory=True, control_key=triton.control_key, scheme=scheme)
     )
-    backend = Backend(client, "embedded", client.url, triton.metrics_url, status)
+    backend = Backend(client, "embedded", client.url, triton.metrics_url, status, scheme)
     return backend, Supervisor(triton, status).run
 
 
@@ -142,7 +150,8 @@ def open_sources(
     stack.callback(store.close)
     if not cameras:
         return Sources(store, folder, lists=lists)
-    room = CameraRoom(replace(plan, pictures=folder), path, backend.reader, lists.watch_lists() if lists else ())
+    listed = lists.watch_lists() if lists else ()
+    room = CameraRoom(replace(plan, pictures=folder), path, backend.reader, listed, backend.scheme)
     return Sources(store, folder, stack.enter_context(room), lists)
 
 

@@ -48,11 +48,14 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
     """What reads, the settings, and what is shown -> the application, as uvicorn runs it."""
     access = Access(settings)
     metrics = WebMetrics()
-    reader = PictureReader(backend.reader, settings.limits, settings.workers, settings.waiting)
+    reader = PictureReader(backend.reader, settings.limits, settings.workers, settings.waiting, backend.scheme)
     metrics.watch("waiting", "Pictures that are read or wait", lambda: reader.taken)
     more: list[Callable[[], Facts]] = [lambda: {"web": metrics.facts()}]
     fetcher = PictureFetcher(settings.allowed_urls, settings.limits.max_bytes)
-    routes = [*PictureApi(access, reader, fetcher, metrics).routes(), *VideoApi(access, backend.reader).routes()]
+    routes = [
+        *PictureApi(access, reader, fetcher, metrics).routes(),
+        *VideoApi(access, backend.reader, backend.scheme).routes(),
+    ]
     sections = ["try"]
     tail = EventTail(sources.store, settings.streams) if sources.store else None
     if sources.store is not None and tail is not None:

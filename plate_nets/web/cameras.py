@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from plate_nets.answers import NOT_FOUND
 from plate_nets.errors import PlateError
+from plate_nets.plates import PlateScheme
 from plate_nets.recognition.annotation import annotate
 from plate_nets.recognition.reader import Reader
 from plate_nets.sinks.recorder import Recorder
@@ -50,9 +51,17 @@ class CameraRoom:
         store: file of the event store that the events also go to.
         reader: reads their frames.
         lists: to match against.
+        scheme: whose plates the reader reads.
     """
 
-    def __init__(self, plan: WatchPlan, store: Path, reader: Reader, lists: Sequence[WatchList]) -> None:
+    def __init__(
+        self,
+        plan: WatchPlan,
+        store: Path,
+        reader: Reader,
+        lists: Sequence[WatchList],
+        scheme: PlateScheme | None = None,
+    ) -> None:
         self._newest: dict[str, AnalysedFrame] = {}
         self._drawn: dict[str, tuple[float, bytes | None]] = {}
         """When a camera's picture was drawn, and its JPEG."""
@@ -67,7 +76,9 @@ class CameraRoom:
         self._watcher = Watcher(
             reader,
             plan.cameras,
-            WatcherSettings(cars=CarSettings(memory=plan.memory), watch_lists=tuple(lists), pictures=pictures),
+            WatcherSettings(
+                cars=CarSettings(memory=plan.memory), scheme=scheme, watch_lists=tuple(lists), pictures=pictures
+            ),
             on_frame=self._keep,
         )
         self._thread = threading.Thread(target=self._run, name="cameras", daemon=True)

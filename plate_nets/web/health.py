@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -14,8 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import is_model_ready, server_metadata
 from plate_nets.client.url import parse_url
-from plate_nets.contract import MODELS
+from plate_nets.contract import needed
 from plate_nets.errors import PlateError
+from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.health import check_health
 from plate_nets.recognition.reader import Reader
 from plate_nets.supervision.events import Status
@@ -33,7 +34,7 @@ class Backend:
     """What reads: in this process, or a server.
 
     ``url``: of a server; empty in process. ``metrics_url``: of its Prometheus metrics, ``status``: of its supervisor,
-    where they are at hand.
+    where they are at hand. ``scheme``: whose plates it reads.
     """
 
     reader: Reader
@@ -42,6 +43,7 @@ class Backend:
     url: str = ""
     metrics_url: str = ""
     status: Status | None = None
+    scheme: PlateScheme = field(default_factory=default_scheme)
 
 
 class Health:
@@ -83,18 +85,19 @@ class Health:
             "known_picture_milliseconds": None if fault else round((time.perf_counter() - started) * 1000, 1),
             "asked": time.time(),
             "backend": {"kind": backend.kind, "url": backend.url},
-            **(self._ask_server(backend.url) if backend.url else {}),
+            **(self._ask_server(backend) if backend.url else {}),
             "supervisor": backend.status.summary() if backend.status else None,
             "stages": _stage_means(backend.metrics_url) if backend.metrics_url else {},
         }
 
-    def _ask_server(self, url: str) -> Facts:
+    def _ask_server(self, backend: Backend) -> Facts:
+        names = needed([backend.scheme])
         try:
-            with open_transport(ServerAccess(parse_url(url))) as transport:
+            with open_transport(ServerAccess(parse_url(backend.url))) as transport:
                 version = transport.send(server_metadata(), _SECONDS).get("version", "")
-                models = [{"name": each, "ready": transport.send(is_model_ready(each), _SECONDS)} for each in MODELS]
+                models = [{"name": each, "ready": transport.send(is_model_ready(each), _SECONDS)} for each in names]
         except PlateError:
-            return {"version": "", "models": [{"name": each, "ready": False} for each in MODELS]}
+            return {"version": "", "models": [{"name": each, "ready": False} for each in names]}
         return {"version": version, "models": models}
 
 

@@ -96,12 +96,12 @@ class PictureReader:
         limits: FrameLimits = FrameLimits(),
         workers: int = 4,
         waiting: int = 64,
-        scheme: PlateScheme | None = None,
+        scheme: PlateScheme = default_scheme(),
     ) -> None:
         self.reader = reader
         self._read = staged(reader)
         self._limits = limits
-        self._scheme = scheme or default_scheme()
+        self._scheme = scheme
         self._most = workers + waiting
         self._taken = 0
         self._threads = ThreadPoolExecutor(workers, "picture")

@@ -14,8 +14,9 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from plate_nets.errors import InputError, PlateError, ServerOverloaded, SourceError
+from plate_nets.plates import PlateScheme
 from plate_nets.recognition.reader import Reader
-from plate_nets.video.settings import CameraSettings
+from plate_nets.video.settings import CameraSettings, WatcherSettings
 from plate_nets.video.watcher import Watcher
 from plate_nets.web.access import Access
 from plate_nets.web.faults import fault_of
@@ -33,9 +34,10 @@ Line = dict[str, Any]
 class VideoApi:
     """The endpoint of videos, each watched in threads of its own, a bounded number at once."""
 
-    def __init__(self, access: Access, reader: Reader) -> None:
+    def __init__(self, access: Access, reader: Reader, scheme: PlateScheme) -> None:
         self._access = access
         self._reader = reader
+        self._watching = WatcherSettings(scheme=scheme)
         self._running = 0
 
     def routes(self) -> list[Route]:
@@ -60,7 +62,8 @@ class VideoApi:
             async for part in bounded(request, settings.max_video, settings.idle).stream():
                 await asyncio.to_thread(file.write, part)
             file.flush()
-            watcher = Watcher(self._reader, CameraSettings(file.name, id=_ID), notice=lambda *_: None)
+            camera = CameraSettings(file.name, id=_ID)
+            watcher = Watcher(self._reader, [camera], self._watching, notice=lambda *_: None)
         except BaseException:
             self._end(file)
             raise
