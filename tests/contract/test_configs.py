@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.variants.contract import MODEL_REPOSITORY as VARIANTS_REPOSITORY
 from benchmarks.variants.contract import MODELS as VARIANT_MODELS
-from plate_nets.contract import MODELS
+from plate_nets.contract import MODELS, READERS
 from plate_nets.conversion.config_check import check_configs, parse_config, scheme_of
 from plate_nets.plates import default_scheme
 from tests.paths import ROOT
@@ -21,7 +21,7 @@ MODEL_FILES = [*(path for folder in FOLDERS for path in folder.glob("1/model.py"
 
 def test_the_shipped_configs_agree_with_the_contract() -> None:
     assert check_configs(REPOSITORY) == []
-    assert {path.name for path in REPOSITORY.iterdir()} == set(MODELS)
+    assert {path.name for path in REPOSITORY.iterdir()} == {*MODELS, *READERS}
     assert check_configs(VARIANTS_REPOSITORY, VARIANT_MODELS) == []
     assert {path.name for path in VARIANTS_REPOSITORY.iterdir()} == set(VARIANT_MODELS)
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from plate_nets.contract import CROP_DIMS, MODELS
+from plate_nets.contract import CROP_DIMS, MODELS, READERS
 from plate_nets.nets.checkpoint import read_sums
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import default_scheme
@@ -19,7 +19,7 @@ print(*NETWORKS, *(network.weights.name for network in NETWORKS.values()))
 
 
 def test_every_network_is_run_by_a_model_and_has_committed_weights() -> None:
-    assert {network.model.name for network in NETWORKS.values()} < set(MODELS)
+    assert {network.model.name for network in NETWORKS.values()} < {*MODELS, *READERS}
     for name, network in NETWORKS.items():
         assert network.name == name
         assert network.weights.is_file()

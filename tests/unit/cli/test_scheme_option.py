@@ -1,0 +1,41 @@
+"""--scheme: names, files, what a server of this process is told."""
+
+from pathlib import Path
+
+import pytest
+
+from plate_nets.cli.options import SCHEME_VARIABLE, only_scheme, use_schemes
+from plate_nets.contract import PLATE_RECOGNITION
+from plate_nets.errors import InputError, SchemeError
+from plate_nets.serving.settings import SchemeSettings, read_settings
+from tests.schemes import write_testland
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SCHEME_VARIABLE, "")
+    monkeypatch.delenv(SCHEME_VARIABLE)
+
+
+def told() -> str:
+    return read_settings(SchemeSettings, PLATE_RECOGNITION.name, {}).scheme
+
+
+def test_a_server_of_this_process_reads_what_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert use_schemes("") == () and told() == "russia"
+    monkeypatch.chdir(tmp_path)
+    path = write_testland(tmp_path)
+    names = [scheme.name for scheme in use_schemes("brazil, testland.toml")]
+    assert names == ["brazil", "testland"] and told() == f"brazil,{path}", "the server runs in another folder"
+
+
+def test_what_is_no_scheme_is_refused_before_a_server_starts() -> None:
+    with pytest.raises(SchemeError, match="got 'atlantis'"):
+        use_schemes("russia,atlantis")
+    assert told() == "russia"
+
+
+def test_the_frames_of_a_car_are_read_by_one_scheme() -> None:
+    assert only_scheme("brazil").name == "brazil"
+    with pytest.raises(InputError, match="expected one, as the frames of a car are read together"):
+        only_scheme("brazil,russia")
