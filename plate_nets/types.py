@@ -109,4 +109,5 @@ class Plate:
             "box": [round(side, 1) for side in (box.xmin, box.ymin, box.xmax, box.ymax)],
             "corners": [round(place, 1) for place in self.corners],
             "format": self.reading.format,
+            "scheme": self.reading.scheme,
         }

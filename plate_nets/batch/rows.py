@@ -23,6 +23,7 @@ PLATE = pa.struct(
         "confidence": pa.float32(),
         "characters": pa.list_(pa.float32()),
         "format": pa.string(),
+        "scheme": pa.string(),
         "score": pa.float32(),
         "corners": pa.list_(pa.float32()),
         "box": pa.struct(dict.fromkeys(_BOX, pa.float32())),

@@ -85,7 +85,7 @@ class CsvOutput(Output):
 
     COLUMNS = (
         "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
-        "format", *CORNER_COLUMNS,
+        "format", *CORNER_COLUMNS, "scheme",
     )  # fmt: skip
 
     def __init__(self, path: Path) -> None:
@@ -112,6 +112,7 @@ class CsvOutput(Output):
             self._rows.writerow(
                 shared
                 | {"text": plate.reading.text, "reading": plate.reading.best, "format": plate.reading.format}
+                | {"scheme": plate.reading.scheme}
                 | {"confidence": f"{plate.reading.confidence:.4f}", "score": f"{plate.score:.4f}"}
                 | {"xmin": xmin, "ymin": ymin, "xmax": xmax, "ymax": ymax}
                 | {name: f"{place:.1f}" for name, place in zip(CORNER_COLUMNS, plate.corners, strict=False)}

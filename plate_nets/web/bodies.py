@@ -60,6 +60,7 @@ class Plate(Body):
         description="x1, y1 ... x4, y4, clockwise from the plate's own top left", min_length=8, max_length=8
     )
     format: str
+    scheme: str = Field(description="whose plates it was read as, such as russia")
     region: str = Field(description="the region's digits of the text; empty where there is no text")
     characters: list[Character]
     candidates: list[Candidate] = Field(description="texts that fit a format, most probable first")

@@ -167,6 +167,7 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
             "box": [10.0, 20.0, 60.0, 31.0],
             "corners": [10.0, 20.0, 59.0, 21.0, 60.0, 31.0, 11.0, 30.0],
             "format": "private",
+            "scheme": "",
         },
         {
             "text": "",
@@ -176,6 +177,7 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
             "box": [1.0, 2.0, 3.0, 4.0],
             "corners": [],
             "format": "",
+            "scheme": "",
         },
     ]
     assert bad == {
@@ -199,7 +201,7 @@ def test_the_table_has_a_row_a_plate_and_every_picture(run: Run, car: Path, tmp_
     with table.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == CsvOutput.COLUMNS
-    assert CsvOutput.COLUMNS[-8:] == CORNER_COLUMNS, "new columns come last"
+    assert CsvOutput.COLUMNS[-9:] == (*CORNER_COLUMNS, "scheme"), "new columns come last"
     assert [[row[name] for name in CORNER_COLUMNS] for row in rows[:2]] == [[f"{x:.1f}" for x in CORNERS], [""] * 8]
     assert [(Path(row["file"]).name, row["text"], row["reading"], row["xmin"], row["error"]) for row in rows] == [
         ("car.jpg", "A123BC77", "A123BC77", "10.0", ""),
