@@ -128,11 +128,6 @@ def serve(
         stack.callback(triton.stop)
         with Console(stderr=True).status("Starting Triton and loading the models"):
             triton.start()
-        console.print(f"http     http://{triton.http_url}")
-        console.print(f"grpc     grpc://{triton.grpc_url}")
-        console.print(f"metrics  {triton.metrics_url}")
-        console.print(f"health   {endpoint.url}")
-        console.print("Ready. Ctrl-C stops it.")
         supervisor = Supervisor(
             triton,
             status,
@@ -146,6 +141,11 @@ def serve(
             restart_pause=restart_pause,
         )
         drain_on_term(supervisor)
+        console.print(f"http     http://{triton.http_url}")
+        console.print(f"grpc     grpc://{triton.grpc_url}")
+        console.print(f"metrics  {triton.metrics_url}")
+        console.print(f"health   {endpoint.url}")
+        console.print("Ready. Ctrl-C stops it.")
         supervisor.run()
 
 

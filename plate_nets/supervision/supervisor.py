@@ -84,7 +84,7 @@ class Supervisor:
         self._exit_timeout = exit_timeout
         self._ending = False
         self._policy = Policy(Limits(pause=restart_pause))
-        self._stubs = StubWatch()
+        self._stubs = self._first_look()
         self._growth = GrowthWatch(growth)
         self._server_growth = GrowthWatch(server_growth)
         self._looked_at_memory = 0.0
@@ -288,10 +288,17 @@ class Supervisor:
             self._status.report(
                 "restart", cause=cause, pause=decision.pause, seconds=round(time.monotonic() - started, 2)
             )
-            self._stubs = StubWatch()
+            self._stubs = self._first_look()
             self._replaced.clear()
             self._ask_again()
             return
+
+    def _first_look(self) -> StubWatch:
+        """A watch that has seen the processes of a server that just started: what dies unseen is nobody's."""
+        stubs = StubWatch()
+        if self._server.guard_pid is not None:
+            stubs.look(self._server.guard_pid)
+        return stubs
 
     def _pause(self, seconds: float) -> bool:
         """Wait -> whether to go on after it."""
