@@ -28,7 +28,7 @@ _running: list[EmbeddedTriton] = []
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark as slow what needs a server or an environment, and what may ask a container, or needs one."""
-    fixtures = {"served", "start"} & set(getattr(item, "fixturenames", ()))
+    fixtures = {"served", "neighbour", "start"} & set(getattr(item, "fixturenames", ()))
     layer = item.path.relative_to(ROOT / "tests").parts[0]
     if fixtures or layer in SLOW_LAYERS:
         item.add_marker("slow")

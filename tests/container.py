@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 
 from plate_nets.control_key import KEY_VARIABLE
+from plate_nets.runtimes.precision import PRECISION_VARIABLE
 from tests.serve import Serve, Served
 
 IMAGE = "PLATES_IMAGE"
@@ -65,6 +66,10 @@ class Container(Serve):
             *("run", "--detach", "--no-healthcheck", "--name", self.name, *HARDENED, *options),
             *(word for port in PORTS.values() for word in ("--publish", f"127.0.0.1::{port}")),
             *("--env", f"{KEY_VARIABLE}={self.control_key}"),
+            *(
+                "--env",
+                f"{PRECISION_VARIABLE}={os.environ[PRECISION_VARIABLE]}",
+            ),  # that of the tests, tests/conftest.py
             *(word for name, value in (environment or {}).items() for word in ("--env", f"{name}={value}")),
             *(image, *command, *arguments),
         )

@@ -77,6 +77,7 @@ def test_full_shared_memory_is_told_without_its_name(cramped: Serve, tmp_path: P
                 client.read(LARGE)
 
 
+@pytest.mark.timeout(900)
 def test_no_fault_tells_a_name_a_path_or_the_key(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures of every fault, processes that die and stand still, and a server that ends: all that is said of them."""
     monkeypatch.setenv(KEY_VARIABLE, "0123456789abcdef" * 4)

@@ -1,5 +1,6 @@
 """What the served tests share beside the server itself, which is in tests/conftest.py."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,18 @@ from numpy.typing import NDArray
 
 from plate_nets.client import PlateClient
 from plate_nets.recognition.local import LocalReader
+from tests.container import IMAGE, deployed
 from tests.serve import Served as Served  # where tests look for it
+
+
+@pytest.fixture(scope="module")
+def neighbour(request: pytest.FixtureRequest) -> Iterator[Served]:
+    """A server that sees this machine's shared memory: a container does not by itself, and as another user may not."""
+    if image := os.environ.get(IMAGE):
+        with deployed(image, ("--ipc", "host", "--user", f"{os.getuid()}:{os.getgid()}")) as container:
+            yield container.served()
+    else:
+        yield request.getfixturevalue("served")
 
 
 @pytest.fixture(params=["http", "grpc"])

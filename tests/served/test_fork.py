@@ -53,11 +53,11 @@ PROGRAM = textwrap.dedent("""
     [("own", ("http",)), ("own", ("grpc",)), ("own", ("http", "grpc")), ("shared", ("http",)), ("shared", ("grpc",))],
     ids=["HTTP", "gRPC", "several servers", "shared memory, HTTP", "shared memory, gRPC"],
 )
-def test_parent_and_children_read(served: Served, memory: str, protocols: tuple[str, ...]) -> None:
-    urls = [f"{each}://{served.http if each == 'http' else served.grpc}" for each in protocols]
+def test_parent_and_children_read(neighbour: Served, memory: str, protocols: tuple[str, ...]) -> None:
+    urls = [f"{each}://{neighbour.http if each == 'http' else neighbour.grpc}" for each in protocols]
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, memory, *urls],
-        env=os.environ | {KEY_VARIABLE: served.control_key},
+        env=os.environ | {KEY_VARIABLE: neighbour.control_key},
         capture_output=True,
         text=True,
         timeout=120,

@@ -18,7 +18,6 @@ from plate_nets.control_key import KEY_VARIABLE, new_key
 from plate_nets.errors import DeadlineExceeded, InputError, ServerError, ServerOverloaded, ServerUnavailable
 from plate_nets.server import EmbeddedTriton, choose_ports
 from plate_nets.types import Plate
-from tests.container import IMAGE, deployed
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 
@@ -32,31 +31,21 @@ def regions(process: int) -> list[Path]:
     return list(Path("/dev/shm").glob(f"plates-{process}-*"))
 
 
-@pytest.fixture(scope="module")
-def served(request: pytest.FixtureRequest) -> Iterator[Served]:
-    """A server that sees this machine's shared memory: a container does not by itself, and as another user may not."""
-    if image := os.environ.get(IMAGE):
-        with deployed(image, ("--ipc", "host", "--user", f"{os.getuid()}:{os.getgid()}")) as container:
-            yield container.served()
-    else:
-        yield request.getfixturevalue("served")
-
-
-def sharing_client(served: Served, protocol: WireProtocol) -> PlateClient:
-    url = served.url(protocol)
-    return PlateClient(url, protocol, timeout=120, shared_memory=True, control_key=served.control_key)
+def sharing_client(neighbour: Served, protocol: WireProtocol) -> PlateClient:
+    url = neighbour.url(protocol)
+    return PlateClient(url, protocol, timeout=120, shared_memory=True, control_key=neighbour.control_key)
 
 
 @pytest.fixture(params=PROTOCOLS)
-def sharing(served: Served, request: pytest.FixtureRequest) -> Iterator[PlateClient]:
+def sharing(neighbour: Served, request: pytest.FixtureRequest) -> Iterator[PlateClient]:
     before = regions(os.getpid())
-    with sharing_client(served, request.param) as client:
+    with sharing_client(neighbour, request.param) as client:
         yield client
     assert regions(os.getpid()) == before
 
 
-def test_it_answers_as_over_the_socket(sharing: PlateClient, served: Served) -> None:
-    with PlateClient(served.http, timeout=120) as client:
+def test_it_answers_as_over_the_socket(sharing: PlateClient, neighbour: Served) -> None:
+    with PlateClient(neighbour.http, timeout=120) as client:
         for image in (SMALL, LARGE, encode(SMALL, ".jpg"), SMALL[:, ::2]):
             assert sharing.read(image) == client.read(image)
     sharing.health()
@@ -91,17 +80,19 @@ def test_a_fault_of_the_picture_is_told_and_the_region_kept(sharing: PlateClient
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_an_answer_that_comes_too_late_leaves_nothing(served: Served, protocol: WireProtocol) -> None:
+def test_an_answer_that_comes_too_late_leaves_nothing(neighbour: Served, protocol: WireProtocol) -> None:
     """The server may still read the region when its client gives up and closes."""
-    late = PlateClient(served.url(protocol), protocol, timeout=0.02, shared_memory=True, control_key=served.control_key)
+    late = PlateClient(
+        neighbour.url(protocol), protocol, timeout=0.02, shared_memory=True, control_key=neighbour.control_key
+    )
     with late, pytest.raises((DeadlineExceeded, ServerOverloaded)):  # on a busy machine it is over before it began
         late.read(LARGE)
     assert regions(os.getpid()) == []
-    with PlateClient(served.http, timeout=120) as client:
+    with PlateClient(neighbour.http, timeout=120) as client:
         client.health()
 
 
-def test_nothing_is_left_when_the_interpreter_ends(served: Served) -> None:
+def test_nothing_is_left_when_the_interpreter_ends(neighbour: Served) -> None:
     program = textwrap.dedent("""
         import sys
         from pathlib import Path
@@ -113,8 +104,8 @@ def test_nothing_is_left_when_the_interpreter_ends(served: Served) -> None:
         sys.exit("an error nobody expected")
     """)
     done = subprocess.run(
-        [sys.executable, "-c", program, served.http],
-        env=os.environ | {KEY_VARIABLE: served.control_key},
+        [sys.executable, "-c", program, neighbour.http],
+        env=os.environ | {KEY_VARIABLE: neighbour.control_key},
         capture_output=True,
         text=True,
         check=False,
@@ -140,15 +131,15 @@ def when_back(client: PlateClient) -> list[Plate]:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("key", ["", "0" * 43], ids=["no key", "another key"])
 def test_without_the_control_key_it_says_what_it_needs(
-    served: Served, protocol: WireProtocol, key: str, monkeypatch: pytest.MonkeyPatch
+    neighbour: Served, protocol: WireProtocol, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     with (
-        PlateClient(served.url(protocol), protocol, shared_memory=True, control_key=key) as client,
+        PlateClient(neighbour.url(protocol), protocol, shared_memory=True, control_key=key) as client,
         pytest.raises(ServerError, match=r"restricted.*; shared memory needs .* its control key") as caught,
     ):
         client.read(SMALL)
-    assert served.control_key not in str(caught.value)
+    assert neighbour.control_key not in str(caught.value)
     assert regions(os.getpid()) == []
 
 
