@@ -20,7 +20,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.contract import CORNERS, LPRNET, YOLO
+from plate_nets.contract import CORNERS, READERS, YOLO
 from plate_nets.errors import ContractError, WeightsError
 from plate_nets.runtimes.detector import OpenVINODetector
 from plate_nets.runtimes.openvino import Precision, has_bfloat16, load_ir
@@ -190,6 +190,6 @@ def _load_all_rows(path: Path, threads: int, precision: Precision) -> Callable[[
 CANDIDATES: Mapping[str, Candidate] = {
     YOLO.name: Candidate(_load_all_rows, scene, rows_alike),
     CORNERS.name: Candidate(load_ir, windows, corners_alike),
-    LPRNET.name: Candidate(load_ir, crops, paths_alike),
+    **dict.fromkeys(READERS, Candidate(load_ir, crops, paths_alike)),
 }
 """The networks that may run in bfloat16, by name."""

@@ -1,7 +1,8 @@
 """`python -m training.reader.locate FOLDER --out OUT`: plates whose boxes alone are known, made ready for training.
 
 Loose crops and boxes tell too little of where a plate's characters stand. The product's own detector and CornerNet find
-the corners, so that the reader learns from what it is going to be given. The plates are split by text.
+the corners, so that the reader learns from what it is going to be given; boxes are those around the corners. The plates
+are split by text.
 """
 
 import csv
@@ -24,7 +25,7 @@ from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates import load_scheme
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import Quads
-from plate_nets.recognition.rectification import GREY
+from plate_nets.recognition.rectification import GREY, quad_boxes
 from plate_nets.types import Frame
 from training.reader.real import readable
 
@@ -82,9 +83,9 @@ def main(
         ]
         for path, labels in track(photos, folder.name):
             for plate in locate(read_photo(path), labels, reader):
-                box, corners = plate.label.box, plate.quad.round(2).reshape(-1).tolist()
-                sides = (box.xmin, box.ymin, box.xmax, box.ymax)
-                rows[plate.part].append([path.name, *sides, plate.label.text, *corners])
+                corners = plate.quad.round(2).reshape(-1).tolist()
+                box = quad_boxes(plate.quad[None])[0].round(2).tolist()
+                rows[plate.part].append([path.name, *box, plate.label.text, *corners])
                 shutil.copyfile(path, out / f"{folder.name}_{plate.part}" / "images" / path.name)
         for part, lines in rows.items():
             written = out / f"{folder.name}_{part}"
