@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tritonclient.utils import InferenceServerException
 
 from plate_nets.answers import BAD_INPUT, INTERNAL, MODEL_DIED, TIMED_OUT, TOO_LARGE, UNAVAILABLE, find_answer
-from plate_nets.client import PlateClient, WireProtocol
+from plate_nets.client import PlateClient, WireProtocol, parse_url
 from plate_nets.control_key import headers
 from plate_nets.errors import (
     AccessDenied,
@@ -214,3 +214,26 @@ def test_the_total_deadline_of_a_client_holds_on_a_real_server(served: Served, p
     with PlateClient(served.url(protocol), protocol, timeout=0.005) as client, pytest.raises(DeadlineExceeded):
         client.read(CAR)
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("odd", "status", "says"),
+    [
+        ({"parameters": {"timeout": -1}}, 500, "Unable to parse 'timeout'"),
+        ({"outputs": [{"name": "texts", "parameters": {"binary_data": "x"}}]}, 500, "Unable to parse 'binary_data'"),
+        ({"parameters": {"sequence_id": "x" * 200}}, 501, "cannot be longer than 128 characters"),
+        ({"parameters": {"scheme": 5}}, 400, "PLATES_BAD_INPUT: scheme: expected names of schemes"),
+        ({"parameters": {"scheme": "atlantis"}}, 400, "PLATES_BAD_INPUT: scheme: expected russia, got 'atlantis'"),
+    ],
+)
+def test_odd_parameters_get_the_status_that_the_document_names(
+    served: Served, odd: dict[str, Any], status: int, says: str
+) -> None:
+    frame = {"name": "input__0", "shape": [16, 16, 3], "datatype": "UINT8", "data": [0] * 768}
+    body = json.dumps({"inputs": [frame], **odd})
+    server = parse_url(served.http)
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
+    connection.request("POST", "/v2/models/plate_recognition/infer", body)
+    answer = connection.getresponse()
+    assert answer.status == status and says in answer.read().decode()
+    connection.close()
