@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import cv2
 
 from plate_nets.contract import FRAME
-from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.images import FrameLimits
 from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.networks import default_repository, first_versions, load_converted
 from plate_nets.serving.settings import ModelArgs, NetworkSettings, read_settings, thread_count
@@ -22,14 +22,14 @@ class InProcessReader:
 
     reader: LocalReader
 
-    def read(self, picture: Tensor, *, evidence: bool, stages: Stages) -> list[Plate]:
-        """The caller's picture as it came -> its plates."""
+    def read(self, picture: Tensor, /, *, evidence: bool, schemes: str, stages: Stages) -> list[Plate]:
+        """The caller's picture as it came -> its plates, by the server's schemes whatever is asked for."""
         array = picture.as_numpy()
         image = array if picture.name() == FRAME.name else array.tobytes()
         return self.reader.read(image, evidence=evidence, stages=stages)
 
 
-def in_process_reader(model: ModelArgs, decoder: PlateDecoder) -> InProcessReader:
+def in_process_reader(model: ModelArgs, decoder: SchemeDecoder) -> InProcessReader:
     """What Triton tells of the model -> a reader over the converted networks of `default_repository()`.
 
     Raises:
@@ -40,6 +40,7 @@ def in_process_reader(model: ModelArgs, decoder: PlateDecoder) -> InProcessReade
     networks = load_converted(first_versions(default_repository()), model.gpu, threads)
     return InProcessReader(
         LocalReader(
+            scheme=decoder.schemes,
             detection=read_settings(DetectionSettings, model.name, model.parameters),
             decoding=decoder.settings,
             limits=read_settings(FrameLimits, model.name, model.parameters),

@@ -42,7 +42,7 @@ def check_health(reader: Reader, texts: bool | None = None) -> None:
     image = known.image + secrets.token_bytes(_NONCE)
     readings = [plate.reading for plate in reader.read(image)]
     if texts is None:
-        texts = not readings or any(reading.scheme == DEFAULT_SCHEME for reading in readings)
+        texts = not readings or any(reading.scheme in ("", DEFAULT_SCHEME) for reading in readings)
     found = sorted(reading.text or f"unread, perhaps {reading.best}" for reading in readings)
     if found != sorted(known.texts) if texts else len(found) != len(known.texts):
         raise ServerError(

@@ -28,6 +28,7 @@ class SchemeDecoder:
         if len(self._decoders) != len(schemes):
             raise SchemeError(f"schemes: expected every name once, got {', '.join(each.name for each in schemes)}")
         self.schemes = tuple(schemes)
+        self.settings = settings
 
     def choose(self, names: str) -> tuple[PlateScheme, ...]:
         """What a caller asks for, names with a comma between -> the schemes; all of them where the text is empty.

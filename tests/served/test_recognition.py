@@ -12,7 +12,7 @@ import pytest
 import tritonclient.http as httpclient
 
 from plate_nets.client import PlateClient
-from plate_nets.contract import models
+from plate_nets.contract import MODELS, models
 from plate_nets.control_key import headers
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.plates import default_scheme
@@ -243,7 +243,7 @@ def test_the_server_serves_exactly_the_contract(served: Served) -> None:
     with httpclient.InferenceServerClient(served.http) as client:
         index = client.get_model_repository_index(headers=headers(served.control_key))
         assert {model["name"] for model in index} == set(expected)
-        for name, spec in models(default_scheme()).items():
+        for name, spec in ((name, expected[name]) for name in MODELS):  # the other readers are not loaded
             metadata = client.get_model_metadata(name)
             for side, tensors in (("inputs", spec.inputs), ("outputs", spec.outputs)):
                 batch = [-1] if spec.max_batch_size else []
