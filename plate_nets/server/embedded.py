@@ -35,13 +35,14 @@ from plate_nets.server.repository import check_converted, needed_models
 ModelControl = Literal["none", "explicit"]
 
 _GUARD = PACKAGE / "server" / "guard.py"
-_START_ATTEMPTS = 3
+_START_ATTEMPTS = 5
 STANDARD_ERROR = Path("-")
 _STDERR = 2
 _KILLED_WITHIN = 5.0
 _LONGEST_LOG = 16 << 20
 _LOOPBACK_NETWORK = "127."
 _ALL = "0.0.0.0"
+_PASSING = ("already in use", "is not healthy")
 _ABORTED = 128 + signal.SIGABRT
 
 
@@ -199,8 +200,9 @@ class EmbeddedTriton:
             except ServerStartError as error:
                 self.stop()
                 # Another program may take a free port between its choice and the server's bind. And on a machine with
-                # far too much to do Triton (24.10) now and then aborts while it waits for its stubs to start.
-                passing = "already in use" in str(error) or isinstance(error, _Aborted)
+                # far too much to do Triton (24.10) now and then aborts while it waits for its stubs to start, or takes
+                # one that has no time to say that it is well for a dead one.
+                passing = isinstance(error, _Aborted) or any(each in str(error) for each in _PASSING)
                 if not passing or attempt == _START_ATTEMPTS - 1:
                     raise
             except BaseException:

@@ -322,3 +322,27 @@ def test_empty_folders_of_servers_that_are_gone_are_removed(tmp_path: Path, monk
         server_module.remove_abandoned_environments()
         assert sorted(tmp_path.glob("python_env_*")) == [packed, young]
         running.kill()
+
+
+@pytest.mark.parametrize(
+    ("fault", "starts"),
+    [
+        ("failed to run warmup sample '1': Stub process 'stn_0_0' is not healthy", 5),
+        ("another program has bound the address: already in use", 5),
+        ("failed to load 'stn': the weights are damaged", 1),
+    ],
+)
+def test_a_start_that_fails_in_passing_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, converted: Path, fault: str, starts: int
+) -> None:
+    launched: list[object] = []
+
+    def fail(_: EmbeddedTriton) -> None:
+        raise ServerStartError(fault)
+
+    monkeypatch.setattr(server_module, "check_converted", lambda *_: None)
+    monkeypatch.setattr(EmbeddedTriton, "_launch", lambda _, installed: launched.append(installed))
+    monkeypatch.setattr(EmbeddedTriton, "_wait_until_ready", fail)
+    with pytest.raises(ServerStartError, match=fault):
+        EmbeddedTriton(converted).start()
+    assert len(launched) == starts
