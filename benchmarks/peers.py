@@ -7,6 +7,7 @@ turns, so that a busy machine slows both. It needs `pip install onnxruntime`, wh
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,7 +25,7 @@ from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates import load_schemes
 from plate_nets.recognition.local import LocalReader
-from plate_nets.types import Boxes, Crops, Frame, Reading
+from plate_nets.types import Boxes, Frame, Reading
 
 _SYMBOLS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _HEIGHT, _WIDTH = 64, 128
@@ -96,15 +97,8 @@ def _compare(folder: Path, ours: LocalReader, other: OtherReader) -> Sequence[st
         crops, corners = ours.cut(frame, boxes)
         stretched = other.cut(frame, boxes)
         labels += [plate.text for plate in known]
-
-        def read_ours(crops: Crops = crops, corners: NDArray[np.float32] = corners) -> Sequence[Reading]:
-            return ours.read_crops(crops, corners)
-
-        def read_other(stretched: NDArray[np.uint8] = stretched) -> Sequence[str]:
-            return other.read(stretched)
-
-        found += _timed(read_ours, times["ours"], len(known))
-        others += _timed(read_other, times["other"], len(known))
+        found += _timed(partial(ours.read_crops, crops, corners), times["ours"], len(known))
+        others += _timed(partial(other.read, stretched), times["other"], len(known))
     count = len(labels)
 
     def share(rows: Sequence[bool]) -> str:

@@ -81,7 +81,10 @@ LPRNET = ModelSpec(
 )
 """Straightened crops -> CTC logits."""
 
-LPRNET_LATIN = replace(LPRNET, name="lprnet_latin")
+LATIN = "latin"
+"""The scheme that `LPRNET_LATIN` is trained for."""
+
+LPRNET_LATIN = replace(LPRNET, name=f"{LPRNET.name}_{LATIN}")
 """The same for the alphabet of `latin.toml`: read by those whose scheme names that reader."""
 
 READERS = {spec.name: spec for spec in (LPRNET, LPRNET_LATIN)}
@@ -163,7 +166,7 @@ def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
     outputs = (*PLATES, replace(LOGITS, dims=(-1, *own.outputs[0].dims)), CHARACTERS, SCHEMES)
     return MODELS | {
         own.name: own,
-        LPRNET_LATIN.name: sized(LPRNET_LATIN, load_scheme("latin")),
+        LPRNET_LATIN.name: sized(LPRNET_LATIN, load_scheme(LATIN)),
         PLATE_RECOGNITION.name: replace(PLATE_RECOGNITION, outputs=outputs),
     }
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from plate_nets.contract import CORNERS, CROP_DIMS, LPRNET, LPRNET_LATIN, STN, YOLO, ModelSpec
+from plate_nets.contract import CORNERS, CROP_DIMS, LATIN, LPRNET, LPRNET_LATIN, STN, YOLO, ModelSpec
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.plates import PlateScheme, load_scheme
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
@@ -92,7 +92,7 @@ NETWORKS = {
         RegisteredNetwork(CORNERS.name, YOLO, (3, WINDOW_HEIGHT, WINDOW_WIDTH), _corners, reads=False),
         RegisteredNetwork(STN.name, STN, CROP_DIMS, _stn, reads=True),  # trained together with LPRNet
         RegisteredNetwork(LPRNET.name, LPRNET, CROP_DIMS, _lprnet, reads=True),
-        RegisteredNetwork(LPRNET_LATIN.name, LPRNET_LATIN, CROP_DIMS, _lprnet, reads=True, scheme="latin"),
+        RegisteredNetwork(LPRNET_LATIN.name, LPRNET_LATIN, CROP_DIMS, _lprnet, reads=True, scheme=LATIN),
     )
 }
 """By name, in the order in which a frame passes them; of the readers those that its schemes need."""

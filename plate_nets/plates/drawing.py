@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
 
 from plate_nets.plates.table import Table
 
@@ -63,13 +62,8 @@ class PlateDrawing:
     flag: tuple[Area, tuple[Colour, ...]] | None = None
 
 
-class _Format(Protocol):
-    @property
-    def parts(self) -> tuple[tuple[str, ...], ...]: ...
-
-
-def read_drawing(table: Table, plate_format: _Format) -> PlateDrawing:
-    """A table of a format's drawing, as `uzbekistan.toml` has them -> the drawing.
+def read_drawing(table: Table, parts: int) -> PlateDrawing:
+    """A table of the drawing of a format with so many parts, as `uzbekistan.toml` has them -> the drawing.
 
     Raises:
         SchemeError: a key is unknown, missing or wrong.
@@ -79,8 +73,8 @@ def read_drawing(table: Table, plate_format: _Format) -> PlateDrawing:
         Row(*(each.number(key, 0, _LARGEST, "mm") for key in ("left", "right", "height", "baseline")))
         for each in table.tables("rows")
     )
-    if len(rows) != len(plate_format.parts):
-        raise table.error("rows", f"{len(plate_format.parts)}, one a part of the pattern", str(len(rows)))
+    if len(rows) != parts:
+        raise table.error("rows", f"{parts}, one a part of the pattern", str(len(rows)))
     bands = tuple(Band(_area(each), _colour(each, "colour")) for each in table.tables("bands"))
     small = tuple(
         Small(each.text("text"), *(each.number(key, 0, _LARGEST, "mm") for key in ("x", "height", "baseline")))

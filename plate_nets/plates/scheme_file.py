@@ -88,7 +88,9 @@ def _scheme(table: Table) -> PlateScheme:
     synthesis.done()
     table.done()
     drawn = {
-        each.name: read_drawing(drawings.table(each.name), each) for each in formats if each.name in drawings.values
+        each.name: read_drawing(drawings.table(each.name), len(each.parts))
+        for each in formats
+        if each.name in drawings.values
     }
     drawings.done()
     evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {}, drawn)

@@ -87,8 +87,7 @@ class PlateReader(Generic[F, T]):
         logits = self._logits(crops, chosen, stages)
         with stages("decode_text"):
             readings = self._decoder.decode(logits, lines_of(corners.reshape(-1, 4, 2)), chosen)
-        named = {scheme.name: reader_of(scheme).name for scheme in chosen}
-        return join(boxes, scores, corners, readings, evidence_of(readings, logits, named) if evidence else None)
+        return join(boxes, scores, corners, readings, evidence_of(readings, logits, chosen) if evidence else None)
 
     def read_crops(self, crops: T, corners: Corners | None = None) -> Sequence[Reading]:
         """Crops (N, 3, 24, 94), N above 0, and the corners (N, 8) that they were cut along -> their readings, in order.

@@ -67,7 +67,7 @@ def surest(readings: Sequence[Reading]) -> Reading:
     return replace(alike[0], schemes=tuple(reading.scheme for reading in alike))
 
 
-def evidence_of(readings: Sequence[Reading], logits: Mapping[str, Logits], readers: Mapping[str, str]) -> Logits:
+def evidence_of(readings: Sequence[Reading], logits: Mapping[str, Logits], schemes: Sequence[PlateScheme]) -> Logits:
     """Readings and logits by the reader's name -> the logits (N, C, 18) that each reading rests on.
 
     C is that of the reader with the most classes; below the classes of others stands their lowest value.
@@ -75,10 +75,11 @@ def evidence_of(readings: Sequence[Reading], logits: Mapping[str, Logits], reade
     Args:
         readings: N of them.
         logits: (N, C, 18) by the reader's name.
-        readers: the reader's name by that of the scheme.
+        schemes: those that were read by.
     """
     if len(logits) == 1:
         return next(iter(logits.values()))
+    readers = {scheme.name: reader_of(scheme).name for scheme in schemes}
     most = max(each.shape[1] for each in logits.values())
     rows = [logits[readers[reading.scheme]][place] for place, reading in enumerate(readings)]
     return np.stack([np.pad(row, ((0, most - len(row)), (0, 0)), constant_values=row.min()) for row in rows])

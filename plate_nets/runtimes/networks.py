@@ -87,7 +87,8 @@ def load_converted(
         folder = network_folder(folders[network.model.name], name)
         precision = choose(name, folder / IR).precision if gpu is None else "float32"
         found[name] = load_network(name, folder, gpu, threads, precision)
-    return Networks(**{name: found.pop(name) for name in tuple(found) if name not in READERS}, readers=found)
+    own = {name: found.pop(name) for name in readers}
+    return Networks(**found, readers=own)
 
 
 def digest_of(folders: Mapping[str, Path]) -> str:

@@ -68,8 +68,7 @@ def test_evidence_is_that_of_the_reader_and_padded_to_the_most_classes() -> None
     logits = {"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": spelt(LATIN, "01A234BC")}
     logits = {name: np.repeat(each, 2, axis=0) for name, each in logits.items()}
     readings = [Reading("", "", 0, scheme="uzbekistan"), Reading("", "", 0, scheme="russia")]
-    readers = {"russia": "lprnet", "uzbekistan": "lprnet_latin"}
-    found = evidence_of(readings, logits, readers)
+    found = evidence_of(readings, logits, [RUSSIA, UZBEKISTAN])
     assert found.shape == (2, LATIN.classes, STEPS)
     np.testing.assert_array_equal(found[0], logits["lprnet_latin"][0])
     np.testing.assert_array_equal(found[1, : RUSSIA.classes], logits["lprnet"][1])
