@@ -9,9 +9,19 @@ export PLATES_IMAGE=plate-nets
 if (($#)); then
     exec .venv/bin/python -m pytest -m image "$@"
 fi
-tools/debian.sh docker-compose prometheus
 select='(deployed or image) and not soak'
-[[ ${ENGINE##*/} == podman ]] || select+=' and not podman'
+packages=(docker-compose prometheus)
+if [[ ${ENGINE##*/} == podman ]]; then
+    packages+=(aardvark-dns) # by which containers find each other by name
+    run=$(mktemp -d)
+    trap 'kill "$service"; rm -rf "$run"' EXIT
+    export DOCKER_HOST=unix://$run/socket # docker-compose asks podman as it asks docker
+    podman system service --time 0 "$DOCKER_HOST" 2>"$run/log" &
+    service=$!
+else
+    select+=' and not podman'
+fi
+tools/debian.sh "${packages[@]}"
 echo "==> the tests, against containers of the image"
 .venv/bin/python -m pytest -n "${WORKERS:-2}" --dist loadfile --no-loadscope-reorder -m "$select and not alone"
 .venv/bin/python -m pytest -m "$select and alone" $(grep -rl mark.alone tests)

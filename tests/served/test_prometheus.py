@@ -115,7 +115,7 @@ def monitored(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     serve = start(tmp_path_factory.mktemp("serve"), ("--grace", "5"))
     port = choose_ports({"prometheus": 0})["prometheus"]
     rules = (DEPLOY / "prometheus" / "alerts.yaml").read_text(encoding="utf-8")
-    shorter = re.sub(r"for: \d+m", "for: 1s", rules).replace("[5m]", "[10s]").replace(UNSEEN, UNSEEN.replace("30", "3"))
+    shorter = re.sub(r"for: \d+m", "for: 1s", rules).replace("[5m]", "[10s]").replace(UNSEEN, UNSEEN.replace("30", "1"))
     (folder / "alerts.yaml").write_text(shorter, encoding="utf-8")
     config = folder / "prometheus.yaml"
     configure(config, [])
