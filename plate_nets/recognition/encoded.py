@@ -20,10 +20,13 @@ MAX_SCANS = 100
 MAX_SCANNED_PIXELS = 1_000_000_000
 """Pixels times passes of one JPEG: libjpeg needs some 5 s for so many. 50 megapixels in 12 passes are 600 million."""
 
+JPEG = b"\xff\xd8"
+"""With what a JPEG begins."""
+
 MAX_PARTS = 100_000
 """Chunks or segments of one picture. A walk over so many takes 0.1 s; the largest PNG in chunks of 8 kB has 8,192."""
 
-_PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8"
+_PNG = b"\x89PNG\r\n\x1a\n"
 _DECODED = frozenset((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"))
 """PNG chunks that pixels depend on; texts, profiles and times are left out, however far they would unpack."""
 _CHUNK = struct.Struct(">I4s")
@@ -67,7 +70,7 @@ def inspect(encoded: bytes) -> EncodedPicture | None:
     try:
         if encoded.startswith(_PNG):
             return _png(encoded)
-        if encoded.startswith(_JPEG):
+        if encoded.startswith(JPEG):
             return _jpeg(encoded)
         if encoded[:4] == b"RIFF" and encoded[8:12] == b"WEBP":
             return _webp(encoded)
@@ -142,7 +145,7 @@ def _jpeg(encoded: bytes) -> EncodedPicture:
 
 def _segments(encoded: bytes) -> Iterator[tuple[int, int, int]]:
     """Marker segments of a JPEG: marker, where its parameters begin and end; until the picture or the body ends."""
-    at = len(_JPEG)
+    at = len(JPEG)
     for _ in _parts():
         found = _MARKER.search(encoded, at)
         if not found:

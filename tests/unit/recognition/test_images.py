@@ -24,6 +24,15 @@ def test_a_picture_decodes_as_opencv_reads_it(suffix: str) -> None:
     np.testing.assert_array_equal(decode_image(encoded, LIMITS), expected)
 
 
+@pytest.mark.parametrize("options", [{"progressive": True}, {"subsampling": 0}, {"subsampling": 2}, {"quality": 20}])
+@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
+def test_a_jpeg_of_any_kind_decodes_as_opencv_reads_it(mode: str, options: dict[str, Any]) -> None:
+    file = io.BytesIO()
+    Image.fromarray(FRAME[..., ::-1]).convert(mode).save(file, "JPEG", **options)
+    expected = cv2.imdecode(np.frombuffer(file.getvalue(), np.uint8), cv2.IMREAD_COLOR)
+    np.testing.assert_array_equal(decode_image(file.getvalue(), LIMITS), expected)
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.7, 0.97])
 def test_a_truncated_picture_is_refused(suffix: str, part: float) -> None:
