@@ -49,6 +49,7 @@ def measure(
     photos: Annotated[Path, typer.Argument(help="Folder of photos.", exists=True, file_okay=False)],
     workers: Annotated[int, typer.Option(help="Processes side by side.", min=2)] = 2,
     ray: Annotated[bool, typer.Option("--ray", help="Also Ray over processes.")] = False,
+    shard_size: Annotated[int, typer.Option(help="Photos of a shard.", min=1)] = 50,
     listed: Annotated[int, typer.Option(help="Empty files to list.", min=0)] = 1_000_000,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
 ) -> None:
@@ -64,8 +65,8 @@ def measure(
         source = find_source(str(photos))
         cores = usable_cores()
 
-        def job(name: str, reader: ReaderSettings, shard_size: int = 50) -> Job:
-            return begin(source, str(photos), "", Folder(f"{scratch}/{name}"), reader, shard_size)
+        def job(name: str, reader: ReaderSettings, size: int = shard_size) -> Job:
+            return begin(source, str(photos), "", Folder(f"{scratch}/{name}"), reader, size)
 
         def pool(job: Job, processes: int) -> float:
             return _working(local(job, job.manifest.missing(()), processes), job)
