@@ -146,8 +146,10 @@ class PictureReader:
             # Decoded while the picture is read, on a core that this leaves free
             frame = self._decoders.submit(decode_image, upload.encoded, self._limits) if crops else None
             plates = self._read(upload.encoded, times)
-            with times("crops"):
-                cut = _crops(frame.result(), plates) if frame and plates else []
+            cut: list[str] = []
+            if frame and plates:
+                with times("crops"):
+                    cut = _crops(frame.result(), plates)
         except PlateError as error:
             return bodies.Picture(file=upload.name, error=bodies.Fault.of(fault_of(error)))
         turned = stored.orientation >= 5
