@@ -251,7 +251,7 @@ def _vote(plates: Sequence[Plate]) -> str:
 def _fused(plates: Sequence[Plate], scheme: PlateScheme) -> Verdict:
     fusion = Fusion(scheme)
     for plate in plates:
-        assert plate.logits is not None, "read_clip asks for evidence"
+        assert plate.logits is not None, "_sightings leaves out plates without evidence"
         weight = fusion.settings.weight(plate.box.height)
         fusion.add(view(plate.logits, scheme, fusion.settings.beam_width, weight))
     return fusion.verdict
@@ -330,11 +330,11 @@ def _tracks(
 
 
 def _sightings(clip: Clip, frames: Sequence[ReadFrame], low: float, high: float) -> Iterator[tuple[str, list[Plate]]]:
-    """Each car of a clip: its text, and the plates found of it where it is so high."""
+    """Each car of a clip: its text, and the plates found of it where it is so high, but for those that an edge cuts."""
     found: defaultdict[str, list[Plate]] = defaultdict(list)
     for frame, true in zip(frames, clip.truth, strict=False):
         for plate in frame.plates:
-            at = _plate_at(plate.box, true)
+            at = None if plate.logits is None else _plate_at(plate.box, true)
             if at and at.visible >= LEAST_VISIBLE and low <= at.height < high:
                 found[at.text].append(plate)
     yield from found.items()

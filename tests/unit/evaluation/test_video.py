@@ -110,6 +110,15 @@ def test_fusing_frames_reads_what_single_frames_do_not() -> None:
     assert rows[0].told < rows[1].told == 1.0 and rows[1].wrong == 0.0
 
 
+def test_plates_that_the_edge_cuts_are_not_fused() -> None:
+    """They have no evidence."""
+    shown = [[plate(ONE, 100 + 20 * index, height=15)] for index in range(6)]
+    shown[0] = [replace(shown[0][0], logits=None)]
+    (row,) = fused_shares([clip_of(shown, [ONE])], RUSSIA, counts=(5,))
+    assert row.exact["fused"] == 1.0
+    assert fused_shares([clip_of(shown, [ONE])], RUSSIA, counts=(6,)) == []
+
+
 def test_a_folder_holds_clips_with_truth_beside_them_or_labels(tmp_path: Path) -> None:
     (tmp_path / "a.mp4").touch()
     (tmp_path / "b.mkv").touch()
