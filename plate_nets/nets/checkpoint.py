@@ -2,7 +2,7 @@
 
 Loading is strict, offline, and never unpickles. Reading needs no torch. The weights of a reader carry the scheme that
 they were trained for in their metadata: its name (``scheme``), and the hash of its alphabet (``scheme_sha256``), which
-says what a class means.
+says what a class means; those of the detector its activation.
 """
 
 import hashlib
@@ -21,6 +21,11 @@ if TYPE_CHECKING:  # torch and safetensors are imported where they are needed: n
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
 SUMS = "SHA256SUMS"
+
+ACTIVATION = "activation"
+"""The key in the metadata, and the attribute of a network that has it."""
+_FORMER_ACTIVATION = "silu"
+"""Of weights that do not say: those up to 0.2."""
 
 
 def weights_path(name: str) -> Path:
@@ -67,6 +72,10 @@ def load_weights(network: "nn.Module", path: Path, scheme: PlateScheme | None = 
     state = {name: torch.from_numpy(array) for name, array in read_weights(path, scheme).items()}
     own = network.state_dict()
     name = type(network).__name__
+    expected = getattr(network, ACTIVATION, None)
+    if expected and (found := activation_of(path)) != expected:
+        how = "`python -m training.detector.distil` teaches the one what the other answers"
+        raise WeightsError(f"{path}: weights with {found}, expected {expected}; {how}")
     if missing := sorted(own.keys() - state.keys()):
         raise WeightsError(f"{path}: not weights of {name}: {len(missing)} tensors are missing, first {missing[0]}")
     if unknown := sorted(state.keys() - own.keys()):
@@ -84,6 +93,15 @@ def check_scheme(path: Path, scheme: PlateScheme) -> None:
     for key, expected in scheme_marks(scheme).items():
         if (got := found.get(key)) != expected:
             raise WeightsError(f"{path}: weights of another scheme: {key}: expected {expected}, got {got or 'none'}")
+
+
+def activation_of(path: Path) -> str:
+    """The activation that the detector's weights in a safetensors file were trained with.
+
+    Raises:
+        WeightsError: the file is not readable.
+    """
+    return read_metadata(path).get(ACTIVATION, _FORMER_ACTIVATION)
 
 
 def read_metadata(path: Path) -> dict[str, str]:
@@ -110,9 +128,12 @@ def save_weights(
     """
     from safetensors.numpy import save_file
 
+    marks = scheme_marks(scheme) if scheme else {}
+    if activation := getattr(network, ACTIVATION, None):
+        marks[ACTIVATION] = activation
     state = {key: tensor.detach().cpu().contiguous().numpy() for key, tensor in network.state_dict().items()}
     with whole_file(path) as fresh:
-        save_file(state, fresh, metadata={**metadata, **(scheme_marks(scheme) if scheme else {})})
+        save_file(state, fresh, metadata={**metadata, **marks})
         fresh.chmod(0o644)  # safetensors writes 0600, which an image with another user could not read
     sums = read_sums(path.parent) | {path.name: sha256(path)}
     (path.parent / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")

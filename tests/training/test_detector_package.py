@@ -17,12 +17,13 @@ pytestmark = pytest.mark.slow
 PACKAGE = """
 import sys
 from pathlib import Path
-import torch, yolov5
+import torch, yaml, yolov5
 from safetensors.torch import save_file
 from yolov5.models.yolo import DetectionModel
 
 torch.manual_seed(0)
-model = DetectionModel(str(Path(yolov5.__file__).parent / "models" / "yolov5n.yaml"), ch=3, nc=1).eval()
+text = (Path(yolov5.__file__).parent / "models" / "yolov5n.yaml").read_text(encoding="utf-8")
+model = DetectionModel(yaml.safe_load(text) | {"activation": sys.argv[2]}, ch=3, nc=1).eval()
 for key, buffer in model.named_buffers():
     if key.endswith("running_var"):
         buffer.uniform_(0.5, 1.5)
@@ -38,13 +39,15 @@ save_file(tensors, sys.argv[1])
 """
 
 
-def test_equal_weights_give_equal_boxes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("activation", "package"), [("hardswish", "nn.Hardswish()"), ("silu", "nn.SiLU()")])
+def test_equal_weights_give_equal_boxes(tmp_path: Path, activation: str, package: str) -> None:
     file = tmp_path / "package.safetensors"
     settings = tmp_path / "settings"
-    subprocess.run([sys.executable, "-W", "ignore", "-c", PACKAGE, str(file)], env=environment(settings), check=True)
+    command = [sys.executable, "-W", "ignore", "-c", PACKAGE, str(file), package]
+    subprocess.run(command, env=environment(settings), check=True)
     tensors = load_file(file)
     weights = {key.removeprefix("weights/"): value for key, value in tensors.items() if key.startswith("weights/")}
-    ours = YOLOv5n().eval()
+    ours = YOLOv5n(activation=activation).eval()
     ours.load_state_dict(from_package(weights))
     for hw in ((640, 384), (416, 416)):
         with torch.no_grad():

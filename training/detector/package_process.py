@@ -199,12 +199,12 @@ def _fresh_head(network: YOLOv5n) -> None:
 
 
 def configuration(network: YOLOv5n) -> dict[str, Any]:
-    """The package's own description of YOLOv5n, with our anchors."""
+    """The package's own description of YOLOv5n, with our anchors and activation."""
     text = (Path(yolov5.__file__).parent / "models" / "yolov5n.yaml").read_text(encoding="utf-8")
     configuration: dict[str, Any] = package.yaml.safe_load(text)
     strides = torch.tensor(network.detect.strides).view(-1, 1, 1)
     anchors = (network.detect.anchors * strides).flatten(1).tolist()
-    return configuration | {"nc": 1, "anchors": anchors}
+    return configuration | {"nc": 1, "anchors": anchors, "activation": "nn.Hardswish()"}
 
 
 if __name__ == "__main__":

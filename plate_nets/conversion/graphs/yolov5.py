@@ -42,9 +42,9 @@ def features(x: Node, weights: Weights) -> tuple[Node, Node, Node]:
 
 
 def conv(x: Node, weights: Weights, stride: int = 1, padding: int | None = None) -> Node:
-    """Convolution with "same" padding, batch normalisation, SiLU."""
+    """Convolution with "same" padding, batch normalisation, HardSwish."""
     pads = None if padding is None else (padding, padding)
-    return opset.swish(convolution(x, weights.part("conv"), weights.part("bn"), (stride, stride), pads, epsilon=1e-3))
+    return opset.hswish(convolution(x, weights.part("conv"), weights.part("bn"), (stride, stride), pads, epsilon=1e-3))
 
 
 def c3(x: Node, weights: Weights, shortcut: bool = True) -> Node:

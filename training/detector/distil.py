@@ -1,0 +1,208 @@
+"""`python -m training.detector.distil`: a detector learns to answer as another one does.
+
+What the detector answers to any picture is all that it is taught, so no labels are needed (Hinton, Vinyals, Dean,
+"Distilling the Knowledge in a Neural Network", 2015). So a network whose activation was changed gets weights that find
+what they found before.
+"""
+
+import logging
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import cv2
+import numpy as np
+import torch
+import typer
+from torch import Tensor
+from torch.nn import functional
+from torch.utils.tensorboard.writer import SummaryWriter
+
+from plate_nets.errors import PlateError
+from plate_nets.evaluation.dataset import read_photo
+from plate_nets.evaluation.evaluate import pictures_below
+from plate_nets.nets.checkpoint import activation_of, load_weights, save_weights, sha256
+from plate_nets.nets.yolov5 import ANCHORS, YOLOv5n
+from plate_nets.recognition.geometry import GREY
+from plate_nets.types import Frame
+from training.checkpoint import TrainingState
+from training.loop import Budget, Rhythm, Schedule, Trainer, prepare
+
+ARCHITECTURE = "yolov5n/hardswish"
+SIZE = (448, 640)
+"""Height and width of the pictures that it learns from, px."""
+HELD_OUT = 10
+"""One picture in so many is measured on, not learnt from."""
+
+_SURE = 0.02
+"""Objectness, by the teacher, from which on a box counts."""
+_LEAST = -7.0
+"""Log-odds of a plate below which one answer is as good as another."""
+
+
+@dataclass
+class Parts:
+    """Batches (N, 3, 448, 640) float32 RGB 0..1 of random parts of photos, a function of (seed, step) alone."""
+
+    photos: list[Path]
+    batch: int
+    seed: int
+
+    def __getitem__(self, step: int) -> Tensor:
+        """The batch of a step."""
+        rng = np.random.default_rng((self.seed, step))
+        chosen = rng.choice(len(self.photos), self.batch, replace=len(self.photos) < self.batch)
+        return stacked([part(read_photo(self.photos[index]), rng) for index in chosen])
+
+
+def part(frame: Frame, rng: np.random.Generator) -> Frame:
+    """A frame -> the same enlarged or made smaller, moved, mirrored, its colours changed: (448, 640, 3)."""
+    h, w = SIZE
+    scale = min(h / frame.shape[0], w / frame.shape[1]) * float(np.exp(rng.uniform(np.log(0.5), np.log(1.8))))
+    left, top = (
+        side * rng.uniform(0.1, 0.9) - scale * own * rng.uniform(0.1, 0.9)
+        for side, own in ((w, frame.shape[1]), (h, frame.shape[0]))
+    )
+    if scale < 1:
+        frame = np.asarray(cv2.resize(frame, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8)
+        scale = 1.0
+    place = np.array([[scale, 0, left], [0, scale, top]], np.float32)
+    moved = cv2.warpAffine(frame, place, (w, h), flags=cv2.INTER_LINEAR, borderValue=(GREY, GREY, GREY))
+    if rng.random() < 0.5:
+        moved = moved[:, ::-1]
+    changed = moved.astype(np.float32) * rng.uniform(0.8, 1.2, 3) * rng.uniform(0.5, 1.3) + rng.uniform(-15, 15)
+    return np.clip(changed, 0, 255).astype(np.uint8)
+
+
+def stacked(frames: list[Frame]) -> Tensor:
+    """Frames of one size -> what the network takes."""
+    rgb = np.stack(frames)[..., ::-1].transpose(0, 3, 1, 2)
+    return torch.from_numpy(np.ascontiguousarray(rgb)).float() / 255
+
+
+def detector(weights: Path) -> YOLOv5n:
+    """Weights -> their network, with the activation that they were trained with."""
+    network = YOLOv5n(activation=activation_of(weights))
+    load_weights(network, weights)
+    return network
+
+
+class DetectorState(TrainingState[YOLOv5n]):
+    """Of YOLOv5n, which begins with the weights of another one, whatever that one's activation."""
+
+    def __init__(self, device: torch.device, start: YOLOv5n) -> None:
+        network = YOLOv5n()
+        network.load_state_dict(start.state_dict())
+        super().__init__(ARCHITECTURE, network.to(device).to(memory_format=torch.channels_last), float("inf"))  # type: ignore[call-overload]
+
+
+class Distillation(Trainer[DetectorState, Tensor, Tensor]):
+    """Trains a detector on what another one answers; `teach` comes first."""
+
+    teacher: YOLOv5n
+
+    def teach(self, teacher: YOLOv5n) -> None:
+        """Sets whose answers are learnt."""
+        teacher = teacher.eval().fuse().requires_grad_(False)
+        self.teacher = teacher.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def loss(self, batch: Tensor) -> Tensor:
+        """How far the answers to a batch are from the teacher's."""
+        return self._distance(self.state.network, batch)
+
+    @torch.no_grad()
+    def validate(self, writer: SummaryWriter) -> str:
+        """The distance on pictures that are not learnt from."""
+        average = self.state.average
+        means = {
+            name: float(np.mean([self._distance(average, batch).item() for batch in torch.split(pictures, 8)]))
+            for name, pictures in self.validation.items()
+        }
+        for name, mean in means.items():
+            writer.add_scalar(f"distance/{name}", mean, self.state.step)
+        return "distance: " + ", ".join(f"{name} {mean:.4f}" for name, mean in means.items())
+
+    def save(self, name: str) -> None:
+        """Writes the network."""
+        metadata = self.metadata | {"steps": str(self.state.step)}
+        save_weights(self.state.average, self.out / name / "yolo.safetensors", metadata)
+
+    def _distance(self, network: YOLOv5n, batch: Tensor) -> Tensor:
+        batch = batch.to(self.device, memory_format=torch.channels_last)
+        with torch.autocast(self.device.type, torch.bfloat16):
+            with torch.no_grad():
+                wanted = self.teacher.features(batch)
+            found = network.features(batch)
+        total = torch.zeros((), device=self.device)
+        for own, right, head, judge in zip(found, wanted, network.detect.m, self.teacher.detect.m, strict=True):
+            own, right = own.float(), right.float()
+            total = total + functional.mse_loss(own, right) / right.var() + distance(head(own), judge(right))
+        return total
+
+
+def distance(found: Tensor, wanted: Tensor) -> Tensor:
+    """Two maps (N, 3 * values, h, w) of a head, before their sigmoid -> how far apart they are.
+
+    Boxes count by the objectness that the wanted map gives them.
+    """
+    found, wanted = (torch.unflatten(each, 1, (len(ANCHORS[0]), -1)) for each in (found, wanted))
+    objects = functional.smooth_l1_loss(found[:, :, 4].clamp(min=_LEAST), wanted[:, :, 4].clamp(min=_LEAST))
+    sure = wanted[:, :, 4].sigmoid()
+    weights = torch.where(sure > _SURE, sure, 0.0)
+    boxes = functional.smooth_l1_loss(found[:, :, :4], wanted[:, :, :4], reduction="none").sum(2)
+    return objects + (boxes * weights).sum() / (weights.sum() + 1.0)
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    pictures: Annotated[list[Path], typer.Option(help="Folder of pictures, labelled or not; may be given again.")],
+    teacher: Annotated[Path, typer.Option(help="Weights whose answers are learnt.")],
+    out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
+    start: Annotated[Path | None, typer.Option(help="Weights to begin with; else the teacher's.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 2000,
+    minutes: Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Pictures a step.")] = 8,
+    rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1e-3,
+    seed: int = 0,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the network.")] = 1,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that make the pictures.")] = 1,
+    every: Annotated[int, typer.Option(min=1, help="Validate every so many steps.")] = 250,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
+) -> None:
+    """Trains our YOLOv5n to answer as other weights do; the averaged weights are written to OUT/last at the end."""
+    device = prepare(out, threads, seed)
+    try:
+        found = [path for folder in pictures for path in pictures_below(folder)]
+        held = found[::HELD_OUT] if len(found) >= HELD_OUT else found
+        learnt = [path for path in found if path not in set(held)] or found
+        logging.info("%d pictures to learn from, %d to measure on; %s", len(learnt), len(held), device)
+        state = DetectorState(device, detector(start or teacher))
+        if resume:
+            state.load(out / "checkpoint.pt")
+            logging.info("continuing at step %d", state.step)
+        rng = np.random.default_rng(0)
+        trainer = Distillation(
+            state,
+            Parts(learnt, batch, seed),
+            {"held out": stacked([part(read_photo(path), rng) for path in held[:64]])},
+            Budget(steps, minutes),
+            out,
+            device=device,
+            workers=workers,
+            schedule=Schedule(peak=rate),
+            rhythm=Rhythm(validate=every),
+            metadata={"seed": str(seed), "teacher": sha256(teacher)[:12]},
+        )
+        trainer.teach(detector(teacher))
+        trainer.run()
+    except (PlateError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    app()
