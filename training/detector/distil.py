@@ -59,7 +59,7 @@ class Parts:
 def part(frame: Frame, rng: np.random.Generator) -> Frame:
     """A frame -> the same enlarged or made smaller, moved, mirrored, its colours changed: (448, 640, 3)."""
     h, w = SIZE
-    scale = min(h / frame.shape[0], w / frame.shape[1]) * float(np.exp(rng.uniform(np.log(0.5), np.log(1.8))))
+    scale = min(h / frame.shape[0], w / frame.shape[1]) * float(np.exp(rng.uniform(np.log(0.2), np.log(1.8))))
     left, top = (
         side * rng.uniform(0.1, 0.9) - scale * own * rng.uniform(0.1, 0.9)
         for side, own in ((w, frame.shape[1]), (h, frame.shape[0]))

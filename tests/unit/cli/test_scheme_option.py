@@ -4,17 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from plate_nets.cli.options import SCHEME_VARIABLE, only_scheme, use_schemes
+from plate_nets.cli.options import only_scheme, use_schemes
 from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.errors import InputError, SchemeError
 from plate_nets.serving.settings import SchemeSettings, read_settings
 from tests.schemes import write_testland
-
-
-@pytest.fixture(autouse=True)
-def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(SCHEME_VARIABLE, "")
-    monkeypatch.delenv(SCHEME_VARIABLE)
 
 
 def told() -> str:
