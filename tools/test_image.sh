@@ -16,7 +16,7 @@ if [[ ${ENGINE##*/} == podman ]]; then
     run=$(mktemp -d)
     trap 'kill "$service"; rm -rf "$run"' EXIT
     export DOCKER_HOST=unix://$run/socket # docker-compose asks podman as it asks docker
-    podman system service --time 0 "$DOCKER_HOST" 2>"$run/log" &
+    "$ENGINE" system service --time 0 "$DOCKER_HOST" 2>"$run/log" &
     service=$!
 else
     select+=' and not podman'

@@ -2,21 +2,25 @@
 
 import logging
 import math
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 import cv2
 import torch
+import typer
 from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from torch import Tensor
 from torch.utils.data import DataLoader
 from torch.utils.tensorboard.writer import SummaryWriter
 
+from plate_nets.errors import PlateError
 from training.checkpoint import TrainingState
 
 B = TypeVar("B", covariant=True)
@@ -179,6 +183,33 @@ def prepare(out: Path, threads: int, seed: int) -> torch.device:
     torch.manual_seed(seed)
     out.mkdir(parents=True, exist_ok=True)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+Minutes = Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")]
+Workers = Annotated[int, typer.Option(min=0, help="Processes that make the samples.")]
+Every = Annotated[int, typer.Option(min=1, help="Validate every so many steps.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")]
+"""Options of every training's command."""
+
+
+def continue_from(state: TrainingState[Any], out: Path) -> None:
+    """Takes over the checkpoint that a training has left in its folder.
+
+    Raises:
+        WeightsError: as `TrainingState.load`.
+    """
+    state.load(out / "checkpoint.pt")
+    logging.info("continuing at step %d", state.step)
+
+
+@contextmanager
+def faults_in_a_line() -> Iterator[None]:
+    """What ends a training's command with one line and 1: our errors, and those of the disk."""
+    try:
+        yield
+    except (PlateError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
 
 
 def _one_thread(_: int) -> None:

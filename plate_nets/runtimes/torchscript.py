@@ -40,7 +40,12 @@ def forward_pictures(
     network: nn.Module, pictures: NDArray[np.uint8], device: torch.device = torch.device("cpu")
 ) -> NDArray[np.float32]:
     """Pictures (N, h, w, 3) BGR through a network that takes (N, 3, h, w) RGB 0..1, as `forward`."""
-    return _answer(network, _on(pictures, device).flip(3).permute(0, 3, 1, 2).contiguous().float() / 255)
+    return _answer(network, detector_input(pictures, device))
+
+
+def detector_input(pictures: NDArray[np.uint8], device: torch.device = torch.device("cpu")) -> torch.Tensor:
+    """Pictures (N, h, w, 3) BGR -> what the detector's network takes: (N, 3, h, w) float32 RGB 0..1."""
+    return _on(pictures, device).flip(3).permute(0, 3, 1, 2).contiguous().float() / 255
 
 
 def _on(array: NDArray[Any], device: torch.device) -> torch.Tensor:

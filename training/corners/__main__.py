@@ -1,19 +1,28 @@
 """`python -m training.corners`: trains CornerNet."""
 
 import logging
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from plate_nets.errors import PlateError
 from training.corners.samples import Samples
 from training.corners.sources import load_sources
 from training.corners.state import CornerState
 from training.corners.trainer import CornerTrainer
 from training.corners.validation import load_corners
-from training.loop import Budget, Rhythm, Schedule, prepare
+from training.loop import (
+    Budget,
+    Every,
+    Minutes,
+    Resume,
+    Rhythm,
+    Schedule,
+    Workers,
+    continue_from,
+    faults_in_a_line,
+    prepare,
+)
 
 app = typer.Typer(add_completion=False)
 
@@ -24,27 +33,26 @@ def train(
     out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
     validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; the first decides.")] = [],  # noqa: B006
     steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 40_000,
-    minutes: Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")] = None,
+    minutes: Minutes = None,
     batch: Annotated[int, typer.Option(min=2, help="Windows a step, two a photo.")] = 64,
     start: Annotated[Path | None, typer.Option(help="Weights to start from.")] = None,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")] = 2e-3,
     seed: int = 0,
     threads: Annotated[int, typer.Option(min=1, help="CPU threads of the network.")] = 1,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that make the samples.")] = 1,
-    every: Annotated[int, typer.Option(min=1, help="Validate every so many steps.")] = 1000,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
+    workers: Workers = 1,
+    every: Every = 1000,
+    resume: Resume = False,
 ) -> None:
     """Trains CornerNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
     device = prepare(out, threads, seed)
-    try:
+    with faults_in_a_line():
         sources, chances = load_sources(data)
         logging.info("%d plates with corners; %s", len(sources), device)
         state = CornerState(device)
         if start is not None:
             state.start_from(start)
         if resume:
-            state.load(out / "checkpoint.pt")
-            logging.info("continuing at step %d", state.step)
+            continue_from(state, out)
         trainer = CornerTrainer(
             state,
             Samples(sources, chances, batch=batch, seed=seed),
@@ -58,9 +66,6 @@ def train(
             metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
         )
         trainer.run()
-    except (PlateError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(1)
 
 
 if __name__ == "__main__":

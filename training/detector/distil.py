@@ -6,7 +6,6 @@ what they found before.
 """
 
 import logging
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -19,15 +18,27 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
-from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
 from plate_nets.nets.checkpoint import activation_of, load_weights, save_weights, sha256
 from plate_nets.nets.yolov5 import ANCHORS, YOLOv5n
 from plate_nets.recognition.geometry import GREY
+from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import Frame
 from training.checkpoint import TrainingState
-from training.loop import Budget, Rhythm, Schedule, Trainer, prepare
+from training.loop import (
+    Budget,
+    Every,
+    Minutes,
+    Resume,
+    Rhythm,
+    Schedule,
+    Trainer,
+    Workers,
+    continue_from,
+    faults_in_a_line,
+    prepare,
+)
 
 ARCHITECTURE = "yolov5n/hardswish"
 SIZE = (448, 640)
@@ -53,7 +64,7 @@ class Parts:
         """The batch of a step."""
         rng = np.random.default_rng((self.seed, step))
         chosen = rng.choice(len(self.photos), self.batch, replace=len(self.photos) < self.batch)
-        return stacked([part(read_photo(self.photos[index]), rng) for index in chosen])
+        return detector_input(np.stack([part(read_photo(self.photos[index]), rng) for index in chosen]))
 
 
 def part(frame: Frame, rng: np.random.Generator) -> Frame:
@@ -73,12 +84,6 @@ def part(frame: Frame, rng: np.random.Generator) -> Frame:
         moved = moved[:, ::-1]
     changed = moved.astype(np.float32) * rng.uniform(0.8, 1.2, 3) * rng.uniform(0.5, 1.3) + rng.uniform(-15, 15)
     return np.clip(changed, 0, 255).astype(np.uint8)
-
-
-def stacked(frames: list[Frame]) -> Tensor:
-    """Frames of one size -> what the network takes."""
-    rgb = np.stack(frames)[..., ::-1].transpose(0, 3, 1, 2)
-    return torch.from_numpy(np.ascontiguousarray(rgb)).float() / 255
 
 
 def detector(weights: Path) -> YOLOv5n:
@@ -164,31 +169,31 @@ def main(
     out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
     start: Annotated[Path | None, typer.Option(help="Weights to begin with; else the teacher's.")] = None,
     steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 2000,
-    minutes: Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")] = None,
+    minutes: Minutes = None,
     batch: Annotated[int, typer.Option(min=1, help="Pictures a step.")] = 8,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1e-3,
     seed: int = 0,
     threads: Annotated[int, typer.Option(min=1, help="CPU threads of the network.")] = 1,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that make the pictures.")] = 1,
-    every: Annotated[int, typer.Option(min=1, help="Validate every so many steps.")] = 250,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
+    workers: Workers = 1,
+    every: Every = 250,
+    resume: Resume = False,
 ) -> None:
     """Trains our YOLOv5n to answer as other weights do; the averaged weights are written to OUT/last at the end."""
     device = prepare(out, threads, seed)
-    try:
+    with faults_in_a_line():
         found = [path for folder in pictures for path in pictures_below(folder)]
         held = found[::HELD_OUT] if len(found) >= HELD_OUT else found
-        learnt = [path for path in found if path not in set(held)] or found
+        aside = set(held)
+        learnt = [path for path in found if path not in aside] or found
         logging.info("%d pictures to learn from, %d to measure on; %s", len(learnt), len(held), device)
         state = DetectorState(device, detector(start or teacher))
         if resume:
-            state.load(out / "checkpoint.pt")
-            logging.info("continuing at step %d", state.step)
+            continue_from(state, out)
         rng = np.random.default_rng(0)
         trainer = Distillation(
             state,
             Parts(learnt, batch, seed),
-            {"held out": stacked([part(read_photo(path), rng) for path in held[:64]])},
+            {"held out": detector_input(np.stack([part(read_photo(path), rng) for path in held[:64]]))},
             Budget(steps, minutes),
             out,
             device=device,
@@ -199,9 +204,6 @@ def main(
         )
         trainer.teach(detector(teacher))
         trainer.run()
-    except (PlateError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from yolov5.models.yolo import DetectionModel
 from yolov5.utils.callbacks import Callbacks
 
 from plate_nets.nets.checkpoint import load_weights, save_weights
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.nets.yolov5 import ACTIVATIONS, YOLOv5n
 from training.detector.job import CLOCK, Job
 from training.detector.names import from_package, to_package
 
@@ -204,7 +204,8 @@ def configuration(network: YOLOv5n) -> dict[str, Any]:
     configuration: dict[str, Any] = package.yaml.safe_load(text)
     strides = torch.tensor(network.detect.strides).view(-1, 1, 1)
     anchors = (network.detect.anchors * strides).flatten(1).tolist()
-    return configuration | {"nc": 1, "anchors": anchors, "activation": "nn.Hardswish()"}
+    activation = f"nn.{ACTIVATIONS[network.activation].__name__}()"
+    return configuration | {"nc": 1, "anchors": anchors, "activation": activation}
 
 
 if __name__ == "__main__":

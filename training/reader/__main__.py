@@ -1,15 +1,24 @@
 """`python -m training.reader`: trains STN and LPRNet jointly."""
 
 import logging
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from plate_nets.errors import PlateError
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
-from training.loop import Budget, Rhythm, Schedule, prepare
+from training.loop import (
+    Budget,
+    Every,
+    Minutes,
+    Resume,
+    Rhythm,
+    Schedule,
+    Workers,
+    continue_from,
+    faults_in_a_line,
+    prepare,
+)
 from training.reader.real import load_foreign, load_real
 from training.reader.samples import Mixture, Samples
 from training.reader.state import ReaderState
@@ -40,7 +49,7 @@ def train(
     ] = [],  # noqa: B006
     validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; the first decides.")] = [],  # noqa: B006
     steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 20_000,
-    minutes: Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")] = None,
+    minutes: Minutes = None,
     batch: Annotated[int, typer.Option(min=1, help="Plates a step.")] = 64,
     real: Annotated[float, typer.Option(min=0, max=1, help="Share of real plates; the rest is rendered.")] = 0.5,
     straightened: Annotated[
@@ -65,14 +74,14 @@ def train(
     ] = 1.5e-3,
     seed: int = 0,
     threads: Annotated[int, typer.Option(min=1, help="CPU threads of the networks.")] = 2,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that make the samples.")] = 1,
-    every: Annotated[int, typer.Option(min=1, help="Validate every so many steps.")] = 500,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
+    workers: Workers = 1,
+    every: Every = 500,
+    resume: Resume = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
     """Trains the reader; the averaged weights are written to OUT/best and, at the end, OUT/last."""
     device = prepare(out, threads, seed)
-    try:
+    with faults_in_a_line():
         country = load_scheme(scheme)
         plates, empty = load_real(country, data, strict=strict)
         others = load_foreign(foreign)
@@ -89,8 +98,7 @@ def train(
         if beside is not None:
             state.start_beside(beside)
         if resume:
-            state.load(out / "checkpoint.pt")
-            logging.info("continuing at step %d", state.step)
+            continue_from(state, out)
         trainer = ReaderTrainer(
             state,
             Samples(
@@ -119,9 +127,6 @@ def train(
             metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
         )
         trainer.run()
-    except (PlateError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(1)
 
 
 if __name__ == "__main__":
