@@ -9,10 +9,11 @@ import plate_nets.conversion.graphs
 from plate_nets.conversion.graphs.layers import Array, Weights
 from plate_nets.conversion.provenance import Provenance, provenance_of
 from plate_nets.errors import ConversionError, WeightsError
-from plate_nets.nets.checkpoint import read_weights
+from plate_nets.nets.checkpoint import read_metadata, read_weights
 from plate_nets.plates import PlateScheme
 from plate_nets.runtimes.networks import IR, IR_WEIGHTS
 from plate_nets.runtimes.openvino import load_ir
+from plate_nets.runtimes.quantization import RANGES
 
 FILES = (IR_WEIGHTS, IR)
 """In the order in which they are moved into place: the provenance stands in the second."""
@@ -21,7 +22,7 @@ Graph = Callable[[Weights], openvino.Model]
 
 
 def build(graph: Graph, path: Path, scheme: PlateScheme | None = None) -> openvino.Model:
-    """A safetensors file -> the graph of its network.
+    """A safetensors file -> the graph of its network, and the ranges for int8 that the file has.
 
     Raises:
         WeightsError: the weights are missing, damaged, of another scheme or another network.
@@ -36,6 +37,8 @@ def build(graph: Graph, path: Path, scheme: PlateScheme | None = None) -> openvi
         raise WeightsError(
             f"{path}: not weights of {graph.__name__}: {len(unknown)} tensors are unknown, first {unknown[0]}"
         )
+    if ranges := read_metadata(path).get(RANGES):
+        model.set_rt_info(ranges, [RANGES])
     return model
 
 

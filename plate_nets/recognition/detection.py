@@ -88,16 +88,27 @@ def select(rows: NDArray[np.float32], settings: DetectionSettings) -> tuple[Boxe
 
     A score is objectness times the best class score; non-maximum suppression ignores the class.
     """
-    scores = rows[:, 4] * rows[:, 5:].max(axis=1)
-    likely = scores > settings.proposal
-    rows, scores = rows[likely], scores[likely]
-    sizes = rows[:, 2:4]
-    corners = rows[:, 0:2] - sizes / 2
-    kept = cv2.dnn.NMSBoxes(
-        np.concatenate((corners, sizes), axis=1),
-        scores,
-        settings.proposal,
-        settings.iou_threshold,
-    )
-    order = np.asarray(kept, np.intp).reshape(-1)[: settings.max_detections]
-    return np.concatenate((corners, corners + sizes), axis=1)[order], scores[order]
+    kept = best_rows(rows, settings.proposal, settings.iou_threshold)[: settings.max_detections]
+    sizes = rows[kept, 2:4]
+    corners = rows[kept, 0:2] - sizes / 2
+    return np.concatenate((corners, corners + sizes), axis=1), row_scores(rows[kept])
+
+
+def best_rows(rows: NDArray[np.float32], least: float, iou_threshold: float) -> NDArray[np.intp]:
+    """Rows of the network (A, 5 + classes) -> which of them have a score above ``least`` and overlap no better one.
+
+    Highest score first.
+    """
+    scores = row_scores(rows)
+    likely = np.flatnonzero(scores > least)
+    sizes = rows[likely, 2:4]
+    boxes = np.concatenate((rows[likely, 0:2] - sizes / 2, sizes), axis=1)
+    kept = np.asarray(cv2.dnn.NMSBoxes(boxes, scores[likely], least, iou_threshold), np.intp)  # type: ignore[arg-type]
+    best: NDArray[np.intp] = likely[kept.reshape(-1)]
+    return best
+
+
+def row_scores(rows: NDArray[np.float32]) -> Scores:
+    """Rows of the network (A, 5 + classes) -> their scores (A,)."""
+    scores: Scores = rows[:, 4] * rows[:, 5:].max(axis=1)
+    return scores

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import WeightsError
 from plate_nets.extras import needs
+from plate_nets.runtimes.quantization import quantize
 
 if TYPE_CHECKING:
     import openvino
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 Network = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
-Precision = Literal["float32", "bfloat16"]
-"""In which a network computes; what goes in and comes out is float32 in either."""
+Precision = Literal["float32", "bfloat16", "int8"]
+"""In which a network computes, with int8 the most of it; what goes in and comes out is float32 in each."""
 
-_HINTS: Mapping[Precision, str] = {"float32": "f32", "bfloat16": "bf16"}
+_HINTS: Mapping[Precision, str] = {"float32": "f32", "bfloat16": "bf16", "int8": "f32"}
 
 
 def load_ir(path: Path, threads: int, precision: Precision = "float32") -> Network:
@@ -29,16 +30,16 @@ def load_ir(path: Path, threads: int, precision: Precision = "float32") -> Netwo
     ``threads`` 0 is one a core.
 
     Raises:
-        WeightsError: no such file, or a damaged one.
+        WeightsError: no such file, or a damaged one; for int8, its weights have no ranges.
     """
-    return _call(compile_model(read_ir(path), threads, precision))
+    return _call(compile_model(read_ir(path, precision), threads, precision))
 
 
-def read_ir(path: Path) -> "openvino.Model":
-    """A converted `model.xml`, its `model.bin` beside it -> the graph.
+def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
+    """A converted `model.xml`, its `model.bin` beside it -> the graph that is to be compiled for a precision.
 
     Raises:
-        WeightsError: no such file, or a damaged one.
+        WeightsError: no such file, or a damaged one; for int8, its weights have no ranges.
     """
     if not path.is_file():
         raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
@@ -46,9 +47,12 @@ def read_ir(path: Path) -> "openvino.Model":
         import openvino  # late: takes a second to import
 
     try:
-        return openvino.Core().read_model(path)
+        model = openvino.Core().read_model(path)
     except RuntimeError as error:
         raise WeightsError(f"{path}: does not load: {error}") from error
+    if precision == "int8":
+        quantize(model)
+    return model
 
 
 def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> Network:

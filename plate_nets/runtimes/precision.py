@@ -1,9 +1,11 @@
-"""In which precision each network runs on this processor: bfloat16 where that is faster and answers alike.
+"""In which precision each network runs on this processor: the fastest one that answers as float32 does.
 
 bfloat16 halves the time where the processor computes in it (AVX512-BF16, AMX), and takes 2.4 to 3.9 times as long
-where it is emulated; OpenVINO names it as a capability in either case. So both are timed as a process loads a network,
-and what they answer to `calibration/`, rendered pictures, is compared: weights that do not bear it stay in float32.
-The processes of a server do that once for each file: what the first one found is there for all that come after it.
+where it is emulated; OpenVINO names it as a capability in either case. int8, of networks that have ranges for it, takes
+two thirds of bfloat16's time with AVX512-VNNI, and is slower than it with AMX. So all are timed as a process loads a
+network, and what they answer to `calibration/`, rendered pictures, is compared: weights that do not bear a precision do
+without it. The processes of a server do that once for each file: what the first one found is there for all that come
+after it.
 """
 
 import hashlib
@@ -23,7 +25,8 @@ from numpy.typing import NDArray
 from plate_nets.contract import CORNERS, READERS, YOLO
 from plate_nets.errors import ContractError, WeightsError
 from plate_nets.runtimes.detector import OpenVINODetector
-from plate_nets.runtimes.openvino import Precision, has_bfloat16, load_ir
+from plate_nets.runtimes.openvino import Precision, has_bfloat16, load_ir, read_ir
+from plate_nets.runtimes.quantization import ranges_of
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, WINDOW_HEIGHT, WINDOW_WIDTH
 
 PRECISION_VARIABLE = "PLATES_PRECISION"
@@ -37,8 +40,8 @@ SCENE, CROPS = "scene.jpg", "crops.raw"
 """A street of 640x384 px with plates, and the bytes of crops (N, 24, 94, 3), BGR: `python -m training.synthesis
 --calibration`."""
 
-_LIKELY = 0.15
-"""Least score of a row of the detector that is compared."""
+_LIKELY, _OVERLAPPING = 0.15, 0.45
+"""Least score of a row of the detector that is compared, and the overlap from which on two are the same plate."""
 _MOVED, _SCORED = 0.04, 0.1
 """How far such a row's sides may move, as a share of its longer one, and how much its score may change."""
 _STRAYED, _DOUBTED = 0.5, 0.1
@@ -61,7 +64,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Candidate:
-    """How a network that may run in bfloat16 is loaded and asked, and whether two answers are alike."""
+    """How a network that may run in less than float32 is loaded and asked, and whether two answers are alike."""
 
     load: Callable[[Path, int, Precision], Callable[[Any], NDArray[np.float32]]]
     given: Callable[[], NDArray[Any]]
@@ -71,11 +74,12 @@ class Candidate:
 def choose(name: str, path: Path, environ: Mapping[str, str] = os.environ) -> Choice:
     """A network, by its name and its converted file -> in which precision it is to run in this process.
 
-    `PLATES_PRECISION` sets it for the networks that may run in bfloat16, `CANDIDATES`; "auto" is the default. An STN
-    stays in float32: in bfloat16 what is read after it moves four times as much as by all other networks together.
+    `PLATES_PRECISION` sets it for the networks that may run in less than float32, `CANDIDATES`, and for int8 those of
+    them that have ranges; "auto" is the default. An STN stays in float32: in bfloat16 what is read after it moves four
+    times as much as by all other networks together.
 
     Raises:
-        ContractError: `PLATES_PRECISION` is none of the three.
+        ContractError: `PLATES_PRECISION` is none of the four.
         WeightsError: the file is missing or does not load.
     """
     wanted = environ.get(PRECISION_VARIABLE, AUTO)
@@ -84,6 +88,8 @@ def choose(name: str, path: Path, environ: Mapping[str, str] = os.environ) -> Ch
         raise ContractError(f"{PRECISION_VARIABLE}: expected {', '.join((AUTO, *forced))}, got {wanted!r}")
     if name not in CANDIDATES:
         choice = Choice("float32", "the only one for this network")
+    elif wanted == "int8" and not ranges_of(read_ir(path)):
+        choice = Choice("float32", "its weights have no ranges for int8")
     else:
         choice = forced.get(wanted) or _found(CANDIDATES[name], path, environ.get(CHOICES_VARIABLE))
     _log.info("%s: %s: %s", name, choice.precision, choice.why)
@@ -114,34 +120,58 @@ def _found(candidate: Candidate, path: Path, choices: str | None) -> Choice:
 
 
 def _measured(candidate: Candidate, path: Path) -> Choice:
-    if not has_bfloat16():
+    lower = _possible(path)
+    if not lower:
         return Choice("float32", "the processor has no bfloat16")
-    exact = candidate.load(path, 1, "float32")
-    try:
-        short = candidate.load(path, 1, "bfloat16")
-    except WeightsError:  # layers that OpenVINO has no bfloat16 for on this processor
-        return Choice("float32", "it does not load in bfloat16")
     given = candidate.given()
-    if not candidate.alike(exact(given), short(given)):
-        return Choice("float32", "bfloat16 does not answer alike")
-    spent = [min(_seconds(run, given) for _ in range(_TRIALS)) for run in (exact, short)]
-    why = f"bfloat16 takes {spent[1] / spent[0]:.2f} of float32's time"
-    return Choice("bfloat16" if spent[1] < spent[0] else "float32", why)
+    exact = candidate.load(path, 1, "float32")
+    expected = exact(given)
+    spent: dict[Precision, float] = {"float32": _seconds(exact, given)}
+    said = []
+    for precision in lower:
+        try:
+            run = candidate.load(path, 1, precision)
+        except WeightsError:  # layers that OpenVINO has not in it on this processor
+            said.append(f"{precision} does not load")
+            continue
+        found = run(given)
+        if found.shape != expected.shape or not candidate.alike(expected, found):
+            said.append(f"{precision} does not answer alike")
+            continue
+        spent[precision] = _seconds(run, given)
+        said.append(f"{precision} takes {spent[precision] / spent['float32']:.2f} of float32's time")
+    return Choice(min(spent, key=spent.__getitem__), ", ".join(said))
+
+
+def _possible(path: Path) -> list[Precision]:
+    """A converted file -> in what its network can be loaded on this processor besides float32."""
+    possible: dict[Precision, bool] = {"bfloat16": has_bfloat16(), "int8": bool(ranges_of(read_ir(path)))}
+    return [precision for precision in possible if possible[precision]]
 
 
 def _seconds(run: Callable[[Any], Any], given: NDArray[Any]) -> float:
-    started = time.process_time()
-    run(given)
-    return time.process_time() - started
+    """The least of the processor's time that an answer takes."""
+    taken = []
+    for _ in range(_TRIALS):
+        started = time.process_time()
+        run(given)
+        taken.append(time.process_time() - started)
+    return min(taken)
 
 
 def rows_alike(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
-    """All rows (1, A, 5 + classes) of a detector in two precisions -> whether the likely ones are the same plates."""
-    scores = [rows[0, :, 4] * rows[0, :, 5:].max(axis=1) for rows in (expected, found)]
-    likely = np.maximum(*scores) >= _LIKELY
-    moved = np.abs(found[0, likely, :4] - expected[0, likely, :4]).max(axis=1, initial=0)
-    near = moved <= _MOVED * expected[0, likely, 2:4].max(axis=1, initial=0)
-    return bool(likely.any() and near.all() and np.abs(scores[0] - scores[1]).max() <= _SCORED)
+    """All rows (1, A, 5 + classes) of a detector in two precisions -> whether the likely ones are the same plates.
+
+    A row that overlaps a better one in either is not asked for.
+    """
+    from plate_nets.recognition.detection import best_rows, row_scores  # late: LPRNet's process has no OpenCV
+
+    best = np.union1d(*(best_rows(rows[0], _LIKELY, _OVERLAPPING) for rows in (expected, found)))
+    own, other = expected[0, best], found[0, best]
+    moved = np.abs(other[:, :4] - own[:, :4]).max(axis=1, initial=0)
+    near = moved <= _MOVED * own[:, 2:4].max(axis=1, initial=0)
+    scored = np.abs(row_scores(other) - row_scores(own)) <= _SCORED
+    return bool(best.size and near.all() and scored.all())
 
 
 def corners_alike(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
@@ -192,4 +222,4 @@ CANDIDATES: Mapping[str, Candidate] = {
     CORNERS.name: Candidate(load_ir, windows, corners_alike),
     **dict.fromkeys(READERS, Candidate(load_ir, crops, paths_alike)),
 }
-"""The networks that may run in bfloat16, by name."""
+"""The networks that may run in less than float32, by name."""

@@ -42,10 +42,7 @@ def main(
 ) -> None:
     """Finds and reads labelled plates in frames of full HD, over the height of the plate."""
     decoding = DecodingSettings(sure=0.0)
-    readers = {
-        side: LocalReader(runtime="torch", detection=DetectionSettings(long_side=side), decoding=decoding)
-        for side in long_side
-    }
+    readers = {side: LocalReader(detection=DetectionSettings(long_side=side), decoding=decoding) for side in long_side}
     try:
         labelled = [
             (path, labels[0]) for path, labels in load_dataset(dataset, symbols=default_scheme().alphabet).photos()

@@ -35,6 +35,11 @@ class Weights:
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._arrays
 
+    @property
+    def name(self) -> str:
+        """Of this part; empty of a whole network."""
+        return self._prefix.removesuffix(".")
+
     def part(self, name: str | int) -> "Weights":
         """The weights of a part: of ``part("cv1")`` the name "weight" is "cv1.weight" here."""
         return Weights(self._arrays, f"{self._prefix}{name}.", self._used)
@@ -52,6 +57,7 @@ class Weights:
 def parameter(name: str, *dims: int) -> Node:
     """The input of a graph: FP32 (N, *dims) of any N; -1 is any size."""
     node = opset.parameter([-1, *dims], np.float32, name)
+    node.set_friendly_name(name)
     node.output(0).set_names({name})
     return node
 
@@ -80,7 +86,15 @@ def convolution(
         kernel *= scale[:, None, None, None]
         bias = (bias - norm["running_mean"]) * scale + norm["bias"]
     pads = list(padding or (kernel.shape[2] // 2, kernel.shape[3] // 2))
-    return opset.convolution(x, constant(kernel), list(stride), pads, pads, [1, 1]) + constant(bias[:, None, None])
+    return opset.convolution(x, constant(kernel), list(stride), pads, pads, [1, 1]) + constant(
+        bias[None, :, None, None]
+    )
+
+
+def named(name: str, node: Node) -> Node:
+    """A node with a name that is the same in each graph of the network, see `runtimes.quantization`."""
+    node.set_friendly_name(name)
+    return node
 
 
 def linear(x: Node, weights: Weights) -> Node:
@@ -96,9 +110,10 @@ def layer_norm(x: Node, weights: Weights) -> Node:
 def enlarge(x: Node) -> Node:
     """(N, C, H, W) -> (N, C, 2H, 2W), each value four times."""
     scales = constant([2, 2])
-    return opset.interpolate(
+    larger = opset.interpolate(
         x, scales, "nearest", "scales", coordinate_transformation_mode="asymmetric", nearest_mode="floor", axes=[2, 3]
     )
+    return named(f"{x.get_friendly_name()}.enlarged", larger)
 
 
 def reshape(x: Node, shape: tuple[int, ...]) -> Node:

@@ -9,6 +9,7 @@ from plate_nets.conversion.graphs.layers import (
     constant,
     convolution,
     enlarge,
+    named,
     parameter,
     reshape,
     transpose,
@@ -44,7 +45,8 @@ def features(x: Node, weights: Weights) -> tuple[Node, Node, Node]:
 def conv(x: Node, weights: Weights, stride: int = 1, padding: int | None = None) -> Node:
     """Convolution with "same" padding, batch normalisation, HardSwish."""
     pads = None if padding is None else (padding, padding)
-    return opset.hswish(convolution(x, weights.part("conv"), weights.part("bn"), (stride, stride), pads, epsilon=1e-3))
+    x = convolution(x, weights.part("conv"), weights.part("bn"), (stride, stride), pads, epsilon=1e-3)
+    return named(weights.name, opset.hswish(x))
 
 
 def c3(x: Node, weights: Weights, shortcut: bool = True) -> Node:
@@ -52,7 +54,7 @@ def c3(x: Node, weights: Weights, shortcut: bool = True) -> Node:
     y = conv(x, weights.part("cv1"))
     for bottleneck in weights.part("m").parts():
         z = conv(conv(y, bottleneck.part("cv1")), bottleneck.part("cv2"))
-        y = y + z if shortcut else z
+        y = named(bottleneck.name, y + z) if shortcut else z
     return conv(opset.concat([y, conv(x, weights.part("cv2"))], 1), weights.part("cv3"))
 
 
@@ -72,14 +74,13 @@ def detect(features: tuple[Node, Node, Node], weights: Weights) -> Node:
 
 def boxes(head: Node, anchors: Array, stride: int) -> Node:
     """What a head gives, (N, 3 * values, h, w), and its anchors (3, 2) in cells -> (N, 3 * h * w, values)."""
-    head.set_friendly_name(f"{HEAD}{stride}")
+    named(f"{HEAD}{stride}", head)
     values = head.get_output_partial_shape(0)[1].get_length() // len(anchors)
     x = opset.sigmoid(reshape(head, (0, len(anchors), values, -1)))  # (N, 3, values, h * w)
     xy, wh, scores = opset.variadic_split(x, 2, [2, 2, values - 4]).outputs()
     # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
     xy = opset.multiply(xy, constant(2 * stride)) + (cells(head) - constant(0.5)) * constant(stride)
-    sizes = constant(4 * stride * anchors[:, :, None])
-    sizes.set_friendly_name(f"{SIZES}{stride}")
+    sizes = named(f"{SIZES}{stride}", constant(4 * stride * anchors[:, :, None]))
     wh = opset.multiply(wh, wh) * sizes
     x = transpose(opset.concat([xy, wh, scores], 2), (0, 1, 3, 2))  # (N, 3, h * w, values)
     return reshape(x, (0, -1, values))

@@ -1,6 +1,7 @@
 """The detector on OpenVINO, cut before its last layers, beside the network itself."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from plate_nets.contract import CORNERS, YOLO
 from plate_nets.errors import WeightsError
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import default_scheme
+from plate_nets.runtimes import detector
 from plate_nets.runtimes.detector import NEGLIGIBLE, OpenVINODetector
 from plate_nets.runtimes.networks import IR, network_folder, released
+from plate_nets.runtimes.openvino import Precision, compile_model
 from plate_nets.runtimes.precision import scene
 from plate_nets.runtimes.torchscript import forward_pictures
 
@@ -55,6 +58,27 @@ def test_pictures_of_any_size(model_repository: Path, hw: tuple[int, int]) -> No
     found = OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")(picture, least=0.0)
     assert found.shape == (1, 3 * sum(hw[0] * hw[1] // stride**2 for stride in (8, 16, 32)), 6)
     assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_frequent_shapes_get_a_network_of_their_own(
+    model_repository: Path, pictures: NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch, precision: Precision
+) -> None:
+    made = []
+
+    def compiled(model: Any, threads: int, wanted: Precision) -> Any:
+        made.append(str(model.input().get_partial_shape()))
+        return compile_model(model, threads, wanted)
+
+    monkeypatch.setattr(detector, "compile_model", compiled)
+    monkeypatch.setattr(detector, "FREQUENT", 2)
+    network = OpenVINODetector(file_of(model_repository, YOLO.name), 1, precision)
+    other, third = (np.ascontiguousarray(pictures[:, :, :width]) for width in (320, 192))
+    answers = [[network(given).copy() for given in (pictures, other, third)] for _ in range(3)]
+    for first, *more in zip(*answers, strict=True):
+        for each in more:
+            np.testing.assert_allclose(each, first, atol=1e-2)
+    assert made == ["[1,?,?,3]", "[1,384,640,3]", "[1,384,320,3]"]  # and no third
 
 
 def test_a_file_that_is_none_of_a_detector_says_so(model_repository: Path) -> None:

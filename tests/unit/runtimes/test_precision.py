@@ -36,23 +36,30 @@ def file_of(repository: Path, name: str) -> Path:
     return network_folder(released(repository, NETWORKS[name].model.name), name) / IR
 
 
-@pytest.mark.parametrize("name", sorted(CANDIDATES))
-def test_the_shipped_weights_bear_bfloat16(model_repository: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "precision"), [*((name, "bfloat16") for name in sorted(CANDIDATES)), (YOLO.name, "int8")]
+)
+def test_the_shipped_weights_bear_it(model_repository: Path, name: str, precision: Precision) -> None:
     path, candidate = file_of(model_repository, name), CANDIDATES[name]
-    exact, short = (candidate.load(path, 1, each)(candidate.given()) for each in ("float32", "bfloat16"))
+    exact, short = (candidate.load(path, 1, each)(candidate.given()) for each in ("float32", precision))
     assert candidate.alike(exact, short)
 
 
-@pytest.mark.parametrize("wanted", ["float32", "bfloat16"])
+@pytest.mark.parametrize("wanted", ["float32", "bfloat16", "int8"])
 def test_it_can_be_set(model_repository: Path, wanted: str) -> None:
     environ = {PRECISION_VARIABLE: wanted}
     assert choose(YOLO.name, file_of(model_repository, YOLO.name), environ).precision == wanted
     assert choose(STN.name, file_of(model_repository, STN.name), environ).precision == "float32"
 
 
+def test_int8_is_for_networks_with_ranges(model_repository: Path) -> None:
+    choice = choose(LPRNET.name, file_of(model_repository, LPRNET.name), {PRECISION_VARIABLE: "int8"})
+    assert choice == Choice("float32", "its weights have no ranges for int8")
+
+
 def test_a_setting_that_is_none_is_refused() -> None:
-    with pytest.raises(ContractError, match="PLATES_PRECISION: expected auto, float32, bfloat16, got 'int8'"):
-        choose(YOLO.name, Path("none"), {PRECISION_VARIABLE: "int8"})
+    with pytest.raises(ContractError, match="PLATES_PRECISION: expected auto, float32, bfloat16, int8, got 'int4'"):
+        choose(YOLO.name, Path("none"), {PRECISION_VARIABLE: "int4"})
 
 
 @pytest.mark.parametrize("often", ["float32", "bfloat16"])
@@ -141,17 +148,19 @@ def test_the_others_wait_for_the_first(model_repository: Path, tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("instructions", ["AVX512_CORE_VNNI", "AVX2"])
-def test_bfloat16_is_not_taken_where_it_is_emulated(model_repository: Path, instructions: str) -> None:
+@pytest.mark.parametrize("name", sorted(CANDIDATES))
+def test_bfloat16_is_not_taken_where_it_is_emulated(model_repository: Path, instructions: str, name: str) -> None:
     code = "; ".join(
         (
             "from pathlib import Path",
             "from plate_nets.runtimes.precision import choose",
-            f"print(choose('yolo', Path({str(file_of(model_repository, YOLO.name))!r})).precision)",
+            f"print(choose({name!r}, Path({str(file_of(model_repository, name))!r})).precision)",
         )
     )
     environ = {**os.environ, PRECISION_VARIABLE: precision.AUTO, "ONEDNN_MAX_CPU_ISA": instructions}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["float32"], done.stderr
+    taken = "int8" if (name, instructions) == (YOLO.name, "AVX512_CORE_VNNI") else "float32"
+    assert done.stdout.split() == [taken], done.stderr
 
 
 def test_rows_are_alike_up_to_rounding() -> None:
@@ -165,6 +174,12 @@ def test_rows_are_alike_up_to_rounding() -> None:
     far[0, 2, 0] += 100  # nobody asks where an unlikely one is
     assert rows_alike(rows, far)
     assert not rows_alike(rows[:, 2:], rows[:, 2:])  # nothing to judge by
+    beside = np.concatenate((rows, [[[51, 50, 40, 10, 0.4, 1]]]), axis=1).astype(np.float32)
+    other = beside.copy()
+    other[0, 3, 4] = 0.6  # still worse than the first, whose plate it shows
+    assert rows_alike(beside, other)
+    other[0, 3, 4] = 0.95
+    assert not rows_alike(beside, other) and not rows_alike(other, beside)
 
 
 def test_paths_are_alike_where_they_are_sure() -> None:
