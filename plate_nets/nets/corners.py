@@ -82,7 +82,7 @@ class CornerNet(nn.Module):
         """Windows -> the votes (N, 4, cells, 2) px, what each counts (N, 4, cells), and the last columns (N, 2)."""
         stem, middle, deep = self.features(windows)
         whole = deep.mean((2, 3))
-        told = torch.cat((self.error(whole), self.plate(pooled(stem, middle, deep))), dim=1).float()
+        told = torch.cat((self.error(whole), self.plate(pooled([stem, middle, deep]))), dim=1).float()
         deep = functional.relu(deep + self.whole(whole)[:, :, None, None])
         middle = self.joined(middle + _doubled(self.from_deep(deep)))
         fine = self.fine(stem + _doubled(self.from_middle(middle)))
@@ -98,9 +98,9 @@ class CornerNet(nn.Module):
         return stem, middle, self.deep(middle)
 
 
-def pooled(*features: Tensor) -> Tensor:
+def pooled(features: list[Tensor]) -> Tensor:
     """Feature maps (N, C, H, W) -> the mean and the highest value of each channel of each, (N, twice all channels)."""
-    return torch.cat([part for each in features for part in (each.mean((2, 3)), each.amax((2, 3)))], dim=1)
+    return torch.cat([torch.cat((each.mean((2, 3)), each.amax((2, 3))), dim=1) for each in features], dim=1)
 
 
 def _doubled(features: Tensor) -> Tensor:

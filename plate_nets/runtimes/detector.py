@@ -26,10 +26,10 @@ sizes (3, 2, 1), px, that a width and height of 1 stand for after it."""
 NEGLIGIBLE = 1e-3
 """Rows with less objectness than this are left out."""
 
-FREQUENT, FIXED = 200, 2
-"""A shape of pictures that has come so often gets a network of its own, for so many shapes at the most. With one thread
-such a network takes 0.93 of the time of the one for any shape (two: 0.97), and 20 MB; its making holds up one picture,
-for a third of a second."""
+FREQUENT, FIXED = 50, 2
+"""A shape of pictures that has come so often gets a network of its own, for so many shapes at the most, where the
+detector has one thread. Such a network takes 0.93 of the time of the one for any shape (0.97 with two threads), and
+20 MB; its making holds up one picture, for a third of a second."""
 
 Pictures = NDArray[np.uint8]
 
@@ -65,7 +65,7 @@ class OpenVINODetector:
         return np.concatenate(list(self._rows(maps, least)))[None]
 
     def _request_for(self, shape: tuple[int, ...]) -> "openvino.InferRequest":
-        if shape not in self._by_shape and len(self._by_shape) < FIXED:
+        if self._threads == 1 and shape not in self._by_shape and len(self._by_shape) < FIXED:
             self._seen[shape] += 1
             if self._seen[shape] >= FREQUENT:
                 self._by_shape[shape] = self._request(shape)

@@ -33,7 +33,7 @@ def test_the_head_learns_what_to_add_and_leaves_the_rest_alone() -> None:
     windows = torch.randn(4, 3, 64, 128)
     with torch.inference_mode():
         before = network(windows)
-        size = pooled(*network.features(windows)).shape[1]
+        size = pooled(list(network.features(windows))).shape[1]
     plates = torch.arange(600) % 3 > 0
     seen = 5 + 3 * torch.randn(600, size)
     seen[plates, :20] += 3

@@ -104,7 +104,7 @@ def features(corner_net: CornerNet, windows: Windows) -> Tensor:
     """Windows -> what the head sees of each, (N, 352)."""
     chunks = [windows[start : start + 128] for start in range(0, len(windows), 128)]
     stacked = (torch.from_numpy(np.stack([window for window, _ in chunk]).astype(np.float32)) for chunk in chunks)
-    return torch.cat([pooled(*corner_net.features(chunk)) for chunk in stacked])
+    return torch.cat([pooled(list(corner_net.features(chunk))) for chunk in stacked])
 
 
 def fit(head: nn.Sequential, seen: Tensor, plates: Tensor, epochs: int, rate: float = 3e-3) -> float:

@@ -40,6 +40,18 @@ def test_a_network_takes_what_the_registry_says(name: str) -> None:
     assert (dims == CROP_DIMS) == (NETWORKS[name].model.inputs[0].dims == CROP_DIMS)
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
+def test_a_network_can_be_scripted(name: str) -> None:
+    """`python -m converters --mode script` and `python -m benchmarks --networks` do."""
+    import torch
+
+    network = NETWORKS[name].load(default_scheme())
+    given = torch.rand(2, *(64 if each == -1 else each for each in NETWORKS[name].dims))
+    with torch.inference_mode():
+        torch.testing.assert_close(torch.jit.script(network)(given), network(given), atol=1e-3, rtol=1e-4)
+
+
 def test_names_and_weights_are_known_without_torch() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True)
     assert done.stdout.split() == [*NETWORKS, *(network.weights.name for network in NETWORKS.values())], done.stderr
