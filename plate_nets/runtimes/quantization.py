@@ -28,18 +28,25 @@ _VALUES, _KERNEL = 256, 255
 
 
 def ranges_of(model: "openvino.Model") -> Ranges:
-    """A converted network -> its ranges; empty where none were measured."""
+    """A converted network -> its ranges; empty where none were measured.
+
+    Raises:
+        WeightsError: they are damaged.
+    """
     if not model.has_rt_info([RANGES]):
         return {}
-    found: Ranges = json.loads(model.get_rt_info([RANGES]).astype(str))
-    return found
+    written = model.get_rt_info([RANGES]).astype(str)
+    try:
+        return {name: (float(low), float(high)) for name, (low, high) in json.loads(written).items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise WeightsError(f"{model.get_friendly_name()}: damaged ranges for int8: {error}") from error
 
 
 def quantize(model: "openvino.Model") -> None:
     """Rounds what the layers of a network give, and the kernels of its convolutions, as 8-bit integers do; in place.
 
     Raises:
-        WeightsError: it has no ranges, or those of another network.
+        WeightsError: it has no ranges, damaged ones, or those of another network.
     """
     from openvino import opset13 as opset
 

@@ -105,7 +105,8 @@ def _save(path: Path, shares: Shares) -> None:
         for column, style, what in ((2, "-", "found"), (3, "--", "found and read")):
             values = [row[column] / row[1] for row in rows]
             axes.plot(heights, values, style, color=f"C{number}", marker="o", label=f"{side} px: {what}")
-    axes.set(xlabel="height of the plate in the frame, px", ylabel="share of the plates", title="full HD", ylim=(0, 1))
+    labels = {"xlabel": "height of the plate in the frame, px", "ylabel": "share of the plates", "title": "full HD"}
+    axes.set(**labels, ylim=(0, 1.03))
     axes.legend(fontsize=7)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)

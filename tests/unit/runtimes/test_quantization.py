@@ -49,12 +49,21 @@ def test_ranges_of_another_network_are_refused() -> None:
         quantize(network({"x": (0, 1), "y": (0, 1)}))
 
 
+@pytest.mark.parametrize("written", ["{", "[1]", '{"x": 1}', '{"x": [0]}', '{"x": [0, "high"]}', '{"x": [0, null]}'])
+def test_damaged_ranges_are_refused(written: str) -> None:
+    model = network({})
+    model.set_rt_info(written, [RANGES])
+    with pytest.raises(WeightsError, match="damaged ranges for int8"):
+        ranges_of(model)
+
+
 def test_they_come_with_the_weights(tmp_path: Path) -> None:
     """From their metadata into the graph, whose layers have the same names whenever it is built."""
     weights = weights_path(YOLO.name)
     models = [build(yolov5, weights) for _ in range(2)]
     for model in models:
-        assert ranges_of(model) == json.loads(read_metadata(weights)[RANGES])
+        written = json.loads(read_metadata(weights)[RANGES])
+        assert ranges_of(model) == {name: tuple(ends) for name, ends in written.items()}
         quantize(model)
     rounded = [sum(node.get_type_name() == "FakeQuantize" for node in model.get_ops()) for model in models]
     assert rounded == [len(ranges_of(models[0])) + 60] * 2  # and 60 kernels
