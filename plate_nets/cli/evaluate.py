@@ -59,6 +59,11 @@ def evaluate(
         Runtime, typer.Option(help="The converted networks in OpenVINO, or the committed weights in torch.")
     ] = "openvino",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
+    degrade: Annotated[
+        bool,
+        typer.Option("--degrade", help="Read each plate again as a far, coarsely coded, blurred or dark one."),
+    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="With --degrade: two JPEG qualities and six heights.")] = False,
     video: Annotated[
         Path | None, typer.Option(help="Instead of a folder of photos: a clip, or a folder of clips with their truth.")
     ] = None,
@@ -69,6 +74,7 @@ def evaluate(
 ) -> None:
     """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector.
 
+    With --degrade, how many of the sure texts are right at each height of the plate; boxes are the labelled ones.
     With --video, events and tracks of cars: exact, wrong, missed and duplicate ones, how early, IDF1.
     """
     if video is not None:
@@ -99,6 +105,13 @@ def evaluate(
     photos = list(labelled.photos())
     settings = DetectionSettings()
     least_score = settings.score_threshold
+    if degrade:
+        from plate_nets.cli.evaluate_degraded import report_degraded
+
+        decoding = DecodingSettings(sure=sure)
+        chosen = LocalReader(scheme=plates, runtime=runtime, decoding=decoding)
+        report_degraded(labelled, chosen, quick, json_file, curves)
+        return
     margin = settings.crop_margin if margin is None else margin
     long_side = settings.long_side if long_side is None else long_side
     # Every box and text that the curves need is asked for once; what is given by default is chosen from them.

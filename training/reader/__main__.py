@@ -62,6 +62,12 @@ def train(
         float,
         typer.Option(min=1, help="How often real plates that are turned, dim or blurred come, for one of the rest."),
     ] = 1.0,
+    covered: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of real plates of which something hides a part.")
+    ] = 0.0,
+    far: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of straightened plates that a cheap camera sees from afar.")
+    ] = 0.0,
     start: Annotated[
         Path | None, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors to start from.")
     ] = None,
@@ -113,6 +119,8 @@ def train(
                     two_lines=two_lines,
                     foreign=FOREIGN if others else 0.0,
                     hard=hard,
+                    covered=covered,
+                    far=far,
                 ),
                 foreign=others,
                 drawn=[country, *map(load_scheme, draw)],

@@ -16,6 +16,7 @@ from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.geometry import normalize_crop
 from plate_nets.types import Crops, Frame
+from training.reader.covered import can_cover, cover
 from training.reader.real import RealPlate
 from training.reader.shuffle import can_shuffle, shuffle
 from training.reader.straightened import photograph_straightened, synthesize_straightened
@@ -30,7 +31,8 @@ class Mixture:
     ``two_lines``: drawn plates of two lines, laid side by side. ``straightened``: of the other plates, those that are
     cut along their corners; the rest is cut along a box. ``foreign``: plates of other countries, in which there is
     nothing to read. ``hard``: how often a real plate that is hard to read (see `RealPlate.hard`) comes for one that is
-    not.
+    not. ``covered``: of the real ones, those of which something hides a part. ``far``: of those that are cut along
+    their corners, those that a cheap camera sees from afar.
     """
 
     real: float = 0.5
@@ -39,6 +41,8 @@ class Mixture:
     foreign: float = 0.0
     hard: float = 1.0
     shuffled: float = 0.5
+    covered: float = 0.0
+    far: float = 0.0
     straightened: float = 0.0
 
 
@@ -101,6 +105,8 @@ class Samples(TorchDataset[Batch]):
             plate = self.plates[int(np.searchsorted(self.chances, rng.random() * self.chances[-1]))]
             if rng.random() < self.mixture.shuffled and can_shuffle(self.scheme, plate):
                 plate = shuffle(self.scheme, plate, rng)
+            if _lot(rng, self.mixture.covered) and can_cover(self.scheme, plate):
+                plate = cover(self.scheme, plate, rng)
             # Most real photos already carry their own faults: add to them mildly, at times strongly.
             return self._photograph(plate, rng, plate.exact, float(rng.uniform(0, 1) ** 2)), plate.text
         if kind > 1 - self.mixture.empty and len(self.empty):
@@ -113,19 +119,31 @@ class Samples(TorchDataset[Batch]):
             plate = self.foreign[int(rng.integers(len(self.foreign)))]
             return self._photograph(plate, rng, True, float(rng.uniform(0, 1) ** 2)), ""
         if 0 <= rest - self.mixture.foreign < self.mixture.two_lines:
-            sample = synthesize_straightened(_one_of(self.drawn_two, rng), rng, lines=2)
+            sample = synthesize_straightened(_one_of(self.drawn_two, rng), rng, lines=2, far=self._far(rng))
+        elif self._straight(rng):
+            sample = synthesize_straightened(_one_of(self.drawn, rng), rng, far=self._far(rng))
         else:
-            sample = (synthesize_straightened if self._straight(rng) else synthesize)(_one_of(self.drawn, rng), rng)
+            sample = synthesize(_one_of(self.drawn, rng), rng)
         return sample.crop, sample.text
 
     def _photograph(self, plate: RealPlate, rng: np.random.Generator, exact: bool, severity: float) -> Frame:
         """``exact``: whether its corners are good enough to be cut along."""
-        cut = photograph_straightened if exact and self._straight(rng) else photograph
-        return cut(plate.picture, plate.corners, rng, severity)
+        if exact and self._straight(rng):
+            return photograph_straightened(plate.picture, plate.corners, rng, severity, far=self._far(rng))
+        return photograph(plate.picture, plate.corners, rng, severity)
 
     def _straight(self, rng: np.random.Generator) -> bool:
-        """Whether a plate is cut along its corners; where none is, the generator is left alone, as it was before."""
-        return self.mixture.straightened > 0 and bool(rng.random() < self.mixture.straightened)
+        """Whether a plate is cut along its corners."""
+        return _lot(rng, self.mixture.straightened)
+
+    def _far(self, rng: np.random.Generator) -> bool:
+        """Whether a plate is seen from afar."""
+        return _lot(rng, self.mixture.far)
+
+
+def _lot(rng: np.random.Generator, share: float) -> bool:
+    """True in a share of the calls; where the share is nothing, the generator is left alone."""
+    return share > 0 and bool(rng.random() < share)
 
 
 def _one_of(schemes: Sequence[PlateScheme], rng: np.random.Generator) -> PlateScheme:

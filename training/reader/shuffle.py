@@ -28,7 +28,8 @@ _CLEAN = 0.5
 
 def can_shuffle(scheme: PlateScheme, plate: RealPlate) -> bool:
     """Whether the places of the symbols are known: the plate has its true corners, and a layout that allows it."""
-    return plate.exact and _layout(scheme, plate.text) is not None
+    found = layout_of_text(scheme, plate.text)
+    return plate.exact and found is not None and found[1].can_shuffle
 
 
 def shuffle(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> RealPlate:
@@ -36,8 +37,8 @@ def shuffle(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> 
 
     What has no clean gaps between the symbols (blurred, or labelled carelessly) stays as it is.
     """
-    found = _layout(scheme, plate.text)
-    if found is None:
+    found = layout_of_text(scheme, plate.text)
+    if found is None or not found[1].can_shuffle:
         return plate
     fit, layout = found
     slots = layout.slots
@@ -71,11 +72,11 @@ def shuffle(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> 
     return replace(plate, picture=picture, text="".join(plate.text[source] for source in order))
 
 
-def _layout(scheme: PlateScheme, text: str) -> tuple[Fit, PlateLayout] | None:
-    """How a text fits a format whose layout lets symbols change places, and that layout."""
+def layout_of_text(scheme: PlateScheme, text: str) -> tuple[Fit, PlateLayout] | None:
+    """How a text fits a format whose layout is known, and that layout."""
     for fit in scheme.fits(text):
         layout = layouts(scheme).get((fit.format.name, fit.patterns))
-        if layout and layout.can_shuffle:
+        if layout:
             return fit, layout
     return None
 

@@ -11,36 +11,47 @@ from plate_nets.recognition.rectification import RectificationSettings, straight
 from plate_nets.types import CROP_HEIGHT, Frame
 from training.synthesis import Sample, drawn_plate, placed, texts
 from training.synthesis.camera import Corners, draw_height, edge_height, take_photo, tilt
+from training.synthesis.far import draw_far_height, take_far_photo
 
 HIGHEST = 60.0
 """Plate heights in the simulated photo, px, at most: above it nothing changes in the crop."""
 _LARGEST_BOX = 4.5
 """Height of the upright box around a drawn plate, in plate heights; straightened, a steep plate loses no rows."""
+_FAR_STRAY = 1.5
+"""How much more the corners of a far plate stray."""
 _MARGINS = RectificationSettings()
 
 
-def photograph_straightened(picture: Frame, corners: Corners, rng: np.random.Generator, severity: float = 1.0) -> Frame:
-    """As `training.synthesis.camera.photograph`, but cut along the corners: (24, 94, 3) BGR."""
+def photograph_straightened(
+    picture: Frame, corners: Corners, rng: np.random.Generator, severity: float = 1.0, far: bool = False
+) -> Frame:
+    """As `training.synthesis.camera.photograph`, but cut along the corners: (24, 94, 3) BGR.
+
+    ``far``: as a cheap camera sees it from afar, see `training.synthesis.far`.
+    """
     source = edge_height(corners)
-    height = min(source, draw_height(rng, severity)) if rng.random() < 0.6 * severity else min(source, HIGHEST)
+    if far:
+        height = min(source, draw_far_height(rng))
+    else:
+        height = min(source, draw_height(rng, severity)) if rng.random() < 0.6 * severity else min(source, HIGHEST)
     centred = (corners - corners.mean(axis=0)) * np.float32(height / max(source, 1e-3))
     if rng.random() < 0.3:
         angle = float(np.clip(rng.normal(0, np.radians(9)), -0.5, 0.5))
         turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]], np.float32)
         centred = np.asarray(centred @ turn, np.float32)
-    return shoot_straightened(picture, corners, tilt(centred, height, rng, severity), rng, severity)
+    return shoot_straightened(picture, corners, tilt(centred, height, rng, severity), rng, severity, far=far)
 
 
 def synthesize_straightened(
-    scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None, lines: int = 1
+    scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None, lines: int = 1, far: bool = False
 ) -> Sample:
     """A drawn plate of a format (one of ``lines`` lines unless given), photographed and cut along its corners."""
     kind, text = texts.sample_text(scheme if kind else scheme.by_lines[lines], rng, kind)
     lines = next(each.lines for each in scheme.formats if each.name == kind)
-    height = lines * draw_height(rng)
+    height = lines * (draw_far_height(rng) if far else draw_height(rng))
     picture, corners = drawn_plate(scheme, kind, text, height, rng)
     target = placed(corners, height, rng, _LARGEST_BOX)
-    return Sample(shoot_straightened(picture, corners, target, rng, lines=lines), text, kind, height)
+    return Sample(shoot_straightened(picture, corners, target, rng, lines=lines, far=far), text, kind, height)
 
 
 def shoot_straightened(
@@ -50,13 +61,14 @@ def shoot_straightened(
     rng: np.random.Generator,
     severity: float = 1.0,
     lines: int = 1,
+    far: bool = False,
 ) -> Frame:
     """As `training.synthesis.camera.shoot`, but cut along corners that stray from ``target``: (24, 94, 3) BGR.
 
     The margins vary a little, so that the reader depends on none of them.
     """
     height = edge_height(target) / lines
-    found = stray(target, rng)
+    found = stray(target, rng, _FAR_STRAY if far else 1.0)
     off_x, off_y = float(rng.normal(0, 0.06)), float(rng.normal(0, 0.04))
     margins = replace(
         _MARGINS,
@@ -70,19 +82,20 @@ def shoot_straightened(
     low = np.floor(points.min(axis=0) - around)
     size = np.maximum(np.ceil(points.max(axis=0) + around) - low, 4).astype(int)
     shifted = target - low.astype(np.float32)
-    photo = take_photo(picture, corners, shifted, (int(size[0]), int(size[1])), rng, severity, lines)
+    take = take_far_photo if far else take_photo
+    photo = take(picture, corners, shifted, (int(size[0]), int(size[1])), rng, severity, lines)
     how = cv2.INTER_CUBIC if rng.random() < 0.8 or height > CROP_HEIGHT else cv2.INTER_LINEAR
     return straighten(photo, np.asarray(found - low, np.float32), lines, margins, how)
 
 
-def stray(corners: Corners, rng: np.random.Generator) -> Corners:
+def stray(corners: Corners, rng: np.random.Generator, times: float = 1.0) -> Corners:
     """Corners (4, 2) as CornerNet finds them: off by about 0.06 of the height, in one of twenty by 0.15 and more.
 
-    The plate's ends stray most, along the plate.
+    The plate's ends stray most, along the plate. ``times``: how much more all of them stray.
     """
     heights, widths = quad_size(corners[None])
     height, width = float(heights[0]), float(widths[0])
-    amount = float(rng.choice((0.6, 1.0, 1.8), p=(0.5, 0.35, 0.15)))
+    amount = times * float(rng.choice((0.6, 1.0, 1.8), p=(0.5, 0.35, 0.15)))
     along = (corners[1] - corners[0] + corners[2] - corners[3]) / max(2 * width, 1e-3)
     ends = rng.standard_t(4, 2) * 0.045
     shift = rng.normal(0, 0.02, 2) + rng.standard_t(5, (4, 2)) * 0.03

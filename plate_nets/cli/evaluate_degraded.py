@@ -1,0 +1,37 @@
+"""`plates evaluate --degrade`: how well plates are read that are far, coded at a low rate, blurred or dark."""
+
+import json
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from plate_nets.evaluation.dataset import Dataset
+from plate_nets.evaluation.degradation import (
+    DEGRADATIONS,
+    HEIGHTS,
+    QUICK,
+    QUICK_HEIGHTS,
+    evaluate_degraded,
+)
+from plate_nets.evaluation.degradation_report import degradation_figures, print_degradation, save_degradation
+from plate_nets.recognition.local import LocalReader
+
+
+def report_degraded(
+    labelled: Dataset, reader: LocalReader, quick: bool, json_file: Path | None, curves: Path | None
+) -> None:
+    """Reads every labelled plate of a folder in every cell; prints the table, and writes the figures and the plot."""
+    console = Console(stderr=json_file is not None and str(json_file) == "-")
+    photos = track(list(labelled.photos()), "degrading and reading", console=Console(stderr=True), transient=True)
+    heights, degradations = (QUICK_HEIGHTS, QUICK) if quick else (HEIGHTS, tuple(DEGRADATIONS))
+    cells = evaluate_degraded(photos, reader.cut, reader.read_crops, heights, degradations)
+    values = degradation_figures(cells)
+    print_degradation(console, values)
+    if json_file is not None:
+        text = json.dumps(values, indent=2) + "\n"
+        typer.echo(text) if str(json_file) == "-" else json_file.write_text(text, encoding="utf-8")
+    if curves is not None:
+        save_degradation(curves, cells)
+        console.print(f"plot: {curves}")

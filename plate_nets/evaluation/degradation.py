@@ -1,0 +1,119 @@
+"""How well plates are read that are seen from afar, coded at a low rate, blurred or dark.
+
+Each labelled plate is read again from its photo, reduced until the plate has a height and then degraded as a camera
+would. So every cell of height and degradation has the same plates, and their texts are known.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import cv2
+import numpy as np
+
+from plate_nets.evaluation.coding import code_h264, code_jpeg, moved
+from plate_nets.evaluation.dataset import Label, read_photo
+from plate_nets.evaluation.evaluate import CropReader, Cut, LabelledPhoto, boxes_of, plate_height
+from plate_nets.evaluation.reading_metrics import ReadPlate, Share
+from plate_nets.types import Boxes, Frame
+
+Degradation = Callable[[Frame, float, np.random.Generator], Frame]
+"""A photo (H, W, 3) BGR and the height of its plate, px -> the photo as the camera gives it."""
+
+HEIGHTS = (6, 7, 8, 10, 12, 14, 17, 20, 24)
+QUICK_HEIGHTS = (8, 10, 12, 14, 17, 20)
+"""Of the plate in the reduced photo, px."""
+ENOUGH = 20
+"""Sure texts from which on a cell is judged."""
+
+
+def _jpeg(photo: Frame, _: float, __: np.random.Generator, quality: int) -> Frame:
+    return code_jpeg(photo, quality)
+
+
+def _h264(photo: Frame, height: float, rng: np.random.Generator, crf: int) -> Frame:
+    """The last of four frames in which the car moves by up to a tenth of the plate's height a frame."""
+    right, down = rng.uniform(-0.1, 0.1, 2) * height
+    return code_h264([moved(photo, right * back, down * back) for back in (3, 2, 1, 0)], crf)[-1]
+
+
+def _motion(photo: Frame, height: float, rng: np.random.Generator) -> Frame:
+    """Blurred along the road by a fifth of the plate's height, then JPEG 90."""
+    length = max(1.0, 0.2 * height)
+    half = int(np.ceil((length - 1) / 2))
+    streak = np.ones((1, 2 * half + 1), np.float32)
+    if half:
+        streak[0, [0, -1]] = (length - 2 * half + 1) / 2  # its ends cover a part of a pixel
+    return code_jpeg(np.asarray(cv2.filter2D(photo, -1, streak / length), np.uint8), 90)
+
+
+def _night(photo: Frame, _: float, rng: np.random.Generator) -> Frame:
+    """A fifth of the light, with the noise that is left of a night, then JPEG 90."""
+    noise = rng.standard_normal(photo.shape, np.float32) * 4
+    return code_jpeg(np.clip(photo * np.float32(0.2) + noise, 0, 255).astype(np.uint8), 90)
+
+
+DEGRADATIONS: Mapping[str, Degradation] = {
+    **{f"JPEG {quality}": partial(_jpeg, quality=quality) for quality in (90, 60, 40, 25)},
+    **{f"H.264, CRF {crf}": partial(_h264, crf=crf) for crf in (26, 32, 38)},
+    "motion blur": _motion,
+    "night": _night,
+}
+QUICK = ("JPEG 90", "JPEG 40")
+
+
+@dataclass
+class Cell:
+    """The plates of one height and one degradation, as they were read."""
+
+    height: float
+    degradation: str
+    plates: list[ReadPlate] = field(default_factory=list)
+
+    @property
+    def coverage(self) -> Share:
+        """Right texts among all plates."""
+        return Share(sum(plate.exact for plate in self.plates), len(self.plates))
+
+    @property
+    def right_of_sure(self) -> Share:
+        """Right texts among the texts that were given as sure."""
+        return Share(sum(plate.exact for plate in self.plates), sum(not plate.unread for plate in self.plates))
+
+
+def evaluate_degraded(
+    photos: Iterable[LabelledPhoto],
+    cut: Cut,
+    read: CropReader,
+    heights: Sequence[float] = HEIGHTS,
+    degradations: Sequence[str] = tuple(DEGRADATIONS),
+) -> list[Cell]:
+    """Reads every labelled plate with a text at each height below its own and through each degradation.
+
+    Boxes are the labelled ones. What a degradation draws at random is the same in every run.
+    """
+    cells = {(height, name): Cell(height, name) for name in degradations for height in heights}
+    for path, labels in photos:
+        photo = read_photo(path)
+        for label in labels:
+            if not label.text:
+                continue
+            for (height, name), cell in cells.items():
+                if height < plate_height(label):
+                    cell.plates.append(_read(photo, label, height, name, cut, read))
+    return list(cells.values())
+
+
+def shrink(photo: Frame, label: Label, height: float) -> tuple[Frame, Boxes]:
+    """A photo -> the photo reduced by area until its labelled plate has a height, px, and the plate's box (1, 4)."""
+    scale = height / plate_height(label)
+    size = (max(1, round(photo.shape[1] * scale)), max(1, round(photo.shape[0] * scale)))
+    factors = np.array([size[0] / photo.shape[1], size[1] / photo.shape[0]] * 2, np.float32)
+    return np.asarray(cv2.resize(photo, size, interpolation=cv2.INTER_AREA), np.uint8), boxes_of([label]) * factors
+
+
+def _read(photo: Frame, label: Label, height: float, name: str, cut: Cut, read: CropReader) -> ReadPlate:
+    small, box = shrink(photo, label, height)
+    seen = DEGRADATIONS[name](small, height, np.random.default_rng(round(1000 * float(label.box.xmin))))
+    crops, corners = cut(seen, box)
+    return ReadPlate(label.photo.name, label.text, height, read(crops, corners)[0])

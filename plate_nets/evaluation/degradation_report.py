@@ -1,0 +1,77 @@
+"""Figures of `evaluate_degraded` as JSON, as a table on the terminal, and as a plot."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from plate_nets.evaluation.calibration import reliability
+from plate_nets.evaluation.degradation import ENOUGH, Cell
+
+
+def degradation_figures(cells: Sequence[Cell]) -> dict[str, Any]:
+    """Cells -> their figures, JSON-ready: ``cells`` row by row, and ``worst``, the lowest share of right texts among
+    the sure ones over all cells that have `ENOUGH` of them; None where none has."""
+    rows = [
+        {
+            "degradation": cell.degradation,
+            "height": cell.height,
+            "plates": cell.coverage.count,
+            "sure": cell.right_of_sure.count,
+            "right_of_sure": cell.right_of_sure.value if cell.right_of_sure.count else None,
+            "coverage": cell.coverage.value,
+        }
+        for cell in cells
+    ]
+    judged = [row["right_of_sure"] for row in rows if row["sure"] >= ENOUGH]
+    return {"cells": rows, "worst": min(judged, default=None)}
+
+
+def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
+    """Figures of `degradation_figures` -> a table, a row a degradation and a column a height."""
+    heights = list(dict.fromkeys(row["height"] for row in values["cells"]))
+    table = Table(
+        "",
+        *(f"{height:g} px" for height in heights),
+        title="right texts among the sure ones (right texts among all plates)",
+        caption=f"in brackets alone: fewer than {ENOUGH} sure texts",
+    )
+    for name in dict.fromkeys(row["degradation"] for row in values["cells"]):
+        table.add_row(name, *(_shown(row) for row in values["cells"] if row["degradation"] == name))
+    console.print(table)
+    if values["worst"] is not None:
+        console.print(f"worst cell: {values['worst']:.3f} of the sure texts are right")
+
+
+def _shown(row: Mapping[str, Any]) -> str:
+    coverage = f"({row['coverage']:.2f})"
+    return f"{row['right_of_sure']:.3f} {coverage}" if row["sure"] >= ENOUGH else coverage
+
+
+def save_degradation(path: Path, cells: Sequence[Cell]) -> None:
+    """Cells -> one PNG: right of sure and coverage over the height, and what the confidence means at each height."""
+    from matplotlib.figure import Figure  # late: takes a second to import
+
+    figure = Figure(figsize=(16, 4.6), layout="constrained")
+    right, coverage, diagram = figure.subplots(1, 3)
+    for name in dict.fromkeys(cell.degradation for cell in cells):
+        row = [cell for cell in cells if cell.degradation == name]
+        judged = [cell for cell in row if cell.right_of_sure.count >= ENOUGH]
+        right.plot([cell.height for cell in judged], [cell.right_of_sure.value for cell in judged], marker=".")
+        coverage.plot([cell.height for cell in row], [cell.coverage.value for cell in row], marker=".", label=name)
+    right.axhline(0.99, linewidth=0.7, color="grey")
+    right.set(xlabel="plate height, px", ylabel="right texts among the sure ones")
+    coverage.set(xlabel="plate height, px", ylabel="right texts among all plates", ylim=(-0.02, 1.02))
+    coverage.legend(fontsize=7)
+    diagram.plot([0, 1], [0, 1], linewidth=0.7, color="grey")
+    for height in sorted({cell.height for cell in cells}):
+        bins = reliability([plate for cell in cells if cell.height == height for plate in cell.plates])
+        diagram.plot(
+            [each.confidence for each in bins], [each.right.value for each in bins], marker="o", label=f"{height:g} px"
+        )
+    diagram.set(xlabel="mean confidence", ylabel="share right", title="reliability by height", ylim=(-0.02, 1.02))
+    diagram.legend(fontsize=7)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110, format="png")  # whatever its name

@@ -1,0 +1,65 @@
+"""Plates of which something hides a part: what is hidden is not in the text, and what is left is no plate."""
+
+import cv2
+import numpy as np
+import pytest
+
+from plate_nets.plates import default_scheme
+from training.reader.covered import can_cover, cover
+from training.reader.real import RealPlate
+from training.reader.samples import Mixture, Samples
+from training.synthesis.far import HIGHEST, LOWEST, draw_far_height, take_far_photo
+from training.synthesis.plates import draw
+
+RUSSIA = default_scheme()
+
+
+def drawn(text: str) -> RealPlate:
+    flat = draw(RUSSIA, "private", text, np.random.default_rng(4), scale=0.5)
+    picture = cv2.copyMakeBorder(flat, 20, 20, 20, 20, cv2.BORDER_CONSTANT, value=(90, 90, 90))
+    h, w = flat.shape[:2]
+    corners = np.array([[20, 20], [20 + w, 20], [20 + w, 20 + h], [20, 20 + h]], np.float32)
+    return RealPlate(np.asarray(picture, np.uint8), corners, text, True)
+
+
+@pytest.mark.parametrize("text", ["B126EK78", "B126EK178"])
+def test_what_is_hidden_is_not_read_and_the_rest_is_no_plate(text: str) -> None:
+    plate = drawn(text)
+    texts = set()
+    for seed in range(60):
+        hidden = cover(RUSSIA, plate, np.random.default_rng(seed))
+        assert not RUSSIA.is_plate(hidden.text)
+        assert len(hidden.text) < len(text)
+        rest = iter(text)
+        assert all(symbol in rest for symbol in hidden.text), "the symbols keep their order"
+        assert (hidden.picture != plate.picture).any()
+        texts.add(hidden.text)
+    assert len(texts) > 8
+    assert "" in texts, "at times the whole lower part is hidden"
+
+
+def test_a_plate_whose_symbols_cannot_be_placed_stays_as_it_is() -> None:
+    foreign = RealPlate(np.zeros((40, 100, 3), np.uint8), np.zeros((4, 2), np.float32), "QQ123", True)
+    assert not can_cover(RUSSIA, foreign)
+    assert cover(RUSSIA, foreign, np.random.default_rng(0)) is foreign
+
+
+def test_far_plates_have_few_pixels_and_keep_their_place() -> None:
+    rng = np.random.default_rng(0)
+    heights = [draw_far_height(rng) for _ in range(200)]
+    assert LOWEST <= min(heights) < LOWEST + 1 and HIGHEST - 2 < max(heights) <= HIGHEST
+    plate = drawn("B126EK78")
+    target = np.array([[8, 8], [45, 8], [45, 16], [8, 16]], np.float32)
+    photos = [take_far_photo(plate.picture, plate.corners, target, (53, 24), rng, 0.0) for _ in range(30)]
+    assert all(photo.shape == (24, 53, 3) for photo in photos)
+    inside = np.mean([photo[10:14, 10:43] for photo in photos])
+    outside = np.mean([photo[:, :5] for photo in photos])
+    assert inside > outside + 30, "the white plate lies where it was asked for"
+
+
+def test_far_and_covered_plates_take_part() -> None:
+    mixture = Mixture(real=1.0, straightened=1.0, shuffled=0.0, covered=0.5, far=0.5)
+    samples = Samples(RUSSIA, [drawn("B126EK78")], [], batch=32, seed=1, mixture=mixture)
+    batch = samples[0]
+    full = int((batch.lengths == 8).sum())
+    assert 4 < full < 28
