@@ -27,7 +27,10 @@ def code_h264(frames: Sequence[Frame], crf: int) -> list[Frame]:
     encoder.width, encoder.height, encoder.pix_fmt = width + width % 2, height + height % 2, "yuv420p"
     encoder.time_base, encoder.thread_count = Fraction(1, 25), 1
     encoder.options = {"crf": str(crf), "preset": "veryfast", "tune": "zerolatency"}
-    even = (cv2.copyMakeBorder(each, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE) for each in frames)
+    even = (
+        np.asarray(cv2.copyMakeBorder(each, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE), np.uint8)
+        for each in frames
+    )
     packets = [packet for each in even for packet in encoder.encode(av.VideoFrame.from_ndarray(each, "bgr24"))]
     packets += encoder.encode(None)
     decoder = av.CodecContext.create("h264", "r")

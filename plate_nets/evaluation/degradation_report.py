@@ -14,7 +14,7 @@ from plate_nets.evaluation.degradation import ENOUGH, Cell
 def degradation_figures(cells: Sequence[Cell]) -> dict[str, Any]:
     """Cells -> their figures, JSON-ready: ``cells`` row by row, and ``worst``, the lowest share of right texts among
     the sure ones over all cells that have `ENOUGH` of them; None where none has."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "degradation": cell.degradation,
             "height": cell.height,

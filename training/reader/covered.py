@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 
 from plate_nets.plates import PlateScheme
+from plate_nets.types import Frame
 from training.reader.real import RealPlate
 from training.reader.shuffle import layout_of_text
 from training.synthesis.camera import edge_height
@@ -68,7 +69,7 @@ def _area(
 
 def _painted(
     plate: RealPlate, layout: PlateLayout, area: tuple[float, float, float, float], rng: np.random.Generator
-) -> np.ndarray:
+) -> Frame:
     """The plate's picture with an area of its front painted over in one colour, its edge hard or soft."""
     left, top, right, bottom = area
     front = np.array([[0, 0], [layout.width, 0], [layout.width, layout.height], [0, layout.height]], np.float32)
@@ -80,7 +81,7 @@ def _painted(
     cv2.fillPoly(mask, [np.round(points * 16).astype(np.int32)], (1.0,), cv2.LINE_AA, 4)
     height = edge_height(plate.corners)
     if rng.random() < _SOFT:
-        mask = cv2.GaussianBlur(mask, (0, 0), max(0.3, 0.05 * height))
+        mask = np.asarray(cv2.GaussianBlur(mask, (0, 0), max(0.3, 0.05 * height)), np.float32)
     colour = rng.uniform(15, 240) + rng.normal(0, 12, 3)
     grain = rng.normal(0, rng.uniform(1, 12), (*mask.shape, 1))
     paint = np.clip(colour + grain + np.linspace(-1, 1, len(mask))[:, None, None] * rng.normal(0, 25), 0, 255)

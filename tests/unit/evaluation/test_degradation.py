@@ -17,7 +17,9 @@ from plate_nets.evaluation.evaluate import plate_height
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.types import Box, Boxes, Corners, Crops, Frame, Reading
 
-PICTURE = cv2.GaussianBlur(np.random.default_rng(0).integers(0, 255, (61, 121, 3), np.uint8), (0, 0), 3)
+PICTURE = np.asarray(
+    cv2.GaussianBlur(np.random.default_rng(0).integers(0, 255, (61, 121, 3), np.uint8), (0, 0), 3), np.uint8
+)
 
 
 def test_a_coded_picture_is_the_same_but_for_what_the_codec_loses() -> None:
