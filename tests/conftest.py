@@ -8,6 +8,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each other by spinning: two are slower
 os.environ.setdefault("PLATES_PRECISION", "float32")  # the same answers on every processor
 
+import hypothesis
 import pytest
 
 from plate_nets.client import parse_url
@@ -18,6 +19,8 @@ from tests.fakes import triton
 from tests.paths import ROOT
 from tests.serve import Serve, Served, Start
 
+hypothesis.settings.register_profile("any machine", deadline=None)  # no test judges the machine's speed
+hypothesis.settings.load_profile("any machine")
 triton.install()  # before anything imports plate_nets.serving.triton
 
 SLOW_LAYERS = ("faults", "image", "packaging", "served", "web")

@@ -14,6 +14,7 @@ from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.schemes import SchemeDecoder
+from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
 from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Plate, Scores
 
@@ -34,6 +35,7 @@ class ClientChain(Closing):
             {LPRNET.name: self._read},
             SchemeDecoder([default_scheme()], decoding),
             split_rows,
+            look_again=looks_at,
         )
 
     def close(self) -> None:

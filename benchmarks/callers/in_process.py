@@ -39,6 +39,7 @@ STAGES = {
     "rectify": "stn",
     "read": "lprnet",
     "decode_text": "CTC",
+    "look_again": "second look",
 }
 """The pipeline's stages in order -> their names in the tables. Its stage "detect" is the five after "decode"."""
 _TRIALS = 25

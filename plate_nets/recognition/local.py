@@ -18,6 +18,7 @@ from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import FrameLimits, load_picture
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.schemes import SchemeDecoder
+from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.networks import (
     Networks,
@@ -112,7 +113,7 @@ class LocalReader:
     def _pipeline(self) -> PlateReader[Frame, Crops]:
         networks = self._networks
         decoder = SchemeDecoder(self.schemes, self.decoding)
-        return PlateReader(self._finder.find, networks.stn, networks.readers, decoder, split_rows)
+        return PlateReader(self._finder.find, networks.stn, networks.readers, decoder, split_rows, look_again=looks_at)
 
     @cached_property
     def _finder(self) -> PlateFinder:

@@ -16,8 +16,9 @@ from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.quads import doubtful, lines_of
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
+from plate_nets.recognition.second_look import LOOKS
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Box, Boxes, Corners, Crops, Logits, Plate, Reading, Scores
+from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, Reading, Scores
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
@@ -38,7 +39,8 @@ class PlateReader(Generic[F, T]):
     ``F`` is what holds the frame, for ``detect`` alone; ``T`` the kind of array that holds crops: (N, 3, 24, 94), see
     `types.Crops`. Its stages are ``detect``, which may have stages of its own, ``rectify``, ``read``, ``decode_text``.
 
-    Each crop is rectified once, and read by every reader that its schemes need.
+    Each crop is rectified once, and read by every reader that its schemes need. Where it is not read surely, other
+    looks at it are rectified and read too, in the stage ``look_again``.
 
     Args:
         detect: frame and stages -> crops, boxes (N, 4), scores (N,) and corners (N, 8).
@@ -48,6 +50,8 @@ class PlateReader(Generic[F, T]):
         split: crops and a number -> the same crops in chunks of at most so many, in order.
         each: a function and chunks -> its answers in order, as ``map`` gives them; another may have chunks in flight
             at once.
+        look_again: crops and the numbers of M rows -> `LOOKS` looks at each of these, see `second_look.looks_at`;
+            without it there is no second look.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class PlateReader(Generic[F, T]):
         decoder: SchemeDecoder,
         split: Callable[[T, int], Iterable[T]],
         each: Callable[[Callable[[T], _Told], Iterable[T]], Iterable[_Told]] = map,
+        look_again: Callable[[T, Sequence[int]], T] | None = None,
     ) -> None:
         self._detect = detect
         self._rectify = rectify
@@ -65,6 +70,7 @@ class PlateReader(Generic[F, T]):
         self._decoder = decoder
         self._split = split
         self._each = each
+        self._look_again = look_again
 
     def read(self, frame: F, *, evidence: bool = False, schemes: str = "", stages: Stages = nullcontext) -> list[Plate]:
         """A frame, as ``detect`` takes it -> its plates, highest detector score first; none: an empty list.
@@ -84,9 +90,7 @@ class PlateReader(Generic[F, T]):
             crops, boxes, scores, corners = self._detect(frame, stages)
         if len(boxes) == 0:
             return []
-        logits = self._logits(crops, chosen, stages)
-        with stages("decode_text"):
-            readings = self._decoder.decode(logits, lines_of(corners.reshape(-1, 4, 2)), chosen)
+        logits, readings = self._read_all(crops, lines_of(corners.reshape(-1, 4, 2)), chosen, stages)
         return join(boxes, scores, corners, readings, evidence_of(readings, logits, chosen) if evidence else None)
 
     def read_crops(self, crops: T, corners: Corners | None = None) -> Sequence[Reading]:
@@ -95,7 +99,24 @@ class PlateReader(Generic[F, T]):
         Without corners they are of plates of one line.
         """
         lines = None if corners is None else lines_of(corners.reshape(-1, 4, 2))
-        return self._decoder.decode(self._logits(crops, self._decoder.schemes, nullcontext), lines)
+        return self._read_all(crops, lines, self._decoder.schemes, nullcontext)[1]
+
+    def _read_all(
+        self, crops: T, lines: Lines | None, schemes: Sequence[PlateScheme], stages: Stages
+    ) -> tuple[dict[str, Logits], list[Reading]]:
+        """Crops -> each reader's logits at first sight, and the readings, with a second look where it is needed."""
+        logits = self._logits(crops, schemes, stages)
+        with stages("decode_text"):
+            readings = self._decoder.decode(logits, lines, schemes)
+        rows = self._decoder.unsure(readings)
+        if self._look_again and rows:
+            with stages("look_again"):
+                looks = self._logits(self._look_again(crops, rows), schemes, nullcontext)
+                for place, row in enumerate(rows):
+                    own = slice(place * LOOKS, (place + 1) * LOOKS)
+                    told = {name: each[own] for name, each in looks.items()}
+                    readings[row] = self._decoder.decode_looks(told, 1 if lines is None else int(lines[row]), schemes)
+        return logits, readings
 
     def _logits(self, crops: T, schemes: Sequence[PlateScheme], stages: Stages) -> dict[str, Logits]:
         """Crops -> the logits of each reader that the schemes need, by its name."""

@@ -56,6 +56,28 @@ class SchemeDecoder:
         ]
         return each[0] if len(each) == 1 else [surest(readings) for readings in zip(*each, strict=True)]
 
+    def decode_looks(
+        self, logits: Mapping[str, Logits], lines: int = 1, schemes: Sequence[PlateScheme] = ()
+    ) -> Reading:
+        """The logits (V, C, 18) of V looks at one plate, by the reader's name -> its reading.
+
+        As `PlateDecoder.decode_looks`; ``schemes`` as in `decode`.
+        """
+        each = [
+            self._decoders[scheme.name].decode_looks(logits[reader_of(scheme).name], lines)
+            for scheme in schemes or self.schemes
+        ]
+        return each[0] if len(each) == 1 else surest(each)
+
+    def unsure(self, readings: Sequence[Reading]) -> list[int]:
+        """Readings -> the rows that are worth a second look."""
+        settings = self.settings
+        return [
+            row
+            for row, reading in enumerate(readings)
+            if settings.again_from <= reading.confidence < settings.again_below
+        ]
+
 
 def surest(readings: Sequence[Reading]) -> Reading:
     """What schemes read on one plate, in the order in which they were named -> the plate's reading."""

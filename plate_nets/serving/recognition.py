@@ -28,6 +28,7 @@ from plate_nets.plates import load_schemes
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.schemes import SchemeDecoder
+from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
 from plate_nets.serving.metrics import RecognitionMetrics
 from plate_nets.serving.request_picture import picture_of
@@ -64,7 +65,7 @@ class TensorReader(Protocol):
 def bls_reader(model: ModelArgs, decoder: SchemeDecoder) -> PlateReader[Tensor, Tensor]:
     """The pipeline over the models `yolo`, `stn` and the readers."""
     readers = {name: partial(read, spec) for name, spec in READERS.items()}
-    return PlateReader(detect, rectify, readers, decoder, split, gather)
+    return PlateReader(detect, rectify, readers, decoder, split, gather, look_again)
 
 
 class Recognition:
@@ -169,6 +170,15 @@ def split(crops: Tensor, size: int) -> Iterator[Tensor]:
         # Not by DLPack: numpy's capsules crash Triton's stub, which renames a used one to "used_dlpack"
         # where numpy expects the standard's "used_dltensor".
         yield tensor(_CROPS, chunk)
+
+
+def look_again(crops: Tensor, rows: Sequence[int]) -> Tensor:
+    """Crops and row numbers -> the looks at these rows, made in host memory: few plates need them."""
+    if crops.is_cpu():
+        return tensor(_CROPS, looks_at(crops.as_numpy(), rows))
+    from torch.utils.dlpack import from_dlpack as to_torch  # only crops that lie on a GPU need it
+
+    return tensor(_CROPS, looks_at(to_torch(crops)[list(rows)].cpu().numpy(), range(len(rows))))
 
 
 def gather(ask: Callable[[Tensor], T], chunks: Iterable[Tensor]) -> Iterable[T]:

@@ -12,8 +12,9 @@ from plate_nets.recognition.decoding import (
     DecodingSettings,
     PlateDecoder,
     best_path,
-    format_beam,
+    format_texts,
     log_softmax,
+    most_probable,
     text_probability,
 )
 from plate_nets.types import STEPS
@@ -112,7 +113,7 @@ def test_beam_sums_over_paths_as_ctc_does() -> None:
     rng = np.random.default_rng(3)
     logits = spell("A123BC77", peak=4.0) + rng.normal(0, 0.3, (1, CLASSES, STEPS)).astype(np.float32)
     logp = log_softmax(logits)
-    candidate = format_beam(logp[0], RUSSIA, width=200)
+    candidate = most_probable(format_texts(logp[0], RUSSIA, width=200))
     assert candidate is not None
     loss = torch.nn.functional.ctc_loss(
         torch.from_numpy(logp).permute(2, 0, 1),

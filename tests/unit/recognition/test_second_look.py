@@ -1,0 +1,111 @@
+"""A second look: what is looked at again, what the looks are, and what they say together."""
+
+import numpy as np
+import pytest
+
+from plate_nets.plates import default_scheme
+from plate_nets.recognition.decoding import PlateDecoder, most_probable
+from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.schemes import SchemeDecoder
+from plate_nets.recognition.second_look import LOOKS, looks_at
+from plate_nets.recognition.stages import Stages
+from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Reading, Scores
+from tests.spelling import spell
+
+RUSSIA = default_scheme()
+DECODER = PlateDecoder(RUSSIA)
+
+
+def undecided(text: str, other: str, share: float = 0.5) -> Logits:
+    """Logits (1, C, 18) between two texts."""
+    return share * spell(text) + (1 - share) * spell(other)
+
+
+def test_looks_keep_the_crop_and_its_range() -> None:
+    crops = np.random.default_rng(0).uniform(-1, 1, (3, 3, 24, 94)).astype(np.float32)
+    looks = looks_at(crops, [2, 0])
+    assert looks.shape == (2 * LOOKS, 3, 24, 94) and looks.dtype == np.float32
+    assert (looks[0] == crops[2]).all() and (looks[LOOKS] == crops[0]).all()
+    assert np.abs(looks).max() < 2
+
+
+def test_a_look_without_contrast_stays_finite() -> None:
+    looks = looks_at(np.full((1, 3, 24, 94), 0.3, np.float32), [0])
+    assert np.isfinite(looks).all()
+
+
+def test_looks_that_agree_are_sure_together() -> None:
+    reading = DECODER.decode_looks(np.concatenate([spell("A123BC77")] * LOOKS))
+    assert reading.text == "A123BC77" and reading.confidence > 0.95
+
+
+def test_looks_that_disagree_are_not_sure_of_either() -> None:
+    """Three of five for one text and two for another: the mean of their logarithms leaves nothing to any."""
+    looks = [spell("A123BC77")] * 3 + [spell("A128BC77")] * 2
+    reading = DECODER.decode_looks(np.concatenate(looks))
+    assert reading.text == ""
+    assert reading.confidence < 0.2
+
+
+def test_the_order_of_the_other_looks_does_not_matter() -> None:
+    looks = [undecided("A123BC77", "A128BC77", share) for share in (0.45, 0.55, 0.6, 0.52, 0.58)]
+    one, other = (DECODER.decode_looks(np.concatenate(each)) for each in (looks, [looks[0], *reversed(looks[1:])]))
+    assert one.best == other.best == "A123BC77"
+    assert one.confidence == pytest.approx(other.confidence)
+
+
+def test_looks_at_nothing_have_no_text() -> None:
+    nothing = np.zeros((LOOKS, RUSSIA.classes, 18), np.float32)
+    nothing[:, RUSSIA.blank] = 10
+    assert DECODER.decode_looks(nothing) == Reading("", "", 0.0, (), "", "russia")
+
+
+def test_what_fits_no_format_lowers_the_confidence() -> None:
+    """Three fifths say that a digit is hidden, so no plate; of the plates one alone is left."""
+    plates = {"A123BC77": 0.4}
+    trusting, doubting = most_probable(plates), most_probable(plates, doubt=0.75)
+    assert trusting is not None and trusting.confidence == 1
+    assert doubting is not None and doubting.confidence == pytest.approx(0.4**0.75)
+
+
+class Networks:
+    """Reads a plate's number from the crop's first value: 1 is sure at once, 2 is sure at the second look."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+
+    def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, Boxes, Scores, Corners]:
+        crops = np.zeros((2, 3, 24, 94), np.float32)
+        crops[:, :, 12, 40] = [[1], [2]]
+        boxes = np.array([[0, 0, 47, 12], [60, 0, 107, 12]], np.float32)
+        return crops, boxes, np.array([0.9, 0.8], np.float32), boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + 0.1
+
+    def look_again(self, crops: Crops, rows: list[int]) -> Crops:
+        self.rows += rows
+        return np.full((LOOKS * len(rows), 3, 24, 94), 3, np.float32)
+
+    def read(self, crops: Crops) -> Logits:
+        answers = {
+            1: spell("A123BC77"),
+            2: undecided("B126EK78", "B128EK78"),
+            3: spell("B126EK78"),
+        }
+        return np.concatenate([answers[int(number)] for number in crops[:, 0, 12, 40]])
+
+
+def test_only_what_is_not_sure_is_looked_at_again() -> None:
+    networks = Networks()
+    reader = PlateReader(
+        networks.detect,
+        lambda crops: crops,
+        {"lprnet": networks.read},
+        SchemeDecoder([RUSSIA]),
+        split_rows,
+        look_again=networks.look_again,
+    )
+    plates = reader.read(np.zeros((20, 120, 3), np.uint8), evidence=True)
+    assert networks.rows == [1]
+    assert [plate.reading.text for plate in plates] == ["A123BC77", "B126EK78"]
+    logits = plates[1].logits
+    assert logits is not None
+    assert (logits == networks.read(np.full((1, 3, 24, 94), 2, np.float32))[0]).all(), "evidence is the first look's"
