@@ -36,6 +36,11 @@ Schemes = Annotated[
         show_default=False,
     ),
 ]
+Scheme = Annotated[
+    str,
+    typer.Option("--scheme", help="Whose plates are read: one country that the package has, or one TOML file."),
+]
+Local = Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")]
 Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to it, where --url does not say.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001, max=86_400)]
 ModelRepository = Annotated[

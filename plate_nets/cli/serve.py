@@ -11,8 +11,9 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.options import Log, ModelRepository, Schemes, use_schemes
+from plate_nets.cli.readers import started
 from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import ServerStartError
+from plate_nets.errors import MissingExtra, ServerStartError
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.deployment import warnings
 from plate_nets.server.installation import default_kind
@@ -125,9 +126,10 @@ def serve(
         if control_key_file:
             write_key(control_key_file, triton.control_key)
             stack.callback(control_key_file.unlink, missing_ok=True)
-        stack.callback(triton.stop)
-        with Console(stderr=True).status("Starting Triton and loading the models"):
-            triton.start()
+        try:
+            stack.enter_context(started(triton))
+        except MissingExtra as error:
+            raise ServerStartError(f"{error}; or use --local or --url of plates read, watch and web") from error
         supervisor = Supervisor(
             triton,
             status,

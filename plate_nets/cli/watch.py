@@ -18,13 +18,15 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from plate_nets.cli.options import Log, ModelRepository, Protocol, Schemes, Timeout, Urls, only_scheme
+from plate_nets.cli.options import Local, Log, ModelRepository, Protocol, Scheme, Timeout, Urls, only_scheme
+from plate_nets.cli.readers import local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied
 from plate_nets.extras import needs
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme
 from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
+from plate_nets.server.installation import default_kind
 from plate_nets.supervision.health_endpoint import HealthEndpoint
 from plate_nets.types import Frame, Plate
 
@@ -54,7 +56,7 @@ def watch(
     ],
     url: Urls = None,
     protocol: Protocol = "grpc",
-    local: Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")] = False,
+    local: Local = False,
     json: Annotated[bool, typer.Option("--json", help="A line of JSON an event.")] = False,
     fps: Annotated[
         float | None, typer.Option(help="Frames a second to analyse; by default 10 live, each of a file.", min=0.001)
@@ -102,15 +104,16 @@ def watch(
         int | None, typer.Option(help="Port for /health and /metrics; 0 takes a free one.", min=0, max=65535)
     ] = None,
     address: Annotated[str, typer.Option(help="Where /health and /metrics listen.")] = "127.0.0.1",
-    scheme: Schemes = DEFAULT_SCHEME,
+    scheme: Scheme = DEFAULT_SCHEME,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
     """Print one line an event: a car's plate when it is sure, where it changes, and when the car is gone.
 
-    Without --url and --local an embedded server runs for the time. Files are read as fast as it goes and end; live
-    sources go on until Ctrl-C. Exit code: 0 done, 1 some sources failed, 2 all failed, or wrong usage.
+    Without --url and --local a server of its own runs for the time; where that is not installed, this process reads.
+    Files are read as fast as it goes and end; live sources go on until Ctrl-C. Exit code: 0 done, 1 some sources
+    failed, 2 all failed, or wrong usage.
     """
     with needs("watch", "plates watch"):
         from plate_nets.sinks import settings as to
@@ -243,23 +246,17 @@ def _reader(
     log: Path | None,
     scheme: PlateScheme,
 ) -> Iterator[Reader]:
-    if local:
-        if url:
-            raise InputError("--local and --url: expected one of them, got both")
-        with needs("local", "--local"):
-            from plate_nets.recognition.local import LocalReader
-        yield LocalReader(scheme=scheme)
+    if reads_in_process(local, url):
+        yield local_reader(scheme, repository)
     elif url:
         with PlateClient(url, protocol, timeout, scheme=scheme) as client:
             client.is_ready()  # another program at the address is no fault of the first picture
             yield client
     else:
-        server = EmbeddedTriton(repository, log=log, exit_timeout=0)
-        with Console(stderr=True).status("Starting Triton and loading the models"):
-            server.start()
+        server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
         # Frames are large, and over HTTP Triton keeps memory of each empty answer
         with (
-            server,
+            started(server),
             PlateClient(
                 server.grpc_url,
                 "grpc",

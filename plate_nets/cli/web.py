@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from plate_nets.cli.options import Log, ModelRepository, Schemes, Timeout, Url, only_scheme
+from plate_nets.cli.options import Local, Log, ModelRepository, Scheme, Timeout, Url, only_scheme
+from plate_nets.cli.readers import local_reader, reads_in_process, started
 from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ServerError
@@ -35,7 +36,7 @@ def web(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8080,
     address: Annotated[str, typer.Option(help="Where to listen; any but loopback wants a token.")] = "127.0.0.1",
     url: Url = None,
-    local: Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")] = False,
+    local: Local = False,
     token_file: Annotated[
         Path | None, typer.Option(help="File of tokens, one a line; without it one is made up.", dir_okay=False)
     ] = None,
@@ -56,21 +57,20 @@ def web(
         list[Path] | None, typer.Option(help="CSV file of plates and labels; repeatable.", dir_okay=False)
     ] = None,
     rate: Annotated[float, typer.Option(help="Pictures a second that one token has.", min=0.01)] = 20.0,
-    scheme: Schemes = DEFAULT_SCHEME,
+    scheme: Scheme = DEFAULT_SCHEME,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
     """Open a page to try recognition on, and an HTTP API.
 
-    It asks the server at --url, reads in this process with --local, or starts a supervised server of its own.
+    It asks the server at --url, reads in this process with --local, or starts a supervised server of its own; where
+    that is not installed, this process reads.
     """
     with needs(_EXTRA, "plates web"):
         from plate_nets.web.app import create_app
         from plate_nets.web.server import WebServer
         from plate_nets.web.settings import LOOPBACK_NAMES, WebSettings
-    if local and url:
-        raise InputError("--local and --url: expected one of them")
     outside = address not in LOOPBACK_NAMES
     tokens = read_tokens(token_file) if token_file else (secrets.token_urlsafe(24),) if outside else ()
     settings = WebSettings(tokens=tokens, hosts=tuple(host or ()), allowed_urls=tuple(allow_url or ()), rate=rate)
@@ -100,20 +100,17 @@ def open_backend(
     scheme: PlateScheme,
 ) -> tuple["Backend", Callable[[], None] | None]:
     """What reads, and for an embedded server what keeps it reading until the process is told to end."""
-    from plate_nets.recognition.local import LocalReader
     from plate_nets.web.health import Backend
 
-    if local:
-        return Backend(LocalReader(scheme=scheme), "local", scheme=scheme), None
+    if reads_in_process(local, url):
+        return Backend(local_reader(scheme, repository), "local", scheme=scheme), None
     if url:
         client = stack.enter_context(PlateClient(url, timeout=timeout, scheme=scheme))
         client.is_ready()  # another program at the address is no fault of the first picture
         return Backend(client, "server", client.url, scheme=scheme), None
     status = Status(stack.enter_context(open_events(Path(os.devnull))))
     triton = EmbeddedTriton(repository, model_control="explicit", server=default_kind(), log=log)
-    stack.callback(triton.stop)
-    with Console(stderr=True).status("Starting Triton and loading the models"):
-        triton.start()
+    stack.enter_context(started(triton, said=True))
     # Frames of cameras are large, and over HTTP Triton keeps memory of each empty answer
     client = stack.enter_context(
         PlateClient(triton.grpc_url, "grpc", timeout, shared_memory=True, control_key=triton.control_key, scheme=scheme)

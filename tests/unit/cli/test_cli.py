@@ -66,7 +66,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         known = answers if answers is not None else {PICTURE: [READ, UNREAD]}
         recovered.clear()
         module = importlib.import_module("plate_nets.cli.read")  # the name in the package is the command
-        monkeypatch.setattr(module, "_client", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
+        monkeypatch.setattr(module, "_open_reader", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
         return CliRunner().invoke(app, ["read", *map(str, arguments)])
 
     return invoke
