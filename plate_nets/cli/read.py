@@ -24,6 +24,7 @@ from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
+from plate_nets.words import counted
 
 SOME_FAILED = 1
 
@@ -43,10 +44,10 @@ def read(
     url: Urls = None,
     protocol: Protocol = "http",
     local: Local = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON array instead of lines.")] = False,
-    csv: Annotated[Path | None, typer.Option(help="Also write a table, a row a plate.", dir_okay=False)] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON array instead of lines.")] = False,
+    csv: Annotated[Path | None, typer.Option(help="Also write a table to this file, a row a plate.", dir_okay=False)] = None,
     save_annotated: Annotated[
-        Path | None, typer.Option(help="Also write the pictures with boxes and texts here.", file_okay=False)
+        Path | None, typer.Option(help="Also write the pictures, with boxes and texts, into this folder.", file_okay=False)
     ] = None,
     scheme: Schemes = "",
     timeout: Timeout = 30.0,
@@ -61,6 +62,8 @@ def read(
     sources = list(find_pictures(paths))
     if not sources:
         raise InputError(f"no picture in {', '.join(map(shown, paths))}; looked for {', '.join(sorted(SUFFIXES))}")
+    if not any(os.path.lexists(source.path) for source in sources):  # before a server is started for them
+        raise InputError(f"no such file or folder: {', '.join(map(shown, paths))}")
     if csv:
         keep_inputs(sources, csv)
     failed = 0
@@ -78,7 +81,7 @@ def read(
             for output in outputs:
                 output.write(picture)
     if failed:
-        typer.echo(f"plates: {failed} of {len(sources)} pictures failed", err=True)
+        typer.echo(f"plates: {failed} of {counted(len(sources), 'picture')} failed", err=True)
         raise typer.Exit(SOME_FAILED)
 
 

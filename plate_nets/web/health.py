@@ -33,8 +33,8 @@ Facts = dict[str, Any]
 class Backend:
     """What reads: in this process, or a server.
 
-    ``url``: of a server, with its protocol; empty in process. ``metrics_url``: of its Prometheus metrics, ``status``: of its supervisor,
-    where they are at hand. ``scheme``: whose plates it reads.
+    ``url``: of a server, with its protocol; empty in process. ``metrics_url``: of its Prometheus metrics, ``status``:
+    of its supervisor, where they are at hand. ``scheme``: whose plates it reads.
     """
 
     reader: Reader

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import cv2
@@ -144,6 +145,33 @@ def test_an_address_that_is_none_is_wrong_usage(car: Path) -> None:
     result = CliRunner().invoke(app, ["read", "--url", "host:99999", str(car)])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
+
+
+def test_pictures_that_are_not_there_start_no_server(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["read", str(tmp_path / "car.jpg")])
+    assert (result.exit_code, result.stderr) == (2, f"plates: no such file or folder: {tmp_path / 'car.jpg'}\n")
+
+
+@pytest.mark.parametrize(
+    ("reading", "says"),
+    [
+        (Reading("", "K646CE71", 0.998, scheme="kazakhstan"), "unread (K646CE71? fits no format of kazakhstan)  conf"),
+        (Reading("", "K646CE71", 0.4, scheme="russia"), "unread (K646CE71?)  conf"),
+        (Reading("", "K646CE71", 0.998, scheme="of-the-server"), "unread (K646CE71?)  conf"),
+    ],
+)
+def test_why_a_sure_reading_is_no_text_is_said(run: Run, car: Path, reading: Reading, says: str) -> None:
+    result = run(car, answers={PICTURE: [Plate(Box(1, 2, 3, 4), 0.5, reading)]})
+    assert f"car.jpg: {says}" in result.stdout
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.stdout) == (0, f"plates {metadata.version('plate-nets')}\n")
+
+
+def test_one_picture_is_not_several(run: Run, car: Path) -> None:
+    assert run(car, answers={}).stderr.endswith("plates: 1 of 1 picture failed\n")
 
 
 def test_an_empty_folder_is_an_error(run: Run, tmp_path: Path) -> None:
