@@ -45,9 +45,12 @@ def read(
     protocol: Protocol = "http",
     local: Local = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON array instead of lines.")] = False,
-    csv: Annotated[Path | None, typer.Option(help="Also write a table to this file, a row a plate.", dir_okay=False)] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Also write a table to this file, a row a plate.", dir_okay=False)
+    ] = None,
     save_annotated: Annotated[
-        Path | None, typer.Option(help="Also write the pictures, with boxes and texts, into this folder.", file_okay=False)
+        Path | None,
+        typer.Option(help="Also write the pictures, with boxes and texts, into this folder.", file_okay=False),
     ] = None,
     scheme: Schemes = "",
     timeout: Timeout = 30.0,
