@@ -13,7 +13,7 @@ from plate_nets.extras import needs
 from plate_nets.plates import DEFAULT_SCHEME
 from plate_nets.words import counted
 
-events = typer.Typer(help="What was seen by cameras.", no_args_is_help=True)
+events = typer.Typer(help="Events of cameras: corrections by hand become labels for training.", no_args_is_help=True)
 
 
 def export(

@@ -65,9 +65,10 @@ def watch(
     url: Urls = None,
     protocol: Protocol = "grpc",
     local: Local = False,
-    json: Annotated[bool, typer.Option("--json", help="A line of JSON an event.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print events as lines of JSON.")] = False,
     fps: Annotated[
-        float | None, typer.Option(help="Frames a second to analyse; by default 10 live, each of a file.", min=0.001)
+        float | None,
+        typer.Option(help="Most frames a second to analyse; by default 10 of a camera, all of a file.", min=0.001),
     ] = None,
     start: Annotated[
         datetime | None,

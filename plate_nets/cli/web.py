@@ -33,14 +33,22 @@ _EVENTS = Path("plates-events.sqlite")
 
 
 def web(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8080,
-    address: Annotated[str, typer.Option(help="Where to listen; any but loopback wants a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 8080,
+    address: Annotated[
+        str, typer.Option(help="Address to listen on; any but loopback asks for a token.")
+    ] = "127.0.0.1",
     url: Url = None,
     local: Local = False,
     token_file: Annotated[
-        Path | None, typer.Option(help="File of tokens, one a line; without it one is made up.", dir_okay=False)
+        Path | None,
+        typer.Option(
+            help="File of tokens that are asked for, one a line; without it one is made up where one is needed.",
+            dir_okay=False,
+        ),
     ] = None,
-    host: Annotated[list[str] | None, typer.Option(help="Further name that the page is asked by; repeatable.")] = None,
+    host: Annotated[
+        list[str] | None, typer.Option(help="Further name that the page is reached by; repeatable.")
+    ] = None,
     allow_url: Annotated[
         list[str] | None, typer.Option(help="Host that pictures may be fetched from; repeatable.")
     ] = None,
@@ -48,15 +56,21 @@ def web(
         Path | None, typer.Option(help="cameras.yaml, as `plates watch` takes it: these are watched.", dir_okay=False)
     ] = None,
     events: Annotated[
-        Path | None, typer.Option(help="SQLite file of events, which `plates watch --sqlite` may fill.", dir_okay=False)
+        Path | None,
+        typer.Option(
+            help="SQLite file of events, which `plates watch --sqlite` may fill; with --cameras plates-events.sqlite.",
+            dir_okay=False,
+        ),
     ] = None,
     pictures: Annotated[
         Path | None, typer.Option(help="Folder of the events' pictures: `plates watch --save-events`.", file_okay=False)
     ] = None,
     watch_list: Annotated[
-        list[Path] | None, typer.Option(help="CSV file of plates and labels; repeatable.", dir_okay=False)
+        list[Path] | None, typer.Option(help="CSV file with the header plate,label; repeatable.", dir_okay=False)
     ] = None,
-    rate: Annotated[float, typer.Option(help="Pictures a second that one token has.", min=0.01)] = 20.0,
+    rate: Annotated[
+        float, typer.Option(help="Pictures a second that one token may send; 200 come at once.", min=0.01)
+    ] = 20.0,
     scheme: Scheme = DEFAULT_SCHEME,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,

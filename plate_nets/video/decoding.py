@@ -16,6 +16,7 @@ from plate_nets.errors import InputError, SourceError
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.images import FrameLimits, decode_image
 from plate_nets.video.address import SourceAddress, hide_credentials
+from plate_nets.words import counted
 
 _DEVICE_FILES = {"cuda": "/dev/nvidia0", "qsv": "/dev/dri/renderD128", "vaapi": "/dev/dri/renderD128"}
 """Hardware that decodes -> the file that is there where it is."""
@@ -97,7 +98,7 @@ def _container(
             if address.live and time.monotonic() - seen > settings.silence:
                 raise SourceError(_frozen(settings), unreachable=True)
         if damaged:
-            notice(f"{damaged} damaged pictures were left out")
+            notice(f"left out {counted(damaged, 'damaged picture')}")
         if address.live:
             return
         if not shown:

@@ -2,6 +2,7 @@
 
 import csv
 import importlib
+import io
 import json
 import os
 import signal
@@ -23,6 +24,9 @@ from plate_nets.cli import app
 from plate_nets.cli.output import CsvOutput
 from plate_nets.cli.read import Source, find_pictures
 from plate_nets.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
+from plate_nets.supervision.events import Status
+from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.supervision.metrics import StatusCollector
 from plate_nets.types import CORNER_COLUMNS, Box, Plate, Reading
 from tests.frames import compose, encode
 
@@ -370,6 +374,16 @@ def test_health_of_what_is_no_supervisor(supervisor: str) -> None:
     result = CliRunner().invoke(app, ["health", "--supervisor", supervisor, "--timeout", "5"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(f"unhealthy: {supervisor}: ")
+
+
+@pytest.mark.parametrize("written", ["{}", "http://{}", "http://{}/health"])
+def test_a_supervisor_is_asked_however_its_address_is_written(written: str) -> None:
+    status = Status(io.BytesIO())
+    endpoint = HealthEndpoint(status, "127.0.0.1", 0, StatusCollector(status))
+    place = endpoint.url.removeprefix("http://").removesuffix("/health")
+    result = CliRunner().invoke(app, ["health", "--supervisor", written.format(place)])
+    endpoint.close()
+    assert (result.exit_code, result.stderr.partition("{")[0]) == (1, "unhealthy: ")
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", None, b"secret key\n"], ids=["no text", "no file", "no key"])

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
-from plate_nets.cli.readers import local_reader, reads_in_process
+from plate_nets.cli.readers import local_reader, reads_in_process, waiting
 from plate_nets.cli.web import open_backend
 from plate_nets.errors import MissingExtra, WeightsError
 from plate_nets.plates import default_scheme
@@ -98,3 +98,9 @@ def test_networks_that_are_missing_end_the_run_before_the_first_picture(car: Pat
     assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
     with pytest.raises(WeightsError):
         local_reader(default_scheme(), tmp_path)
+
+
+def test_a_log_is_told_what_takes_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+    with waiting("Starting Triton", said=True), waiting("Loading the models"):
+        pass
+    assert capsys.readouterr() == ("", "Starting Triton ...\n")
