@@ -51,5 +51,5 @@ def _ask_supervisor(supervisor: str, timeout: float) -> None:
         typer.echo(f"unhealthy: {error.read().decode().strip()}", err=True)
         raise typer.Exit(UNHEALTHY) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
-        typer.echo(f"unhealthy: {supervisor}: {error}", err=True)
+        typer.echo(f"unhealthy: {supervisor}: {getattr(error, 'reason', error)}", err=True)
         raise typer.Exit(UNHEALTHY) from error
