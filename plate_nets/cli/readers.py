@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
+from plate_nets.cli.options import URL_VARIABLES
 from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.extras import needs
 from plate_nets.plates import PlateScheme
@@ -29,7 +30,7 @@ def reads_in_process(local: bool, url: str | Sequence[str] | None) -> bool:
         MissingExtra: there is neither a Triton nor what this process needs.
     """
     if local and url:
-        raise InputError("--local and --url: expected one of them, got both")
+        raise InputError(f"--local and --url (or {URL_VARIABLES[0]}): expected one of them, got both")
     if local or url:
         return local
     try:

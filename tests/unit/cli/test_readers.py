@@ -89,7 +89,8 @@ def test_serve_says_how_to_do_without_a_server() -> None:
 def test_two_readers_are_one_too_many(command: str, car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(car.parent)
     result = CliRunner().invoke(app, [*command.split(), "--local", "--url", "127.0.0.1:9"])
-    assert (result.exit_code, result.stderr) == (2, "plates: --local and --url: expected one of them, got both\n")
+    says = "plates: --local and --url (or PLATES_URL): expected one of them, got both\n"
+    assert (result.exit_code, result.stderr) == (2, says)
 
 
 def test_networks_that_are_missing_end_the_run_before_the_first_picture(car: Path, tmp_path: Path) -> None:
