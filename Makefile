@@ -22,9 +22,13 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
+demo: photo .venv/embedded.stamp $(IR) $(if $(PHOTO),,out/scene.jpg) ## set up, then read the demo picture, or yours: make demo PHOTO=car.jpg
 	@echo "==> reading $(or $(PHOTO),out/scene.jpg) with the embedded Triton server"
 	@$(BIN)/plates read "$(or $(PHOTO),out/scene.jpg)" --save-annotated out
+
+.PHONY: photo
+photo:
+	@test -z "$(PHOTO)" || test -e "$(PHOTO)" || { echo "make demo: PHOTO: no such file: $(PHOTO)" >&2; exit 2; }
 
 .PHONY: demo-video
 demo-video: .venv/all.stamp $(IR) ## set up, render cars that drive by, watch them, write the annotated video: out/demo_plates.mp4

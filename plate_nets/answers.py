@@ -108,6 +108,14 @@ INTERNAL = ErrorAnswer(
 OURS = (TOO_LARGE, BAD_INPUT, SHARED_MEMORY, OVERLOADED, UNAVAILABLE, MODEL_DIED, TIMED_OUT, INTERNAL)
 """Answers of our models. A subclass comes before its base."""
 
+CONTROL_KEY = ErrorAnswer(
+    " is restricted, expecting header",
+    "403",
+    "UNAVAILABLE",
+    AccessDenied,
+    "model control, shared memory, statistics, trace or logging without the control key",
+)
+
 TRITONS = (
     ErrorAnswer("Exceeds maximum queue size", "503", "UNAVAILABLE", ServerOverloaded, "the queue is full"),
     ErrorAnswer("Request timeout expired", "503", "UNAVAILABLE", ServerOverloaded, "waited too long in the queue"),
@@ -124,13 +132,7 @@ TRITONS = (
         _SHARED_MEMORY_FULL, "500", "INTERNAL", SharedMemoryFull, "`PLATES_SHARED_MEMORY`, where Triton itself meets it"
     ),
     ErrorAnswer(" is not healthy", "500", "INTERNAL", ModelDied, "the model's process died, perhaps of this picture"),
-    ErrorAnswer(
-        " is restricted, expecting header",
-        "403",
-        "UNAVAILABLE",
-        AccessDenied,
-        "model control, shared memory, statistics, trace or logging without the control key",
-    ),
+    CONTROL_KEY,
     ErrorAnswer("", "400", "INVALID_ARGUMENT", InputError, "a tensor of another name, dtype or shape"),
     ErrorAnswer("", "404", "NOT_FOUND", ServerError, "no model or version of this name"),
     ErrorAnswer("", "", "RESOURCE_EXHAUSTED", InputTooLarge, "a message over gRPC's bound"),

@@ -10,8 +10,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from types import FrameType
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -35,7 +36,6 @@ TERMINATED = 143
 
 app = typer.Typer(
     name="plates",
-    help="Licence-plate recognition: serve it, read pictures with it, check and measure it.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -65,6 +65,21 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(FAILED) from error
 
     return run
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"plates {metadata.version('plate-nets')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Licence-plate recognition: serve it, read pictures with it, check and measure it."""
 
 
 for _command in COMMANDS:

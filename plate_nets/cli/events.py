@@ -1,25 +1,34 @@
 """`plates events export`: corrections by hand as labels for training, in the project's own dataset format."""
 
 import csv
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from plate_nets.cli.options import Scheme, only_scheme
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
+from plate_nets.plates import DEFAULT_SCHEME
+from plate_nets.words import counted
 
-events = typer.Typer(help="What was seen by cameras.", no_args_is_help=True)
+events = typer.Typer(help="Events of cameras: corrections by hand become labels for training.", no_args_is_help=True)
 
 
 def export(
     labels: Annotated[Path, typer.Option(help="New folder that gets images/ and labels.csv.", file_okay=False)],
-    events: Annotated[Path, typer.Option(help="SQLite file of the events.", exists=True, dir_okay=False)] = Path(
-        "plates-events.sqlite"
-    ),
+    events: Annotated[
+        Path, typer.Option(help="SQLite file of the events, as `plates web --events`.", exists=True, dir_okay=False)
+    ] = Path("plates-events.sqlite"),
     pictures: Annotated[
-        Path, typer.Option(help="Folder of the events' pictures.", exists=True, file_okay=False)
+        Path,
+        typer.Option(help="Folder of the events' pictures, as `plates web --pictures`.", exists=True, file_okay=False),
     ] = Path("pictures"),
+    scheme: Scheme = DEFAULT_SCHEME,
+    any_text: Annotated[
+        bool, typer.Option("--any-text", help="Take corrections, too, that fit no format of --scheme.")
+    ] = False,
 ) -> None:
     """Write the events that were corrected by hand, and whose frames are kept, as labelled photos."""
     with needs("web", "plates events"):
@@ -27,23 +36,26 @@ def export(
         from plate_nets.web.labels import label_rows
         from plate_nets.web.store import EventStore
 
+    formats = None if any_text else only_scheme(scheme)
     images = labels / "images"
     try:
         images.mkdir(parents=True)
     except OSError as error:
         raise InputError(f"--labels {labels}: {error.strerror}") from error
     store = EventStore(events)
+    left_out: Counter[str] = Counter()
+    written = 0
     try:
         with (labels / "labels.csv").open("w", encoding="utf-8", newline="") as file:
             rows = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             rows.writeheader()
-            left_out = written = 0
-            for row in label_rows(store.corrected(), pictures, images):
-                if row is None:
-                    left_out += 1
+            for row in label_rows(store.corrected(), pictures, images, formats):
+                if isinstance(row, str):
+                    left_out[row] += 1
                 else:
                     written += 1
                     rows.writerow(row)
     finally:
         store.close()
-    typer.echo(f"wrote {labels}: {written} labels; {left_out} left out, as no frame of them is kept")
+    reasons = "".join(f"; {count} left out: {reason}" for reason, count in left_out.items())
+    typer.echo(f"wrote {labels}: {counted(written, 'label')}{reasons}")

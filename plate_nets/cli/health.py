@@ -11,6 +11,7 @@ import typer
 from plate_nets.cli.options import Protocol, Timeout, Url
 from plate_nets.client import PlateClient
 from plate_nets.errors import PlateError
+from plate_nets.supervision.health_endpoint import HEALTH
 
 UNHEALTHY = 1
 DEFAULT_URL = {"http": "127.0.0.1:8000", "grpc": "127.0.0.1:8001"}
@@ -21,10 +22,13 @@ def health(
     protocol: Protocol = "http",
     timeout: Timeout = 10.0,
     supervisor: Annotated[
-        str | None, typer.Option(help="host:port of the supervisor of `plates serve`, to ask it instead.")
+        str | None, typer.Option(help="Ask the supervisor of `plates serve` instead: host:port, its --health-port.")
     ] = None,
 ) -> None:
-    """Exit with 0 only if the server recognises a known picture; with 1 otherwise."""
+    """Exit with 0 only if the server recognises a known picture; with 1 otherwise.
+
+    Without --url it asks this machine: port 8000 for HTTP, 8001 for gRPC.
+    """
     if supervisor:
         _ask_supervisor(supervisor, timeout)
         return
@@ -40,11 +44,12 @@ def health(
 
 def _ask_supervisor(supervisor: str, timeout: float) -> None:
     try:
-        with urllib.request.urlopen(f"http://{supervisor}/health", timeout=timeout) as answer:
+        place = supervisor.removeprefix("http://").removesuffix(HEALTH).rstrip("/")
+        with urllib.request.urlopen(f"http://{place}{HEALTH}", timeout=timeout) as answer:
             typer.echo(f"healthy: {answer.read().decode().strip()}")
     except urllib.error.HTTPError as error:
         typer.echo(f"unhealthy: {error.read().decode().strip()}", err=True)
         raise typer.Exit(UNHEALTHY) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
-        typer.echo(f"unhealthy: {supervisor}: {error}", err=True)
+        typer.echo(f"unhealthy: {supervisor}: {getattr(error, 'reason', error)}", err=True)
         raise typer.Exit(UNHEALTHY) from error

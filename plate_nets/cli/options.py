@@ -36,14 +36,25 @@ Schemes = Annotated[
         show_default=False,
     ),
 ]
-Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to it, where --url does not say.")]
+Scheme = Annotated[
+    str,
+    typer.Option("--scheme", help="Whose plates are read: one country that the package has, or one TOML file."),
+]
+Local = Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")]
+Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to a server where --url does not say.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001, max=86_400)]
 ModelRepository = Annotated[
     Path | None,
-    typer.Option(help="Folder of the models.", envvar="PLATES_MODEL_REPOSITORY", file_okay=False, readable=False),
+    typer.Option(
+        help="Folder of the models; by default those of the package.",
+        envvar="PLATES_MODEL_REPOSITORY",
+        file_okay=False,
+        readable=False,
+    ),
 ]
 Log = Annotated[
-    Path | None, typer.Option(help="File that the server's log is appended to; - for standard error.", dir_okay=False)
+    Path | None,
+    typer.Option(help="File that the log of a server of its own is appended to; - for standard error.", dir_okay=False),
 ]
 
 

@@ -12,10 +12,11 @@ from typing import Any
 import typer
 
 from plate_nets.closing import Closing
-from plate_nets.errors import InputError
+from plate_nets.errors import InputError, SchemeError
 from plate_nets.extras import needs
+from plate_nets.plates import load_scheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.types import CORNER_COLUMNS, Plate
+from plate_nets.types import CORNER_COLUMNS, Plate, Reading
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class LineOutput(Output):
         time = f"{picture.milliseconds:.0f} ms"
         for plate in picture.plates:
             reading = plate.reading
-            text = reading.text or f"unread ({reading.best}?)"
+            text = reading.text or f"unread ({reading.best}?{_why_unread(reading)})"
             box = ",".join(f"{side:.0f}" for side in _sides(plate))
             figures = f"confidence {reading.confidence:.3f}  score {plate.score:.3f}  box {box}  {time}"
             typer.echo(f"{shown(picture.path)}: {text}  {figures}")
@@ -190,6 +191,17 @@ class PictureOutput(Output):
 
 def _sides(plate: Plate) -> tuple[float, float, float, float]:
     return plate.box.xmin, plate.box.ymin, plate.box.xmax, plate.box.ymax
+
+
+def _why_unread(reading: Reading) -> str:
+    """What keeps a reading from being a text beside its confidence, where anything does."""
+    if not reading.best or not reading.scheme:
+        return ""
+    try:
+        fits = load_scheme(reading.scheme).is_plate(reading.best)
+    except SchemeError:  # of the server's own
+        return ""
+    return "" if fits else f" fits no format of {reading.scheme}"
 
 
 def _record(picture: Picture) -> dict[str, Any]:

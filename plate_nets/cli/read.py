@@ -14,14 +14,17 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from plate_nets.cli.options import Log, ModelRepository, Protocol, Schemes, Timeout, Urls, use_schemes
+from plate_nets.cli.options import Local, Log, ModelRepository, Protocol, Schemes, Timeout, Urls, use_schemes
 from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, is_annotated, shown
+from plate_nets.cli.readers import local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
-from plate_nets.plates import PlateScheme
+from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
+from plate_nets.server.installation import default_kind
+from plate_nets.words import counted
 
 SOME_FAILED = 1
 
@@ -40,10 +43,14 @@ def read(
     ],
     url: Urls = None,
     protocol: Protocol = "http",
-    json: Annotated[bool, typer.Option("--json", help="One JSON array instead of lines.")] = False,
-    csv: Annotated[Path | None, typer.Option(help="Also write a table, a row a plate.", dir_okay=False)] = None,
+    local: Local = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON array instead of lines.")] = False,
+    csv: Annotated[
+        Path | None, typer.Option(help="Also write a table to this file, a row a plate.", dir_okay=False)
+    ] = None,
     save_annotated: Annotated[
-        Path | None, typer.Option(help="Also write the pictures with boxes and texts here.", file_okay=False)
+        Path | None,
+        typer.Option(help="Also write the pictures, with boxes and texts, into this folder.", file_okay=False),
     ] = None,
     scheme: Schemes = "",
     timeout: Timeout = 30.0,
@@ -52,11 +59,14 @@ def read(
 ) -> None:
     """Print a line a plate: text, confidence, score, box and milliseconds.
 
-    Without --url an embedded server runs for the time. Exit code: 0 all pictures were read, 1 some failed, 2 no server.
+    Without --url and --local a server of its own runs for the time; where that is not installed, this process reads.
+    Exit code: 0 all pictures were read, 1 some failed, 2 wrong usage, or no server.
     """
     sources = list(find_pictures(paths))
     if not sources:
         raise InputError(f"no picture in {', '.join(map(shown, paths))}; looked for {', '.join(sorted(SUFFIXES))}")
+    if not any(os.path.lexists(source.path) for source in sources):  # before a server is started for them
+        raise InputError(f"no such file or folder: {', '.join(map(shown, paths))}")
     if csv:
         keep_inputs(sources, csv)
     failed = 0
@@ -66,14 +76,15 @@ def read(
             outputs.append(stack.enter_context(CsvOutput(csv)))
         if save_annotated:
             outputs.append(stack.enter_context(PictureOutput(save_annotated)))
-        client, recover = _client(stack, url, protocol, timeout, model_repository, log, use_schemes(scheme))
+        schemes = use_schemes(scheme)
+        reader, recover = _open_reader(stack, local, url, protocol, timeout, model_repository, log, schemes)
         for source in _progress(sources):
-            picture = read_picture(client, source, recover)
+            picture = read_picture(reader, source, recover)
             failed += picture.error is not None
             for output in outputs:
                 output.write(picture)
     if failed:
-        typer.echo(f"plates: {failed} of {len(sources)} pictures failed", err=True)
+        typer.echo(f"plates: {failed} of {counted(len(sources), 'picture')} failed", err=True)
         raise typer.Exit(SOME_FAILED)
 
 
@@ -143,21 +154,23 @@ def read_picture(reader: Reader, source: Source, recover: Callable[[], None]) ->
     return Picture(source.path, source.name, encoded, tuple(plates), (time.perf_counter() - started) * 1000)
 
 
-def _client(
+def _open_reader(
     stack: ExitStack,
+    local: bool,
     urls: list[str] | None,
     protocol: Protocol,
     timeout: float,
     repository: Path | None,
     log: Path | None,
     schemes: Sequence[PlateScheme],
-) -> tuple[PlateClient, Callable[[], None]]:
-    """A client, and what brings its server back after a process of it died: a new start, or waiting for its healing."""
+) -> tuple[Reader, Callable[[], None]]:
+    """What reads, and what brings it back after a process of it died: a new start, or waiting for its healing."""
+    if reads_in_process(local, urls):
+        return local_reader(schemes or default_scheme(), repository), lambda: None
     if not urls:
         # Its only client is this one, so nothing is in flight when it ends.
-        server = EmbeddedTriton(repository, log=log, exit_timeout=0)
-        with Console(stderr=True).status("Starting Triton and loading the models"):
-            stack.enter_context(server)
+        server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
+        stack.enter_context(started(server))
         url = server.http_url if protocol == "http" else server.grpc_url
         return stack.enter_context(PlateClient(url, protocol, timeout, scheme=schemes)), server.restart
     client = stack.enter_context(PlateClient(urls, protocol, timeout, scheme=schemes))

@@ -11,8 +11,9 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.options import Log, ModelRepository, Schemes, use_schemes
+from plate_nets.cli.readers import started
 from plate_nets.control_key import KEY_VARIABLE
-from plate_nets.errors import ServerStartError
+from plate_nets.errors import MissingExtra, ServerStartError
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.deployment import warnings
 from plate_nets.server.installation import default_kind
@@ -32,15 +33,19 @@ from plate_nets.supervision.supervisor import (
 
 _STDERR = 2
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")]
-
 
 def serve(
-    http_port: Port = 8000,
-    grpc_port: Port = 8001,
-    metrics_port: Port = 8002,
-    health_port: Port = 8003,
-    address: Annotated[str, typer.Option(help="Where to listen; the embedded server takes no other.")] = "127.0.0.1",
+    http_port: Annotated[int, typer.Option(min=0, max=65535, help="Port for HTTP; 0 takes a free one.")] = 8000,
+    grpc_port: Annotated[int, typer.Option(min=0, max=65535, help="Port for gRPC; 0 takes a free one.")] = 8001,
+    metrics_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port for Triton's metrics; 0 takes a free one.")
+    ] = 8002,
+    health_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port for /health, /live and /metrics; 0 takes a free one.")
+    ] = 8003,
+    address: Annotated[
+        str, typer.Option(help="Address to listen on; the embedded server takes those of this machine alone.")
+    ] = "127.0.0.1",
     server: Annotated[
         Literal["embedded", "system"] | None,
         typer.Option(help="The wheel's tritonserver, or the one on PATH; by default the latter where there is one."),
@@ -48,10 +53,13 @@ def serve(
     model_repository: ModelRepository = None,
     scheme: Schemes = "",
     control_key_file: Annotated[
-        Path | None, typer.Option(help="File, for its owner alone, that gets the control key.", dir_okay=False)
+        Path | None, typer.Option(help="New file, for its owner alone, that gets the control key.", dir_okay=False)
     ] = None,
     events: Annotated[
-        Path | None, typer.Option(help="File that gets the events as lines of JSON; else stderr.", dir_okay=False)
+        Path | None,
+        typer.Option(
+            help="File that gets restarts, heals and warnings, a line of JSON each; else stderr.", dir_okay=False
+        ),
     ] = None,
     log: Log = None,
     growth: Annotated[
@@ -94,8 +102,7 @@ def serve(
     what it was asked, and exits with 0; a second one ends it at once.
 
     On the health port /health answers 200 while a known picture is recognised, /live while the supervisor is at work.
-    The control key, which opens Triton's
-    model control and statistics, is random unless PLATES_CONTROL_KEY is set.
+    The control key, which opens Triton's model control and statistics, is random unless PLATES_CONTROL_KEY is set.
     """
     console = Console(highlight=False)
     with ExitStack() as stack:
@@ -125,9 +132,10 @@ def serve(
         if control_key_file:
             write_key(control_key_file, triton.control_key)
             stack.callback(control_key_file.unlink, missing_ok=True)
-        stack.callback(triton.stop)
-        with Console(stderr=True).status("Starting Triton and loading the models"):
-            triton.start()
+        try:
+            stack.enter_context(started(triton))
+        except MissingExtra as error:
+            raise ServerStartError(f"{error}; or use --local or --url of plates read, watch and web") from error
         supervisor = Supervisor(
             triton,
             status,

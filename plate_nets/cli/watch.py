@@ -18,15 +18,18 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from plate_nets.cli.options import Log, ModelRepository, Protocol, Schemes, Timeout, Urls, only_scheme
+from plate_nets.cli.options import Local, Log, ModelRepository, Protocol, Scheme, Timeout, Urls, only_scheme
+from plate_nets.cli.readers import local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
-from plate_nets.errors import InputError, ModelDied
+from plate_nets.errors import InputError, ModelDied, SourceError
 from plate_nets.extras import needs
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme
 from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
+from plate_nets.server.installation import default_kind
 from plate_nets.supervision.health_endpoint import HealthEndpoint
 from plate_nets.types import Frame, Plate
+from plate_nets.words import counted
 
 if TYPE_CHECKING:
     from plate_nets.events import PlateEvent
@@ -36,12 +39,19 @@ if TYPE_CHECKING:
     from plate_nets.video.settings import WatcherSettings
     from plate_nets.video.watcher import Watcher
 
-SOME_FAILED = 1
+SOME_FAILED, ALL_FAILED = 1, 2
 SECRET_VARIABLE = "PLATES_WEBHOOK_SECRET"
 SALT_VARIABLE = "PLATES_HASH_SALT"
 _REFRESH = 4
 """Times a second that the status in the terminal is drawn."""
 _STATES = {"online": "green", "ended": "dim", "connecting": "yellow", "offline": "red", "failed": "red"}
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"expected a time such as 2026-11-22T10:00:00+03:00, got {text!r}") from error
 
 
 def watch(
@@ -54,24 +64,30 @@ def watch(
     ],
     url: Urls = None,
     protocol: Protocol = "grpc",
-    local: Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="A line of JSON an event.")] = False,
+    local: Local = False,
+    json: Annotated[bool, typer.Option("--json", help="Print events as lines of JSON.")] = False,
     fps: Annotated[
-        float | None, typer.Option(help="Frames a second to analyse; by default 10 live, each of a file.", min=0.001)
+        float | None,
+        typer.Option(help="Most frames a second to analyse; by default 10 of a camera, all of a file.", min=0.001),
     ] = None,
     start: Annotated[
         datetime | None,
         typer.Option(
-            help="When a file's first picture was taken, with offset from UTC; by default now.",
-            formats=["%Y-%m-%dT%H:%M:%S%z"],
+            help="When a file's first picture was taken, such as 2026-11-22T10:00:00+03:00; by default now.",
+            metavar="TIME",
+            parser=_moment,
         ),
     ] = None,
-    zone: Annotated[str | None, typer.Option(help="Time zone of the lines, such as Europe/Moscow.")] = None,
+    zone: Annotated[
+        str | None, typer.Option(help="Time zone of the lines and of timestamp_local, such as Europe/Moscow.")
+    ] = None,
     watch_list: Annotated[
-        list[Path] | None, typer.Option(help="CSV file of plates and labels; may be repeated.", dir_okay=False)
+        list[Path] | None,
+        typer.Option(help="CSV file with the header plate,label; give it again for more lists.", dir_okay=False),
     ] = None,
     save_video: Annotated[
-        Path | None, typer.Option(help="Write the video with boxes and texts; for one source.", dir_okay=False)
+        Path | None,
+        typer.Option(help="Write the video with boxes and texts, as MP4; for one source.", dir_okay=False),
     ] = None,
     save_events: Annotated[
         Path | None, typer.Option(help="Folder that gets the best plate and frame of each event.", file_okay=False)
@@ -79,38 +95,53 @@ def watch(
     jsonl: Annotated[Path | None, typer.Option(help="Append events as lines of JSON.", dir_okay=False)] = None,
     csv: Annotated[Path | None, typer.Option(help="Append events to a table.", dir_okay=False)] = None,
     sqlite: Annotated[Path | None, typer.Option(help="Keep events in an SQLite file.", dir_okay=False)] = None,
-    parquet: Annotated[Path | None, typer.Option(help="Folder that gets Parquet files.", file_okay=False)] = None,
-    webhook: Annotated[
-        str | None, typer.Option(help=f"URL that gets events by POST, signed by {SECRET_VARIABLE} where that is set.")
+    parquet: Annotated[
+        Path | None, typer.Option(help="Folder that gets a Parquet file for each minute with events.", file_okay=False)
     ] = None,
-    mqtt: Annotated[str | None, typer.Option(help="mqtt://user:password@host:port/topic")] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option(help=f"URL that gets each event by POST, signed with the secret in {SECRET_VARIABLE}, if any."),
+    ] = None,
+    mqtt: Annotated[
+        str | None, typer.Option(help="Broker and topic that get each event: mqtt://user:password@host:port/topic.")
+    ] = None,
     matches_only: Annotated[
-        bool, typer.Option("--matches-only", help="Sinks get what matches a watch list alone.")
+        bool, typer.Option("--matches-only", help="Give sinks only the events that match a watch list.")
     ] = False,
     outbox: Annotated[
-        Path | None, typer.Option(help="SQLite file that keeps events until every sink has them.", dir_okay=False)
+        Path | None,
+        typer.Option(
+            help="SQLite file that keeps events until every sink has them; by default plates-outbox.sqlite.",
+            dir_okay=False,
+        ),
     ] = None,
     blur: Annotated[
-        bool, typer.Option("--blur", help="Make plates that are on no list unreadable in all pictures.")
+        bool, typer.Option("--blur", help="Make plates that are on no watch list unreadable in all pictures.")
     ] = False,
     hash: Annotated[
-        bool, typer.Option("--hash", help=f"Salted hashes in place of texts; the salt is {SALT_VARIABLE}.")
+        bool, typer.Option("--hash", help=f"Give salted hashes in place of texts; the salt is in {SALT_VARIABLE}.")
     ] = False,
-    keep_days: Annotated[float | None, typer.Option(help="Delete older pictures and stored events.", min=0)] = None,
-    keep_mb: Annotated[float | None, typer.Option(help="Delete the oldest pictures over this.", min=0)] = None,
-    metrics_port: Annotated[
-        int | None, typer.Option(help="Port for /health and /metrics; 0 takes a free one.", min=0, max=65535)
+    keep_days: Annotated[
+        float | None, typer.Option(help="Delete pictures, and events of an SQLite file, after these days.", min=0)
     ] = None,
-    address: Annotated[str, typer.Option(help="Where /health and /metrics listen.")] = "127.0.0.1",
-    scheme: Schemes = DEFAULT_SCHEME,
+    keep_mb: Annotated[
+        float | None, typer.Option(help="Delete the oldest pictures where all take more megabytes than this.", min=0)
+    ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(help="Answer /health and /metrics on this port; 0 takes a free one.", min=0, max=65535),
+    ] = None,
+    address: Annotated[str, typer.Option(help="Address that --metrics-port listens on.")] = "127.0.0.1",
+    scheme: Scheme = DEFAULT_SCHEME,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
     """Print one line an event: a car's plate when it is sure, where it changes, and when the car is gone.
 
-    Without --url and --local an embedded server runs for the time. Files are read as fast as it goes and end; live
-    sources go on until Ctrl-C. Exit code: 0 done, 1 some sources failed, 2 all failed, or wrong usage.
+    Without --url and --local a server of its own runs for the time; where that is not installed, this process reads.
+    Files are read as fast as it goes and end; live sources go on until Ctrl-C. Exit code: 0 done, 1 some sources
+    failed, 2 all failed, or wrong usage.
     """
     with needs("watch", "plates watch"):
         from plate_nets.sinks import settings as to
@@ -122,18 +153,19 @@ def watch(
         from plate_nets.video.settings import CameraSettings
         from plate_nets.video.watcher import Watcher
 
+    names: dict[str, str] = {}
     if len(sources) == 1 and Path(sources[0]).suffix.lower() in SUFFIXES:
         plan = load_cameras(Path(sources[0]))
     else:
         plan = WatchPlan(tuple(CameraSettings(each) for each in sources))
-    common: dict[str, Any] = {"matches_only": matches_only}
+        names = {camera.id: str(camera.address) for camera in plan.cameras if not camera.address.live}
     given: list[SinkSettings] = [
-        *([to.JsonlSettings(path=jsonl, **common)] if jsonl else []),
-        *([to.CsvSettings(path=csv, **common)] if csv else []),
-        *([to.SqliteSettings(path=sqlite, keep_days=keep_days, **common)] if sqlite else []),
-        *([to.ParquetSettings(folder=parquet, **common)] if parquet else []),
-        *([to.WebhookSettings(url=webhook, secret=os.environ.get(SECRET_VARIABLE), **common)] if webhook else []),
-        *([to.MqttSettings(url=mqtt, **common)] if mqtt else []),
+        *([to.JsonlSettings(path=jsonl)] if jsonl else []),
+        *([to.CsvSettings(path=csv)] if csv else []),
+        *([to.SqliteSettings(path=sqlite)] if sqlite else []),
+        *([to.ParquetSettings(folder=parquet)] if parquet else []),
+        *([to.WebhookSettings(url=webhook, secret=os.environ.get(SECRET_VARIABLE))] if webhook else []),
+        *([to.MqttSettings(url=mqtt)] if mqtt else []),
     ]
     options = {"fps": fps, "start": start, "zone": zone}
     each_camera: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
@@ -141,7 +173,7 @@ def watch(
         plan,
         cameras=tuple(replace(camera, **each_camera) for camera in plan.cameras),
         watch_lists=(*plan.watch_lists, *(watch_list or ())),
-        sinks=(*plan.sinks, *given),
+        sinks=_sinks(plan.sinks, given, matches_only, keep_days),
         outbox=outbox or plan.outbox,
         pictures=save_events or plan.pictures,
         blur=blur or plan.blur,
@@ -149,8 +181,11 @@ def watch(
         keep_days=keep_days if keep_days is not None else plan.keep_days,
         keep_mb=keep_mb if keep_mb is not None else plan.keep_mb,
     )
-    if save_video and len(plan.cameras) > 1:
-        raise InputError(f"--save-video: expected one source, got {len(plan.cameras)}")
+    if save_video:
+        if len(plan.cameras) > 1:
+            raise InputError(f"--save-video: expected one source, got {len(plan.cameras)}")
+        if os.path.realpath(save_video) == os.path.realpath(plan.cameras[0].source):
+            raise InputError(f"--save-video {save_video}: is the video that is read; expected another file")
     salt = os.environ.get(SALT_VARIABLE, "").encode()
     if plan.hash and not salt:
         raise InputError(f"--hash: expected a salt in {SALT_VARIABLE}, got none")
@@ -161,19 +196,21 @@ def watch(
         terminal.print(": ".join(words), markup=False)
 
     country = only_scheme(scheme)
+    cars: set[str] = set()
     with ExitStack() as stack:
-        reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, country))
         recorder = None
         if plan.sinks:
             recorder = Recorder(plan.outbox, plan.sinks, say, max_bytes=int(plan.outbox_mb * (1 << 20)))
             stack.callback(recorder.close)
         recording = stack.enter_context(Recording(save_video, blur_unlisted=plan.blur)) if save_video else None
+        # Last, for it takes seconds: what cannot be written is refused at once
+        reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, country))
         watcher = stack.enter_context(
             Watcher(
                 reader,
                 plan.cameras,
                 _settings(plan, country, say),
-                notice=say,
+                notice=lambda camera, line: say(names.get(camera, camera), line),
                 on_frame=recording.write if recording else None,
             )
         )
@@ -184,15 +221,36 @@ def watch(
             say("health", endpoint.url)
         ended = stack.enter_context(_ended_by_signal(watcher))
         stack.enter_context(_live(watcher, terminal))
-        for event in watcher:
-            told = without_texts(event, salt) if plan.hash else event
-            if recorder:
-                recorder.record(told)
-            typer.echo(told.to_json() if json else _line(told))
+        try:
+            for event in watcher:
+                cars.add(event.id)
+                told = without_texts(event, salt) if plan.hash else event
+                if recorder:
+                    recorder.record(told)
+                typer.echo(told.to_json() if json else _line(told))
+        except SourceError as error:  # each camera has said why
+            raise typer.Exit(ALL_FAILED) from error
+    frames = sum(each.analysed for each in watcher.status())
+    saved = [f"saved {save_video}"] if save_video and frames else []
+    kept = [f"pictures in {plan.pictures}"] if plan.pictures and cars else []
+    say("; ".join([f"{counted(len(cars), 'car')} read in {counted(frames, 'frame')}", *saved, *kept]))
     if ended:
         raise typer.Exit(128 + ended[0])
     if any(each.state == "failed" for each in watcher.status()):
         raise typer.Exit(SOME_FAILED)
+
+
+def _sinks(
+    of_file: "Sequence[SinkSettings]", given: "Sequence[SinkSettings]", matches_only: bool, keep_days: float | None
+) -> "tuple[SinkSettings, ...]":
+    """Sinks of cameras.yaml and of options, which take the place of those of their type."""
+    types = {each.type for each in given}
+    sinks = [*(each for each in of_file if each.type not in types), *given]
+    if matches_only:
+        sinks = [replace(each, matches_only=True) for each in sinks]
+    if keep_days is not None:
+        sinks = [replace(each, keep_days=keep_days) if each.type == "sqlite" else each for each in sinks]
+    return tuple(sinks)
 
 
 def _settings(plan: "WatchPlan", scheme: PlateScheme, say: Callable[..., None]) -> "WatcherSettings":
@@ -243,23 +301,17 @@ def _reader(
     log: Path | None,
     scheme: PlateScheme,
 ) -> Iterator[Reader]:
-    if local:
-        if url:
-            raise InputError("--local and --url: expected one of them, got both")
-        with needs("local", "--local"):
-            from plate_nets.recognition.local import LocalReader
-        yield LocalReader(scheme=scheme)
+    if reads_in_process(local, url):
+        yield local_reader(scheme, repository)
     elif url:
         with PlateClient(url, protocol, timeout, scheme=scheme) as client:
             client.is_ready()  # another program at the address is no fault of the first picture
             yield client
     else:
-        server = EmbeddedTriton(repository, log=log, exit_timeout=0)
-        with Console(stderr=True).status("Starting Triton and loading the models"):
-            server.start()
+        server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
         # Frames are large, and over HTTP Triton keeps memory of each empty answer
         with (
-            server,
+            started(server),
             PlateClient(
                 server.grpc_url,
                 "grpc",

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from plate_nets.cli.options import Log, ModelRepository, Schemes, Timeout, Url, only_scheme
+from plate_nets.cli.options import Local, Log, ModelRepository, Scheme, Timeout, Url, only_scheme
+from plate_nets.cli.readers import local_reader, reads_in_process, started
 from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ServerError
@@ -32,14 +33,22 @@ _EVENTS = Path("plates-events.sqlite")
 
 
 def web(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8080,
-    address: Annotated[str, typer.Option(help="Where to listen; any but loopback wants a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 8080,
+    address: Annotated[
+        str, typer.Option(help="Address to listen on; any but loopback asks for a token.")
+    ] = "127.0.0.1",
     url: Url = None,
-    local: Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")] = False,
+    local: Local = False,
     token_file: Annotated[
-        Path | None, typer.Option(help="File of tokens, one a line; without it one is made up.", dir_okay=False)
+        Path | None,
+        typer.Option(
+            help="File of tokens that are asked for, one a line; without it one is made up where one is needed.",
+            dir_okay=False,
+        ),
     ] = None,
-    host: Annotated[list[str] | None, typer.Option(help="Further name that the page is asked by; repeatable.")] = None,
+    host: Annotated[
+        list[str] | None, typer.Option(help="Further name that the page is reached by; repeatable.")
+    ] = None,
     allow_url: Annotated[
         list[str] | None, typer.Option(help="Host that pictures may be fetched from; repeatable.")
     ] = None,
@@ -47,30 +56,35 @@ def web(
         Path | None, typer.Option(help="cameras.yaml, as `plates watch` takes it: these are watched.", dir_okay=False)
     ] = None,
     events: Annotated[
-        Path | None, typer.Option(help="SQLite file of events, which `plates watch --sqlite` may fill.", dir_okay=False)
+        Path | None,
+        typer.Option(
+            help="SQLite file of events, which `plates watch --sqlite` may fill; with --cameras plates-events.sqlite.",
+            dir_okay=False,
+        ),
     ] = None,
     pictures: Annotated[
         Path | None, typer.Option(help="Folder of the events' pictures: `plates watch --save-events`.", file_okay=False)
     ] = None,
     watch_list: Annotated[
-        list[Path] | None, typer.Option(help="CSV file of plates and labels; repeatable.", dir_okay=False)
+        list[Path] | None, typer.Option(help="CSV file with the header plate,label; repeatable.", dir_okay=False)
     ] = None,
-    rate: Annotated[float, typer.Option(help="Pictures a second that one token has.", min=0.01)] = 20.0,
-    scheme: Schemes = DEFAULT_SCHEME,
+    rate: Annotated[
+        float, typer.Option(help="Pictures a second that one token may send; 200 come at once.", min=0.01)
+    ] = 20.0,
+    scheme: Scheme = DEFAULT_SCHEME,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
     """Open a page to try recognition on, and an HTTP API.
 
-    It asks the server at --url, reads in this process with --local, or starts a supervised server of its own.
+    It asks the server at --url, reads in this process with --local, or starts a supervised server of its own; where
+    that is not installed, this process reads.
     """
     with needs(_EXTRA, "plates web"):
         from plate_nets.web.app import create_app
         from plate_nets.web.server import WebServer
         from plate_nets.web.settings import LOOPBACK_NAMES, WebSettings
-    if local and url:
-        raise InputError("--local and --url: expected one of them")
     outside = address not in LOOPBACK_NAMES
     tokens = read_tokens(token_file) if token_file else (secrets.token_urlsafe(24),) if outside else ()
     settings = WebSettings(tokens=tokens, hosts=tuple(host or ()), allowed_urls=tuple(allow_url or ()), rate=rate)
@@ -100,20 +114,17 @@ def open_backend(
     scheme: PlateScheme,
 ) -> tuple["Backend", Callable[[], None] | None]:
     """What reads, and for an embedded server what keeps it reading until the process is told to end."""
-    from plate_nets.recognition.local import LocalReader
     from plate_nets.web.health import Backend
 
-    if local:
-        return Backend(LocalReader(scheme=scheme), "local", scheme=scheme), None
+    if reads_in_process(local, url):
+        return Backend(local_reader(scheme, repository), "local", scheme=scheme), None
     if url:
         client = stack.enter_context(PlateClient(url, timeout=timeout, scheme=scheme))
         client.is_ready()  # another program at the address is no fault of the first picture
         return Backend(client, "server", client.url, scheme=scheme), None
     status = Status(stack.enter_context(open_events(Path(os.devnull))))
     triton = EmbeddedTriton(repository, model_control="explicit", server=default_kind(), log=log)
-    stack.callback(triton.stop)
-    with Console(stderr=True).status("Starting Triton and loading the models"):
-        triton.start()
+    stack.enter_context(started(triton, said=True))
     # Frames of cameras are large, and over HTTP Triton keeps memory of each empty answer
     client = stack.enter_context(
         PlateClient(triton.grpc_url, "grpc", timeout, shared_memory=True, control_key=triton.control_key, scheme=scheme)

@@ -88,7 +88,7 @@ class PlateClient(Closing):
         urls = [url] if isinstance(url, str) else list(url)
         if len(urls) == 1 and not urls[0].startswith(PREFIX):
             address = parse_url(urls[0], protocol)
-            self.url, self.protocol = str(address), address.protocol
+            self.url, self.protocol = address.url, address.protocol
             self._open: Callable[[], Transport] = lambda: open_one(address, watched=False)
         else:
             self.url, self.protocol = ", ".join(urls), protocol

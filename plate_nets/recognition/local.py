@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import Any, get_args
 
@@ -50,6 +51,8 @@ class LocalReader:
     """Of OpenVINO; 0: all cores of this process."""
     networks: Callable[[], Networks] | None = None
     """Loads networks in place of the runtime's."""
+    repository: Path | None = None
+    """Where the converted networks are; by default `runtimes.networks.default_repository`."""
     _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -107,7 +110,7 @@ class LocalReader:
         Raises:
             WeightsError: a network is not converted yet.
         """
-        return digest_of(first_versions(default_repository()))
+        return digest_of(self._versions)
 
     @cached_property
     def _pipeline(self) -> PlateReader[Frame, Crops]:
@@ -130,4 +133,8 @@ class LocalReader:
 
             return load_eager(self.schemes)
         readers = {reader_of(scheme).name for scheme in self.schemes}
-        return load_converted(first_versions(default_repository()), threads=self.threads, readers=readers)
+        return load_converted(self._versions, threads=self.threads, readers=readers)
+
+    @property
+    def _versions(self) -> dict[str, Path]:
+        return first_versions(self.repository or default_repository())

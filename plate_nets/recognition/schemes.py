@@ -40,7 +40,10 @@ class SchemeDecoder:
             return self.schemes
         asked = tuple(dict.fromkeys(name.strip() for name in names.split(",")))
         if unknown := [name for name in asked if name not in self._decoders]:
-            raise InputError(f"scheme: expected {' or '.join(self._decoders)}, got {', '.join(map(repr, unknown))}")
+            raise InputError(
+                f"scheme: expected {' or '.join(self._decoders)}, got {', '.join(map(repr, unknown))}; a server that "
+                f"reads them starts with --scheme {','.join([*self._decoders, *unknown])}"
+            )
         return tuple(self._decoders[name].scheme for name in asked)
 
     def decode(

@@ -46,6 +46,11 @@ class SourceAddress:
         return self.kind in ("stream", "device")
 
     @property
+    def is_rtsp(self) -> bool:
+        """Whether it is spoken to in RTSP."""
+        return self.location.lower().startswith(("rtsp://", "rtsps://"))
+
+    @property
     def endpoint(self) -> tuple[str, int] | None:
         """Host and port of a stream, None for others."""
         if self.kind != "stream":

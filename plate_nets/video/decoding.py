@@ -16,6 +16,7 @@ from plate_nets.errors import InputError, SourceError
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.images import FrameLimits, decode_image
 from plate_nets.video.address import SourceAddress, hide_credentials
+from plate_nets.words import counted
 
 _DEVICE_FILES = {"cuda": "/dev/nvidia0", "qsv": "/dev/dri/renderD128", "vaapi": "/dev/dri/renderD128"}
 """Hardware that decodes -> the file that is there where it is."""
@@ -63,7 +64,7 @@ def decode(
         else:
             yield from _container(address, settings, notice, opened)
     except av.error.FFmpegError as error:
-        raise SourceError(_cause(error, settings), unreachable=_is_unreachable(error)) from error
+        raise SourceError(_cause(error, address, settings), unreachable=_is_unreachable(error)) from error
     except OSError as error:
         raise SourceError(hide_credentials(error.strerror or str(error))) from error
 
@@ -97,7 +98,7 @@ def _container(
             if address.live and time.monotonic() - seen > settings.silence:
                 raise SourceError(_frozen(settings), unreachable=True)
         if damaged:
-            notice(f"{damaged} damaged pictures were left out")
+            notice(f"left out {counted(damaged, 'damaged picture')}")
         if address.live:
             return
         if not shown:
@@ -149,7 +150,7 @@ def _options(address: SourceAddress, settings: DecodingSettings) -> dict[str, An
         return {"format": "v4l2", "options": {"thread_queue_size": "8"}}
     if address.kind == "file":
         return {}
-    if address.location.lower().startswith("rtsp"):
+    if address.is_rtsp:
         # Some cameras send no sound although they promise it: a short look at the stream, not FFmpeg's five seconds
         return {
             "options": {
@@ -174,7 +175,7 @@ def _frozen(settings: DecodingSettings) -> str:
     return f"no picture for {settings.silence:g} s; where it sends less often, raise `silence`"
 
 
-def _cause(error: av.error.FFmpegError, settings: DecodingSettings) -> str:
+def _cause(error: av.error.FFmpegError, address: SourceAddress, settings: DecodingSettings) -> str:
     match error:
         case av.error.HTTPUnauthorizedError() | av.error.HTTPForbiddenError():
             return "wrong user or password, or not allowed"
@@ -184,6 +185,8 @@ def _cause(error: av.error.FFmpegError, settings: DecodingSettings) -> str:
             return _frozen(settings)
         case av.error.EOFError():
             return _EMPTY
+        case av.error.InvalidDataError() if address.is_rtsp:  # which FFmpeg also says where nothing came
+            return "no RTSP stream: nobody answers there, it is no camera, or what it sends is damaged"
         case av.error.InvalidDataError():
             return "is no video, damaged, or cut off at its beginning"
     return hide_credentials(error.strerror or str(error))

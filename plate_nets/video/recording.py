@@ -41,6 +41,7 @@ class Recording(Closing):
         self._last = -1
         self._stream: VideoStream | None = None
         try:
+            path.open("ab").close()  # FFmpeg opens it with the first frame alone
             self._container: OutputContainer = av.open(str(path), "w", format="mp4")
         except (av.error.FFmpegError, OSError) as error:
             raise InputError(f"{path}: {error.strerror}") from error
@@ -63,15 +64,15 @@ class Recording(Closing):
             raise InputError(f"{self._path}: {error.strerror}") from error
 
     def close(self) -> None:
-        """End the file; without a frame there is none."""
+        """End the file; without a frame there is none, and an older one stays."""
         try:
             if self._stream is not None:
                 self._container.mux(self._stream.encode())
             self._container.close()
         except (av.error.FFmpegError, OSError) as error:
             raise InputError(f"{self._path}: {error.strerror}") from error
-        if self._stream is None:
-            self._path.unlink(missing_ok=True)
+        if self._stream is None and self._path.exists() and not self._path.stat().st_size:
+            self._path.unlink()
 
     def _draw(self, analysed: AnalysedFrame) -> Frame:
         frame = analysed.frame.bgr()

@@ -114,6 +114,8 @@ class Watcher(Closing):
         """End now: no thread is left but one that hangs in a read, which ends with it."""
         self._stop.set()
         self.stop()
+        if not self._started:
+            return
         deadline = time.monotonic() + _LONGEST_END
         for camera in self._cameras:
             camera.join(max(0.0, deadline - time.monotonic()))

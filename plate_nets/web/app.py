@@ -9,7 +9,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -21,11 +21,11 @@ from plate_nets.web.cameras import CameraApi, CameraRoom
 from plate_nets.web.event_api import EventApi
 from plate_nets.web.faults import Refused
 from plate_nets.web.fetch import PictureFetcher
-from plate_nets.web.guard import Guard, answer_error
+from plate_nets.web.guard import Guard, answer_error, wants_page
 from plate_nets.web.health import Backend, Facts, Health
 from plate_nets.web.lists import ListApi, ListKeeper
 from plate_nets.web.metrics import WebMetrics
-from plate_nets.web.pages import Pages
+from plate_nets.web.pages import HEALTH, Pages
 from plate_nets.web.reading import PictureReader
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import EventStore
@@ -60,17 +60,25 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
     tail = EventTail(sources.store, settings.streams) if sources.store else None
     if sources.store is not None and tail is not None:
         metrics.watch("streams", "Streams of events that are open", lambda: tail.readers)
-        routes += EventApi(settings, sources.store, tail, sources.pictures).routes()
+        routes += EventApi(settings, sources.store, tail, sources.pictures, backend.scheme).routes()
         sections.append("live")
+    else:
+        routes += _absent("events: none are kept here; start `plates web` with --events or --cameras", "events", "live")
     if sources.lists is not None:
         routes += ListApi(settings, sources.lists).routes()
         sections.append("lists")
+    else:
+        routes += _absent("lists: there are none here; start `plates web` with --watch-list", "lists", "lists")
     if sources.cameras is not None:
         routes += CameraApi(sources.cameras).routes()
         more.append(sources.cameras.facts)
+    else:
+        routes += _absent("cameras: none are watched here; start `plates web` with --cameras", "cameras")
     health = Health(backend, more)
 
     async def is_well(request: Request) -> Response:
+        if wants_page(request):
+            return RedirectResponse(f"/#{HEALTH}", 303)
         well = await health.is_well()
         return JSONResponse({"state": "serving" if well else "failing"}, 200 if well else 503)
 
@@ -91,7 +99,7 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
 
     app = Starlette(
         routes=[
-            *Pages(access, (*sections, "health"), with_cameras=sources.cameras is not None).routes(),
+            *Pages(access, (*sections, HEALTH), with_cameras=sources.cameras is not None).routes(),
             *routes,
             Route("/health", is_well),
             Route("/api/v1/health", facts),
@@ -101,6 +109,16 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
         lifespan=lifespan,
     )
     return Guard(app, access)
+
+
+def _absent(message: str, api: str, section: str = "") -> list[Route]:
+    """What is not shown for want of an option: its addresses name the option."""
+
+    async def refuse(request: Request) -> Response:
+        raise Refused(NOT_FOUND, message)
+
+    paths = [f"/api/v1/{api}", f"/api/v1/{api}/{{rest:path}}", *([f"/{section}"] if section else [])]
+    return [Route(path, refuse, methods=["GET", "POST", "PUT", "DELETE"]) for path in paths]
 
 
 async def _error(request: Request, error: Exception) -> Response:

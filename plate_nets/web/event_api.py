@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from plate_nets.answers import NOT_FOUND
 from plate_nets.errors import InputError
+from plate_nets.plates import PlateScheme
 from plate_nets.video.watch_lists import normalize
 from plate_nets.web import bodies
 from plate_nets.web.api import one_line
@@ -35,13 +36,17 @@ class EventApi:
         store: where they are.
         tail: gives them as they come.
         pictures: folder of their pictures, where there is one.
+        scheme: whose plates they are.
     """
 
-    def __init__(self, settings: WebSettings, store: EventStore, tail: EventTail, pictures: Path | None) -> None:
+    def __init__(
+        self, settings: WebSettings, store: EventStore, tail: EventTail, pictures: Path | None, scheme: PlateScheme
+    ) -> None:
         self._settings = settings
         self._store = store
         self._tail = tail
         self._pictures = pictures.resolve() if pictures else None
+        self._scheme = scheme
 
     def routes(self) -> list[Route]:
         """Where they are."""
@@ -78,7 +83,7 @@ class EventApi:
         return JSONResponse(await self._event(request))
 
     async def correct(self, request: Request) -> Response:
-        """Keep what a plate really says beside what was read."""
+        """Keep what a plate really says beside what was read; a text that fits no format is kept with a warning."""
         body = await bounded(request, _BODY, self._settings.idle).body()
         try:
             plate = normalize(bodies.Correction.model_validate_json(body).plate)
@@ -87,7 +92,9 @@ class EventApi:
         if plate and not (plate.isascii() and plate.isalnum()):
             raise InputError("plate: expected letters and digits")
         event = await asyncio.to_thread(self._store.correct, request.path_params["id"], plate)
-        return JSONResponse(_there(event))
+        odd = bool(plate) and not self._scheme.is_plate(plate)
+        warning = f"{plate} fits no format of {self._scheme.name}: the export leaves it out" if odd else ""
+        return JSONResponse(_there(event) | {"warning": warning})
 
     async def stream(self, request: Request) -> Response:
         """Events as they come; `Last-Event-ID` goes on where a broken stream ended."""

@@ -2,13 +2,13 @@
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from plate_nets.answers import NO_ACCESS
 from plate_nets.web import plate_recognizer
 from plate_nets.web.access import SAFE_METHODS, Access
-from plate_nets.web.faults import Refused, error_response
+from plate_nets.web.faults import Refused, answer_of, error_response, fault_of
 
 OPEN = ("/login", "/health", "/static/")
 """What needs no token: how to give one, whether it is well, and what every installation has."""
@@ -66,10 +66,17 @@ class Guard:
 
 
 def answer_error(request: Request, error: Exception) -> Response:
-    """An exception -> the answer, as the one who asks reads it: a page, a client of Plate Recognizer, any other."""
-    wants_page = request.method in SAFE_METHODS and "text/html" in request.headers.get("accept", "")
-    if wants_page and isinstance(error, Refused) and error.answer is NO_ACCESS:
-        return RedirectResponse("/login", 303)
+    """An exception -> the answer, as the one who asks reads it: a person, a client of Plate Recognizer, any other."""
+    if wants_page(request):
+        if isinstance(error, Refused) and error.answer is NO_ACCESS:
+            return RedirectResponse("/login", 303)
+        if not request.url.path.startswith("/api/"):
+            return PlainTextResponse(fault_of(error).message, int(answer_of(error).http))
     if request.url.path.startswith("/v1/"):
         return plate_recognizer.error_response(error)
     return error_response(error)
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a browser asks for something to show, and no program for data."""
+    return request.method in SAFE_METHODS and "text/html" in request.headers.get("accept", "")

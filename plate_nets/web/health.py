@@ -33,8 +33,8 @@ Facts = dict[str, Any]
 class Backend:
     """What reads: in this process, or a server.
 
-    ``url``: of a server; empty in process. ``metrics_url``: of its Prometheus metrics, ``status``: of its supervisor,
-    where they are at hand. ``scheme``: whose plates it reads.
+    ``url``: of a server, with its protocol; empty in process. ``metrics_url``: of its Prometheus metrics, ``status``:
+    of its supervisor, where they are at hand. ``scheme``: whose plates it reads.
     """
 
     reader: Reader
@@ -96,8 +96,8 @@ class Health:
             with open_transport(ServerAccess(parse_url(backend.url))) as transport:
                 version = transport.send(server_metadata(), _SECONDS).get("version", "")
                 models = [{"name": each, "ready": transport.send(is_model_ready(each), _SECONDS)} for each in names]
-        except PlateError:
-            return {"version": "", "models": [{"name": each, "ready": False} for each in names]}
+        except PlateError as error:
+            return {"version": "", "models": [], "models_fault": str(error)}
         return {"version": version, "models": models}
 
 

@@ -3,26 +3,37 @@
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
 from plate_nets.evaluation.dataset import BOX_COLUMNS
+from plate_nets.plates import PlateScheme
 from plate_nets.types import CORNER_COLUMNS
 from plate_nets.web.store import Document
 
+Missing = Literal["no frame of them is kept", "fit no format"]
+"""Why events are left out."""
 
-def label_rows(events: Iterable[Document], pictures: Path, images: Path) -> Iterator[dict[str, object] | None]:
-    """Events with a correction -> the row of each, its frame copied; None for one whose frame is not kept.
+
+def label_rows(
+    events: Iterable[Document], pictures: Path, images: Path, scheme: PlateScheme | None = None
+) -> Iterator[dict[str, object] | Missing]:
+    """Events with a correction -> the row of each, its frame copied, or why it is left out.
 
     Args:
         events: as the store gives them.
         pictures: folder of their pictures.
         images: folder that gets the frames, by the events' ids.
+        scheme: whose formats a correction has to fit; None: any text will do.
     """
     root = pictures.resolve()
     for event in events:
         name = (event.get("images") or {}).get("frame")
         frame = (root / name).resolve() if isinstance(name, str) else None
         if frame is None or not frame.is_relative_to(root) or not frame.is_file():
-            yield None
+            yield "no frame of them is kept"
+            continue
+        if scheme and not scheme.is_plate(event["correction"]):
+            yield "fit no format"
             continue
         copy = images / f"{event['id']}{frame.suffix}"
         shutil.copyfile(frame, copy)

@@ -7,6 +7,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -78,15 +79,15 @@ class ListKeeper:
         """Every list by name."""
         return {name: dict(entries) for name, entries in self._entries.items()}
 
-    def change(self, name: str, *, put: Mapping[str, str] | None = None, remove: str = "") -> None:
-        """Add entries or take one away.
+    def change(self, name: str, *, put: Mapping[str, str] | None = None, remove: str = "", whole: bool = False) -> None:
+        """Add entries or take one away; ``whole``: what is put takes the place of all that were there.
 
         Raises:
             Refused: there is no such list.
             OSError: its file cannot be written.
         """
         with self._lock:
-            now = dict(self.get(name)) | dict(put or {})
+            now = ({} if whole else dict(self.get(name))) | dict(put or {})
             now.pop(remove, None)
             path = self._paths[name]
             with whole_file(path) as fresh:
@@ -120,7 +121,7 @@ class ListApi:
         """Where they are."""
         return [
             Route("/api/v1/lists", self.all),
-            Route("/api/v1/lists/{name}.csv", self.table, methods=["GET", "PUT"]),
+            Route("/api/v1/lists/{name}.csv", self.table, methods=["GET", "POST", "PUT"]),
             Route("/api/v1/lists/{name}/entries", self.add, methods=["POST"]),
             Route("/api/v1/lists/{name}/entries/{plate}", self.remove, methods=["DELETE"]),
         ]
@@ -150,19 +151,21 @@ class ListApi:
         return Response(status_code=204)
 
     async def table(self, request: Request) -> Response:
-        """The list as CSV; PUT adds the entries of another one, and says which rows are none."""
+        """The list as CSV. PUT replaces its entries by those of a table, POST adds them; faults are rows left out."""
         name = request.path_params["name"]
         entries = self._lists.get(name)
-        if request.method == "PUT":
+        if request.method in ("POST", "PUT"):
             body = await bounded(request, _MOST, self._settings.idle).body()
             loaded = await asyncio.to_thread(_loaded, name, body)
-            await self._change(request, put=loaded.entries)
+            if loaded.faults and not loaded.entries:
+                raise InputError(loaded.faults[0])
+            await self._change(request, put=loaded.entries, whole=request.method == "PUT")
             return JSONResponse({"added": len(loaded.entries), "faults": loaded.faults[:100]})
         headers = {"Content-Disposition": f'attachment; filename="{file_name(name)}.csv"'}
         return Response(as_csv(entries), media_type="text/csv", headers=headers)
 
-    async def _change(self, request: Request, *, put: Mapping[str, str] | None = None, remove: str = "") -> None:
-        await asyncio.to_thread(self._lists.change, request.path_params["name"], put=put, remove=remove)
+    async def _change(self, request: Request, **change: Any) -> None:
+        await asyncio.to_thread(self._lists.change, request.path_params["name"], **change)
 
 
 def file_name(name: str) -> str:

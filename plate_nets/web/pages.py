@@ -23,6 +23,8 @@ from plate_nets.web.uploads import form_of
 _HERE = Path(__file__).parent
 _LANGUAGE_COOKIE = "plates_language"
 _YEAR = 365 * 86_400
+HEALTH = "health"
+"""A section whose name is also the address that probes ask."""
 
 
 class Pages:
@@ -48,8 +50,10 @@ class Pages:
 
     def routes(self) -> list[Route | Mount]:
         """Where they are."""
+        sections = [Route(f"/{name}", _to_section) for name in self._sections if name != HEALTH]
         return [
             Route("/", self.page),
+            *sections,
             Route("/login", self.login, methods=["GET", "POST"]),
             Route("/logout", self.log_out, methods=["POST"]),
             Route("/sample.jpg", self.sample),
@@ -140,6 +144,11 @@ class Pages:
     def _language(self, request: Request) -> str:
         chosen = request.cookies.get(_LANGUAGE_COOKIE)
         return chosen if chosen in LANGUAGES else preferred(request.headers.get("accept-language", ""))
+
+
+async def _to_section(request: Request) -> Response:
+    """The address of a section as people type it -> the one page, at the section."""
+    return RedirectResponse(f"/#{request.url.path.strip('/')}", 303)
 
 
 class _Static(StaticFiles):

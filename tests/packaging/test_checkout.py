@@ -114,3 +114,9 @@ def test_exported_requirements_have_the_versions_and_hashes_of_the_lock(root: Pa
         assert len(entries) == len(re.findall(r"^\w", text, re.MULTILINE)) > 50
         for package, version, hashes in entries:
             assert set(re.findall(r"--hash=(\S+)", hashes)) == locked[package, version], package
+
+
+def test_a_photo_that_is_not_there_is_named_before_anything_is_set_up() -> None:
+    result = shell("make demo PHOTO=nosuch.jpg")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "PHOTO: no such file: nosuch.jpg" in result.stderr

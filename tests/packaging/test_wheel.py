@@ -165,7 +165,7 @@ def test_base_asks_a_running_server(base: Installation, embedded: Installation) 
 @pytest.mark.parametrize(
     ("command", "extra"),
     [
-        ("read car.jpg", EMBEDDED),
+        ("read car.jpg", LOCAL),
         ("serve", EMBEDDED),
         ("read car.jpg --url 127.0.0.1:9 --save-annotated out", LOCAL),
         ("swap stn new.safetensors", LOCAL),
@@ -176,7 +176,7 @@ def test_a_missing_extra_is_named_in_one_line(command: str, extra: str, base: In
     result = base.run(f"plates {command}")
     assert result.returncode == 2
     assert result.stderr.startswith("plates: ")
-    assert result.stderr.endswith(f": pip install {extra}\n")
+    assert f": pip install {extra}" in result.stderr
     assert result.stderr.count("\n") == 1
 
 

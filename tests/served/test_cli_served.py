@@ -10,6 +10,7 @@ import cv2
 import pytest
 
 from plate_nets.recognition.annotation import READ
+from tests.clips import TEXT, passing, write_clip
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
 
@@ -82,6 +83,14 @@ def test_without_an_address_it_starts_a_server_of_its_own(photos: Path) -> None:
     assert found.returncode == 0, found.stderr
     assert found.stdout.startswith(f"{photos / 'car.jpg'}: A123BC77  confidence ")
     assert found.stderr == ""
+
+
+def test_cars_are_watched_by_a_server_of_its_own(tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "car.mp4", passing(12, empty=8), fps=4)
+    found = plates("watch", clip, "--json")
+    assert found.returncode == 0, found.stderr
+    events = [json.loads(line) for line in found.stdout.splitlines()]
+    assert [(event["plate"], event["stage"]) for event in events] == [(TEXT, "provisional"), (TEXT, "final")]
 
 
 def test_a_server_that_cannot_start_is_one_clear_line(photos: Path, tmp_path: Path) -> None:

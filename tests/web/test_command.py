@@ -52,6 +52,8 @@ def test_without_an_option_it_starts_a_server_of_its_own(tmp_path: Path) -> None
         assert "tritonserver" in {each.name() for each in below}
     assert [plate["text"] for plate in picture["plates"]] == [TEXT]
     assert (health["state"], health["backend"]["kind"]) == ("serving", "embedded")
+    assert health["models"] and all(model["ready"] for model in health["models"])
+    assert health["version"]
     assert not psutil.wait_procs(below, timeout=30)[1], "nothing of it stays"
 
 

@@ -84,7 +84,7 @@ def test_a_correction_stays_beside_the_machines_text_and_becomes_a_label(seen: S
     labels = tmp_path / "labels"
     arguments = ["events", "export", "--labels", labels, "--events", seen.store, "--pictures", seen.pictures]
     result = CliRunner().invoke(app, list(map(str, arguments)))
-    assert (result.exit_code, "1 labels; 1 left out" in result.output) == (0, True), result.output
+    assert (result.exit_code, "1 label; 1 left out: no frame" in result.output) == (0, True), result.output
     (label,) = load_dataset(labels, strict=True).labels
     assert (label.text, label.box) == ("B777OP99", kept.box)
 
@@ -151,7 +151,7 @@ def test_lists_are_changed_and_their_files_too(seen: Seen) -> None:
     assert seen.client.get("/api/v1/lists").json() == {"lists": [{"name": "staff", "entries": {"A001BC77": "Ann"}}]}
     assert seen.client.post(f"{address}/entries", json={"plate": "в 002 вс 77", "label": "=1+1"}).status_code == 201
     assert seen.client.delete(f"{address}/entries/A001BC77").status_code == 204
-    table = seen.client.put(f"{address}.csv", content=b"plate,label\nC003CC77,Eve\n!,bad\n")
+    table = seen.client.post(f"{address}.csv", content=b"plate,label\nC003CC77,Eve\n!,bad\n")
     assert (table.json()["added"], len(table.json()["faults"])) == (1, 1)
     with seen.lists.open(encoding="utf-8") as file:
         rows = [(row["plate"], row["label"]) for row in csv.DictReader(file)]
@@ -160,6 +160,31 @@ def test_lists_are_changed_and_their_files_too(seen: Seen) -> None:
     assert seen.client.post(f"{address}/entries", json={"plate": "<b>"}).status_code == 400
     assert seen.client.post("/api/v1/lists/none/entries", json={"plate": "A"}).status_code == 404
     assert seen.client.put(f"{address}.csv", content=b"\xff\xfe").status_code == 400
+
+
+def test_a_table_that_is_put_replaces_the_list(seen: Seen) -> None:
+    address = "/api/v1/lists/staff.csv"
+    assert seen.client.put(address, content=b"plate,label\n!,bad\n").status_code == 400, (
+        "of a wrong file nothing is taken"
+    )
+    assert "A001BC77" in seen.lists.read_text(encoding="utf-8")
+    assert seen.client.put(address, content=b"plate,label\nC003CC77,Eve\n").json()["added"] == 1
+    assert seen.lists.read_text(encoding="utf-8") == "plate,label\nC003CC77,Eve\n"
+
+
+def test_a_correction_that_is_no_plate_is_said_to_be_none_and_is_no_label(seen: Seen, tmp_path: Path) -> None:
+    (seen.pictures / "frame.jpg").write_bytes(CAR)
+    odd = replace(event(1), images=Images(frame="frame.jpg"))
+    seen.write(odd)
+    address = f"{EVENTS}/{odd.id}/correction"
+    assert seen.client.put(address, json={"plate": "B777OP99"}).json()["warning"] == ""
+    answer = seen.client.put(address, json={"plate": "QQ1"}).json()
+    assert (answer["correction"], "QQ1 fits no format of russia" in answer["warning"]) == ("QQ1", True)
+    arguments = ["events", "export", "--events", str(seen.store), "--pictures", str(seen.pictures), "--labels"]
+    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "checked")])
+    assert "0 labels; 1 left out: fit no format" in result.output
+    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "all"), "--any-text"])
+    assert result.output.endswith("all: 1 label\n")
 
 
 def test_a_video_that_nothing_decodes_is_refused_in_one_line(web: httpx.Client, tmp_path: Path) -> None:

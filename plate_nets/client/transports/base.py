@@ -9,17 +9,28 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, TypeVar
 
-from plate_nets.answers import find_answer
+from plate_nets.answers import CONTROL_KEY, find_answer
 from plate_nets.client.retry import ask
 from plate_nets.client.transports.calls import Call
 from plate_nets.client.url import ServerAddress
 from plate_nets.closing import Closing
+from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ConnectionLost, InputError, ServerError, ServerUnavailable
 
 QUIET = 8.0
 """Seconds without an answer after which a server is asked whether it is still there."""
 SILENT = 5.0
 """Seconds that it then has to say so."""
+
+_NO_KEY = (
+    f"wants its control key, and got none: set {KEY_VARIABLE}, or name the file of `plates serve --control-key-file`"
+)
+_WRONG_KEY = f"wants its control key, and got a wrong one: look at {KEY_VARIABLE}, or at the file with the key"
+_OTHER_PROTOCOLS = {
+    "Expected HTTP/": "speaks no HTTP; for a gRPC port write grpc://{address}",
+    "Failed parsing HTTP/2": "speaks no gRPC; for an HTTP port write http://{address}",
+}
+"""Words of the libraries for an answer in another protocol -> ours."""
 
 T = TypeVar("T")
 
@@ -89,7 +100,7 @@ class ClientTransport(Transport):
         """See `Transport.send`."""
         # NVIDIA's HTTP client writes into the headers that it is given.
         headers = self._headers | (self._key_headers if call.restricted else {})
-        with our_errors(self.address, call.restricted):
+        with our_errors(self.address, call.restricted, bool(self._key_headers)):
             return call.meaning(self._exchange(call, headers, seconds))
 
     @staticmethod
@@ -103,10 +114,11 @@ class ClientTransport(Transport):
 
 
 @contextmanager
-def our_errors(address: ServerAddress, restricted: bool = False) -> Iterator[None]:
+def our_errors(address: ServerAddress, restricted: bool = False, with_key: bool = False) -> Iterator[None]:
     """What fails in the block, by an answer of the server or for want of one -> an error of our tree.
 
     ``restricted``: a call to the restricted endpoints; it holds no picture, so no refusal is the picture's fault.
+    ``with_key``: such a call carries a control key.
     """
     from tritonclient.utils import InferenceServerException
 
@@ -114,15 +126,25 @@ def our_errors(address: ServerAddress, restricted: bool = False) -> Iterator[Non
         yield
     except InferenceServerException as error:
         answer, fault = find_answer(error.message() or "", str(error.status()).removeprefix("StatusCode."))
+        if answer is CONTROL_KEY:
+            fault = _WRONG_KEY if with_key else _NO_KEY
         if not issubclass(answer.error, InputError):
-            raise answer.error(f"{address}: {fault}") from error
+            raise answer.error(_said(address, fault)) from error
         raise (ServerError(f"{address}: {fault}") if restricted else answer.error(fault)) from error
     except ServerError as error:
         raise type(error)(f"{address}: {error}") from error
     except (OSError, HTTPException) as error:
         broken = isinstance(error, (ConnectionResetError, BrokenPipeError, HTTPException))
         raise (ConnectionLost if broken else ServerUnavailable)(
-            f"{address}: {str(error) or type(error).__name__}"
+            _said(address, str(error) or type(error).__name__)
         ) from error
     except (ValueError, KeyError) as error:
         raise ServerError(f"{address}: not an answer of Triton: {error}") from error
+
+
+def _said(address: ServerAddress, fault: str) -> str:
+    """A fault with where it was, in our words where the libraries' say nothing to a user."""
+    for words, ours in _OTHER_PROTOCOLS.items():
+        if words in fault:
+            fault = ours.format(address=address)
+    return f"{address}: {fault}"

@@ -63,7 +63,7 @@ function editor(event, row) {
         const body = JSON.stringify({ plate: input.value });
         const changed = await api(`/api/v1/events/${encodeURIComponent(event.id)}/correction`, { method: "PUT", body });
         row.replaceWith(eventRow(changed));
-        say(text("live.saved"));
+        say(text(changed.warning ? "live.saved_odd" : "live.saved", { plate: changed.correction }));
       } catch (error) {
         say([error.message, error.detail].join(" "));
       }

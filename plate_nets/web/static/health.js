@@ -47,8 +47,10 @@ function draw(health) {
       ]),
     ),
     health.models
-      ? card("health.models", make("ul", { class: "plain" }, ...health.models.map(({ name, ready }) =>
-          make("li", { class: "between" }, make("code", {}, name), pill(ready, text(ready ? "health.ready" : "health.not_ready"))))))
+      ? card("health.models",
+          health.models_fault ? make("p", { class: "hint", lang: "en" }, health.models_fault) : null,
+          make("ul", { class: "plain" }, ...health.models.map(({ name, ready }) =>
+            make("li", { class: "between" }, make("code", {}, name), pill(ready, text(ready ? "health.ready" : "health.not_ready"))))))
       : "",
     card("health.requests", facts([
       [text("health.pictures_read"), number(health.web.plates_web_pictures_total ?? 0)],

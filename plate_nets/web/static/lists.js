@@ -39,7 +39,7 @@ function card({ name, entries }) {
   return make(
     "section",
     { class: "card", data: { list: name } },
-    make("div", { class: "between" }, make("h2", {}, name), make("span", { class: "hint" }, `${all.length} ${text("lists.entries")}`)),
+    make("div", { class: "between" }, make("h2", {}, name), make("span", { class: "hint" }, text("lists.entries", { count: all.length }))),
     adder(address, name),
     find,
     make("div", { class: "table", role: "region", tabindex: "0", "aria-label": name },
@@ -76,7 +76,7 @@ function importer(address, name) {
   const id = `import-${CSS.escape(name)}`;
   const input = make("input", { type: "file", class: "hidden-input", id, accept: ".csv,text/csv" });
   input.addEventListener("change", async () => {
-    const answer = await attempt(() => api(`${address}.csv`, { method: "PUT", body: input.files[0] }));
+    const answer = await attempt(() => api(`${address}.csv`, { method: "POST", body: input.files[0] }));
     if (!answer) return;
     say([text("lists.imported", { count: answer.added }), ...(answer.faults.length ? [text("lists.faults"), ...answer.faults] : [])].join(" "));
     refresh();

@@ -2,6 +2,7 @@
 
 import csv
 import importlib
+import io
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import cv2
@@ -22,6 +24,9 @@ from plate_nets.cli import app
 from plate_nets.cli.output import CsvOutput
 from plate_nets.cli.read import Source, find_pictures
 from plate_nets.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
+from plate_nets.supervision.events import Status
+from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.supervision.metrics import StatusCollector
 from plate_nets.types import CORNER_COLUMNS, Box, Plate, Reading
 from tests.frames import compose, encode
 
@@ -66,7 +71,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         known = answers if answers is not None else {PICTURE: [READ, UNREAD]}
         recovered.clear()
         module = importlib.import_module("plate_nets.cli.read")  # the name in the package is the command
-        monkeypatch.setattr(module, "_client", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
+        monkeypatch.setattr(module, "_open_reader", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
         return CliRunner().invoke(app, ["read", *map(str, arguments)])
 
     return invoke
@@ -144,6 +149,33 @@ def test_an_address_that_is_none_is_wrong_usage(car: Path) -> None:
     result = CliRunner().invoke(app, ["read", "--url", "host:99999", str(car)])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
+
+
+def test_pictures_that_are_not_there_start_no_server(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["read", str(tmp_path / "car.jpg")])
+    assert (result.exit_code, result.stderr) == (2, f"plates: no such file or folder: {tmp_path / 'car.jpg'}\n")
+
+
+@pytest.mark.parametrize(
+    ("reading", "says"),
+    [
+        (Reading("", "K646CE71", 0.998, scheme="kazakhstan"), "unread (K646CE71? fits no format of kazakhstan)  conf"),
+        (Reading("", "K646CE71", 0.4, scheme="russia"), "unread (K646CE71?)  conf"),
+        (Reading("", "K646CE71", 0.998, scheme="of-the-server"), "unread (K646CE71?)  conf"),
+    ],
+)
+def test_why_a_sure_reading_is_no_text_is_said(run: Run, car: Path, reading: Reading, says: str) -> None:
+    result = run(car, answers={PICTURE: [Plate(Box(1, 2, 3, 4), 0.5, reading)]})
+    assert f"car.jpg: {says}" in result.stdout
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.stdout) == (0, f"plates {metadata.version('plate-nets')}\n")
+
+
+def test_one_picture_is_not_several(run: Run, car: Path) -> None:
+    assert run(car, answers={}).stderr.endswith("plates: 1 of 1 picture failed\n")
 
 
 def test_an_empty_folder_is_an_error(run: Run, tmp_path: Path) -> None:
@@ -342,6 +374,16 @@ def test_health_of_what_is_no_supervisor(supervisor: str) -> None:
     result = CliRunner().invoke(app, ["health", "--supervisor", supervisor, "--timeout", "5"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(f"unhealthy: {supervisor}: ")
+
+
+@pytest.mark.parametrize("written", ["{}", "http://{}", "http://{}/health"])
+def test_a_supervisor_is_asked_however_its_address_is_written(written: str) -> None:
+    status = Status(io.BytesIO())
+    endpoint = HealthEndpoint(status, "127.0.0.1", 0, StatusCollector(status))
+    place = endpoint.url.removeprefix("http://").removesuffix("/health")
+    result = CliRunner().invoke(app, ["health", "--supervisor", written.format(place)])
+    endpoint.close()
+    assert (result.exit_code, result.stderr.partition("{")[0]) == (1, "unhealthy: ")
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", None, b"secret key\n"], ids=["no text", "no file", "no key"])

@@ -3,7 +3,10 @@
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
 
+from plate_nets.cli import app
 from plate_nets.cli.options import only_scheme, use_schemes
 from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.errors import InputError, SchemeError
@@ -33,3 +36,13 @@ def test_the_frames_of_a_car_are_read_by_one_scheme() -> None:
     assert only_scheme("brazil").name == "brazil"
     with pytest.raises(InputError, match="expected one, as the frames of a car are read together"):
         only_scheme("brazil,russia")
+
+
+@pytest.mark.parametrize("command", ["watch", "web"])
+def test_what_takes_one_scheme_promises_no_more(command: str) -> None:
+    (option,) = [each for each in get_command(app).commands[command].params if each.name == "scheme"]  # type: ignore[attr-defined]
+    assert "comma" not in option.help
+    result = CliRunner().invoke(
+        app, [command, *(["car.mp4"] if command == "watch" else []), "--scheme", "russia,brazil"]
+    )
+    assert (result.exit_code, "expected one" in result.stderr) == (2, True)

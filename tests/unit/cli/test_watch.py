@@ -1,6 +1,7 @@
 """`plates watch` as a user runs it, on video files and in this process."""
 
 import json
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.cli.watch import SALT_VARIABLE
-from tests.clips import TEXT, passing, write_clip
+from tests.clips import TEXT, passing, still, write_clip
 from tests.receiver import Receiver
 
 
@@ -36,7 +37,7 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_line_an_event_and_every_sink_gets_it(clip: Path, receiver: Receiver) -> None:
     sinks = ["--jsonl", "e.jsonl", "--csv", "e.csv", "--sqlite", "e.sqlite", "--webhook", receiver.url]
     result = CliRunner().invoke(app, ["watch", str(clip), "--local", *sinks, "--save-events", "pictures"])
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.exit_code, result.stderr) == (0, "1 car read in 20 frames; pictures in pictures\n")
     lines = result.stdout.splitlines()
     assert [line.split("  ")[1:4] for line in lines] == [["car", TEXT, "provisional"], ["car", TEXT, "final"]]
     events = [json.loads(line) for line in Path("e.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -53,6 +54,79 @@ def test_a_run_without_sinks_leaves_nothing_behind(clip: Path) -> None:
     result = CliRunner().invoke(app, ["watch", str(clip), "--local", "--json", "--fps", "4"])
     assert [json.loads(line)["plate"] for line in result.stdout.splitlines()] == [TEXT, TEXT]
     assert list(Path().iterdir()) == []
+
+
+def test_what_was_saved_is_said_and_a_run_without_a_car_says_so_too(clip: Path) -> None:
+    write_clip(Path("road.mp4"), still(3))
+    for source, says in ((str(clip), "1 car read in 20 frames"), ("road.mp4", "0 cars read in 3 frames")):
+        result = CliRunner().invoke(app, ["watch", source, "--local", "--save-video", "drawn.mp4"])
+        assert (result.exit_code, result.stderr) == (0, f"{says}; saved drawn.mp4\n")
+        assert Path("drawn.mp4").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("place", "says"), [("no/drawn.mp4", "No such file or directory"), ("car.mp4", "is the video")]
+)
+def test_a_video_that_cannot_be_saved_is_refused_before_anything_is_read(clip: Path, place: str, says: str) -> None:
+    Path("car.mp4").symlink_to(clip)
+    before = clip.read_bytes()
+    result = CliRunner().invoke(app, ["watch", str(clip), "--local", "--save-video", place])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert says in result.stderr and result.stderr.count("\n") == 1
+    assert clip.read_bytes() == before
+
+
+def test_a_source_without_a_picture_is_named_as_it_was_given_and_once_and_an_older_video_stays() -> None:
+    Path("drawn.mp4").write_bytes(b"older")
+    result = CliRunner().invoke(app, ["watch", "nothing.mp4", "--local", "--save-video", "drawn.mp4"])
+    assert (result.exit_code, result.stderr) == (2, "nothing.mp4: No such file or directory\n")
+    assert Path("drawn.mp4").read_bytes() == b"older"
+
+
+def test_a_port_in_use_is_one_line(clip: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        result = CliRunner().invoke(app, ["watch", str(clip), "--local", "--metrics-port", port])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"plates: health port {port} on 127.0.0.1: Address already in use; choose another\n"
+
+
+def test_a_sink_of_an_option_takes_the_place_of_those_of_its_type_in_the_file(clip: Path, receiver: Receiver) -> None:
+    """The README's command with the file of docs/cameras.md."""
+    Path("cameras.yaml").write_text(
+        f"""
+cameras: [{{source: {clip}}}]
+sinks:
+  - {{type: webhook, url: "http://127.0.0.1:9/of-the-file"}}
+  - {{type: jsonl, path: events.jsonl}}
+""",
+        encoding="utf-8",
+    )
+    result = CliRunner().invoke(app, ["watch", "cameras.yaml", "--local", "--webhook", receiver.url])
+    assert result.exit_code == 0, result.stderr
+    assert len(receiver.wait(2)) == len(Path("events.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_matches_only_counts_for_the_sinks_of_the_file(clip: Path) -> None:
+    Path("cameras.yaml").write_text(
+        f"cameras: [{{source: {clip}}}]\nsinks: [{{type: jsonl, path: events.jsonl}}]\n", encoding="utf-8"
+    )
+    result = CliRunner().invoke(app, ["watch", "cameras.yaml", "--local", "--matches-only"])
+    assert result.exit_code == 0, result.stderr
+    assert not Path("events.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("start", ["2026-11-22T10:00:00+03:00", "2026-11-22T07:00Z"])
+def test_a_start_is_a_time_in_iso_8601(clip: Path, start: str) -> None:
+    result = CliRunner().invoke(app, ["watch", str(clip), "--local", "--json", "--start", start])
+    assert json.loads(result.stdout.splitlines()[0])["first_seen"].startswith("2026-11-22T07:00:0")
+
+
+@pytest.mark.parametrize(("start", "says"), [("noon", "expected a time such as"), ("2026-11-22T10:00", "its offset")])
+def test_a_start_that_is_none_is_refused(start: str, says: str) -> None:
+    result = CliRunner().invoke(app, ["watch", "car.mp4", "--local", "--start", start])
+    assert result.exit_code == 2
+    assert says in result.stderr
 
 
 def test_what_a_sink_did_not_take_comes_with_the_next_run(clip: Path, receiver: Receiver) -> None:

@@ -408,3 +408,21 @@ def test_threads_each_have_a_connection_over_http(stub: StubServer) -> None:
         for thread in threads:
             thread.join()
     assert found[0] is not found[1]
+
+
+@pytest.mark.parametrize(("spoken", "other"), [("http", "grpc"), ("grpc", "http")])
+def test_the_other_protocol_is_named_where_its_port_is_asked(stub: StubServer, spoken: str, other: str) -> None:
+    address = parse_url(stub.url(other), spoken)
+    with (
+        open_transport(ServerAccess(address)) as transport,
+        pytest.raises(ServerError, match=f"^{address}: speaks no .*; for .* write {other}://{address}$"),
+    ):
+        transport.send(is_ready(), SECONDS)
+
+
+@pytest.mark.parametrize(("key", "says"), [("", "got none: set PLATES_CONTROL_KEY"), (KEY, "got a wrong one")])
+def test_a_key_is_said_to_be_missing_or_wrong(stub: StubServer, protocol: str, key: str, says: str) -> None:
+    stub.fault = (403, "UNAVAILABLE", "This API is restricted, expecting header 'plates-control-key'")
+    access = ServerAccess(parse_url(stub.url(protocol), protocol), control_key=key)
+    with open_transport(access) as transport, pytest.raises(AccessDenied, match=f"wants its control key, and {says}"):
+        transport.send(repository_index(), SECONDS)

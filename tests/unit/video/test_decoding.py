@@ -1,5 +1,6 @@
 """Every kind of source that is damaged or odd: what can be used is used, and the fault is said in a line."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -196,3 +197,9 @@ def test_a_refusal_is_told_from_a_silence(camera: str, url: str, cause: str, unr
     found = Watched(url.format(camera))
     assert found.error is not None
     assert (str(found.error), found.error.unreachable) == (cause, unreachable)
+
+
+def test_an_rtsp_camera_that_says_nothing_is_not_said_to_send_damaged_video() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        found = Watched(f"rtsp://127.0.0.1:{silent.getsockname()[1]}/ch1", DecodingSettings(silence=0.5))
+    assert "nobody answers there" in str(found.error)

@@ -1,0 +1,107 @@
+"""What reads where no Triton is installed, and what is said then."""
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.cli import app
+from plate_nets.cli.readers import local_reader, reads_in_process, waiting
+from plate_nets.cli.web import open_backend
+from plate_nets.errors import MissingExtra, WeightsError
+from plate_nets.plates import default_scheme
+from plate_nets.recognition.health import check_health, known_picture
+from tests.clips import still, write_clip
+
+NO_TRITON = "plates: reading in this process, as there is no Triton here: the embedded server needs nvidia-pytriton"
+
+
+@pytest.fixture
+def no_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an environment without the extra `embedded`, and without NVIDIA's container."""
+    monkeypatch.setitem(sys.modules, "pytriton", None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+
+
+@pytest.fixture
+def car(tmp_path: Path) -> Path:
+    path = tmp_path / "car.jpg"
+    path.write_bytes(known_picture().image)
+    return path
+
+
+@pytest.mark.usefixtures("no_triton")
+def test_without_a_triton_pictures_are_read_in_process_and_one_line_says_so(car: Path) -> None:
+    result = CliRunner().invoke(app, ["read", str(car)])
+    assert result.exit_code == 0, result.stderr
+    assert all(text in result.stdout for text in known_picture().texts)
+    assert result.stderr.startswith(NO_TRITON) and result.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("no_triton")
+def test_cars_are_watched_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_clip(tmp_path / "road.mp4", still(3))
+    result = CliRunner().invoke(app, ["watch", "road.mp4"])
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.startswith(NO_TRITON)
+
+
+@pytest.mark.usefixtures("no_triton")
+def test_the_page_reads_in_process() -> None:
+    with ExitStack() as stack:
+        backend, _ = open_backend(stack, None, False, 30, None, None, default_scheme())
+        assert backend.kind == "local"
+        check_health(backend.reader)
+
+
+@pytest.mark.usefixtures("no_triton")
+def test_who_asks_for_it_is_told_nothing(car: Path) -> None:
+    result = CliRunner().invoke(app, ["read", str(car), "--local"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert all(text in result.stdout for text in known_picture().texts)
+
+
+@pytest.mark.usefixtures("no_triton")
+def test_a_server_is_asked_where_one_is_named() -> None:
+    assert not reads_in_process(local=False, url=["127.0.0.1:9"])
+
+
+@pytest.mark.usefixtures("no_triton")
+def test_without_what_reads_in_process_its_extra_is_named(car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "plate_nets.recognition.local", raising=False)
+    monkeypatch.delitem(sys.modules, "plate_nets.recognition.images", raising=False)
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    with pytest.raises(MissingExtra, match=r'reading without --url needs cv2: pip install "plate-nets\[local\]"'):
+        reads_in_process(local=False, url=None)
+
+
+@pytest.mark.usefixtures("no_triton")
+def test_serve_says_how_to_do_without_a_server() -> None:
+    result = CliRunner().invoke(app, ["serve", "--health-port", "0"])
+    assert result.exit_code == 2
+    assert 'pip install "plate-nets[embedded]"; or use --local or --url' in result.stderr
+
+
+@pytest.mark.parametrize("command", ["read car.jpg", "watch car.mp4", "web"])
+def test_two_readers_are_one_too_many(command: str, car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(car.parent)
+    result = CliRunner().invoke(app, [*command.split(), "--local", "--url", "127.0.0.1:9"])
+    says = "plates: --local and --url (or PLATES_URL): expected one of them, got both\n"
+    assert (result.exit_code, result.stderr) == (2, says)
+
+
+def test_networks_that_are_missing_end_the_run_before_the_first_picture(car: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["read", str(car), "--local", "--model-repository", str(tmp_path)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
+    with pytest.raises(WeightsError):
+        local_reader(default_scheme(), tmp_path)
+
+
+def test_a_log_is_told_what_takes_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+    with waiting("Starting Triton", said=True), waiting("Loading the models"):
+        pass
+    assert capsys.readouterr() == ("", "Starting Triton ...\n")

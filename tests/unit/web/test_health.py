@@ -1,0 +1,27 @@
+"""What the page says of the server behind it, asked over the protocol that its address names."""
+
+import asyncio
+
+import pytest
+
+from plate_nets.client import PlateClient
+from plate_nets.contract import needed
+from plate_nets.plates import default_scheme
+from plate_nets.web.health import Backend, Health
+from tests.fakes.stub_server import METADATA, stub_server
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_models_that_are_ready_are_said_to_be(protocol: str) -> None:
+    nobody = PlateClient("127.0.0.1:1", timeout=1, retries=0)
+    with stub_server() as stub, nobody, PlateClient(f"{protocol}://{stub.url(protocol)}") as client:
+        facts = asyncio.run(Health(Backend(nobody, "server", client.url)).facts())
+    assert facts["version"] == METADATA["version"]
+    assert facts["models"] == [{"name": name, "ready": True} for name in needed([default_scheme()])]
+
+
+def test_a_server_that_does_not_answer_is_not_said_to_have_no_models_ready() -> None:
+    with PlateClient("127.0.0.1:1", timeout=1, retries=0) as client:
+        facts = asyncio.run(Health(Backend(client, "server", client.url)).facts())
+    assert (facts["models"], facts["state"]) == ([], "failing")
+    assert facts["models_fault"].startswith("127.0.0.1:1: ")
