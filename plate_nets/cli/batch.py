@@ -98,7 +98,8 @@ def batch(
         typer.echo(f"{plural(count, 'photo')} failed: {code}")
     if not counts.complete:
         typer.echo(
-            f"plates: {out}: {plural(counts.missing, 'photo')} missing, {counts.doubled} doubled, {counts.unknown} not listed",
+            f"plates: {out}: {plural(counts.missing, 'photo')} missing, {counts.doubled} doubled, "
+            f"{counts.unknown} not listed",
             err=True,
         )
         raise typer.Exit(INCOMPLETE)
