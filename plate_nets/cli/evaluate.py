@@ -115,8 +115,8 @@ def evaluate(
         from plate_nets.cli.evaluate_degraded import report_degraded
 
         decoding = DecodingSettings(sure=sure)
-        chosen = LocalReader(scheme=plates, runtime=runtime, decoding=decoding)
-        report_degraded(labelled, chosen, quick, json_file, curves)
+        as_set = LocalReader(scheme=plates, runtime=runtime, decoding=decoding)
+        report_degraded(labelled, as_set, quick, json_file, curves)
         return
     free_pictures = pictures_below(plate_free) if plate_free else []
     margin = settings.crop_margin if margin is None else margin

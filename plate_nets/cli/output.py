@@ -15,7 +15,7 @@ from plate_nets.closing import Closing
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.types import CORNER_COLUMNS, Plate
+from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, Plate
 
 
 @dataclass(frozen=True)
@@ -88,17 +88,12 @@ class JsonOutput(Output):
 class CsvOutput(Output):
     """A table: a row a plate, and one for each picture without a plate or with an error."""
 
-    COLUMNS = (
-        "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
-        "format", *CORNER_COLUMNS, "scheme",
-    )  # fmt: skip
-
     def __init__(self, path: Path) -> None:
         try:
             self._file = path.open("w", encoding="utf-8", newline="")
         except OSError as error:
             raise InputError(f"--csv {path}: {error.strerror}") from error
-        self._rows = csv.DictWriter(self._file, self.COLUMNS, lineterminator="\n")
+        self._rows = csv.DictWriter(self._file, PLATE_COLUMNS, lineterminator="\n")
         self._rows.writeheader()
 
     def write(self, picture: Picture) -> None:
