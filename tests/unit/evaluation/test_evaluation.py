@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from plate_nets.plates import default_scheme
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Box, Boxes, Corners, Crops, Frame, Plate, Reading
+from tests.paths import ROOT
 
 RUSSIA = default_scheme()
 
@@ -183,11 +185,22 @@ def test_sheet(tmp_path: Path) -> None:
     assert cv2.imread(str(tmp_path / "new" / "worst.png")) is not None
 
 
-@pytest.mark.parametrize("boxes", ["given", "detected"])
-def test_command(folder: Path, boxes: str) -> None:
+@pytest.mark.parametrize(
+    ("boxes", "options"),
+    [
+        ("given", ()),
+        ("detected", ()),
+        ("detected", ("--runtime", "torch", "--scheme", "latin", "--sure", "0.8")),
+        ("given", ("--networks", "{folder}/reader", "--margin", "0.2", "--long-side", "320")),
+    ],
+)
+def test_command(folder: Path, boxes: str, options: tuple[str, ...]) -> None:
     path = folder / "figures.json"
     arguments = ["evaluate", str(folder), "--boxes", boxes, "--json", str(path), "--worst", str(folder / "worst")]
-    result = CliRunner().invoke(app, arguments)
+    (folder / "reader").mkdir()
+    for name in ("stn", "lprnet"):
+        shutil.copyfile(ROOT / "model_repository" / name / "1" / "model.pt", folder / "reader" / f"{name}.pt")
+    result = CliRunner().invoke(app, [*arguments, *(each.format(folder=folder) for each in options)])
     assert result.exit_code == 0, result.output
     values = json.loads(path.read_text())
     assert values["plates"] == 1
