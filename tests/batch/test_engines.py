@@ -102,7 +102,7 @@ def test_parts_of_an_indexed_job(photos: Path, tmp_path: Path) -> None:
         )
         for index in ("1", "0")
     ]
-    said = [pod.communicate(timeout=120)[0] for pod in pods]
+    said = [pod.communicate(timeout=280)[0] for pod in pods]
     assert [pod.returncode for pod in pods] == [0, 0]
     assert sum(int(each.split()[0]) for each in said) == 3, said
     assert len(texts(out)) == 3
