@@ -8,13 +8,13 @@ from pathlib import Path
 from tests.paths import ROOT
 
 UNUSED: dict[str, str] = {
-    "plates serve": "--growth --server-growth --exit-timeout --grpc-max-connection-age",
+    "plates serve": "--growth --server-growth --exit-timeout",
     "plates swap": "--control-key --keep",
     "plates watch": (
         "--start --zone --watch-list --save-video --parquet --mqtt --matches-only --outbox --blur "
-        "--keep-days --keep-mb --address --timeout --model-repository --log"
+        "--keep-days --keep-mb --timeout --model-repository --log"
     ),
-    "plates web": "--host --allow-url --events --pictures --watch-list --rate --timeout --model-repository --log",
+    "plates web": "--host --allow-url --watch-list --rate --timeout --model-repository --log",
     "python -m converters": "--weights",
     "python -m training.average": "--out --scheme",
     "python -m training.corners": "--minutes --rate --threads",
@@ -98,11 +98,22 @@ def commands() -> Iterator[tuple[str, str, list[str]]]:
                     yield f"python -m {short}", rf"{re.escape(name)}\b|{re.escape(short)}(?![.\w])", options
 
 
+def tests() -> Iterator[tuple[str, str]]:
+    """Each file of tests: itself, and with the helpers that it imports, one of which may start the command."""
+    texts = {
+        path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)
+    }
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): text for path, text in texts.items()}
+    for text in texts.values():
+        helpers = (modules.get(name, "") for name in re.findall(r"^from (tests[.\w]*) import", text, re.M))
+        yield text, "\n".join((text, *helpers))
+
+
 def test_every_option_is_used_by_a_test_of_its_command() -> None:
-    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
+    texts = list(tests())
     unused = {}
     for name, pattern, options in commands():
-        of_command = "\n".join(text for text in tests if re.search(pattern, text))
+        of_command = "\n".join(text for text, whole in texts if re.search(pattern, whole))
         if left := [each for each in options if not re.search(rf"{each}(?![\w-])", of_command)]:
             unused[name] = " ".join(left)
     assert unused == UNUSED
