@@ -17,7 +17,7 @@ from rich.console import Console
 
 from plate_nets.batch.batch import begin
 from plate_nets.batch.engines import local, on_ray
-from plate_nets.batch.listing import write_listing
+from plate_nets.batch.listing import unlisted, write_listing
 from plate_nets.batch.readers import OpenReader, ReaderSettings
 from plate_nets.batch.sources import Source, find_source
 from plate_nets.batch.storage import Folder
@@ -137,7 +137,7 @@ def _listing(folder: Path, count: int, out: Folder) -> dict[str, float]:
             os.close(os.open(f"{folder}/{below}/{number}.jpg", os.O_CREAT))
     source: Source = find_source(str(folder))
     started = time.perf_counter()
-    listing = write_listing(source, out, 1000)
+    listing = write_listing(unlisted(source, out), out)
     assert listing.photos == count
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"paths listed": count, "listing, s": time.perf_counter() - started, "driver's peak memory, MB": peak}

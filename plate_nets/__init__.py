@@ -29,6 +29,7 @@ sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 if TYPE_CHECKING:
     from plate_nets.client import PlateClient
+    from plate_nets.plates import load_scheme, load_schemes
     from plate_nets.recognition.local import LocalReader
     from plate_nets.recognition.reader import Reader
 
@@ -54,12 +55,16 @@ __all__ = [
     "SharedMemoryFull",
     "SwapError",
     "WeightsError",
+    "load_scheme",
+    "load_schemes",
 ]
 
 _LATE = {
     "LocalReader": "plate_nets.recognition.local",
     "PlateClient": "plate_nets.client",
     "Reader": "plate_nets.recognition.reader",
+    "load_scheme": "plate_nets.plates",
+    "load_schemes": "plate_nets.plates",
 }
 """Imported when first asked for: a client has no OpenCV, and whoever reads in process needs no transport."""
 

@@ -33,6 +33,12 @@ Pixel ``i`` covers ``i`` to ``i + 1``. They may lie beyond the frame.
 CORNER_COLUMNS = ("x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4")
 """Their names in tables."""
 
+PLATE_COLUMNS = (
+    "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
+    "format", *CORNER_COLUMNS, "scheme",
+)  # fmt: skip
+"""Of a CSV file of plates, a row a plate, as the commands and the page write it; new columns come last."""
+
 Lines = NDArray[np.intp]
 """How many lines plates have: (N,), 1 or 2."""
 

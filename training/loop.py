@@ -142,7 +142,8 @@ class Trainer(ABC, Generic[S, B, V]):
                 ended = self.budget.progress(state) >= 1
                 if state.step % self.rhythm.validate == 0 or ended:
                     at = f"step {state.step}, {state.seconds / 60:.1f} min, loss {loss:.4f}"
-                    bar.console.print(f"{at}: {self.validate(writer)}")
+                    said = self.validate(writer) if self.validation else "not measured, without --validate"
+                    bar.console.print(f"{at}: {said}")
                 if state.step % self.rhythm.checkpoint == 0 or ended:
                     state.save(self.out / "checkpoint.pt")
         writer.close()

@@ -42,6 +42,9 @@ def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]
     cases = [(device, name, shape) for device in devices for name in NETWORKS for shape in SHAPES[name]]
     rows = []
     for device, name, shape in progress.track(cases, description="networks"):
+        progress.console.print(
+            f"timing {name}, {'x'.join(map(str, shape))}, on {device}", style="dim"
+        )  # pipes have no bar
         given = torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(device)
         forms = dict(_forms(name, given, threads))
         rows.extend(_compare(name, device, given, forms, seconds))

@@ -3,20 +3,24 @@
 import dataclasses
 import fcntl
 import json
+import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 import plate_nets
-from plate_nets.batch.listing import write_listing
+from plate_nets.batch.listing import FILE as LISTING
+from plate_nets.batch.listing import unlisted, write_listing
 from plate_nets.batch.manifest import FORMAT, MANIFEST, WHOLE, Manifest, Part, read_manifest
 from plate_nets.batch.readers import ReaderSettings
 from plate_nets.batch.sources import Source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.work import Job
 from plate_nets.errors import BatchError
+
+_log = logging.getLogger(__name__)
 
 SUCCESS = "_SUCCESS"
 _LOCK = "_lock"
@@ -30,12 +34,21 @@ def begin(
     column: str,
     out: Folder,
     reader: ReaderSettings,
-    shard_size: int,
+    shard_size: int | None = None,
     part: Part = WHOLE,
 ) -> Job:
-    """Begin a batch in a folder, or go on with the one there; the first part begins it, others wait until it has.
+    """Begin a batch in a folder, or go on with the one there, where photos of the source that are new in it come last.
 
-    ``address``, ``column``: how the user named the source; ``shard_size``: photos a shard, of a batch that begins.
+    Of several parts the first begins the batch and the others wait until it has. The list is then fixed: parts that
+    run side by side would not agree on a longer one.
+
+    Args:
+        source: where the photos are.
+        address, column: how the user named the source.
+        out: the folder of the batch.
+        reader: opened here once, for its version.
+        shard_size: photos a shard, of those that are new; see `write_listing`.
+        part: of the shards, which this run does.
 
     Raises:
         BatchError: the folder holds a batch of another source, scheme or version, or anything else; no photo found.
@@ -49,6 +62,7 @@ def begin(
     }  # fmt: skip
     while MANIFEST not in (names := out.names()) and part.number:
         time.sleep(_LOOK)
+    manifest = None
     if MANIFEST in names:
         manifest = read_manifest(out)
         for key, value in wanted.items():
@@ -57,14 +71,20 @@ def begin(
                     f"{out.address}: holds a batch with {key} {there!r}, this run has {value!r}; "
                     "expected the same, or another folder"
                 )
-    else:
-        if any(name.endswith(".parquet") and not name.startswith("_") for name in names):
-            raise BatchError(f"{out.address}: holds Parquet files of something else; expected an empty folder")
-        listing = write_listing(source, out, shard_size)
-        if not listing.photos:
-            raise BatchError(f"{address}: no photo in it")
+    elif any(name.endswith(".parquet") and not name.startswith("_") for name in names):
+        raise BatchError(f"{out.address}: holds Parquet files of something else; expected an empty folder")
+    begun = manifest.shards if manifest else 0
+    photos = unlisted(source, out, begun) if part.number == 0 else ()
+    if manifest is not None and part.parts > 1:
+        if len(photos):
+            _log.warning("%s: new photos: %d; a run without --parts reads them", address, len(photos))
+    elif len(photos):
+        listing = write_listing(photos, out, shard_size, begun)
         manifest = Manifest(**wanted, photos=listing.photos, shards=listing.shards, listing=listing.digest)
+        out.remove(SUCCESS)
         out.write(MANIFEST, json.dumps(dataclasses.asdict(manifest), indent=2).encode())
+    if manifest is None:
+        raise BatchError(f"{address}: no photo in it")
     return Job(source, out, reader, manifest)
 
 
@@ -72,8 +92,8 @@ def begin(
 def at_work_in(out: Folder, part: Part = WHOLE) -> Iterator[None]:
     """No other run works in this folder meanwhile, where it is on a disk, but for those of other parts.
 
-    What killed workers leave there is removed by whoever is alone. In an object store two runs do the same shards
-    twice, with the same rows.
+    What killed workers leave there is removed by whoever is alone, and the folder itself where no batch has begun in
+    it. In an object store two runs do the same shards twice, with the same rows.
 
     Raises:
         BatchError: another run is at work.
@@ -82,6 +102,7 @@ def at_work_in(out: Folder, part: Part = WHOLE) -> Iterator[None]:
         yield
         return
     folder = Path(out.address)
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _LOCK).open("w") as lock:
         if part.parts > 1:
@@ -95,6 +116,12 @@ def at_work_in(out: Folder, part: Part = WHOLE) -> Iterator[None]:
         finally:
             if _alone(lock):
                 out.remove_unfinished()
+                if MANIFEST not in out.names():
+                    out.remove(LISTING)
+                    out.remove(_LOCK)
+                    with suppress(OSError):  # somebody else put something there
+                        for each in made:
+                            each.rmdir()
 
 
 def _alone(lock: IO[str]) -> bool:

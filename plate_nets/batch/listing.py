@@ -1,4 +1,4 @@
-"""The photos of a batch, cut into shards once and for all: one Parquet file, a row group a shard."""
+"""The photos of a batch, cut into shards that never change: one Parquet file, a row group a shard."""
 
 import hashlib
 import io
@@ -10,15 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from plate_nets.batch.sources import Source
 from plate_nets.batch.storage import Folder
 
 FILE = "_listing.parquet"
-_CHUNK = 1 << 16
+SHARD_SIZE = 1000
+"""Photos a shard, where the user does not say; each file of the result is then some hundred kB."""
 _LEAST_SHARDS = 16
-"""Small batches are cut finer, so that all workers have work and progress is seen."""
+"""Of a smaller batch, so that all workers have work and progress is seen."""
+_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -30,31 +31,47 @@ class Listing:
     digest: str
 
 
-def write_listing(source: Source, out: Folder, shard_size: int) -> Listing:
-    """List a source and write who belongs to which shard; a photo that is named twice counts once.
+def unlisted(source: Source, out: Folder, begun: int = 0) -> pa.Table:
+    """The photos of a source that are in none of the ``begun`` shards of a batch, each once, sorted by their keys.
 
-    Shard = BLAKE2b of the name (of rows of a Parquet file: their row group) mod the number of shards, so a photo's
-    shard does not depend on the order of the listing. Takes some 150 bytes of memory a photo.
+    Takes some 150 bytes of memory a photo.
     """
     chunks = list(_chunks(source))
-    names = pa.chunked_array([name for name, _ in chunks], pa.large_binary())
-    keys = np.concatenate([key for _, key in chunks]) if chunks else np.empty(0, np.uint64)
+    schema = pa.schema({"name": pa.large_binary(), "key": pa.uint64()})
+    photos = pa.Table.from_batches(chunks, schema).group_by(["key", "name"], use_threads=False).aggregate([])
     del chunks
-    shards = max(-(-len(names) // shard_size), min(len(names), _LEAST_SHARDS), 1)
-    table = pa.table({"name": names, "shard": (keys % np.uint64(shards)).astype(np.int32)})
-    table = table.group_by(["shard", "name"], use_threads=False).aggregate([])
-    table = table.take(pc.sort_indices(table, sort_keys=[("shard", "ascending"), ("name", "ascending")]))
-    bounds = np.searchsorted(table["shard"].to_numpy(), np.arange(shards + 1))
+    if begun:
+        listed = pa.concat_tables(_shards(out, begun))["name"].combine_chunks()
+        photos = photos.filter(pc.invert(pc.is_in(photos["name"], value_set=listed)))
+    return photos.take(pc.sort_indices(photos, sort_keys=[("key", "ascending"), ("name", "ascending")]))
+
+
+def write_listing(photos: pa.Table, out: Folder, shard_size: int | None = None, begun: int = 0) -> Listing:
+    """Cut photos of `unlisted` into shards, and write them behind the ``begun`` shards there, which stay as they are.
+
+    They are cut in the order of their keys, so a photo's shard does not depend on the order of the source.
+
+    Args:
+        photos: one or more.
+        out: the folder of the batch.
+        shard_size: photos a shard; by default `SHARD_SIZE`, or fewer where that would be less than 16 shards. Photos
+            of one row group of a Parquet file stay together.
+        begun: shards of the listing there.
+    """
+    size = shard_size or min(SHARD_SIZE, -(-len(photos) // _LEAST_SHARDS))
+    keys = photos["key"].to_numpy()
+    places = np.searchsorted(keys, keys) // size  # of photos with one key the first decides
+    bounds = [*np.flatnonzero(np.diff(places, prepend=-1)), len(photos)]
+    shards = [*_shards(out, begun), *(photos.select(["name"]).slice(a, b - a) for a, b in pairwise(bounds))]
     digest = hashlib.sha256()
     file = io.BytesIO()
     with pq.ParquetWriter(file, pa.schema({"name": pa.large_binary()}), compression="zstd") as writer:
-        for begin, end in pairwise(bounds):
-            rows = table.select(["name"]).slice(begin, end - begin)
-            writer.write_table(rows)
-            for name in rows["name"]:
+        for shard in shards:
+            writer.write_table(shard)
+            for name in shard["name"]:
                 digest.update(name.as_py() + b"\0")
     out.write(FILE, file.getvalue())
-    return Listing(len(table), shards, digest.hexdigest())
+    return Listing(sum(map(len, shards)), len(shards), digest.hexdigest())
 
 
 def shard_names(out: Folder, shard: int) -> list[str]:
@@ -72,8 +89,17 @@ def _encoded(name: str) -> bytes:
     return name.encode("utf-8", "surrogateescape")
 
 
-def _chunks(source: Source) -> Iterator[tuple[pa.Array, NDArray[np.uint64]]]:
+def _shards(out: Folder, begun: int) -> list[pa.Table]:
+    if not begun:
+        return []
+    listing = pq.ParquetFile(out.open(FILE))
+    return [listing.read_row_group(number) for number in range(begun)]
+
+
+def _chunks(source: Source) -> Iterator[pa.RecordBatch]:
+    """Names, and the BLAKE2b of what a photo's shard is chosen by: its name, or its row group of a Parquet file."""
     photos = source.photos()
     while chunk := list(islice(photos, _CHUNK)):
-        hashes = (hashlib.blake2b(_encoded(key), digest_size=8).digest() for _, key in chunk)
-        yield pa.array([_encoded(name) for name, _ in chunk], pa.large_binary()), np.frombuffer(b"".join(hashes), "<u8")
+        names = pa.array([_encoded(name) for name, _ in chunk], pa.large_binary())
+        hashes = b"".join(hashlib.blake2b(_encoded(key), digest_size=8).digest() for _, key in chunk)
+        yield pa.record_batch({"name": names, "key": np.frombuffer(hashes, "<u8")})

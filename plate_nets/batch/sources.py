@@ -56,6 +56,21 @@ class FolderSource:
 
 
 @dataclass(frozen=True)
+class PhotoSource:
+    """One photo: its path, or its address in an object store."""
+
+    name: str
+
+    def photos(self) -> Iterator[tuple[str, str]]:
+        """As `Source.photos`."""
+        yield self.name, self.name
+
+    def read(self, name: str) -> bytes:
+        """As `Source.read`."""
+        return read_path(name)
+
+
+@dataclass(frozen=True)
 class ListSource:
     """A text file with a path or an address of an object store a line; relative paths begin at the working folder."""
 
@@ -66,6 +81,11 @@ class ListSource:
         try:
             with self.path.open(encoding="utf-8", errors="surrogateescape") as lines:
                 for line in lines:
+                    if "\0" in line:
+                        raise BatchError(
+                            f"{self.path}: expected a folder, a photo, a Parquet file or a text with a path a line, "
+                            "got another file; `plates watch` reads videos"
+                        )
                     if name := line.rstrip("\r\n"):
                         yield name, name
         except OSError as error:
@@ -151,19 +171,21 @@ class ParquetSource:
 
 
 def find_source(address: str, column: str = "") -> Source:
-    """What a user wrote -> the source: a Parquet file by its suffix, any other file as a list, all else as a folder.
+    """What a user wrote -> the source: Parquet files and photos by their suffix, any other file as a list, or a folder.
 
     Raises:
         BatchError: there is neither a file nor a folder.
     """
-    if address.lower().endswith(PARQUET):
+    path = Path(address)
+    if not (is_uri(address) or path.is_dir() or path.is_file()):
+        raise BatchError(f"{address}: no such file or folder")
+    suffix = path.suffix.lower()
+    if suffix == PARQUET:
         return ParquetSource(address, column)
-    if not is_uri(address):
-        path = Path(address)
-        if path.is_file():
-            return ListSource(path)
-        if not path.is_dir():
-            raise BatchError(f"{address}: no such file or folder")
+    if not path.is_dir() and suffix in SUFFIXES:
+        return PhotoSource(address)
+    if path.is_file():
+        return ListSource(path)
     return FolderSource(Folder(address.rstrip("/") or "/"))
 
 

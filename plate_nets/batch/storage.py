@@ -4,7 +4,7 @@ import errno
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -89,6 +89,16 @@ class Folder:
             return
         with whole_file(Path(folder, name), durable=True) as fresh:
             fresh.write_bytes(content)
+
+    def remove(self, name: str) -> None:
+        """Remove a file from it; one that is not there is no fault.
+
+        Raises:
+            BatchError: the disk or the store refuses.
+        """
+        filesystem, folder = self._opened
+        with suppress(FileNotFoundError), said_of(f"{self.address}: {name}"):
+            filesystem.delete_file(f"{folder}/{name}")
 
     def names(self) -> set[str]:
         """The names of the files in it, not below; none where it is not there."""

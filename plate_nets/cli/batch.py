@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from plate_nets.cli.options import Protocol, Timeout, Urls
+from plate_nets.cli.output import plural
 from plate_nets.plates import DEFAULT_SCHEME
 from plate_nets.serving.quota import usable_cores
 
@@ -28,7 +29,9 @@ class Engine(StrEnum):
 def batch(
     source: Annotated[
         str,
-        typer.Argument(help="Folder, text file with a path a line, Parquet file, or s3://, gs:// address of either."),
+        typer.Argument(
+            help="Folder, photo, Parquet file, s3:// or gs:// address of one of them, or text file with a path a line."
+        ),
     ],
     out: Annotated[
         str, typer.Option(help="Folder for the result, also in an object store; goes on with what is there.")
@@ -43,17 +46,22 @@ def batch(
     scheme: Annotated[
         str, typer.Option(help="Whose plates are read: a country that the package has, or a TOML file.")
     ] = DEFAULT_SCHEME,
-    shard_size: Annotated[int, typer.Option(help="Photos a shard and file, about.", min=1)] = 1000,
+    shard_size: Annotated[
+        int | None,
+        typer.Option(
+            help="Photos a shard and file; by default 1000, or fewer where that is less than 16 files.", min=1
+        ),
+    ] = None,
     part: Annotated[
         int, typer.Option(help="Which of --parts this run does, from 0.", envvar="JOB_COMPLETION_INDEX", min=0)
     ] = 0,
-    parts: Annotated[int, typer.Option(help="Runs that share the work side by side; part 0 lists.", min=1)] = 1,
+    parts: Annotated[int, typer.Option(help="Runs that share the work side by side; part 0 lists, once.", min=1)] = 1,
     check: Annotated[bool, typer.Option("--verify", help="Read nothing: count the photos in --out.")] = False,
 ) -> None:
     """Read the plates of many photos into Parquet files, a row a photo; a photo that cannot be read is a row too.
 
-    Without --url it reads in this machine's processes. Begun again after any end, it does what is missing. Exit code: 0
-    all photos are there once, 1 --verify found otherwise, 2 the batch could not go on.
+    Without --url it reads in this machine's processes. Begun again after any end, it reads what is missing or new. Exit
+    code: 0 all photos are there once, 1 --verify found otherwise, 2 the batch could not go on.
     """
     from plate_nets.batch.batch import at_work_in, begin, finish
     from plate_nets.batch.engines import local, on_ray
@@ -74,7 +82,8 @@ def batch(
                 job = begin(find_source(source, column), source, column, folder, reader, shard_size, own)
             shards = job.manifest.missing(folder.names(), own)
             console.print(
-                f"{job.manifest.photos} photos in {job.manifest.shards} shards, {len(shards)} of them to do",
+                f"{plural(job.manifest.photos, 'photo')} in {plural(job.manifest.shards, 'shard')}, "
+                f"{len(shards)} of them to do",
                 markup=False,
             )
             if shards:
@@ -84,12 +93,13 @@ def batch(
                 _show(run, len(shards), console)
             finish(job)
     counts = verify(folder, own)
-    typer.echo(f"{counts.rows} of {counts.photos} photos, {counts.plates} plates")
+    typer.echo(f"{counts.rows} of {plural(counts.photos, 'photo')}, {plural(counts.plates, 'plate')}")
     for code, count in sorted(counts.errors.items()):
-        typer.echo(f"{count} photos failed: {code}")
+        typer.echo(f"{plural(count, 'photo')} failed: {code}")
     if not counts.complete:
         typer.echo(
-            f"plates: {out}: {counts.missing} photos missing, {counts.doubled} doubled, {counts.unknown} not listed",
+            f"plates: {out}: {plural(counts.missing, 'photo')} missing, {counts.doubled} doubled, "
+            f"{counts.unknown} not listed",
             err=True,
         )
         raise typer.Exit(INCOMPLETE)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import track
 
 from plate_nets.cli.evaluate_video import RATES, evaluate_video
+from plate_nets.cli.output import plural
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
@@ -37,7 +38,7 @@ def evaluate(
     worst: Annotated[Path | None, typer.Option(help="Folder for a sheet of the plates not read exactly.")] = None,
     curves: Annotated[Path | None, typer.Option(help="PNG with the curves.")] = None,
     plate_free: Annotated[
-        Path | None, typer.Option(help="Folder of pictures without plates (with --boxes detected).")
+        Path | None, typer.Option(help="Folder of pictures without plates: what is found in them all the same.")
     ] = None,
     networks: Annotated[
         Path | None, typer.Option(help="Folder with another reader: stn.pt and lprnet.pt, TorchScript, run in torch.")
@@ -58,7 +59,7 @@ def evaluate(
     runtime: Annotated[
         Runtime, typer.Option(help="The converted networks in OpenVINO, or the committed weights in torch.")
     ] = "openvino",
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label or picture.")] = False,
     degrade: Annotated[
         bool,
         typer.Option("--degrade", help="Read each plate again as a far, coarsely coded, blurred or dark one."),
@@ -87,8 +88,13 @@ def evaluate(
         raise InputError("plates evaluate: expected a folder with images/ and labels.csv, or --video CLIP, got neither")
     with needs("evaluate", "an evaluation"):
         from plate_nets.evaluation.calibration import reliability
-        from plate_nets.evaluation.dataset import load_dataset, read_photo
-        from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, pictures_below
+        from plate_nets.evaluation.dataset import load_dataset
+        from plate_nets.evaluation.evaluate import (
+            evaluate_detected,
+            evaluate_given,
+            pictures_below,
+            read_plate_free,
+        )
         from plate_nets.evaluation.reading_metrics import threshold_trade, withdraw_unsure
         from plate_nets.evaluation.report import TRADE_THRESHOLDS, PlateFree, figures, print_figures, save_curves
         from plate_nets.evaluation.sheet import save_sheet
@@ -109,9 +115,10 @@ def evaluate(
         from plate_nets.cli.evaluate_degraded import report_degraded
 
         decoding = DecodingSettings(sure=sure)
-        chosen = LocalReader(scheme=plates, runtime=runtime, decoding=decoding)
-        report_degraded(labelled, chosen, quick, json_file, curves)
+        as_set = LocalReader(scheme=plates, runtime=runtime, decoding=decoding)
+        report_degraded(labelled, as_set, quick, json_file, curves)
         return
+    free_pictures = pictures_below(plate_free) if plate_free else []
     margin = settings.crop_margin if margin is None else margin
     long_side = settings.long_side if long_side is None else long_side
     # Every box and text that the curves need is asked for once; what is given by default is chosen from them.
@@ -122,26 +129,26 @@ def evaluate(
         decoding=DecodingSettings(sure=0.0),
         networks=partial(_with_reader_of, networks, plates) if networks else None,
     )
-    free: PlateFree | None = None
     if boxes is BoxSource.given:
         outcome = evaluate_given(progress(photos, "reading"), reader.cut, reader.read_crops, plates)
     else:
         outcome = evaluate_detected(
             progress(photos, "finding and reading"), reader.cut, reader.read, plates, least_score
         )
-        if plate_free is not None:
-            found = [
-                [plate.reading for plate in reader.read(read_photo(path)) if plate.score >= least_score]
-                for path in progress(pictures_below(plate_free), "plate-free")
-            ]
-            texts = (sum(bool(each.text) and each.confidence >= sure for each in readings) for readings in found)
-            free = PlateFree(tuple(map(len, found)), tuple(texts))
+    free: PlateFree | None = None
+    found, free_faults = read_plate_free(progress(free_pictures, "plate-free"), reader.read, strict=strict)
+    if found:
+        readings = [[plate.reading for plate in each if plate.score >= least_score] for each in found]
+        texts = (sum(bool(each.text) and each.confidence >= sure for each in picture) for picture in readings)
+        free = PlateFree(tuple(map(len, readings)), tuple(texts))
     trade, bins = threshold_trade(outcome.plates, TRADE_THRESHOLDS), reliability(outcome.plates)
     outcome.plates = withdraw_unsure(outcome.plates, sure)
     values = figures(outcome, least_score, free)
     print_figures(console, values, trade, bins)
-    if labelled.faults:
-        console.print(f"{len(labelled.faults)} rows left out: {', '.join(map(str, labelled.faults[:5]))}")
+    for thing, faults in (("row", labelled.faults), ("plate-free picture", free_faults)):
+        if faults:
+            first = ", ".join(map(str, faults[:5]))
+            console.print(f"{plural(len(faults), thing)} left out: {first}", markup=False, soft_wrap=True)
     if json_file is not None:
         text = json.dumps(values, indent=2) + "\n"
         typer.echo(text) if str(json_file) == "-" else json_file.write_text(text, encoding="utf-8")
@@ -151,10 +158,10 @@ def evaluate(
         if chosen:
             crops = np.concatenate([outcome.crops[index] for index in chosen])
             save_sheet(worst / "worst.png", [outcome.plates[index] for index in chosen], crops)
-            console.print(f"{len(chosen)} plates not read exactly: {worst / 'worst.png'}")
+            console.print(f"{plural(len(chosen), 'plate')} not read exactly: {worst / 'worst.png'}", soft_wrap=True)
     if curves is not None:
         save_curves(curves, outcome.pictures, trade, bins, least_score)
-        console.print(f"curves: {curves}")
+        console.print(f"curves: {curves}", soft_wrap=True)
 
 
 def _with_reader_of(folder: Path, scheme: PlateScheme) -> Networks:

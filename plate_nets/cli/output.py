@@ -16,7 +16,7 @@ from plate_nets.errors import InputError, SchemeError
 from plate_nets.extras import needs
 from plate_nets.plates import load_scheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.types import CORNER_COLUMNS, Plate, Reading
+from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, Plate, Reading
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,11 @@ class Picture:
     milliseconds: float = 0.0
     """From opening the file to its plates."""
     error: str | None = None
+
+
+def plural(count: int, thing: str) -> str:
+    """How many of what: 1, "photo" -> "1 photo"; 2, "photo" -> "2 photos"."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def shown(path: Path) -> str:
@@ -84,17 +89,12 @@ class JsonOutput(Output):
 class CsvOutput(Output):
     """A table: a row a plate, and one for each picture without a plate or with an error."""
 
-    COLUMNS = (
-        "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
-        "format", *CORNER_COLUMNS, "scheme",
-    )  # fmt: skip
-
     def __init__(self, path: Path) -> None:
         try:
             self._file = path.open("w", encoding="utf-8", newline="")
         except OSError as error:
             raise InputError(f"--csv {path}: {error.strerror}") from error
-        self._rows = csv.DictWriter(self._file, self.COLUMNS, lineterminator="\n")
+        self._rows = csv.DictWriter(self._file, PLATE_COLUMNS, lineterminator="\n")
         self._rows.writeheader()
 
     def write(self, picture: Picture) -> None:

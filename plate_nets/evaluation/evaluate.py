@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import DatasetError
+from plate_nets.errors import DatasetError, InputError
 from plate_nets.evaluation.corner_metrics import corner_errors, turns
-from plate_nets.evaluation.dataset import Label, read_photo
+from plate_nets.evaluation.dataset import Fault, Label, read_photo
 from plate_nets.evaluation.detection_metrics import Detections, match
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.plates import PlateScheme
@@ -109,6 +109,26 @@ def evaluate_detected(
                 outcome.plates.append(read_plate(label, reading, np.array(points, np.float32)))
                 outcome.crops.append(cut(photo, boxes_of([plate or label]))[0])
     return outcome
+
+
+def read_plate_free(
+    paths: Iterable[Path], read: FrameReader, *, strict: bool = False
+) -> tuple[list[list[Plate]], list[Fault]]:
+    """Pictures without a plate -> what is found in each all the same, and those that were left out.
+
+    Raises:
+        PlateError: with ``strict``, the first that does not open.
+    """
+    found: list[list[Plate]] = []
+    faults: list[Fault] = []
+    for path in paths:
+        try:
+            found.append(read(read_photo(path)))
+        except (DatasetError, InputError) as error:
+            if strict:
+                raise
+            faults.append(Fault(path.name, str(error).removeprefix(f"{path}: ")))
+    return found, faults
 
 
 def _readable(labels: Sequence[Label], outcome: Outcome) -> list[Label]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -69,6 +70,14 @@ def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | No
     return result
 
 
+def figure_table(name: str, *columns: str, title: str | None = None, caption: str | None = None) -> Table:
+    """A table whose figures a terminal of 80 columns, or a pipe, shows whole: names are wrapped for them."""
+    table = Table(name, title=title, caption=caption, box=SIMPLE_HEAD, padding=0)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
 def print_figures(
     console: Console,
     values: Mapping[str, Any],
@@ -77,9 +86,12 @@ def print_figures(
 ) -> None:
     """Figures of `figures`, rows of `threshold_trade` and bins of `reliability` -> tables on the terminal."""
     if values["plates"]:
-        columns = ("count", "exact", "95 %", "wrong", "unread", "best exact", "characters", "corner error", "95 %")
-        table = Table("plates", *columns, caption="corner error: median and 95 % mark, shares of the plate's height")
-        for group in ({"all": values}, values["by_height"], values["by_turn"], values["by_format"]):
+        groups = ({"all": values}, values["by_height"], values["by_turn"], values["by_format"])
+        table = figure_table("plates", "count", "exact", "95 %", "wrong", "unread", "best\nexact", "charac-\nters")
+        corners = figure_table(
+            "corners", "error", "95 %", caption="median and 95 % mark of the errors, as shares of the plate's height"
+        )
+        for group in groups:
             for name, row in group.items():
                 low, high = row["exact_interval"]
                 table.add_row(
@@ -91,17 +103,23 @@ def print_figures(
                     f"{row['unread']:.4f}",
                     f"{row['best_exact']:.4f}",
                     f"{row['characters']:.4f}",
-                    *(f"{error:.3f}" for error in row["corner_errors"] or ()),
                 )
+                if row["corner_errors"]:
+                    corners.add_row(name, *(f"{error:.3f}" for error in row["corner_errors"]))
             table.add_section()
+            corners.add_section()
         console.print(table)
+        if corners.row_count:
+            console.print(corners)
     if trade:
-        table = Table("least confidence", "read", "wrong among the read", title="what a threshold trades")
+        table = figure_table("least confidence", "read", "wrong among the read", title="what a threshold trades")
         for threshold, read, wrong in trade:
             table.add_row(f"{threshold:.2f}", f"{read:.4f}", f"{wrong:.4f}")
         console.print(table)
     if bins:
-        table = Table("confidence", "texts", "mean confidence", "right", "95 %", title="what the confidence means")
+        table = figure_table(
+            "confidence", "texts", "mean confidence", "right", "95 %", title="what the confidence means"
+        )
         for each in bins:
             low, high = each.right.interval
             table.add_row(
@@ -119,19 +137,20 @@ def print_figures(
         console.print(
             f"{plate_free['pictures']} plate-free pictures: {plate_free['boxes_a_picture']:.4f} boxes and "
             f"{plate_free['texts_a_picture']:.4f} texts a picture; {plate_free['with_box']:.4f} with a box, "
-            f"{plate_free['with_text']:.4f} with a text"
+            f"{plate_free['with_text']:.4f} with a text",
+            soft_wrap=True,
         )
 
 
 def print_detection(console: Console, values: Mapping[str, Any]) -> None:
     """Figures of `detection_figures` -> tables on the terminal."""
-    table = Table("detection", "value")
+    table = figure_table("detection", "value")
     for name in ("labelled", "score_threshold", "precision", "recall", "ap50", "ap50_95"):
         table.add_row(name, f"{values[name]:.4g}")
     for row in values["recall_by_height"]:
         table.add_row(f"recall, {row['from']:g} px and more ({row['plates']})", f"{row['recall']:.4f}")
     console.print(table)
-    table = Table("least score", "recall", "precision", "boxes beside a label a photo")
+    table = figure_table("least score", "recall", "precision", "boxes beside a label a photo")
     for row in values["by_score"]:
         table.add_row(
             f"{row['score']:.2f}", f"{row['recall']:.4f}", f"{row['precision']:.4f}", f"{row['beside_a_photo']:.3f}"

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
 
 from plate_nets.evaluation.reading_metrics import Share
+from plate_nets.evaluation.report import figure_table
 from plate_nets.evaluation.video import FusedShare, VideoOutcome
 
 
@@ -22,7 +22,7 @@ def video_figures(outcomes: Mapping[str, VideoOutcome], fused: Sequence[FusedSha
 
 def print_video(console: Console, values: Mapping[str, Any]) -> None:
     """Figures of `video_figures` -> tables on the terminal."""
-    table = Table("", *values["rates"])
+    table = figure_table("", *values["rates"])
     names = list(next(iter(values["rates"].values())))
     for name in names:
         if name != "wrong_texts":
@@ -30,11 +30,11 @@ def print_video(console: Console, values: Mapping[str, Any]) -> None:
     console.print(table)
     for rate, row in values["rates"].items():
         for text in row["wrong_texts"]:
-            console.print(f"{rate}: wrong: {text}")
+            console.print(f"{rate}: wrong: {text}", soft_wrap=True)
     if values["fusion"]:
         methods = values["fusion"][0]["exact"]
         title = "share read exactly from some frames of a car; told as an event, and wrong of these"
-        table = Table("plate height", "frames", "draws", *methods, "told", "wrong", title=title)
+        table = figure_table("plate height", "frames", "draws", *methods, "told", "wrong", title=title)
         for row in values["fusion"]:
             shares = (f"{row['exact'][method]:.3f}" for method in methods)
             told = (f"{row[name]:.3f}" for name in ("told", "wrong"))

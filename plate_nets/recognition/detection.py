@@ -4,13 +4,13 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
 from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
 from plate_nets.recognition.stages import Stages
+from plate_nets.runtimes.rows import best_rows, row_scores
 from plate_nets.types import Boxes, Frame, Scores
 
 DetectorNetwork = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
@@ -92,23 +92,3 @@ def select(rows: NDArray[np.float32], settings: DetectionSettings) -> tuple[Boxe
     sizes = rows[kept, 2:4]
     corners = rows[kept, 0:2] - sizes / 2
     return np.concatenate((corners, corners + sizes), axis=1), row_scores(rows[kept])
-
-
-def best_rows(rows: NDArray[np.float32], least: float, iou_threshold: float) -> NDArray[np.intp]:
-    """Rows of the network (A, 5 + classes) -> which of them have a score above ``least`` and overlap no better one.
-
-    Highest score first.
-    """
-    scores = row_scores(rows)
-    likely = np.flatnonzero(scores > least)
-    sizes = rows[likely, 2:4]
-    boxes = np.concatenate((rows[likely, 0:2] - sizes / 2, sizes), axis=1)
-    kept = np.asarray(cv2.dnn.NMSBoxes(boxes, scores[likely], least, iou_threshold), np.intp)  # type: ignore[arg-type]
-    best: NDArray[np.intp] = likely[kept.reshape(-1)]
-    return best
-
-
-def row_scores(rows: NDArray[np.float32]) -> Scores:
-    """Rows of the network (A, 5 + classes) -> their scores (A,)."""
-    scores: Scores = rows[:, 4] * rows[:, 5:].max(axis=1)
-    return scores

@@ -164,7 +164,7 @@ def rows_alike(expected: NDArray[np.float32], found: NDArray[np.float32]) -> boo
 
     A row that overlaps a better one in either is not asked for.
     """
-    from plate_nets.recognition.detection import best_rows, row_scores  # late: LPRNet's process has no OpenCV
+    from plate_nets.runtimes.rows import best_rows, row_scores  # late: LPRNet's process has no OpenCV
 
     best = np.union1d(*(best_rows(rows[0], _LIKELY, _OVERLAPPING) for rows in (expected, found)))
     own, other = expected[0, best], found[0, best]

@@ -24,6 +24,9 @@ _NEWER = (f"--http-max-input-size={REQUEST_BYTES}", "--allow-client-shm=true")
 the control key here."""
 PACKAGE = Path(__file__).resolve().parents[1]
 
+NEXT_PYTHON = (3, 13)
+"""The first that the wheel has no stub for; pyproject.toml says the same of nvidia-pytriton."""
+
 ServerKind = Literal["embedded", "system"]
 
 
@@ -105,6 +108,10 @@ def check_platform() -> None:
         raise ServerStartError(
             f"the embedded server needs Linux on x86_64, this is {system} on {machine}; use the container"
         )
+    if sys.version_info >= NEXT_PYTHON:
+        newest = f"{NEXT_PYTHON[0]}.{NEXT_PYTHON[1] - 1}"
+        this = f"{sys.version_info.major}.{sys.version_info.minor}"
+        raise ServerStartError(f"the embedded server needs Python up to {newest}, this is {this}; use the container")
 
 
 def triton_folder() -> Path:

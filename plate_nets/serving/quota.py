@@ -21,7 +21,8 @@ def usable_cores(environ: Mapping[str, str] = os.environ, proc: Path = Path("/pr
     Raises:
         ContractError: ``PLATES_CORES`` is no whole number of 1 or more.
     """
-    bounds = [float(len(os.sched_getaffinity(0))), *_quotas(proc)]
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1  # macOS has none
+    bounds = [float(own), *_quotas(proc)]
     if setting := environ.get(CORES_VARIABLE):
         if not setting.isdecimal() or not int(setting):
             raise ContractError(f"{CORES_VARIABLE}: expected a whole number of 1 or more, got {setting!r}")

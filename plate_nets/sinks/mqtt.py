@@ -12,9 +12,9 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
+from plate_nets.credentials import hide_credentials
 from plate_nets.errors import InputError, SinkError
 from plate_nets.sinks.base import Record, Sink
-from plate_nets.video.address import hide_credentials
 
 TIMEOUT = 10.0
 """Seconds for connecting, and for the acknowledgement of a batch."""

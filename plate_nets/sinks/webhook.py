@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import httpx
 
+from plate_nets.credentials import hide_credentials
 from plate_nets.errors import InputError, RecordRefused, SinkError
 from plate_nets.sinks.base import Record, Sink
-from plate_nets.video.address import hide_credentials
 
 TIMEOUT = 10.0
 _REFUSALS = frozenset((httpx.codes.BAD_REQUEST, httpx.codes.REQUEST_ENTITY_TOO_LARGE, httpx.codes.UNPROCESSABLE_ENTITY))

@@ -1,32 +1,17 @@
 """What a user writes for a source of pictures -> its kind and place; credentials of URLs are shown nowhere."""
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from plate_nets.credentials import hide_credentials
 from plate_nets.errors import InputError
 
 SourceKind = Literal["file", "folder", "stream", "device"]
 
 STREAMS = {"rtsp": 554, "rtsps": 322, "http": 80, "https": 443}
 """What a stream's URL begins with -> the usual port."""
-
-_USER_INFO = re.compile(r"(?<=://)\S*@")
-_SECRET_PARAMETER = re.compile(
-    r"([?&;](?:user|username|usr|login|pass|passwd|password|pwd|token|auth|key|api_?key|secret|sig|signature|session)=)"
-    r"[^&;#\s'\"]*",
-    re.IGNORECASE,
-)
-
-
-def hide_credentials(text: str) -> str:
-    """A text with URLs in it -> the same without users, passwords and tokens: for all that is logged, sent or drawn.
-
-    Everything between ``://`` and the last ``@`` goes, so that no odd character of a password stays.
-    """
-    return _SECRET_PARAMETER.sub(r"\1***", _USER_INFO.sub("", text))
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ import av.error
 from av.codec.hwaccel import HWAccel, hwdevices_available
 from av.video.stream import VideoStream
 
+from plate_nets.credentials import hide_credentials
 from plate_nets.errors import InputError, SourceError
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.images import FrameLimits, decode_image
-from plate_nets.video.address import SourceAddress, hide_credentials
+from plate_nets.video.address import SourceAddress
 from plate_nets.words import counted
 
 _DEVICE_FILES = {"cuda": "/dev/nvidia0", "qsv": "/dev/dri/renderD128", "vaapi": "/dev/dri/renderD128"}

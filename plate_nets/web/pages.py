@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from plate_nets.cli.output import CsvOutput
 from plate_nets.recognition.health import known_picture
+from plate_nets.types import PLATE_COLUMNS
 from plate_nets.web.access import SESSION_COOKIE, SESSION_SECONDS, Access, Caller
 from plate_nets.web.faults import Refused, answer_of
 from plate_nets.web.openapi import document
@@ -77,7 +77,7 @@ class Pages:
             "maxBytes": settings.limits.max_bytes,
             "maxVideo": settings.max_video,
             "maxFiles": settings.max_files,
-            "csvColumns": CsvOutput.COLUMNS,
+            "csvColumns": PLATE_COLUMNS,
         }
         return self._render(request, "page.html", facts=facts, limits=settings.limits, sections=self._sections)
 

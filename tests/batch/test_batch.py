@@ -14,10 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from plate_nets.batch.batch import SUCCESS, at_work_in, begin, finish
 from plate_nets.batch.engines import local
-from plate_nets.batch.listing import write_listing
+from plate_nets.batch.listing import shard_names, unlisted, write_listing
 from plate_nets.batch.manifest import MANIFEST, Part
 from plate_nets.batch.readers import ReaderSettings
 from plate_nets.batch.rows import UNREADABLE
@@ -25,6 +26,7 @@ from plate_nets.batch.sources import find_source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.verification import verify
 from plate_nets.batch.work import Job, ShardWorker
+from plate_nets.cli import app
 from plate_nets.errors import BatchError, ServerUnavailable
 from tests.batch.readers import BAD, DEADLY, GONE, FakeReaderSettings
 from tests.paths import ROOT
@@ -85,26 +87,91 @@ def test_a_photo_that_disappears_is_a_row(photos: Path, tmp_path: Path) -> None:
 def test_shards_do_not_depend_on_the_order_of_the_listing(photos: Path, tmp_path: Path) -> None:
     names = [f"{photos}/{number % 2}/{number}.jpg" for number in range(40)]
     digests = set()
+    out = Folder(str(tmp_path / "out"))
     for order in (names, names[::-1], names + names[:5]):
         (tmp_path / "list.txt").write_text("\n".join(order))
-        listing = write_listing(find_source(str(tmp_path / "list.txt")), Folder(str(tmp_path / "out")), 7)
+        listing = write_listing(unlisted(find_source(str(tmp_path / "list.txt")), out), out, 7)
         assert listing.photos == 40
         digests.add(listing.digest)
     assert len(digests) == 1
 
 
-def test_a_second_run_does_what_is_missing(photos: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("photos", "shard_size", "files"),
+    [(13, 3, [3, 3, 3, 3, 1]), (13, 1000, [13]), (12, None, [1] * 12), (40, None, [3] * 13 + [1])],
+)
+def test_a_shard_holds_as_many_photos_as_asked_for(
+    photos: int, shard_size: int | None, files: list[int], tmp_path: Path
+) -> None:
+    (tmp_path / "list.txt").write_text("\n".join(map(str, range(photos))))
+    out = Folder(str(tmp_path / "out"))
+    listing = write_listing(unlisted(find_source(str(tmp_path / "list.txt")), out), out, shard_size)
+    assert [len(shard_names(out, shard)) for shard in range(listing.shards)] == files
+
+
+def test_a_second_run_does_what_is_missing_and_what_is_new(photos: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     job = begun(photos, out, FakeReaderSettings())
     done(job)
+    finish(job)
     (out / "shard-000003.parquet").unlink()
     kept = {path.name: path.stat().st_mtime_ns for path in out.glob("shard-*")}
-    (photos / "later.jpg").write_bytes(b"later")  # the listing was made by the first run
-    again = begun(photos, out, FakeReaderSettings())
-    assert again.manifest.missing(again.out.names()) == [3]
-    assert len(done(again)) == 40
+    for number in (50, 51):
+        (photos / f"{number}.jpg").write_bytes(b"A%03dAA77" % number)
+    (photos / "0/2.jpg").unlink()  # what was read of it stays
+    again = begun(photos, out, FakeReaderSettings(), shard_size=1)
+    assert SUCCESS not in again.out.names()
+    assert again.manifest.missing(again.out.names()) == [3, 4, 5]
+    rows = done(again)
+    assert len(rows) == 42 == again.manifest.photos
+    assert rows["51.jpg"]["plates"][0]["text"] == "A051AA77"
     assert {path.name: path.stat().st_mtime_ns for path in out.glob("shard-*") if path.name in kept} == kept
     assert verify(Folder(str(out))).complete
+    unchanged = begun(photos, out, FakeReaderSettings())
+    assert unchanged.manifest == again.manifest
+
+
+def test_parts_keep_to_the_list_that_the_first_made(
+    photos: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    out, reader = Folder(str(tmp_path / "out")), FakeReaderSettings()
+    begun(photos, tmp_path / "out", reader)
+    (photos / "later.jpg").write_bytes(b"later")
+    for number in range(2):
+        job = begin(find_source(str(photos)), str(photos), "", out, reader, part=Part(number, 2))
+        assert job.manifest.photos == 40
+    assert caplog.messages == [f"{photos}: new photos: 1; a run without --parts reads them"]
+
+
+def test_a_photo_by_itself(photos: Path, tmp_path: Path) -> None:
+    (photos / "a.JPG").write_bytes(b"A001AA77")
+    rows = done(begun(photos / "a.JPG", tmp_path / "out", FakeReaderSettings()))
+    assert rows[str(photos / "a.JPG")]["plates"][0]["text"] == "A001AA77"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("clip.mp4", b"\0\0\0\x18ftypisom\0\n", "got another file; `plates watch` reads videos"),
+        ("empty.txt", b"", "no photo in it"),
+        ("nowhere", None, "no such file or folder"),
+    ],
+)
+def test_what_is_refused_leaves_no_folder(name: str, content: bytes | None, said: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    out = tmp_path / "new" / "out"
+    result = CliRunner().invoke(app, ["batch", str(tmp_path / name), "--out", str(out)])
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith(f"plates: {tmp_path / name}: ")
+    assert result.stderr.endswith(f"{said}\n") and result.stderr.count("\n") == 1
+    assert not out.parent.exists()
+    out.mkdir(parents=True)
+    (out / "mine.parquet").touch()
+    (tmp_path / "a.jpg").touch()
+    result = CliRunner().invoke(app, ["batch", str(tmp_path / "a.jpg"), "--out", str(out)])
+    assert result.stderr == f"plates: {out}: holds Parquet files of something else; expected an empty folder\n"
+    assert list(out.iterdir()) == [out / "mine.parquet"]
 
 
 def test_success_is_marked_also_by_a_run_that_had_nothing_to_do(photos: Path, tmp_path: Path) -> None:

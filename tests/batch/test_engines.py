@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -57,16 +58,35 @@ def test_command_in_process(photos: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = CliRunner().invoke(app, ["batch", str(photos), "--out", str(out), "--workers", "1"])
     assert first.exit_code == 0, first.output
-    assert "3 of 3 photos, 2 plates\n1 photos failed: PLATES_BAD_INPUT\n" in first.stdout
+    assert "3 of 3 photos, 2 plates\n1 photo failed: PLATES_BAD_INPUT\n" in first.stdout
     known = sorted(KNOWN.texts)
     assert texts(out) == {"a.jpg": known, "b.jpg": known, "c.jpg": "PLATES_BAD_INPUT"}
     (out / next(path.name for path in out.glob("shard-*") if pq.read_metadata(path).num_rows)).unlink()
     check = CliRunner().invoke(app, ["batch", str(photos), "--out", str(out), "--verify"])
     assert check.exit_code == 1
-    assert "photos missing" in check.stderr
+    assert re.search(r": \d photos? missing, 0 doubled, 0 not listed\n$", check.stderr)
     other = CliRunner().invoke(app, ["batch", str(tmp_path), "--out", str(out)])
     assert other.exit_code == 2
     assert "holds a batch with source" in other.stderr
+
+
+def test_command_reads_a_column_by_another_scheme(tmp_path: Path) -> None:
+    table, out = tmp_path / "photos.parquet", tmp_path / "out"
+    pq.write_table(pa.table({"image": [b"not this one"], "photo": [KNOWN.image]}), table)
+    options = ["--column", "photo", "--scheme", "latin", "--workers", "1"]
+    run = CliRunner().invoke(app, ["batch", str(table), "--out", str(out), *options])
+    assert run.exit_code == 0, run.output
+    (row,) = pq.read_table(out).to_pylist()
+    assert (row["path"], len(row["plates"])) == ("0:0", len(KNOWN.texts))
+    assert json.loads((out / "_manifest.json").read_text())["scheme"] == "latin"
+
+
+def test_command_without_an_answer_leaves_no_folder(photos: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["--url", "127.0.0.1:1", "--protocol", "grpc", "--timeout", "1"]
+    run = CliRunner().invoke(app, ["batch", str(photos), "--out", str(out), *options])
+    assert (run.exit_code, run.stderr.count("\n")) == (2, 1)
+    assert "127.0.0.1:1" in run.stderr and not out.exists()
 
 
 def test_parts_of_an_indexed_job(photos: Path, tmp_path: Path) -> None:
@@ -82,7 +102,7 @@ def test_parts_of_an_indexed_job(photos: Path, tmp_path: Path) -> None:
         )
         for index in ("1", "0")
     ]
-    said = [pod.communicate(timeout=120)[0] for pod in pods]
+    said = [pod.communicate(timeout=280)[0] for pod in pods]
     assert [pod.returncode for pod in pods] == [0, 0]
     assert sum(int(each.split()[0]) for each in said) == 3, said
     assert len(texts(out)) == 3

@@ -3,6 +3,7 @@
 pip asks its index, or finds what it needs in its cache.
 """
 
+import json
 import re
 import shutil
 import sys
@@ -18,6 +19,7 @@ import pytest
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.recognition.health import known_picture
 from plate_nets.runtimes.networks import IR, IR_WEIGHTS, RELEASED
+from plate_nets.server.installation import NEXT_PYTHON
 from tests.packaging.conftest import shell
 from tests.paths import ROOT
 from tests.serve import ANY_PORTS
@@ -72,12 +74,12 @@ class Installation:
         )
 
 
-def install(wheel: Path, extra: str, folder: Path, *options: str) -> Installation:
-    """The wheel with an extra in an environment of its own, by these options of pip, beside a picture."""
+def install(wheel: Path, extra: str, folder: Path, *options: str, python: str = sys.executable) -> Installation:
+    """The wheel with an extra in an environment of ``python``'s, by these options of pip, beside a picture."""
     environment, run_in = folder / "environment", folder / "elsewhere"
     run_in.mkdir()
     (run_in / "car.jpg").write_bytes(known_picture().image)
-    created = shell(f"{sys.executable} -m venv --without-pip {environment}")
+    created = shell(f"{python} -m venv --without-pip {environment}")
     assert created.returncode == 0, created.stderr
     started = time.monotonic()
     pip = f"{sys.executable} -m pip --python {environment}"
@@ -95,6 +97,25 @@ def embedded(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installat
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
     """Not compiled, which takes as long as the rest of it."""
     return install(wheel, "", tmp_path_factory.mktemp("base"), "--no-compile")
+
+
+@pytest.fixture(scope="module")
+def newer(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """What does not start a server, in a Python that has no embedded one."""
+    python = python_of("3.13")
+    if python is None:
+        pytest.skip("no python3.13 on PATH and none of pyenv's: nothing to install the wheel into")
+    folder = tmp_path_factory.mktemp("newer")
+    return install(wheel, "[local,watch,web]", folder, "--no-compile", "--only-binary=:all:", python=python)
+
+
+def python_of(version: str) -> str | None:
+    """An interpreter of a version: on PATH, or one of pyenv's; None where there is none that runs."""
+    pyenv = shell(f"ls -d $(pyenv root)/versions/{version}.*/bin/python 2>/dev/null || true").stdout.split()
+    for candidate in (f"python{version}", *pyenv):
+        if shell(f"{candidate} -c 'import venv'").returncode == 0:
+            return candidate
+    return None
 
 
 def test_it_holds_what_git_knows_and_the_converted_networks(wheel: Path, tracked: list[str]) -> None:
@@ -162,6 +183,34 @@ def test_base_asks_a_running_server(base: Installation, embedded: Installation) 
     assert re.findall(r"car\.jpg: (\S+)  confidence", result.stdout) == list(known_picture().texts)
 
 
+def test_a_newer_python_reads_a_picture(newer: Installation) -> None:
+    before = newer.package()
+    code = 'from plate_nets import LocalReader; print(LocalReader().read(open("car.jpg","rb").read()))'
+    result = newer.run(f"python -c '{code}'")
+    assert result.returncode == 0, result.stderr
+    assert all(text in result.stdout for text in known_picture().texts)
+    assert newer.package() == before
+
+
+def test_a_newer_python_watches_a_video(newer: Installation, tmp_path: Path) -> None:
+    pictures = newer.folder / "pictures"
+    pictures.mkdir()
+    for number in range(10):
+        (pictures / f"{number}.jpg").write_bytes(known_picture().image)
+    result = newer.run("plates watch pictures --local --json")
+    assert result.returncode == 0, result.stderr
+    final = [event for event in map(json.loads, result.stdout.splitlines()) if event["stage"] == "final"]
+    assert {event["plate"] for event in final} == set(known_picture().texts)
+
+
+def test_a_newer_python_has_every_command_and_says_why_it_starts_no_server(newer: Installation) -> None:
+    for command in ("watch", "web", "batch", "evaluate", "read"):
+        assert newer.run(f"plates {command} --help").returncode == 0
+    result = newer.run("plates serve")
+    assert result.returncode == 2
+    assert result.stderr == "plates: the embedded server needs Python up to 3.12, this is 3.13; use the container\n"
+
+
 @pytest.mark.parametrize(
     ("command", "extra"),
     [
@@ -197,3 +246,12 @@ def test_it_is_built_from_files_that_git_does_not_watch(tracked: list[str], tmp_
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         assert not [name for name in archive.namelist() if name.endswith(".pt")], "TorchScript, which needs torch"
+
+
+def test_only_the_embedded_server_is_bound_to_a_platform() -> None:
+    """pyproject.toml and `check_platform` name the same Python."""
+    assert PROJECT["requires-python"] == ">=3.11"
+    bound = {name for names in PROJECT["optional-dependencies"].values() for name in names if ";" in name}
+    (server,) = bound
+    major, minor = NEXT_PYTHON
+    assert server.startswith("nvidia-pytriton==") and server.endswith(f"python_version < '{major}.{minor}'")

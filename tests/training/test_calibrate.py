@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from plate_nets.errors import WeightsError
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.nets.checkpoint import WEIGHTS, read_metadata
 from plate_nets.nets.registry import NETWORKS
@@ -44,3 +45,10 @@ def test_the_weights_carry_the_temperature(tmp_path: Path) -> None:
     assert torch.allclose(plain / 3, scaled, atol=1e-4)
     before = float(read_metadata(lprnet.weights).get("temperature", "1"))
     assert float(read_metadata(tmp_path / "twice" / "lprnet.safetensors")["temperature"]) == pytest.approx(3 * before)
+
+
+def test_a_reader_that_reads_nothing_is_said_in_a_line() -> None:
+    blank = np.full((2, 23, 18), -20, np.float32)
+    blank[:, -1] = 20
+    with pytest.raises(WeightsError, match="the reader reads none of 2 plates"):
+        surprise(read_at(Seen("set", ["A123BC77"] * 2, blank, np.ones(2, np.intp)), 1.0))

@@ -36,10 +36,13 @@ def corners(out: Path) -> AnyTrainer:
 
 
 @pytest.mark.parametrize("start", [reader, corners])
-def test_resumed_training_is_the_uninterrupted_one(start: Callable[[Path], AnyTrainer], tmp_path: Path) -> None:
+def test_resumed_training_is_the_uninterrupted_one(
+    start: Callable[[Path], AnyTrainer], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     torch.manual_seed(3)
     whole = start(tmp_path / "whole")
     whole.run()
+    assert ": not measured, without --validate\n" in capsys.readouterr().out
     torch.manual_seed(3)
     stopped = start(tmp_path / "part")
     batches = stopped.batches()

@@ -26,9 +26,8 @@ from playwright.sync_api import (
     expect,
 )
 
-from plate_nets.cli.output import CsvOutput
 from plate_nets.recognition.geometry import resize
-from plate_nets.types import Frame
+from plate_nets.types import PLATE_COLUMNS, Frame
 from tests.clips import passing, write_clip
 from tests.events import event
 from tests.frames import Placed, compose, encode
@@ -127,7 +126,7 @@ def test_a_photo_is_dropped_and_its_plates_are_shown_and_taken_away(context: Bro
     assert [plate["text"] for plate in answer["plates"]] == texts
     rows = list(csv.DictReader(io.StringIO(saved(page, "csv").decode())))
     assert [(row["file"], row["text"]) for row in rows] == [("scene.jpg", text) for text in texts]
-    assert tuple(rows[0]) == CsvOutput.COLUMNS
+    assert tuple(rows[0]) == PLATE_COLUMNS
     drawn = cv2.imdecode(np.frombuffer(saved(page, "picture"), np.uint8), cv2.IMREAD_COLOR)
     assert drawn is not None
     assert drawn.shape == (720, 1280, 3)

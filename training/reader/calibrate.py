@@ -18,7 +18,7 @@ from rich.progress import track
 from rich.table import Table
 
 from plate_nets.contract import LPRNET, STN
-from plate_nets.errors import PlateError
+from plate_nets.errors import DatasetError, PlateError, WeightsError
 from plate_nets.evaluation.calibration import calibration_error, reliability
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
@@ -70,6 +70,8 @@ def look(folder: Path, networks: Path) -> Seen:
                 logits.append(lprnet(stn(torch.from_numpy(crops))).numpy())
             lines.append(lines_of(corners.reshape(-1, 4, 2)))
             texts += [label.text for label in readable]
+    if not texts:
+        raise DatasetError(f"{folder}: expected plates with a text, found none")
     return Seen(folder.name, texts, np.concatenate(logits), np.concatenate(lines))
 
 
@@ -80,8 +82,14 @@ def read_at(seen: Seen, temperature: float) -> list[ReadPlate]:
 
 
 def surprise(plates: Sequence[ReadPlate]) -> float:
-    """Mean negative log-likelihood of "right" and "wrong" by the confidence of each text."""
+    """Mean negative log-likelihood of "right" and "wrong" by the confidence of each text.
+
+    Raises:
+        WeightsError: there is no text.
+    """
     told = [(plate.reading.confidence, plate.exact) for plate in plates if plate.reading and plate.text]
+    if not told:
+        raise WeightsError(f"the reader reads none of {len(plates)} plates: there is no confidence to put right")
     confidence, right = (np.array(column, np.float64) for column in zip(*told, strict=True))
     confidence = confidence.clip(1e-4, 1 - 1e-4)
     return float(-np.mean(np.where(right > 0, np.log(confidence), np.log(1 - confidence))))

@@ -32,6 +32,17 @@ def test_what_is_no_scheme_is_refused_before_a_server_starts() -> None:
     assert told() == "russia"
 
 
+@pytest.mark.parametrize("command", [("read", "car.jpg"), ("watch", "car.jpg"), ("web",), ("serve",)])
+def test_every_command_refuses_what_is_no_scheme_in_a_line(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("car.jpg").touch()
+    result = CliRunner().invoke(app, [*command, "--scheme", "atlantis"])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.startswith("plates: scheme: expected ") and "got 'atlantis'" in result.stderr
+
+
 def test_the_frames_of_a_car_are_read_by_one_scheme() -> None:
     assert only_scheme("brazil").name == "brazil"
     with pytest.raises(InputError, match="expected one, as the frames of a car are read together"):

@@ -1,18 +1,21 @@
 """Figures of an evaluation: each plate is exact, wrong or unread; intervals, heights, sheet, command."""
 
+import io
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.evaluation.calibration import calibration_error, reliability
 from plate_nets.evaluation.dataset import COLUMNS, load_dataset
-from plate_nets.evaluation.evaluate import evaluate_detected, evaluate_given, plate_height
+from plate_nets.evaluation.evaluate import Outcome, evaluate_detected, evaluate_given, plate_height
 from plate_nets.evaluation.reading_metrics import (
     ReadPlate,
     Share,
@@ -23,12 +26,13 @@ from plate_nets.evaluation.reading_metrics import (
     threshold_trade,
     withdraw_unsure,
 )
-from plate_nets.evaluation.report import PlateFree, figures, save_curves
+from plate_nets.evaluation.report import PlateFree, figures, print_figures, save_curves
 from plate_nets.evaluation.sheet import save_sheet
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Box, Boxes, Corners, Crops, Frame, Plate, Reading
+from tests.paths import ROOT
 
 RUSSIA = default_scheme()
 
@@ -181,18 +185,59 @@ def test_sheet(tmp_path: Path) -> None:
     assert cv2.imread(str(tmp_path / "new" / "worst.png")) is not None
 
 
-@pytest.mark.parametrize("boxes", ["given", "detected"])
-def test_command(folder: Path, boxes: str) -> None:
+@pytest.mark.parametrize(
+    ("boxes", "options"),
+    [
+        ("given", ()),
+        ("detected", ()),
+        ("detected", ("--runtime", "torch", "--scheme", "latin", "--sure", "0.8")),
+        ("given", ("--networks", "{folder}/reader", "--margin", "0.2", "--long-side", "320")),
+    ],
+)
+def test_command(folder: Path, boxes: str, options: tuple[str, ...]) -> None:
     path = folder / "figures.json"
     arguments = ["evaluate", str(folder), "--boxes", boxes, "--json", str(path), "--worst", str(folder / "worst")]
-    result = CliRunner().invoke(app, arguments)
+    (folder / "reader").mkdir()
+    for name in ("stn", "lprnet"):
+        shutil.copyfile(ROOT / "model_repository" / name / "1" / "model.pt", folder / "reader" / f"{name}.pt")
+    result = CliRunner().invoke(app, [*arguments, *(each.format(folder=folder) for each in options)])
     assert result.exit_code == 0, result.output
     values = json.loads(path.read_text())
     assert values["plates"] == 1
     assert values["exact"] + values["wrong"] + values["unread"] == pytest.approx(1)
     assert "characters" in values
-    assert "1 rows left out" in result.output
+    assert "1 row left out" in result.output
     assert (folder / "worst" / "worst.png").is_file()
+
+
+@pytest.mark.parametrize("boxes", ["given", "detected"])
+def test_plate_free_pictures_are_measured_and_a_bad_one_is_left_out(folder: Path, boxes: str) -> None:
+    free = folder / "free"
+    free.mkdir()
+    cv2.imwrite(str(free / "a.png"), np.full((100, 200, 3), 90, np.uint8))
+    (free / "bad.jpg").write_bytes(b"nonsense")
+    command = ["evaluate", str(folder), "--boxes", boxes, "--plate-free", str(free), "--json", "-"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["plate_free"]["pictures"] == 1
+    assert "1 plate-free picture left out: bad.jpg: does not open as a picture\n" in result.stderr
+    strict = CliRunner().invoke(app, [*command, "--strict"])
+    assert strict.exit_code == 2
+
+
+def test_eighty_columns_show_the_figures_whole() -> None:
+    plates = [replace(each, turn=12.0, corner_errors=(0.06,) * 4) for each in (EXACT, WRONG, UNSURE, MISSED)] * 5000
+    values = figures(Outcome(RUSSIA, plates), 0.5, None)
+    console = Console(width=80, record=True, file=io.StringIO())
+    print_figures(console, values, threshold_trade(plates, [0.5]), reliability(plates))
+    shown = console.export_text()
+    assert "…" not in shown
+    (row,) = (line for line in shown.splitlines() if line.split()[:2] == ["all", "20000"])
+    whole = values["exact_interval"]
+    assert row.split()[2:] == [
+        *("0.2500", f"{whole[0]:.3f}", "to", f"{whole[1]:.3f}", "0.2500", "0.5000"),
+        *(f"{values[name]:.4f}" for name in ("best_exact", "characters")),
+    ]
 
 
 @pytest.mark.parametrize(("option", "name"), [("--json", "x"), ("--worst", "x"), ("--curves", "x"), ("--curves", "")])
@@ -202,7 +247,7 @@ def test_what_cannot_be_written_costs_no_figures(folder: Path, option: str, name
         app, ["evaluate", str(folder), "--boxes", "given", option, str(folder / "file.none" / name)]
     )
     assert result.exit_code == (2 if name else 0)
-    assert "1 rows left out" in result.stdout
+    assert "1 row left out" in result.stdout
     assert bool(name) is result.stderr.splitlines()[-1].startswith("plates: ")
 
 

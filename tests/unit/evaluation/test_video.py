@@ -158,6 +158,7 @@ def test_the_command_reads_a_clip_and_judges_it(tmp_path: Path) -> None:
         (["--video", "none.mp4"], "none.jsonl: No such file"),
         (["--video", "clip.mp4", "--rates", "fast"], "--rates: expected frames a second"),
         (["--video", "clip.mp4"], "expected a video"),
+        (["--video", "clip.mp4", "--truth", "other.jsonl"], "other.jsonl: No such file"),
         ([], "or --video CLIP, got neither"),
     ],
 )

@@ -4,15 +4,32 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from plate_nets.contract import reader_of
 from plate_nets.plates import load_scheme
+from plate_nets.recognition.health import known_picture
 from tests.paths import ROOT
 from training.synthesis import synthesize
 
+DOCUMENT = (ROOT / "docs" / "countries.md").read_text(encoding="utf-8")
+
+
+def test_the_python_of_the_document_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The block in process as it is; of the one that asks a server, the names that it imports."""
+    monkeypatch.chdir(tmp_path)
+    Path("car.jpg").write_bytes(known_picture().image)
+    asks, reads = re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)
+    exec(asks.partition("with ")[0], {})
+    exec(reads, {})
+    printed = capsys.readouterr().out
+    assert all(repr(text) in printed for text in known_picture().texts)
+
 
 def test_the_country_of_the_document_is_read_by_the_latin_reader(tmp_path: Path) -> None:
-    (written,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "countries.md").read_text(encoding="utf-8"), re.S)
+    (written,) = re.findall(r"```toml\n(.*?)```", DOCUMENT, re.S)
     path = tmp_path / "kyrgyzstan.toml"
     path.write_text(written, encoding="utf-8")
     scheme = load_scheme(str(path))
@@ -21,6 +38,5 @@ def test_the_country_of_the_document_is_read_by_the_latin_reader(tmp_path: Path)
 
 
 def test_every_shipped_scheme_is_in_the_document() -> None:
-    text = (ROOT / "docs" / "countries.md").read_text(encoding="utf-8")
     for path in (ROOT / "plate_nets" / "plates").glob("*.toml"):
-        assert f"`{path.stem}`" in text, path.stem
+        assert f"`{path.stem}`" in DOCUMENT, path.stem

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from plate_nets.credentials import hide_credentials
 from plate_nets.errors import InputError
-from plate_nets.video.address import SourceAddress, SourceKind, hide_credentials, parse_source
+from plate_nets.video.address import SourceAddress, SourceKind, parse_source
 
 
 @pytest.mark.parametrize(

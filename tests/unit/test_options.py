@@ -1,0 +1,119 @@
+"""Every option of every command is used by a test; those that are not are listed here, by name."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.paths import ROOT
+
+UNUSED: dict[str, str] = {
+    "plates serve": "--growth --server-growth --exit-timeout",
+    "plates swap": "--control-key --keep",
+    "plates watch": (
+        "--start --zone --watch-list --save-video --parquet --mqtt --matches-only --outbox --blur "
+        "--keep-days --keep-mb --timeout --model-repository --log"
+    ),
+    "plates web": "--host --allow-url --watch-list --rate --timeout --model-repository --log",
+    "python -m converters": "--weights",
+    "python -m training.average": "--out --scheme",
+    "python -m training.corners": "--minutes --rate --threads",
+    "python -m training.corners.measure": "--looks --scenes --worst --threads",
+    "python -m training.corners.plate_head": (
+        "--data --out --start --detector --holdout --rendered --epochs --threads"
+    ),
+    "python -m training.corners.reading": (
+        "--corners --reader --turn --share --relabel --rendered --given --photos --differences --threads"
+    ),
+    "python -m training.corners.speed": "--data --photos --plates --threads --rounds",
+    "python -m training.detector": (
+        "--synthetic --close-ups --photos --replaced --drawn --background --proposals --signs "
+        "--learning-rate --freeze --seed --bfloat16"
+    ),
+    "python -m training.detector.crop_margin": "--plot",
+    "python -m training.detector.distil": "--start --minutes --rate --threads",
+    "python -m training.detector.measure": "--data --long-side --holdout --ignore --threads",
+    "python -m training.detector.plate_free": "--out --data --cuts --posters --noise",
+    "python -m training.detector.smallest_plate": "--plot --long-side --photos",
+    "python -m training.detector.speed": "--repository --threads --plates",
+    "python -m training.reader": (
+        "--foreign --scheme --draw --minutes --real --straightened --two-lines --hard --covered --far "
+        "--start --beside --rate --strict"
+    ),
+    "python -m training.reader.calibrate": "--out --networks --temperature --check --threads",
+    "python -m training.reader.locate": "--out --scheme",
+    "python -m training.reader.speed": "--against --own --batch --threads --rounds",
+    "python -m training.synthesis": (
+        "--scheme --benchmark --lines --street-set --close --scene --plates --calibration --light --bit-rate --exposure"
+    ),
+    "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
+    "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",
+    "python -m benchmarks.cameras": "--seconds --restarts --only",
+    "python -m benchmarks.fleet": "--seconds --model-repository",
+    "python -m benchmarks.peers": "--model --scheme --threads",
+    "python -m benchmarks.web": "--photo --rounds --events --store --browsers --seconds --local",
+}
+"""Options that no test of their command uses. The list gets shorter: a new option is used in a test, or left out."""
+
+FOLDERS = ("plate_nets/cli", "converters", "training", "benchmarks")
+
+
+def option_of(argument: ast.arg, shared: dict[str, ast.expr]) -> str | None:
+    """An argument of a command -> its option, None where it has none; ``shared``: annotations that have a name."""
+    annotation = argument.annotation
+    if isinstance(annotation, ast.Name):
+        annotation = shared.get(annotation.id)
+    for node in ast.walk(annotation) if annotation else ():
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "typer.Option":
+            named = [each.value for each in node.args if isinstance(each, ast.Constant)]
+            return str(named[0]) if named else "--" + argument.arg.replace("_", "-")
+    return None
+
+
+def commands() -> Iterator[tuple[str, str, list[str]]]:
+    """Each command of `plates` and of the folders for developers: its name, how tests name it, and its options.
+
+    From the sources, as importing all of them takes a minute.
+    """
+    modules = {
+        path: ast.parse(path.read_text(encoding="utf-8"))
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    }
+    shared = {
+        ast.unparse(node.targets[0]): node.value
+        for module in modules.values()
+        for node in module.body
+        if isinstance(node, ast.Assign) and "typer.Option(" in ast.unparse(node.value)
+    }
+    for path, module in modules.items():
+        for node in module.body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                options = [option for each in node.args.args if (option := option_of(each, shared))]
+                if options and path.parent.name == "cli":
+                    yield f"plates {node.name}", rf'"{node.name}"|plates {node.name}\b', options
+                elif options:
+                    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+                    short = name.removesuffix(".__main__")
+                    yield f"python -m {short}", rf"{re.escape(name)}\b|{re.escape(short)}(?![.\w])", options
+
+
+def tests() -> Iterator[tuple[str, str]]:
+    """Each file of tests: itself, and with the helpers that it imports, one of which may start the command."""
+    texts = {
+        path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)
+    }
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): text for path, text in texts.items()}
+    for text in texts.values():
+        helpers = (modules.get(name, "") for name in re.findall(r"^from (tests[.\w]*) import", text, re.M))
+        yield text, "\n".join((text, *helpers))
+
+
+def test_every_option_is_used_by_a_test_of_its_command() -> None:
+    texts = list(tests())
+    unused = {}
+    for name, pattern, options in commands():
+        of_command = "\n".join(text for text, whole in texts if re.search(pattern, whole))
+        if left := [each for each in options if not re.search(rf"{each}(?![\w-])", of_command)]:
+            unused[name] = " ".join(left)
+    assert unused == UNUSED
