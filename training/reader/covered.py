@@ -43,8 +43,9 @@ def cover(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> Re
     elif kind < _LOWER_PART + _TO_THE_END:
         first, last = (0, last) if rng.random() < 0.5 else (first, count - 1)
     rest = plate.text[:first] + plate.text[last + 1 :]
-    while scheme.is_plate(rest):  # a third digit of the region is hidden: what is left would be a plate
-        first, rest = max(0, first - 1), rest[: max(0, first - 1)] + rest[first:]
+    while scheme.is_plate(rest):  # as where a third digit of the region is hidden: its neighbour goes too
+        first = max(0, first - 1)
+        rest = rest[:first] + rest[first + 1 :]
     area = _area(layout, first, last, kind < _LOWER_PART, rng)
     return replace(plate, picture=_painted(plate, layout, area, rng), text=rest)
 
