@@ -6,7 +6,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from plate_nets.answers import NO_ACCESS
-from plate_nets.web import plate_recognizer
+from plate_nets.web import codeproject, plate_recognizer
 from plate_nets.web.access import SAFE_METHODS, Access
 from plate_nets.web.faults import Refused, error_response
 
@@ -66,10 +66,12 @@ class Guard:
 
 
 def answer_error(request: Request, error: Exception) -> Response:
-    """An exception -> the answer, as the one who asks reads it: a page, a client of Plate Recognizer, any other."""
+    """An exception -> the answer, as the one who asks reads it: a page, another server's client, any other."""
     wants_page = request.method in SAFE_METHODS and "text/html" in request.headers.get("accept", "")
     if wants_page and isinstance(error, Refused) and error.answer is NO_ACCESS:
         return RedirectResponse("/login", 303)
-    if request.url.path.startswith("/v1/"):
+    if request.url.path in plate_recognizer.PATHS:
         return plate_recognizer.error_response(error)
+    if request.url.path in codeproject.PATHS:
+        return codeproject.error_response(error)
     return error_response(error)

@@ -2,14 +2,16 @@
 
 import json
 import queue
+import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment
 from paho.mqtt.client import Client, MQTTMessage
 from paho.mqtt.enums import CallbackAPIVersion
 
@@ -100,6 +102,82 @@ def test_events_arrive_in_order_and_the_camera_is_announced(broker: Broker) -> N
     assert announced.topic == "homeassistant/sensor/plates_gate/config"
     assert (config["state_topic"], config["availability_topic"]) == ("site/plates/gate/event", "site/plates/status")
     assert {each.qos for each in found} == {1}
+
+
+def is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def is_topic(value: object) -> bool:
+    """One to subscribe to: text without control characters; ours have no wildcard."""
+    return isinstance(value, str) and re.fullmatch(r"[^\x00-\x1f\x7f-\x9f+#]+", value) is not None
+
+
+def is_template(value: object) -> bool:
+    """Jinja that compiles."""
+    return isinstance(value, str) and Environment().from_string(value) is not None
+
+
+SENSOR: dict[str, Callable[[object], bool]] = {
+    "name": is_text,
+    "unique_id": is_text,
+    "state_topic": is_topic,
+    "value_template": is_template,
+    "json_attributes_topic": is_topic,
+    "json_attributes_template": is_template,
+    "availability_topic": is_topic,
+    "availability_template": is_template,
+    "payload_available": is_text,
+    "payload_not_available": is_text,
+    "icon": lambda value: isinstance(value, str) and re.fullmatch(r"[\w-]+:[\w-]+", value) is not None,
+    "force_update": lambda value: isinstance(value, bool),
+    "expire_after": lambda value: isinstance(value, int) and value >= 0,
+    "qos": lambda value: value in (0, 1, 2),
+    "encoding": is_text,
+    "enabled_by_default": lambda value: isinstance(value, bool),
+    "entity_category": lambda value: value in (None, "config", "diagnostic"),
+    "object_id": is_text,
+    "device": lambda value: isinstance(value, dict),
+    "origin": lambda value: isinstance(value, dict),
+}
+"""The keys that a sensor may have and what each holds (https://www.home-assistant.io/integrations/sensor.mqtt/), but
+for those of numbers: `device_class`, `unit_of_measurement`, `state_class`, `suggested_display_precision`."""
+DEVICE: dict[str, Callable[[object], bool]] = {
+    "identifiers": lambda value: isinstance(value, list) and bool(value) and all(map(is_text, value)),
+    **dict.fromkeys(
+        ("name", "manufacturer", "model", "sw_version", "hw_version", "serial_number", "suggested_area", "via_device"),
+        is_text,
+    ),
+}
+DISCOVERY_TOPIC = re.compile(r"homeassistant/sensor/[a-zA-Z0-9_-]+/config")
+
+
+@pytest.mark.parametrize("camera", ["gate", "192.168.1.20-ch1", "двор"])
+def test_home_assistant_takes_what_is_announced(broker: Broker, camera: str) -> None:
+    client, messages = broker.subscribe()
+    with MqttSink(broker.url()) as sink:
+        sink.send([Record(1, event().key, camera, event().to_json())])
+    found = [messages.get(timeout=30) for _ in range(4)]
+    client.disconnect()
+    client.loop_stop()
+    (announced,) = [each for each in found if DISCOVERY_TOPIC.fullmatch(each.topic)]
+    config = json.loads(announced.payload)
+    assert [name for name, value in config.items() if not SENSOR[name](value)] == []
+    assert [name for name, value in config["device"].items() if not DEVICE[name](value)] == []
+    said = {each.topic: each.payload.decode() for each in found}
+    state = json.loads(said[config["state_topic"]])
+    assert Environment().from_string(config["value_template"]).render(value_json=state) == event().plate
+    assert said[config["availability_topic"]] == "offline"  # what it takes for "not available" by default
+
+
+def test_cameras_of_other_names_are_announced_apart(broker: Broker) -> None:
+    client, messages = broker.subscribe()
+    with MqttSink(broker.url()) as sink:
+        sink.send([Record(1, event().key, camera, event().to_json()) for camera in ("a.b", "a_b", "a-b")])
+    topics = {messages.get(timeout=30).topic for _ in range(8)}
+    client.disconnect()
+    client.loop_stop()
+    assert len([topic for topic in topics if DISCOVERY_TOPIC.fullmatch(topic)]) == 3
 
 
 def test_a_broker_that_is_away_is_said_and_found_again(broker: Broker) -> None:
