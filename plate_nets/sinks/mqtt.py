@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -97,7 +98,9 @@ class MqttSink(Sink):
         """Topic below the prefix and configuration of a sensor (home-assistant.io/integrations/mqtt)."""
         topic = f"{self._topic}/{camera}/event"
         name = f"plates_{camera}"
-        return f"sensor/{name}/config", {
+        # Home Assistant passes over a topic with any other character, such as the dots of a camera's address
+        object_id = re.sub(r"[^a-zA-Z0-9_-]", lambda found: f"-{ord(found[0]):x}-", name)
+        return f"sensor/{object_id}/config", {
             "name": "Last plate",
             "unique_id": name,
             "state_topic": topic,

@@ -7,7 +7,8 @@ at work, 503 where it hangs. `GET /metrics`: for Prometheus.
 import json
 import threading
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
 from typing import Any, Protocol
 
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -17,7 +18,7 @@ from plate_nets.errors import ServerStartError
 
 HEALTH, LIVE, METRICS = "/health", "/live", "/metrics"
 _SLOWEST = 5.0
-"""Seconds that an client has to send its question."""
+"""Seconds that a client has to send its question."""
 _AT_ONCE = 64
 """Connections that are answered at once."""
 
@@ -90,9 +91,13 @@ class HealthEndpoint:
         self._thread.join()
 
 
-class _BoundedServer(ThreadingHTTPServer):
-    """Answers a bounded number of connections at once; a further one is closed."""
+class _BoundedServer(ThreadingTCPServer):
+    """Answers a bounded number of connections at once; a further one is closed.
 
+    `http.server`'s own servers look their name up as they bind, which waits where DNS is silent.
+    """
+
+    allow_reuse_address = True
     daemon_threads = True
     request_queue_size = 128
 

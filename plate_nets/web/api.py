@@ -1,4 +1,4 @@
-"""The HTTP API of pictures: `POST /api/v1/plates`, and the shape of Plate Recognizer's clients."""
+"""The HTTP API of pictures: `POST /api/v1/plates`, and the shapes of other servers' clients."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from plate_nets.errors import InputError
-from plate_nets.web import bodies, plate_recognizer
+from plate_nets.web import bodies, codeproject, plate_recognizer
 from plate_nets.web.access import Access
 from plate_nets.web.faults import Refused, row_of
 from plate_nets.web.fetch import PictureFetcher
@@ -45,7 +45,8 @@ class PictureApi:
         """Where they are."""
         return [
             Route("/api/v1/plates", self.plates, methods=["POST"]),
-            Route("/v1/plate-reader/", self.plate_reader, methods=["POST"]),
+            *(Route(path, self.plate_reader, methods=["POST"]) for path in plate_recognizer.PATHS),
+            *(Route(path, self.alpr, methods=["POST"]) for path in codeproject.PATHS),
         ]
 
     async def plates(self, request: Request) -> Response:
@@ -73,10 +74,20 @@ class PictureApi:
         async with form_of(request, self._settings) as form:
             upload = await self._uploaded(form)
             camera, timestamp = (_text(form, name) for name in ("camera_id", "timestamp"))
+        picture = await self._read_one(request, upload)
+        return JSONResponse(plate_recognizer.answer(picture, self._reader.scheme.country, camera, timestamp), 201)
+
+    async def alpr(self, request: Request) -> Response:
+        """One picture, as `upload`, in the shape of CodeProject.AI Server."""
+        async with form_of(request, self._settings) as form:
+            upload = await self._uploaded(form)
+        return JSONResponse(codeproject.answer(await self._read_one(request, upload)))
+
+    async def _read_one(self, request: Request, upload: Upload) -> bodies.Picture:
         (picture,) = await self._read(request, [upload], False)
         if picture.error is not None:
             raise Refused(row_of(picture.error.code), picture.error.message)
-        return JSONResponse(plate_recognizer.answer(picture, camera, timestamp), 201)
+        return picture
 
     async def _read(self, request: Request, uploads: Sequence[Upload], crops: bool) -> list[bodies.Picture]:
         self._access.rate.spend(request.state.caller.name, len(uploads))

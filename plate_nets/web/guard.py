@@ -6,7 +6,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from plate_nets.answers import NO_ACCESS
-from plate_nets.web import plate_recognizer
+from plate_nets.web import codeproject, plate_recognizer
 from plate_nets.web.access import SAFE_METHODS, Access
 from plate_nets.web.faults import Refused, answer_of, error_response, fault_of
 
@@ -72,8 +72,10 @@ def answer_error(request: Request, error: Exception) -> Response:
             return RedirectResponse("/login", 303)
         if not request.url.path.startswith("/api/"):
             return PlainTextResponse(fault_of(error).message, int(answer_of(error).http))
-    if request.url.path.startswith("/v1/"):
+    if request.url.path in plate_recognizer.PATHS:
         return plate_recognizer.error_response(error)
+    if request.url.path in codeproject.PATHS:
+        return codeproject.error_response(error)
     return error_response(error)
 
 

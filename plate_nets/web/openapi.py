@@ -51,6 +51,7 @@ def _paths() -> Json:
             "timestamp": {"type": "string"},
         },
     }
+    alpr = {"type": "object", "properties": {"upload": _BINARY}, "required": ["upload"]}
     return {
         "/api/v1/plates": {
             "post": {
@@ -75,6 +76,16 @@ def _paths() -> Json:
                 "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": snapshot}}},
                 "responses": {
                     "201": {"description": "processing_time, results, filename, version, camera_id, timestamp"}
+                },
+            }
+        },
+        "/v1/vision/alpr": {
+            "post": {
+                "summary": "Read a picture as clients of CodeProject.AI Server ask",
+                "description": "Errors are {success, error, code}.",
+                "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": alpr}}},
+                "responses": {
+                    "200": {"description": "success, message, predictions, count, inferenceMs, processMs, code"}
                 },
             }
         },

@@ -1,7 +1,6 @@
 """`POST /v1/plate-reader/` in the shape that clients of Plate Recognizer's Snapshot API know.
 
 Field names after https://guides.platerecognizer.com/docs/snapshot/api-reference/ . Texts are in small letters there.
-There is no vehicle in our answer: the field that its clients look for is there, and says that nothing was found.
 """
 
 from datetime import UTC, datetime
@@ -12,15 +11,21 @@ from starlette.responses import JSONResponse
 from plate_nets.web import bodies
 from plate_nets.web.faults import answer_of, fault_of
 
-COUNTRY = "ru"
-"""ISO 3166 of the scheme's plates."""
+PATHS = ("/v1/plate-reader/", "/v1/plate-reader")
+"""With the slash as the API's reference has it, without as some of its clients ask."""
+
+_GUESSED = 0.1
+"""Score of a vehicle's box. Its clients leave out a vehicle of score 0, and ours was not seen."""
 
 
-def answer(picture: bodies.Picture, camera: str | None, timestamp: str | None) -> dict[str, Any]:
-    """A picture that was read, and what its sender said of it -> the answer."""
+def answer(picture: bodies.Picture, country: str, camera: str | None, timestamp: str | None) -> dict[str, Any]:
+    """A picture that was read, the country of its plates, and what its sender said of it -> the answer.
+
+    A plate of which nothing was read is left out: there is no empty `plate` in that API.
+    """
     return {
         "processing_time": picture.milliseconds,
-        "results": [_result(plate) for plate in picture.plates],
+        "results": [_result(plate, picture, country) for plate in picture.plates if plate.reading],
         "filename": picture.file,
         "version": 1,
         "camera_id": camera,
@@ -28,18 +33,37 @@ def answer(picture: bodies.Picture, camera: str | None, timestamp: str | None) -
     }
 
 
-def _result(plate: bodies.Plate) -> dict[str, Any]:
-    xmin, ymin, xmax, ymax = map(round, plate.box)
+def _result(plate: bodies.Plate, picture: bodies.Picture, country: str) -> dict[str, Any]:
     best = {"plate": plate.reading.lower(), "score": plate.confidence}
     others = [{"plate": each.plate.lower(), "score": each.score} for each in plate.candidates]
     return {
         **best,
         "dscore": plate.score,
-        "box": {"xmin": xmin, "ymin": ymin, "xmax": xmax, "ymax": ymax},
-        "region": {"code": COUNTRY, "score": 1.0 if plate.text else 0.0},
+        "box": _box(*plate.box),
+        "region": {"code": country, "score": 1.0 if plate.text else 0.0},
         "candidates": [best, *(each for each in others if each["plate"] != best["plate"])],
-        "vehicle": {"type": "Unknown", "score": 0.0, "box": None},
+        "vehicle": {"type": "Unknown", "score": _GUESSED, "box": _vehicle(plate, picture)},
     }
+
+
+def _vehicle(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, int]:
+    """About where the car is whose plate this is, within the picture: no vehicle is looked for.
+
+    A car is some 3.5 plates (520 mm) wide; its roof is 2.5 above the plate, the road 1 below.
+    """
+    xmin, ymin, xmax, ymax = plate.box
+    unit = xmax - xmin
+    assert picture.width is not None and picture.height is not None, "of a picture that was read both are known"
+    return _box(
+        max(0, xmin - 1.25 * unit),
+        max(0, ymin - 2.5 * unit),
+        min(picture.width, xmax + 1.25 * unit),
+        min(picture.height, ymax + unit),
+    )
+
+
+def _box(*sides: float) -> dict[str, int]:
+    return dict(zip(("xmin", "ymin", "xmax", "ymax"), map(round, sides), strict=True))
 
 
 def error_response(error: Exception) -> JSONResponse:

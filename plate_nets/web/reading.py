@@ -101,7 +101,7 @@ class PictureReader:
         self.reader = reader
         self._read = staged(reader)
         self._limits = limits
-        self._scheme = scheme
+        self.scheme = scheme
         self._most = workers + waiting
         self._taken = 0
         self._threads = ThreadPoolExecutor(workers, "picture")
@@ -164,7 +164,7 @@ class PictureReader:
 
     def _plate(self, plate: Plate, crop: str | None) -> bodies.Plate:
         reading = plate.reading
-        scheme = self._scheme.by_lines[lines_of_plate(plate.corners)]
+        scheme = self.scheme.by_lines[lines_of_plate(plate.corners)]
         known = replace(plate, corners=tuple(corners_of(plate)))
         return bodies.Plate(
             **known.to_dict(),

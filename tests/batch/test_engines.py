@@ -3,15 +3,11 @@
 import json
 import os
 import re
-import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import boto3
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -30,6 +26,7 @@ from plate_nets.cli import app
 from plate_nets.errors import BatchError
 from plate_nets.recognition.health import known_picture
 from tests.batch.readers import DEADLY, FakeReaderSettings
+from tests.object_store import VARIABLES, object_store
 from tests.serve import Served
 
 pytestmark = pytest.mark.slow
@@ -148,35 +145,11 @@ def test_own_pipeline(photos: Path) -> None:
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A bucket ``plates`` in moto's server, which speaks S3 -> what follows the path in an address of it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "test")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    with subprocess.Popen(
-        [Path(sys.executable).with_name("moto_server"), "-p", str(port)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as server:
-        try:
-            deadline = time.monotonic() + 60
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                    break
-                except OSError:
-                    assert time.monotonic() < deadline
-                    assert server.poll() is None
-                    time.sleep(0.1)
-            bucket = boto3.client("s3", endpoint_url=f"http://127.0.0.1:{port}", region_name="us-east-1")
-            bucket.create_bucket(Bucket="plates")
-            for number in range(5):
-                bucket.put_object(Bucket="plates", Key=f"photos/{number % 2}/{number}.jpg", Body=b"A%03dAA77" % number)
-            yield f"?endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
-        finally:
-            server.send_signal(signal.SIGKILL)
+    """A bucket ``plates`` with photos -> what follows the path in an address of it."""
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
+    with object_store("plates", {f"photos/{n % 2}/{n}.jpg": b"A%03dAA77" % n for n in range(5)}) as where:
+        yield where
 
 
 def test_object_store(store: str) -> None:

@@ -10,16 +10,20 @@ import pytest
 from tests.paths import ROOT
 
 
+def inherited() -> dict[str, str]:
+    """Ours, but for what would make a make of ours a part of the `make test` that may have started us."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+    return kept | {"COLUMNS": "200"}
+
+
 def shell(
     script: str, *, cwd: Path = ROOT, environment: Mapping[str, str] | None = None, timeout: float = 600
 ) -> subprocess.CompletedProcess[str]:
     """Run a script in bash, stopping at its first error; standard output and error are kept apart."""
-    # A make of ours is not a part of the `make test` that may have started us
-    inherited = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=cwd,
-        env=inherited | {"COLUMNS": "200"} | dict(environment or {}),
+        env=inherited() | dict(environment or {}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

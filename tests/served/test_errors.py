@@ -33,10 +33,13 @@ from plate_nets.errors import (
 from plate_nets.server import EmbeddedTriton, default_repository
 from tests.frames import Placed, compose, encode
 from tests.served.conftest import Served
+from tests.waiting import eventually
 
 PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
 LIBRARIES = {"http": tritonclient.http, "grpc": tritonclient.grpc}
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
+SLOW = np.frombuffer(encode(CAR.repeat(12, 0).repeat(12, 1), ".jpg"), np.uint8)
+"""The same of 44 megapixels: decoding takes most of the time that it is worked on."""
 CALLERS = 64
 HUGE = np.frombuffer(encode(np.zeros((6000, 10000, 3), np.uint8)), np.uint8)
 
@@ -72,16 +75,16 @@ def test_the_caller_s_faults(served: Served, protocol: WireProtocol, row: Any, n
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_request_s_own_time(served: Served, protocol: WireProtocol) -> None:
-    """5 ms are over when the detector has ended: the networks of the reader are not asked."""
+    """It is over while the detector decodes: the networks of the reader are not asked."""
     before = served.executions("stn", "lprnet")
     for _ in range(20):
-        status, message = ask(served.url(protocol), protocol, CAR, timeout=5000)
+        status, message = ask(served.url(protocol), protocol, SLOW, "image", timeout=100_000)
         kind, _ = find_answer(message, status)
         if kind is TIMED_OUT:
             break
         assert kind.error is ServerOverloaded, (status, message)  # a busy machine: over before it began
     assert (status in (TIMED_OUT.http, TIMED_OUT.grpc)) and message.startswith(
-        "PLATES_TIMED_OUT: the request's timeout of 0.005 s was over before "
+        "PLATES_TIMED_OUT: the request's timeout of 0.1 s was over before "
     )
     assert served.executions("stn", "lprnet") == before
 
@@ -89,24 +92,29 @@ def test_a_request_s_own_time(served: Served, protocol: WireProtocol) -> None:
 def test_a_caller_who_hangs_up_costs_no_more(served: Served) -> None:
     """Over gRPC; of an HTTP caller who hangs up Triton 24.10 does not know, its `timeout` stops the work."""
     before = served.executions("yolo", "stn")
-    for number in range(40):
-        ask(served.grpc, "grpc", CAR, client_timeout=0.01 + 0.002 * (number % 20))
-        time.sleep(0.1)
+
+    def spared() -> bool:
         yolo, stn = (now - then for now, then in zip(served.executions("yolo", "stn"), before, strict=True))
-        if stn < yolo:
-            return
-    raise AssertionError(f"40 callers hung up, and stn was asked {stn} times for {yolo} of yolo")
+        return stn < yolo
+
+    for seconds in np.geomspace(0.1, 10, 14):  # one of them is over while the detector decodes, however fast that is
+        ask(served.grpc, "grpc", SLOW, "image", client_timeout=float(seconds))
+        if spared():
+            break
+    assert eventually(spared, 60)
+    with PlateClient(served.grpc, "grpc", timeout=100) as client:
+        assert client.read(CAR)  # what the detector had ended was handed on before this
+    assert spared()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_has_waited_too_long_is_not_begun(served: Served, protocol: WireProtocol) -> None:
-    before = served.executions("yolo")[0]
-    with ThreadPoolExecutor(16) as threads:
-        answers = list(threads.map(lambda _: ask(served.url(protocol), protocol, CAR, timeout=20_000), range(16)))
-    kinds = [find_answer(message, status)[0] for status, message in answers if status]
-    assert {kind.error for kind in kinds} <= {ServerOverloaded, DeadlineExceeded}
-    assert "Request timeout expired" in {kind.says for kind in kinds}
-    assert served.executions("yolo")[0] - before < 16
+    """A microsecond is over before any thread has taken the request out of the queue."""
+    before = served.executions("plate_recognition", "yolo")
+    status, message = ask(served.url(protocol), protocol, CAR, timeout=1)
+    kind, _ = find_answer(message, status)
+    assert (kind.says, kind.error) == ("Request timeout expired", ServerOverloaded), (status, message)
+    assert served.executions("plate_recognition", "yolo") == before
 
 
 @pytest.mark.parametrize("field", [b'"parameters":{"x":"\xff"}', b'"parameters":{"\xff":true}', b'"id":"\xff"'])

@@ -13,7 +13,7 @@ import pytest
 
 from plate_nets.recognition.local import LocalReader
 from plate_nets.web.settings import WebSettings
-from tests.web.conftest import CAR, ROAD, TEXT, TOKEN, running
+from tests.web.conftest import CAR, ROAD, TEXT, running
 
 PLATES = "/api/v1/plates"
 
@@ -80,49 +80,6 @@ def test_health_says_whether_plates_are_read(web: httpx.Client) -> None:
     facts = web.get("/api/v1/health").json()
     assert (facts["state"], facts["backend"]["kind"]) == ("serving", "local")
     assert "plates_web_pictures_total" in web.get("/metrics").text
-
-
-def plate_recognizer_client(url: str, token: str, picture: bytes) -> list[tuple[str, float, list[int]]]:
-    """As scripts for Plate Recognizer's Snapshot API ask and read, after its public reference."""
-    answer = httpx.post(
-        f"{url}/v1/plate-reader/",
-        data={"regions": ["ru"], "camera_id": "gate"},
-        files={"upload": ("car.jpg", picture)},
-        headers={"Authorization": f"Token {token}"},
-        trust_env=False,
-    )
-    if answer.status_code not in (200, 201):
-        raise RuntimeError(answer.json()["detail"])
-    body = answer.json()
-    assert body["camera_id"] == "gate"
-    assert body["filename"] == "car.jpg"
-    assert body["timestamp"].endswith("Z")
-    assert body["processing_time"] > 0
-    found = []
-    for result in body["results"]:
-        box = result["box"]
-        assert 0 < result["dscore"] <= 1
-        assert result["region"]["code"] == "ru"
-        assert result["candidates"][0] == {"plate": result["plate"], "score": result["score"]}
-        found.append((result["plate"], result["score"], [box[side] for side in ("xmin", "ymin", "xmax", "ymax")]))
-    return found
-
-
-def test_a_client_of_plate_recognizer_is_understood(guarded: httpx.Client) -> None:
-    url = str(guarded.base_url)
-    ((plate, score, box),) = plate_recognizer_client(url, TOKEN, CAR)
-    assert plate == TEXT.lower()
-    assert score > 0.9
-    assert box[0] < 180 < box[2]
-    with pytest.raises(RuntimeError, match="token"):
-        plate_recognizer_client(url, "wrong", CAR)
-    with pytest.raises(RuntimeError, match="expected a JPEG"):
-        plate_recognizer_client(url, TOKEN, b"no picture")
-
-
-def test_plate_recognizer_takes_base64_too(web: httpx.Client) -> None:
-    answer = web.post("/v1/plate-reader/", data={"upload": base64.b64encode(CAR).decode()})
-    assert [each["plate"] for each in answer.json()["results"]] == [TEXT.lower()]
 
 
 class Pictures(BaseHTTPRequestHandler):

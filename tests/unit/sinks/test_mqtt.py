@@ -2,74 +2,21 @@
 
 import json
 import queue
-import shutil
-import subprocess
-import time
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from paho.mqtt.client import Client, MQTTMessage
-from paho.mqtt.enums import CallbackAPIVersion
+from jinja2 import Environment
 
 from plate_nets.errors import InputError, SinkError
-from plate_nets.server.ports import LOOPBACK, accepts, choose_ports
 from plate_nets.sinks.base import Record
 from plate_nets.sinks.delivery import Delivery, finish_all
 from plate_nets.sinks.mqtt import MqttSink
 from plate_nets.sinks.outbox import Outbox
+from tests.broker import Broker
 from tests.events import event
-
-USER = "cameras"
-
-
-class Broker:
-    """mosquitto with one user, on a free port."""
-
-    def __init__(self, folder: Path) -> None:
-        program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
-        assert program, "these tests start Debian's mosquitto: tools/debian.sh mosquitto"
-        self._program = program
-        self.port = choose_ports({"mqtt": 0})["mqtt"]
-        self._config = folder / "mosquitto.conf"
-        passwords = folder / "passwords"
-        passwords.touch(mode=0o600)
-        subprocess.run(["mosquitto_passwd", "-b", passwords, USER, "s@crt"], check=True, capture_output=True)
-        self._config.write_text(
-            f"listener {self.port} {LOOPBACK}\npassword_file {passwords}\nuser root\n", encoding="utf-8"
-        )
-        self.start()
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(
-            [self._program, "-c", self._config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        deadline = time.monotonic() + 30
-        while not accepts(LOOPBACK, self.port):
-            assert self._process.poll() is None and time.monotonic() < deadline, "mosquitto does not start"
-            time.sleep(0.05)
-
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def url(self, password: str = "s%40crt") -> str:
-        return f"mqtt://{USER}:{password}@{LOOPBACK}:{self.port}/site/plates"
-
-    def subscribe(self) -> tuple[Client, "queue.Queue[MQTTMessage]"]:
-        """A client that is subscribed to everything, and what it gets."""
-        messages: queue.Queue[MQTTMessage] = queue.Queue()
-        client = Client(CallbackAPIVersion.VERSION2)
-        client.username_pw_set(USER, "s@crt")
-        subscribed: queue.Queue[int] = queue.Queue()
-        client.on_message = lambda _client, _data, message: messages.put(message)
-        client.on_subscribe = lambda _client, _data, mid, _codes, _properties: subscribed.put(mid)
-        client.connect(LOOPBACK, self.port)
-        client.loop_start()
-        client.subscribe("#", qos=1)
-        subscribed.get(timeout=30)
-        return client, messages
 
 
 @pytest.fixture
@@ -100,6 +47,82 @@ def test_events_arrive_in_order_and_the_camera_is_announced(broker: Broker) -> N
     assert announced.topic == "homeassistant/sensor/plates_gate/config"
     assert (config["state_topic"], config["availability_topic"]) == ("site/plates/gate/event", "site/plates/status")
     assert {each.qos for each in found} == {1}
+
+
+def is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def is_topic(value: object) -> bool:
+    """One to subscribe to: text without control characters; ours have no wildcard."""
+    return isinstance(value, str) and re.fullmatch(r"[^\x00-\x1f\x7f-\x9f+#]+", value) is not None
+
+
+def is_template(value: object) -> bool:
+    """Jinja that compiles."""
+    return isinstance(value, str) and Environment().from_string(value) is not None
+
+
+SENSOR: dict[str, Callable[[object], bool]] = {
+    "name": is_text,
+    "unique_id": is_text,
+    "state_topic": is_topic,
+    "value_template": is_template,
+    "json_attributes_topic": is_topic,
+    "json_attributes_template": is_template,
+    "availability_topic": is_topic,
+    "availability_template": is_template,
+    "payload_available": is_text,
+    "payload_not_available": is_text,
+    "icon": lambda value: isinstance(value, str) and re.fullmatch(r"[\w-]+:[\w-]+", value) is not None,
+    "force_update": lambda value: isinstance(value, bool),
+    "expire_after": lambda value: isinstance(value, int) and value >= 0,
+    "qos": lambda value: value in (0, 1, 2),
+    "encoding": is_text,
+    "enabled_by_default": lambda value: isinstance(value, bool),
+    "entity_category": lambda value: value in (None, "config", "diagnostic"),
+    "object_id": is_text,
+    "device": lambda value: isinstance(value, dict),
+    "origin": lambda value: isinstance(value, dict),
+}
+"""The keys that a sensor may have and what each holds (https://www.home-assistant.io/integrations/sensor.mqtt/), but
+for those of numbers: `device_class`, `unit_of_measurement`, `state_class`, `suggested_display_precision`."""
+DEVICE: dict[str, Callable[[object], bool]] = {
+    "identifiers": lambda value: isinstance(value, list) and bool(value) and all(map(is_text, value)),
+    **dict.fromkeys(
+        ("name", "manufacturer", "model", "sw_version", "hw_version", "serial_number", "suggested_area", "via_device"),
+        is_text,
+    ),
+}
+DISCOVERY_TOPIC = re.compile(r"homeassistant/sensor/[a-zA-Z0-9_-]+/config")
+
+
+@pytest.mark.parametrize("camera", ["gate", "192.168.1.20-ch1", "двор"])
+def test_home_assistant_takes_what_is_announced(broker: Broker, camera: str) -> None:
+    client, messages = broker.subscribe()
+    with MqttSink(broker.url()) as sink:
+        sink.send([Record(1, event().key, camera, event().to_json())])
+    found = [messages.get(timeout=30) for _ in range(4)]
+    client.disconnect()
+    client.loop_stop()
+    (announced,) = [each for each in found if DISCOVERY_TOPIC.fullmatch(each.topic)]
+    config = json.loads(announced.payload)
+    assert [name for name, value in config.items() if not SENSOR[name](value)] == []
+    assert [name for name, value in config["device"].items() if not DEVICE[name](value)] == []
+    said = {each.topic: each.payload.decode() for each in found}
+    state = json.loads(said[config["state_topic"]])
+    assert Environment().from_string(config["value_template"]).render(value_json=state) == event().plate
+    assert said[config["availability_topic"]] == "offline"  # what it takes for "not available" by default
+
+
+def test_cameras_of_other_names_are_announced_apart(broker: Broker) -> None:
+    client, messages = broker.subscribe()
+    with MqttSink(broker.url()) as sink:
+        sink.send([Record(1, event().key, camera, event().to_json()) for camera in ("a.b", "a_b", "a-b")])
+    topics = {messages.get(timeout=30).topic for _ in range(8)}
+    client.disconnect()
+    client.loop_stop()
+    assert len([topic for topic in topics if DISCOVERY_TOPIC.fullmatch(topic)]) == 3
 
 
 def test_a_broker_that_is_away_is_said_and_found_again(broker: Broker) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -36,6 +38,30 @@ def endpoint(status: Status) -> Iterator[HealthEndpoint]:
     endpoint = HealthEndpoint(status, "127.0.0.1", 0, StatusCollector(status))
     yield endpoint
     endpoint.close()
+
+
+NAMES_ASKED = """
+import sys
+from pathlib import Path
+
+asked = []
+sys.addaudithook(lambda event, _: asked.append(event) if event.startswith("socket.get") else None)
+
+from plate_nets.supervision.events import Status
+from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.supervision.metrics import StatusCollector
+
+with Path(sys.argv[1]).open("ab", buffering=0) as log:
+    status = Status(log)
+    HealthEndpoint(status, "127.0.0.1", 0, StatusCollector(status)).close()
+print(*asked)
+"""
+"""CPython tells its audit hooks of each question to the resolver: getaddrinfo, gethostbyaddr, getnameinfo."""
+
+
+def test_the_endpoint_asks_no_resolver(events: Path) -> None:
+    found = subprocess.run([sys.executable, "-c", NAMES_ASKED, events], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
 
 
 def test_events_are_a_line_of_json_each(status: Status, events: Path) -> None:

@@ -1,0 +1,329 @@
+"""Each command and each snippet of the pages, run as it stands there, page by page, where the project is installed.
+
+A page's blocks run one after the other in a folder of its own, so that one may use what another made. What a page
+invents (cameras, brokers, other servers, photographs) is stood in for by the real thing on loopback: `STANDINS` is all
+that is changed in a command. A block that is not run says why by a comment `not run: REASON`, of which there are few.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from plate_nets.plates import load_scheme
+from plate_nets.recognition.health import known_picture
+from plate_nets.server import choose_ports
+from tests.broker import USER, Broker
+from tests.clips import SMALL, passing, write_clip
+from tests.frames import compose, encode
+from tests.nginx import TOKEN, nginx
+from tests.object_store import VARIABLES, object_store
+from tests.packaging.conftest import inherited, shell
+from tests.packaging.kubernetes import schema_faults
+from tests.packaging.pages import CAMERAS, PAGES, README, Block, Page
+from tests.paths import ROOT
+from tests.receiver import Receiver
+from tests.rtsp import RtspCamera
+from tests.serve import Served
+
+pytestmark = pytest.mark.timeout(1800)
+
+UNTIL_STOPPED = "runs until stopped"
+NOT_RUN = "not run: "
+REASONS = ("needs a container engine", "needs a cluster", "takes hours", "it runs this page's tests")
+ELSEWHERE = re.compile(r"(tests/\S+\.py) does it")
+SIGN = re.compile(r"^Ready|\b(provisional|final)\b")
+"""What a command that runs until it is stopped says when it does what it is for."""
+SECONDS = 600
+LIVE = re.compile(r"plates (web|serve)|rtsp://|cameras\.yaml")
+ENDED = (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+
+PASSWORD, SECRET = "cameras-password", "an-invented-secret"
+
+
+class World:
+    """What pages invent, on loopback, each started when a page names it first."""
+
+    def __init__(self, folder: Path, stack: ExitStack, request: pytest.FixtureRequest) -> None:
+        self._folder = folder
+        self._stack = stack
+        self._request = request
+        self.ports = choose_ports(dict.fromkeys(("8000", "8001", "8002", "8003", "8004", "8080"), 0))
+
+    def camera(self, *credentials: str) -> str:
+        """An RTSP camera before which a car passes -> its address."""
+        clip = self._folder / "camera.mkv"
+        if not clip.exists():
+            write_clip(clip, passing(100, empty=10), fps=10)
+        camera = RtspCamera(clip, *credentials)
+        self._stack.callback(camera.kill)
+        return camera.url("".join((":".join(credentials), "@")) if credentials else "")
+
+    @cached_property
+    def served(self) -> Served:
+        """A server that runs elsewhere."""
+        return self._request.getfixturevalue("served")
+
+    @cached_property
+    def broker(self) -> int:
+        """The port of an MQTT broker."""
+        broker = Broker(self._folder)
+        self._stack.callback(broker.stop)
+        return broker.port
+
+    @cached_property
+    def receiver(self) -> str:
+        """The address of a server that takes webhooks."""
+        receiver = Receiver()
+        self._stack.callback(receiver.close)
+        return receiver.url
+
+    @cached_property
+    def store(self) -> str:
+        """What follows the path in an address of the bucket."""
+        photos = {f"photos/{number}.jpg": known_picture().image for number in range(2)}
+        return self._stack.enter_context(object_store("bucket", photos))
+
+    @cached_property
+    def proxy(self) -> str:
+        """The address of an nginx before the other server; its certificate and a token are in the folder."""
+        proxy = self._stack.enter_context(nginx(self.served.http, self.served.grpc, self._folder / "nginx"))
+        shutil.copy(proxy.ca, self._folder / "certificate.pem")
+        return f"https://localhost:{proxy.https}"
+
+
+STANDINS: tuple[tuple[str, Callable[[World], str]], ...] = (
+    (r"rtsp://user:password@192\.168\.1\.20/ch1", lambda world: world.camera("user", "password")),
+    (
+        r"rtsp://watcher:\$\{GATE_PASSWORD\}@192\.168\.1\.20/ch1",
+        lambda world: world.camera("watcher", PASSWORD).replace(PASSWORD, "${GATE_PASSWORD}"),
+    ),
+    (r"rtsp://192\.168\.1\.20/ch1|/dev/video0", lambda world: world.camera()),
+    (r"https://example\.org/plates", lambda world: world.receiver),
+    (r"mqtt://broker/plates", lambda world: f"mqtt://127.0.0.1:{world.broker}/plates"),
+    (
+        r"mqtt://plates:\$\{MQTT_PASSWORD\}@broker/plates",
+        lambda world: f"mqtt://{USER}:${{MQTT_PASSWORD}}@127.0.0.1:{world.broker}/plates",
+    ),
+    (r"\b(s3://bucket/\w+)", lambda world: rf"'\1{world.store}'"),
+    (r"\b[ab]:8001\b", lambda world: world.served.grpc),
+    (r"dns:///plates:8001", lambda world: f"dns:///{world.served.grpc}"),
+    (r"https://plates\.example:8443", lambda world: world.proxy),
+    (r"\b(plates web)\b", lambda world: rf"\1 --port {world.ports['8080']}"),
+    (
+        r"\b(plates serve)\b",
+        lambda world: (
+            rf"\1 --http-port {world.ports['8000']} --grpc-port {world.ports['8001']} "
+            f"--metrics-port {world.ports['8002']} --health-port {world.ports['8003']}"
+        ),
+    ),
+    *(
+        (rf"(?<=[:\s\"]){port}\b", lambda world, port=port: world.ports[port])
+        for port in ("8000", "8001", "8002", "8003", "8004", "8080")
+    ),
+    (r"--cars 8\b", lambda world: "--cars 1"),  # a minute of rendering
+    (r"^pip install .*", lambda world: ":"),  # it is: the extras that it names are looked up in pyproject.toml
+)
+"""What stands on a page, as a pattern, and what is put in its place."""
+
+
+class Walk:
+    """A page that is gone through: its folder, and what runs beside it until its end."""
+
+    def __init__(self, world: World, folder: Path, stack: ExitStack) -> None:
+        self._world = world
+        self.folder = folder
+        self._stack = stack
+        self._environment = {
+            **inherited(),
+            **VARIABLES,
+            "PYTHONPATH": str(folder),
+            "PATH": f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "GATE_PASSWORD": PASSWORD,
+            "MQTT_PASSWORD": "s%40crt",
+            "WEBHOOK_SECRET": SECRET,
+        }
+
+    def fit(self, code: str) -> str:
+        """The page's words turned to this machine's."""
+        for pattern, standin in STANDINS:
+            if re.search(pattern, code, re.M):
+                code = re.sub(pattern, standin(self._world), code, flags=re.M)
+        return code
+
+    def run(self, block: Block) -> None:
+        """Run a block, or check what it is of."""
+        if block.language == "bash":
+            for line in block.lines:
+                if block.mark == UNTIL_STOPPED and LIVE.search(line):
+                    self._run_until_sign(["bash", "-euo", "pipefail", "-c", self.fit(line)])
+                else:
+                    self._run_line(line)
+        elif block.language == "python" and block.mark == UNTIL_STOPPED:
+            self._run_until_sign([sys.executable, "-u", "-c", self.fit(block.code)])
+        elif block.language == "python":
+            self._run([sys.executable, "-W", "error", "-c", self.fit(block.code)])
+        elif block.language == "toml":
+            path = self.folder / f"{tomllib.loads(block.code)['name']}.toml"
+            path.write_text(block.code, encoding="utf-8")
+            load_scheme(str(path))
+        else:
+            self._run_yaml(block.code)
+
+    def _run_line(self, line: str) -> None:
+        if "--out plates" in line and "--verify" not in line:  # of another source than the line before
+            shutil.rmtree(self.folder / "plates", ignore_errors=True)
+        self._run(["bash", "-euo", "pipefail", "-c", self.fit(line)])
+
+    def _run(self, command: list[str]) -> None:
+        result = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        assert result.returncode == 0, f"{command[-1]}\n{result.stdout}{result.stderr}"
+
+    def _run_until_sign(self, command: list[str]) -> None:
+        """Until it does what it is for; a server is left running until the page's end."""
+        process = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        watchdog = threading.Timer(SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+        watchdog.start()
+        assert process.stdout is not None
+        said: list[str] = []
+        for line in process.stdout:
+            said.append(line)
+            if SIGN.search(line):
+                break
+        watchdog.cancel()
+        if process.poll() is None and said[-1].startswith("Ready"):
+            self._stack.callback(end, process)
+        else:
+            assert end(process) in ENDED and SIGN.search(said[-1]), f"{command[-1]}\n{''.join(said)}"
+
+    def _run_yaml(self, code: str) -> None:
+        document = yaml.safe_load(code)
+        if "cameras" in document:
+            self.run(Block("bash", "plates watch cameras.yaml --local", UNTIL_STOPPED))
+        elif "services" in document:
+            compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
+            assert document["services"].keys() <= compose["services"].keys()
+        else:
+            assert list(schema_faults([document])) == []
+
+
+def end(process: "subprocess.Popen[str]") -> int:
+    """Have it and what it started end by SIGTERM -> its exit code."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    return process.returncode
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The checkout's files, and those that the pages' reader has."""
+    for path in ROOT.iterdir():
+        if path.name not in (".git", "out", "dist"):
+            (tmp_path / path.name).symlink_to(path)
+    car = known_picture().image
+    photos = tmp_path / "photos"
+    for name in ("car.jpg", "photos/a.jpg", "photos/b.jpg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(car)
+    (tmp_path / "van.png").write_bytes(encode(compose(*SMALL)))
+    (tmp_path / "list.txt").write_text("".join(f"{path}\n" for path in photos.iterdir()), encoding="utf-8")
+    pq.write_table(pa.table({"image": [car, car]}), tmp_path / "photos.parquet")
+    write_clip(tmp_path / "clip.mp4", passing(12, empty=8), fps=4)
+    (tmp_path / "staff.csv").write_text("plate,label\nA123BC77,Ann\n", encoding="utf-8")
+    (tmp_path / "token").write_text(TOKEN, encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    return tmp_path
+
+
+def is_run(block: Block) -> bool:
+    return block.language != "text" and not block.mark.startswith(NOT_RUN)
+
+
+def cameras_yaml() -> str:
+    """The file that docs/cameras.md shows."""
+    (code,) = [block.code for block in CAMERAS.blocks if block.language == "yaml"]
+    return code
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(map(is_run, page.blocks))], ids=str)
+def test_a_page_holds_what_it_promises(page: Page, folder: Path, request: pytest.FixtureRequest) -> None:
+    if "out/scene.jpg" in page.text:
+        request.getfixturevalue("demo")
+        shutil.copy2(ROOT / "out" / "scene.jpg", folder / "out")
+    with ExitStack() as stack:
+        walk = Walk(World(folder, stack, request), folder, stack)
+        if "cameras.yaml" in page.text:
+            (folder / "cameras.yaml").write_text(walk.fit(cameras_yaml()), encoding="utf-8")
+        for block in page.blocks:
+            if is_run(block):
+                walk.run(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_every_block_is_run_or_says_why_not(page: Page) -> None:
+    for block in page.blocks:
+        assert block.language in ("bash", "python", "yaml", "toml", "text"), block
+        assert block.language != "text" or not re.search(r"^(plates|python|make|docker) ", block.code, re.M), block
+        assert block.mark in ("", UNTIL_STOPPED) or block.mark.startswith(NOT_RUN), block
+        if block.mark.startswith(NOT_RUN):
+            reason = block.mark.removeprefix(NOT_RUN)
+            elsewhere = ELSEWHERE.fullmatch(reason)
+            assert (ROOT / elsewhere[1]).is_file() if elsewhere else reason in REASONS, block.mark
+            assert block.language == "bash" and shell(f"set -n\n{block.code}").returncode == 0, block
+            for name in re.findall(r"--?f(?:ile)? (\S+)", block.code):
+                assert (ROOT / name).is_file(), name
+    assert not re.search(r"\n\n    \S", page.prose), "code that is only indented: no test would find it"
+
+
+def test_the_extras_that_pages_install_are_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    named = {
+        each
+        for page in PAGES
+        for words in re.findall(r"plate-nets\[([\w,]+)\]", page.text)
+        for each in words.split(",")
+    }
+    assert named and named <= project["project"]["optional-dependencies"].keys()
+
+
+def test_the_output_shown_is_what_the_demo_prints(demo: str) -> None:
+    """The same plates, with the same texts; seconds and last digits may differ."""
+    (shown,) = [block.code for block in README.blocks if block.language == "text"]
+    texts = [re.findall(r"^(\S+: .*?)  confidence", output, re.MULTILINE) for output in (shown, demo)]
+    assert texts[0]
+    assert texts[0] == texts[1]
