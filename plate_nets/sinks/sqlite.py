@@ -62,6 +62,7 @@ class SqliteSink(Sink):
                 if not self._file.is_there:
                     self._file.renew()
                 self._write(self._file.database, records)
+                self._file.database.execute("PRAGMA wal_checkpoint")  # whoever moves the file alone takes all with it
                 if self._file.is_there:  # otherwise it was moved meanwhile, without its log
                     return
         except sqlite3.Error as error:

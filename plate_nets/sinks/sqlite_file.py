@@ -77,7 +77,6 @@ class SqliteFile(Closing):
         try:
             self._check(database)
             database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA wal_autocheckpoint = 1")  # whoever moves the file alone takes all with it
             tables_of(database)  # from now on the logs are there
             self._files = {path: path.stat() for path in (self.path, *map(self._beside, LOGS)) if path.exists()}
         except BaseException:
