@@ -16,7 +16,6 @@ from plate_nets.sinks.base import Record, Sink
 from plate_nets.video.address import hide_credentials
 
 TIMEOUT = 10.0
-"""Seconds for a record, from the connection to the answer's status, however slowly it comes."""
 _SHORT = 4096
 """Bytes of an answer that are read, and thrown away, so that its connection serves the next record too."""
 _SHOWN = 200
@@ -41,11 +40,18 @@ class WebhookSink(Sink):
         url: of the receiver; a user and password in it are sent as basic authentication.
         secret: signs the requests: any text, or ``whsec_`` with base64 after it; None: unsigned.
         headers: sent with each request.
+        timeout: seconds for a request, from the connection to the answer's status, however slowly that comes.
     """
 
     batch = 1
 
-    def __init__(self, url: str, secret: str | None = None, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        secret: str | None = None,
+        headers: dict[str, str] | None = None,
+        timeout: float = TIMEOUT,
+    ) -> None:
         try:
             address = httpx.URL(url)
         except httpx.InvalidURL as error:
@@ -56,7 +62,8 @@ class WebhookSink(Sink):
         auth = (address.username, address.password) if address.userinfo else None
         # In the URL they would be in httpx's log
         self._url = address.copy_with(username=None, password=None)
-        self._client = httpx.AsyncClient(timeout=TIMEOUT, headers=headers, auth=auth)
+        self._timeout = timeout
+        self._client = httpx.AsyncClient(timeout=timeout, headers=headers, auth=auth)
         self._loop = asyncio.Runner()  # httpx's own limits are for each read: who trickles would never meet one
 
     def send(self, records: Sequence[Record]) -> None:
@@ -81,14 +88,14 @@ class WebhookSink(Sink):
         status = None
         request = self._client.stream("POST", self._url, content=body, headers=headers)
         try:
-            async with asyncio.timeout(TIMEOUT), request as answer:
+            async with asyncio.timeout(self._timeout), request as answer:
                 status = answer.status_code
                 if status == httpx.codes.NO_CONTENT or int(answer.headers.get("content-length", _SHORT + 1)) <= _SHORT:
                     async for _ in answer.aiter_raw():
                         pass
         except TimeoutError as error:
             if status is None:
-                raise SinkError(f"no answer within {TIMEOUT:g} s") from error
+                raise SinkError(f"no answer within {self._timeout:g} s") from error
         except httpx.HTTPError as error:
             if status is None:
                 raise SinkError(f"no answer: {_why(error)}") from error
