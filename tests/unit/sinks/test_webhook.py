@@ -1,14 +1,12 @@
 """The webhook: signed, tried again, and never stuck at one record."""
 
 import base64
-import contextlib
 import gzip
 import hashlib
 import hmac
 import json
 import resource
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ from plate_nets.sinks.outbox import Outbox
 from plate_nets.sinks.webhook import WebhookSink
 from tests.events import event
 from tests.receiver import Receiver
+from tests.unit.sinks.conftest import Answer
 
 
 @pytest.fixture
@@ -94,8 +93,11 @@ def test_failures_lose_nothing_and_refusals_stop_nothing(receiver: Receiver, tmp
     outbox.close()
 
 
-Answer = Callable[[socket.socket], object]
 BOMB = gzip.compress(bytes(1 << 27))
+
+
+def address(port: int) -> str:
+    return f"http://127.0.0.1:{port}/hook"
 
 
 def forever(connection: socket.socket) -> None:
@@ -131,43 +133,18 @@ def no_http(connection: socket.socket) -> None:
     connection.sendall(b"\x1b[2J" * 10_000 + b"\r\n\r\n")
 
 
-@pytest.fixture
-def hostile() -> Iterator[Callable[[Answer], str]]:
-    """An answer of each connection -> the URL that gives it."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve(answer: Answer) -> None:
-        with contextlib.suppress(OSError):  # the client has hung up, or the test is over
-            while True:
-                connection, _ = listener.accept()
-                with contextlib.suppress(OSError), connection:
-                    connection.recv(1 << 16)
-                    answer(connection)
-
-    threads: list[threading.Thread] = []
-
-    def start(answer: Answer) -> str:
-        threads.append(threading.Thread(target=serve, args=(answer,), daemon=True))
-        threads[-1].start()
-        return f"http://127.0.0.1:{listener.getsockname()[1]}/hook"
-
-    yield start
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
-
-
 @pytest.mark.parametrize("answer", [forever, gzip_bomb, trickled_body])
-def test_of_an_answer_only_the_status_is_read(hostile: Callable[[Answer], str], answer: Answer) -> None:
+def test_of_an_answer_only_the_status_is_read(hostile: Callable[[Answer], int], answer: Answer) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with WebhookSink(hostile(answer), timeout=5) as sink:
+    with WebhookSink(address(hostile(answer)), timeout=5) as sink:
         for number in range(2):
             sink.send([record(number)])
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
 
 
-def test_an_answer_that_does_not_come_is_said_in_time(hostile: Callable[[Answer], str]) -> None:
+def test_an_answer_that_does_not_come_is_said_in_time(hostile: Callable[[Answer], int]) -> None:
     with (
-        WebhookSink(hostile(trickled_head), timeout=1) as sink,
+        WebhookSink(address(hostile(trickled_head)), timeout=1) as sink,
         pytest.raises(SinkError, match=r"^no answer within 1 s$"),
     ):
         sink.send([record()])
@@ -175,9 +152,9 @@ def test_an_answer_that_does_not_come_is_said_in_time(hostile: Callable[[Answer]
 
 @pytest.mark.parametrize(("answer", "said"), [(control_bytes, "answered 500 Internal Server Error"), (no_http, "no ")])
 def test_words_of_the_other_side_do_not_reach_a_terminal(
-    hostile: Callable[[Answer], str], answer: Answer, said: str
+    hostile: Callable[[Answer], int], answer: Answer, said: str
 ) -> None:
-    with WebhookSink(hostile(answer)) as sink, pytest.raises(SinkError) as failed:
+    with WebhookSink(address(hostile(answer))) as sink, pytest.raises(SinkError) as failed:
         sink.send([record()])
     text = str(failed.value)
     assert text.startswith(said) and text.isprintable() and len(text) < 300
