@@ -1,5 +1,6 @@
 """A disk of its own, so that a test can fill it."""
 
+import contextlib
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ import pytest
 
 
 class SmallDisk:
-    """A file system in memory of 1 MB."""
+    """A file system in memory."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -17,12 +18,9 @@ class SmallDisk:
 
     def fill(self) -> None:
         """Leave not one byte."""
-        with self._filling.open("ab", buffering=0) as file:
-            try:
-                while True:
-                    file.write(bytes(4096))
-            except OSError:
-                return
+        with self._filling.open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
 
     def free(self) -> None:
         """Give the room back."""
@@ -30,11 +28,11 @@ class SmallDisk:
 
 
 @contextmanager
-def small_disk(path: Path) -> Iterator[SmallDisk]:
-    """A file system of 1 MB at a new folder; the test is skipped where it may not mount one."""
+def small_disk(path: Path, megabytes: int = 1) -> Iterator[SmallDisk]:
+    """A file system at a new folder; the test is skipped where it may not mount one."""
     path.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path], capture_output=True, text=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", path], capture_output=True, text=True, check=False
     )
     if mounted.returncode:
         pytest.skip(f"a full disk needs root, who may mount one: {mounted.stderr.strip()}")

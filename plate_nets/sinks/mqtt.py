@@ -3,7 +3,6 @@
 import contextlib
 import json
 import threading
-import time
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -33,7 +32,7 @@ class MqttSink(Sink):
     Args:
         url: ``mqtt://user:password@host:port/topic``, ``mqtts://`` with TLS; without a topic ``plates``.
         discovery: Home Assistant's prefix for discovery; None announces nothing.
-        timeout: seconds for connecting, and for the acknowledgement of a batch.
+        timeout: seconds for connecting, and for each acknowledgement.
     """
 
     def __init__(self, url: str, discovery: str | None = "homeassistant", timeout: float = TIMEOUT) -> None:
@@ -74,9 +73,8 @@ class MqttSink(Sink):
             waiting += [
                 connection.publish(f"{self._topic}/{record.camera_id}/event", record.document) for record in records
             ]
-            deadline = time.monotonic() + self._timeout
             for each in waiting:
-                each.wait_for_publish(max(0.0, deadline - time.monotonic()))
+                each.wait_for_publish(self._timeout)
                 if not each.is_published():
                     raise SinkError(f"no acknowledgement within {self._timeout:g} s")
         except (RuntimeError, ValueError, SinkError) as error:
