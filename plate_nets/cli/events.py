@@ -1,6 +1,7 @@
 """`plates events export`: corrections by hand as labels for training, in the project's own dataset format."""
 
 import csv
+import sqlite3
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +45,8 @@ def export(
                 else:
                     written += 1
                     rows.writerow(row)
+    except sqlite3.Error as error:
+        raise InputError(f"--events {events}: {error}") from error
     finally:
         store.close()
     typer.echo(f"wrote {labels}: {written} labels; {left_out} left out, as no frame of them is kept")

@@ -1,12 +1,18 @@
 """Corrected events -> rows of a labelled folder (`evaluation/dataset.py`), their frames copied into it."""
 
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from plate_nets.errors import ContractError
 from plate_nets.evaluation.dataset import BOX_COLUMNS
+from plate_nets.events import PlateEvent
 from plate_nets.types import CORNER_COLUMNS
 from plate_nets.web.store import Document
+
+_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+"""A ULID, which is safe as the name of a file."""
 
 
 def label_rows(events: Iterable[Document], pictures: Path, images: Path) -> Iterator[dict[str, object] | None]:
@@ -16,11 +22,16 @@ def label_rows(events: Iterable[Document], pictures: Path, images: Path) -> Iter
         events: as the store gives them.
         pictures: folder of their pictures.
         images: folder that gets the frames, by the events' ids.
+
+    Raises:
+        ContractError: one is no event.
     """
     root = pictures.resolve()
     for event in events:
+        if not _ID.fullmatch(PlateEvent.from_dict(event).id):
+            raise ContractError(f"event {event['id']!r}: id: expected a ULID")
         name = (event.get("images") or {}).get("frame")
-        frame = (root / name).resolve() if isinstance(name, str) else None
+        frame = (root / name).resolve() if isinstance(name, str) and name.isprintable() else None
         if frame is None or not frame.is_relative_to(root) or not frame.is_file():
             yield None
             continue

@@ -17,7 +17,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from plate_nets.errors import InputError
+from plate_nets.errors import ContractError, InputError
 from plate_nets.sinks.sqlite import EVENT_STORE
 from plate_nets.sinks.sqlite_file import SqliteFile
 from plate_nets.video.watch_lists import normalize
@@ -221,8 +221,11 @@ class EventStore:
         ).fetchone()
         if row is None:
             return None
-        event: Document = json.loads(row[0])
-        event["correction"] = row[1]
+        try:
+            event: Document = json.loads(row[0])
+            event["correction"] = row[1]
+        except (ValueError, TypeError) as error:
+            raise ContractError(f"event {id!r}: expected JSON: {error}") from error
         return event
 
     def _places(

@@ -3,7 +3,9 @@
 import csv
 import json
 import socket
+import sqlite3
 import threading
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +19,7 @@ from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.events import Images
 from plate_nets.sinks.base import Record
 from plate_nets.sinks.sqlite import SqliteSink
+from plate_nets.web.store import EventStore
 from tests.clips import still, write_clip
 from tests.events import event, later
 from tests.killing import kill
@@ -98,6 +101,36 @@ def test_a_correction_stays_beside_the_machines_text_and_becomes_a_label(seen: S
     cross = {"Origin": "http://evil.example"}
     assert seen.client.put(f"{EVENTS}/{kept.id}/correction", json={"plate": "A"}, headers=cross).status_code == 403
     assert seen.client.put(f"{EVENTS}/none/correction", json={"plate": "A"}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (b"{", "expected JSON"),
+        (b"[]", "expected JSON"),
+        (b"{}", "schema: expected plate-event/1"),
+        (event().to_json().encode().replace(event().id.encode(), b"../../owned"), "id: expected a ULID"),
+        (event().to_json().encode().replace(b'"box": {', b'"box": {"a": 1, '), "expected the fields of"),
+        (b"\xff", "Could not decode"),
+    ],
+)
+def test_labels_of_a_damaged_store_are_refused_in_one_line(tmp_path: Path, document: bytes, said: str) -> None:
+    path, pictures = tmp_path / "events.sqlite", tmp_path / "pictures"
+    (pictures / "a").mkdir(parents=True)
+    store = EventStore(path)
+    with SqliteSink(path) as sink:
+        sink.send([Record(1, event().key, "gate", event().to_json())])
+    store.correct(event().id, "A001AA77")
+    store.close()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE events SET document = CAST(? AS TEXT)", (document,))
+        database.commit()
+    arguments = ["events", "export", "--labels", tmp_path / "labels", "--events", path, "--pictures", pictures]
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == 2 and said in result.stderr, result.output
+    assert len(result.stderr.splitlines()) == 1
+    assert {each.name for each in tmp_path.rglob("*")} >= {"labels.csv"}
+    assert not list(tmp_path.glob("**/*owned*"))
 
 
 def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> None:
