@@ -85,8 +85,12 @@ class Watcher(Closing):
                         break
                 if self._retention:
                     self._prune(self._retention)
-        finally:
+        except Exception:  # a fault of ours: who iterates again gets what comes from now on
+            raise
+        except BaseException:
             self.close()
+            raise
+        self.close()
         for camera in self._cameras:
             if camera.error:
                 raise camera.error

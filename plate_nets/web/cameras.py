@@ -17,7 +17,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from plate_nets.answers import NOT_FOUND
-from plate_nets.lasting import LastingThread, cause
+from plate_nets.errors import PlateError
+from plate_nets.lasting import LastingThread
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.annotation import annotate
 from plate_nets.recognition.reader import Reader
@@ -83,12 +84,7 @@ class CameraRoom:
         )
         self._events = iter(self._watcher)
         self._ending = threading.Event()
-        self._thread = LastingThread(
-            "cameras",
-            self._record_next,
-            ending=self._ending,
-            failed=lambda error: _log.error("cameras: %s", cause(error)),
-        )
+        self._thread = LastingThread("cameras", self._record_next, ending=self._ending)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -129,7 +125,14 @@ class CameraRoom:
         self._newest[analysed.camera_id] = analysed
 
     def _record_next(self) -> bool:
-        event = next(self._events, None)
+        try:
+            event = next(self._events, None)
+        except PlateError as error:
+            _log.error("cameras: %s", error)
+            return False
+        except Exception:
+            self._events = iter(self._watcher)
+            raise
         if event is not None:
             self._recorder.record(event)
         return event is not None

@@ -35,7 +35,7 @@ from tests.waiting import eventually
 
 
 def test_a_turn_that_raises_is_counted_said_and_followed_by_the_next() -> None:
-    turns = iter([True, KeyError("/a/secret/path"), SinkError("not now"), True, False])
+    turns: Iterator[bool | Exception] = iter([True, KeyError("/a/secret/path"), SinkError("not now"), True, False])
     told: list[str] = []
 
     def turn() -> bool:
