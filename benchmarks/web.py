@@ -28,7 +28,8 @@ import typer
 from plate_nets.client import PlateClient
 from plate_nets.recognition.local import LocalReader
 from plate_nets.server import EmbeddedTriton
-from plate_nets.sinks.sqlite import create
+from plate_nets.sinks.sqlite import EVENT_STORE
+from plate_nets.sinks.sqlite_file import SqliteFile
 from plate_nets.video.cameras_file import WatchPlan
 from plate_nets.video.settings import CameraSettings
 from plate_nets.web.app import Sources, create_app
@@ -128,11 +129,11 @@ def make_store(path: Path, count: int) -> None:
         lists = '["staff"]' if rng.random() < 0.001 else "[]"
         return id, number + 1, camera, moment, plate, plate, lists, json.dumps(document)
 
+    SqliteFile(path, EVENT_STORE).close()
     with sqlite3.connect(path) as database:
         database.execute("PRAGMA journal_mode = OFF")
         database.execute("PRAGMA synchronous = OFF")
         database.execute("PRAGMA cache_size = -1000000")
-        create(database)
         database.executemany(_ROWS, map(row, range(count)))
     database.close()
 

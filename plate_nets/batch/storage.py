@@ -13,7 +13,7 @@ from typing import Any
 from pyarrow import NativeFile, fs
 
 from plate_nets.errors import BatchError
-from plate_nets.whole_file import UNFINISHED, whole_file
+from plate_nets.whole_file import UNFINISHED, write_whole
 
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://")
 
@@ -87,8 +87,7 @@ class Folder:
             with said_of(f"{self.address}: {name}"), filesystem.open_output_stream(f"{folder}/{name}") as stream:
                 stream.write(content)
             return
-        with whole_file(Path(folder, name), durable=True) as fresh:
-            fresh.write_bytes(content)
+        write_whole(Path(folder, name), content)
 
     def remove(self, name: str) -> None:
         """Remove a file from it; one that is not there is no fault.

@@ -6,6 +6,7 @@ signal ended it (`serve`: SIGTERM drains it, which is done).
 
 import functools
 import io
+import math
 import os
 import signal
 import sys
@@ -26,7 +27,7 @@ from plate_nets.cli.serve import serve
 from plate_nets.cli.swap import swap
 from plate_nets.cli.watch import watch
 from plate_nets.cli.web import web
-from plate_nets.errors import PlateError
+from plate_nets.errors import InputError, PlateError
 
 COMMANDS: tuple[Callable[..., None], ...] = (serve, read, batch, watch, web, health, swap, evaluate)
 
@@ -48,6 +49,9 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
+            for name, value in kwargs.items():
+                if isinstance(value, float) and not math.isfinite(value):  # typer's bounds let NaN through
+                    raise InputError(f"--{name.replace('_', '-')}: expected a finite number, got {value}")
             command(*args, **kwargs)
         except PlateError as error:
             Console(stderr=True, highlight=False, soft_wrap=True).print(f"plates: {error}", markup=False)

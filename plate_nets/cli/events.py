@@ -1,6 +1,7 @@
 """`plates events export`: corrections by hand as labels for training, in the project's own dataset format."""
 
 import csv
+import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -55,6 +56,8 @@ def export(
                 else:
                     written += 1
                     rows.writerow(row)
+    except sqlite3.Error as error:
+        raise InputError(f"--events {events}: {error}") from error
     finally:
         store.close()
     reasons = "".join(f"; {count} left out: {reason}" for reason, count in left_out.items())

@@ -17,6 +17,7 @@ from plate_nets.extras import needs
 from plate_nets.plates import load_scheme
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, Plate, Reading
+from plate_nets.whole_file import write_whole
 
 
 @dataclass(frozen=True)
@@ -172,8 +173,7 @@ class PictureOutput(Output):
             drawn = self._annotate(picture.encoded, picture.plates, path.suffix)
         assert drawn is not None, "PNG holds any size"
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(drawn + _MARK)
+            write_whole(path, drawn + _MARK)
         except OSError as error:
             raise InputError(f"--save-annotated {shown(path)}: {error.strerror}") from error
         typer.echo(f"saved {shown(path)}", err=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from plate_nets.client.url import ServerAddress, parse_url
 from plate_nets.errors import InputError
+from plate_nets.lasting import LastingThread
 
 PREFIX = "dns:///"
 INTERVAL = 5.0
@@ -43,7 +44,7 @@ def resolve(name: ServerAddress) -> list[ServerAddress]:
     return [replace(name, host=brackets.format(host)) for host in sorted(hosts)]
 
 
-class NameWatch(threading.Thread):
+class NameWatch(LastingThread):
     """Resolves names every `INTERVAL` seconds, in a thread of its own, for a resolver may take its time.
 
     ``changed``: gets the addresses of all names, first as soon as there are any. Those of a name that does not resolve
@@ -51,27 +52,25 @@ class NameWatch(threading.Thread):
     """
 
     def __init__(self, names: Sequence[ServerAddress], changed: Callable[[list[ServerAddress]], bool]) -> None:
-        super().__init__(name="plates-names", daemon=True)
+        self._ended = threading.Event()
+        super().__init__("plates-names", self._resolve, ending=self._ended, last=self._ended.set)
         self._known: dict[ServerAddress, list[ServerAddress]] = {name: [] for name in names}
         self._changed = changed
-        self._ended = threading.Event()
         self.first = threading.Event()
         """Set once all were asked for."""
         self.fault = ""
         """Why the last name that did not resolve did not."""
 
-    def run(self) -> None:
-        """Resolve until told to end."""
-        while not self._ended.is_set():
-            for name in self._known:
-                try:
-                    self._known[name] = resolve(name)
-                except OSError as error:
-                    self.fault = f"{PREFIX}{name}: {error.strerror or error}"
-            if not self._changed([each for known in self._known.values() for each in known]):
-                return
-            self.first.set()
-            self._ended.wait(INTERVAL)
+    def _resolve(self) -> bool:
+        for name in self._known:
+            try:
+                self._known[name] = resolve(name)
+            except OSError as error:
+                self.fault = f"{PREFIX}{name}: {error.strerror or error}"
+        if not self._changed([each for known in self._known.values() for each in known]):
+            return False
+        self.first.set()
+        return not self._ended.wait(INTERVAL)
 
     def end(self) -> None:
         """Resolve no more."""

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.whole_file import write_whole
+
 REFERENCE = "REFERENCE.json"
 COUNT = 128
 
@@ -31,7 +33,7 @@ def write_reference(weights: Path, output: NDArray[Any]) -> None:
     """Keep the sample of an output beside the weights that gave it."""
     samples = _read(weights.parent) | {weights.name: [float(f"{value:.7g}") for value in sample(output)]}
     lines = (f'"{name}": {json.dumps(samples[name])}' for name in sorted(samples))
-    (weights.parent / REFERENCE).write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
+    write_whole(weights.parent / REFERENCE, ("{" + ",\n".join(lines) + "}\n").encode())
 
 
 def _read(folder: Path) -> dict[str, list[float]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import WeightsError
 from plate_nets.plates import PlateScheme
-from plate_nets.whole_file import whole_file
+from plate_nets.whole_file import whole_file, write_whole
 
 if TYPE_CHECKING:  # torch and safetensors are imported where they are needed: names are wanted without them
     from torch import nn
@@ -136,7 +136,7 @@ def save_weights(
         save_file(state, fresh, metadata={**metadata, **marks})
         fresh.chmod(0o644)  # safetensors writes 0600, which an image with another user could not read
     sums = read_sums(path.parent) | {path.name: sha256(path)}
-    (path.parent / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="utf-8")
+    write_whole(path.parent / SUMS, "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode())
 
 
 def scheme_marks(scheme: PlateScheme) -> dict[str, str]:

@@ -2,8 +2,9 @@
 
 import contextlib
 import os
-import threading
 from collections import deque
+
+from plate_nets.lasting import LastingThread
 
 _CHUNK = 4096
 _KEPT = 64
@@ -16,19 +17,25 @@ class LogCopy:
     """A pipe: what is written to `file` goes to a file descriptor, until all who may write have closed it."""
 
     def __init__(self, target: int) -> None:
-        self._read, write = os.pipe()
+        read, write = os.pipe()
         self.file = os.fdopen(write, "wb", buffering=0)
-        self._target = os.dup(target)
+        self._source = os.fdopen(read, "rb", buffering=0)
+        self._target = os.fdopen(os.dup(target), "wb", buffering=0)
         self._kept: deque[bytes] = deque(maxlen=_KEPT)
-        self._thread = threading.Thread(target=self._copy, name="log", daemon=True)
+        self._thread = LastingThread("log", self._copy, last=self._close)
         self._thread.start()
 
-    def _copy(self) -> None:
-        with os.fdopen(self._read, "rb", buffering=0) as source, os.fdopen(self._target, "wb", buffering=0) as target:
-            while chunk := source.read(_CHUNK):
-                self._kept.append(chunk)
-                with contextlib.suppress(OSError):  # nobody reads it any more, which shall not end the server
-                    target.write(chunk)
+    def _copy(self) -> bool:
+        chunk = self._source.read(_CHUNK)
+        if chunk:
+            self._kept.append(chunk)
+            with contextlib.suppress(OSError):  # nobody reads it any more, which shall not end the server
+                self._target.write(chunk)
+        return bool(chunk)
+
+    def _close(self) -> None:
+        self._source.close()
+        self._target.close()
 
     def text(self) -> str:
         """What is kept; of a server that has ended to its last word."""

@@ -5,11 +5,12 @@ hangs no further request.
 """
 
 import faulthandler
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+from plate_nets.lasting import LastingThread
 
 _STDERR = 2
 _LEAST = 0.001
@@ -36,7 +37,7 @@ class Watchdog:
         self._beat = beat
         self._began: float | None = None
         if self._allowed > 0:
-            threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+            LastingThread("watchdog", self._watch).start()
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -47,12 +48,12 @@ class Watchdog:
         finally:
             self._began = None
 
-    def _watch(self) -> None:
-        while True:
-            began = self._began
-            if began is None:  # a container that is paused while idle, and goes on an hour later, has not worked
-                faulthandler.cancel_dump_traceback_later()
-            else:
-                left = began + self._allowed - time.monotonic()
-                faulthandler.dump_traceback_later(max(left, _LEAST), exit=True, file=_STDERR)
-            time.sleep(self._beat)
+    def _watch(self) -> bool:
+        began = self._began
+        if began is None:  # a container that is paused while idle, and goes on an hour later, has not worked
+            faulthandler.cancel_dump_traceback_later()
+        else:
+            left = began + self._allowed - time.monotonic()
+            faulthandler.dump_traceback_later(max(left, _LEAST), exit=True, file=_STDERR)
+        time.sleep(self._beat)
+        return True

@@ -1,6 +1,5 @@
 """Brings records from the outbox to a sink, in a thread of its own, until the sink has them."""
 
-import random
 import threading
 import time
 from collections.abc import Callable
@@ -8,11 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from plate_nets.errors import RecordRefused, SinkError
+from plate_nets.lasting import FIRST_PAUSE, LastingThread, cause
 from plate_nets.sinks.base import Record, Sink
 from plate_nets.sinks.outbox import Outbox
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
-"""Seconds between two attempts; it doubles, and is cut by up to a half at random."""
 _POLL = 5.0
 
 
@@ -40,7 +38,7 @@ class Delivery:
         matches_only: leave out what matches no watch list.
         finals_only: leave out all but the last record of a car.
         notice: gets a line when the sink fails, refuses a record, or takes records again.
-        first_pause: seconds before the second attempt.
+        first_pause: seconds before the second attempt; then it doubles.
     """
 
     def __init__(
@@ -61,20 +59,36 @@ class Delivery:
         self._wanted = partial(outbox.waiting, name, sink.batch, matches_only=matches_only, finals_only=finals_only)
         self._first_pause = first_pause
         self._closing = threading.Event()
-        self._delivered = self._refused = self._failures = 0
-        self._error: str | None = None
-        self._thread = threading.Thread(target=self._run, name=f"sink {name}", daemon=True)
+        self._connected = False
+        self._delivered = self._refused = 0
+        self._has: int | None = None
+        """The last record that the sink has, where the outbox could not write that down."""
+        self._waiting = self._dropped = 0
+        self._thread = LastingThread(
+            f"sink {name}",
+            self._deliver,
+            ending=self._closing,
+            failed=lambda error: notice(f"{name}: {cause(error)}; records wait in the outbox"),
+            well=lambda: notice(f"{name}: takes records again"),
+            last=sink.close,
+            first_pause=first_pause,
+        )
         self._thread.start()
 
     def state(self) -> Delivered:
-        """How it stands."""
+        """How it stands; where the outbox cannot be read, its counts are those of the last time."""
+        error: Exception | None = self._thread.error
+        try:
+            self._waiting, self._dropped = self._outbox.backlog(self.name), self._outbox.dropped(self.name)
+        except SinkError as fault:
+            error = error or fault
         return Delivered(
             self._delivered,
             self._refused,
-            self._failures,
-            self._outbox.backlog(self.name),
-            self._outbox.dropped(self.name),
-            self._error,
+            self._thread.failures,
+            self._waiting,
+            self._dropped,
+            cause(error) if error else None,
         )
 
     def finish(self) -> None:
@@ -87,54 +101,41 @@ class Delivery:
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
-    def _run(self) -> None:
-        with self._sink as sink:
-            if not self._insist(sink.connect):
-                return
-            while True:
-                closing = self._closing.is_set()
-                records = self._wanted()
-                if not records:
-                    if closing:
-                        return
-                    self._outbox.wait(self.name, _POLL, self._closing.is_set)
-                    continue
-                if len(records) < sink.batch and sink.linger:
-                    self._closing.wait(sink.linger)
-                    records = self._wanted()
-                if not self._insist(partial(self._send, sink, records)):
-                    return
+    def _deliver(self) -> bool:
+        """A turn: the next records, if there are any, to the sink -> whether more may come."""
+        if not self._connected:
+            self._sink.connect()
+            self._connected = True
+        self._forget_taken()
+        closing = self._closing.is_set()
+        records = self._wanted()
+        if not records:
+            if not closing:
+                self._outbox.wait(self.name, _POLL, self._closing.is_set)
+            return not closing
+        if len(records) < self._sink.batch and self._sink.linger:
+            self._closing.wait(self._sink.linger)
+            records = self._wanted()
+        self._has = self._send(records)
+        self._forget_taken()
+        return True
 
-    def _insist(self, attempt: Callable[[], None]) -> bool:
-        """Try until the sink lets it -> whether it did; False only where the end was asked for."""
-        pause = self._first_pause
-        while True:
-            try:
-                attempt()
-            except SinkError as error:
-                self._failures += 1
-                if self._error is None:
-                    self._notice(f"{self.name}: {error}; records wait in the outbox")
-                self._error = str(error)
-                if self._closing.wait(pause * random.uniform(0.5, 1)):
-                    return False
-                pause = min(2 * pause, LONGEST_PAUSE)
-            else:
-                if self._error is not None:
-                    self._error = None
-                    self._notice(f"{self.name}: takes records again")
-                return True
-
-    def _send(self, sink: Sink, records: list[Record]) -> None:
+    def _send(self, records: list[Record]) -> int:
+        """Records -> the sequence of the last one that need not be offered again."""
         try:
-            sink.send(records)
+            self._sink.send(records)
         except RecordRefused as error:
-            self._outbox.taken(self.name, records[0].sequence)
             self._refused += 1
             self._notice(f"{self.name}: record {records[0].key} is refused and left out: {error}")
-        else:
-            self._outbox.taken(self.name, records[-1].sequence)
-            self._delivered += len(records)
+            return records[0].sequence
+        self._delivered += len(records)
+        return records[-1].sequence
+
+    def _forget_taken(self) -> None:
+        """Have the outbox delete what the sink has; where that fails, the sink does not get it again."""
+        if self._has is not None:
+            self._outbox.taken(self.name, self._has)
+            self._has = None
 
 
 def finish_all(deliveries: list[Delivery], seconds: float) -> list[str]:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,55 +10,18 @@ from typing import Any
 from plate_nets.errors import InputError, SinkError
 from plate_nets.extras import needs
 from plate_nets.sinks.base import Record, Sink
+from plate_nets.sinks.line_file import LineFile
 from plate_nets.whole_file import whole_file
 
-
-class _AppendedFile:
-    """A text file of whole lines: a line that a crash or a full disk tore is taken away again.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._file = path.open("a+b")
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from error
-        self._file.seek(0)
-        whole = sum(len(line) for line in self._file if line.endswith(b"\n"))
-        self._file.truncate(whole)
-        self.first_line = self._read_first_line()
-
-    def append(self, text: str) -> None:
-        """Write lines, safe on disk when this returns.
-
-        Raises:
-            SinkError: they cannot be written; nothing of them stays.
-        """
-        end = self._file.seek(0, os.SEEK_END)
-        try:
-            self._file.write(text.encode())
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            os.ftruncate(self._file.fileno(), end)
-            raise SinkError(f"{self._path}: {error.strerror}") from error
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _read_first_line(self) -> str:
-        self._file.seek(0)
-        return self._file.readline().decode("utf-8", "replace")
+_EVENT = '{"schema": "plate-event/'
+"""How the JSON of every event begins."""
 
 
 class JsonlSink(Sink):
     """A line of JSON an event, appended to a file."""
 
     def __init__(self, path: Path) -> None:
-        self._file = _AppendedFile(path)
+        self._file = LineFile(path, "lines of events", _EVENT)
 
     def send(self, records: Sequence[Record]) -> None:
         self._file.append("".join(f"{record.document}\n" for record in records))
@@ -93,13 +55,8 @@ class CsvSink(Sink):
     """A row an event, appended to a table."""
 
     def __init__(self, path: Path) -> None:
-        self._file = _AppendedFile(path)
         header = _csv([dict(zip(COLUMNS, COLUMNS, strict=True))])
-        if not self._file.first_line:
-            self._file.append(header)
-        elif self._file.first_line != header:
-            self._file.close()
-            raise InputError(f"{path}: expected a table of events, got another first line")
+        self._file = LineFile(path, "a table of events", header, header)
 
     def send(self, records: Sequence[Record]) -> None:
         self._file.append(_csv(row(record.event) for record in records))
@@ -150,4 +107,4 @@ class ParquetSink(Sink):
             with whole_file(path) as fresh:
                 self._parquet.write_table(self._pa.Table.from_pylist(rows, self._schema), fresh)
         except OSError as error:
-            raise SinkError(f"{path.name}: {error.strerror or error}") from error
+            raise SinkError(f"{path.name}: {error.strerror}") from error

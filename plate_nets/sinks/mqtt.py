@@ -18,10 +18,11 @@ from plate_nets.errors import InputError, SinkError
 from plate_nets.sinks.base import Record, Sink
 
 TIMEOUT = 10.0
-"""Seconds for connecting, and for the acknowledgement of a batch."""
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 _TOPIC = "plates"
 _ONCE_AT_LEAST = 1
+_LONGEST = 4096
+"""Bytes of a packet of a broker; acknowledgements, of which it sends no others, have five."""
 
 
 class MqttSink(Sink):
@@ -32,9 +33,10 @@ class MqttSink(Sink):
     Args:
         url: ``mqtt://user:password@host:port/topic``, ``mqtts://`` with TLS; without a topic ``plates``.
         discovery: Home Assistant's prefix for discovery; None announces nothing.
+        timeout: seconds for connecting, and for each acknowledgement.
     """
 
-    def __init__(self, url: str, discovery: str | None = "homeassistant") -> None:
+    def __init__(self, url: str, discovery: str | None = "homeassistant", timeout: float = TIMEOUT) -> None:
         parts = urlsplit(url)
         try:
             port = parts.port or _PORTS[parts.scheme]
@@ -48,6 +50,7 @@ class MqttSink(Sink):
         self._user = unquote(parts.username) if parts.username else None
         self._password = unquote(parts.password) if parts.password else None
         self._discovery = discovery
+        self._timeout = timeout
         self._connection: _Connection | None = None
 
     @property
@@ -72,9 +75,9 @@ class MqttSink(Sink):
                 connection.publish(f"{self._topic}/{record.camera_id}/event", record.document) for record in records
             ]
             for each in waiting:
-                each.wait_for_publish(TIMEOUT)
+                each.wait_for_publish(self._timeout)
                 if not each.is_published():
-                    raise SinkError(f"no acknowledgement within {TIMEOUT:g} s")
+                    raise SinkError(f"no acknowledgement within {self._timeout:g} s")
         except (RuntimeError, ValueError, SinkError) as error:
             connection.close()
             raise error if isinstance(error, SinkError) else SinkError(f"connection lost: {error}") from error
@@ -86,13 +89,13 @@ class MqttSink(Sink):
             self._connection.close()
 
     def _connect(self) -> "_Connection":
-        client = Client(CallbackAPIVersion.VERSION2)
+        client = _Client(CallbackAPIVersion.VERSION2)
         if self._user:
             client.username_pw_set(self._user, self._password)
         if self._encrypted:
             client.tls_set()
         client.will_set(self.status_topic, "offline", _ONCE_AT_LEAST, retain=True)
-        return _Connection(client, self._host, self._port, self.status_topic)
+        return _Connection(client, self._host, self._port, self.status_topic, self._timeout)
 
     def _announcement(self, camera: str) -> tuple[str, dict[str, Any]]:
         """Topic below the prefix and configuration of a sensor (home-assistant.io/integrations/mqtt)."""
@@ -112,6 +115,15 @@ class MqttSink(Sink):
         }
 
 
+class _Client(Client):
+    """paho's, which would take a packet of 256 MB into memory."""
+
+    def _sock_recv(self, bufsize: int) -> bytes:
+        if bufsize > _LONGEST:
+            raise ConnectionAbortedError("the broker sends more than acknowledgements")
+        return super()._sock_recv(bufsize)
+
+
 class _Connection:
     """One connection to a broker, made at once.
 
@@ -119,7 +131,7 @@ class _Connection:
         SinkError: nobody answers there, or the broker refuses.
     """
 
-    def __init__(self, client: Client, host: str, port: int, status_topic: str) -> None:
+    def __init__(self, client: Client, host: str, port: int, status_topic: str, timeout: float) -> None:
         self.announced: set[str] = set()
         self._client = client
         self._status_topic = status_topic
@@ -127,14 +139,14 @@ class _Connection:
         self._refusal: str | None = None
         client.on_connect = self._connected
         client.on_connect_fail = lambda _client, _data: self._answered.set()
-        client.connect_timeout = TIMEOUT
+        client.connect_timeout = timeout
         try:
             client.connect(host, port)
-        except OSError as error:
-            raise SinkError(f"no answer: {error.strerror or error}") from error
+        except (OSError, ValueError) as error:
+            raise SinkError(f"no answer: {getattr(error, 'strerror', None) or error}") from error
         client.loop_start()
-        if not self._answered.wait(TIMEOUT):
-            self._refusal = f"no answer within {TIMEOUT:g} s"
+        if not self._answered.wait(timeout):
+            self._refusal = f"no answer within {timeout:g} s"
         if self._refusal:
             self.close()
             raise SinkError(self._refusal)

@@ -2,14 +2,19 @@
 
 import contextlib
 import fcntl
+import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from plate_nets.errors import InputError, SinkError
 from plate_nets.events import PlateEvent
 from plate_nets.sinks.base import Record
+from plate_nets.sinks.sqlite_file import LOGS, Kind, SqliteFile, is_damage
+from plate_nets.whole_file import whole_file
 
 MAX_BYTES = 256 << 20
 """Of records that wait: some 150,000."""
@@ -33,6 +38,11 @@ CREATE TABLE IF NOT EXISTS cursors (
     dropped  INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 """
+_KIND = Kind("outbox", frozenset(("records", "cursors")), _SCHEMA)
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Outbox:
@@ -41,20 +51,33 @@ class Outbox:
     What every sink has taken is deleted. Over ``max_bytes`` the oldest records go first that a later record of the
     same car replaces, then the oldest of all; `dropped` counts them for each sink that had not taken them.
 
+    A file that turns out to be damaged is set aside under another name, and what can be read of it goes on in a new
+    one; so does all of a file that was moved or deleted. Sinks may then get records again.
+
     Args:
         path: of the SQLite file; beside it lie its write-ahead log and a lock.
         sinks: names of those that take from it. A former run's sink that is not among them is waited for no longer.
         max_bytes: of the records.
+        notice: gets a line about a file that was damaged or moved.
 
     Raises:
-        InputError: the file cannot be used, or another process uses it.
+        InputError: the file cannot be used or is another's, or another process uses it.
     """
 
-    def __init__(self, path: Path, sinks: Iterable[str], max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        path: Path,
+        sinks: Iterable[str],
+        max_bytes: int = MAX_BYTES,
+        notice: Callable[[str], None] = _log.warning,
+    ) -> None:
         self._path = path
         self._max_bytes = max_bytes
+        self._notice = notice
         self._sinks = tuple(sinks)
         self._changed = threading.Condition(threading.RLock())
+        self._newest = 0
+        """The highest sequence that was given: none is given twice, whatever becomes of the file."""
         try:
             self._lock = path.with_name(f"{path.name}.lock").open("wb")
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,15 +86,13 @@ class Outbox:
             raise InputError(f"outbox {path}: another process uses it") from error
         except OSError as error:
             raise InputError(f"outbox {path}: {error.strerror}") from error
+        self._closed = False
         try:
-            self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute("PRAGMA synchronous = FULL")
-            self._database.executescript(_SCHEMA)
-            self._database.executemany(
-                "INSERT INTO cursors (sink, sequence) VALUES (?, 0) ON CONFLICT DO NOTHING",
-                [(name,) for name in self._sinks],
-            )
+            self._file = self._open()
+            self._work(self._begin)
+        except (SinkError, InputError) as error:
+            self._lock.close()
+            raise InputError(str(error)) from error
         except sqlite3.Error as error:
             self._lock.close()
             raise InputError(f"outbox {path}: {error}") from error
@@ -90,31 +111,41 @@ class Outbox:
             event.stage == "final",
             event.to_json(),
         )
+
+        def put(database: sqlite3.Connection) -> None:
+            self._bound(database)
+            done = database.execute(
+                "INSERT INTO records (id, revision, camera_id, matches, final, document) VALUES (?, ?, ?, ?, ?, ?)",
+                row,
+            )
+            self._newest = done.lastrowid or self._newest
+
         with self._changed:
-            try:
-                self._bound()
-                self._database.execute(
-                    "INSERT INTO records (id, revision, camera_id, matches, final, document) VALUES (?, ?, ?, ?, ?, ?)",
-                    row,
-                )
-            except sqlite3.Error as error:
-                raise SinkError(f"outbox {self._path}: {error}") from error
+            self._work(put)
             self._changed.notify_all()
 
     def waiting(self, sink: str, limit: int, *, matches_only: bool = False, finals_only: bool = False) -> list[Record]:
-        """The next records that a sink wants and has not taken, oldest first."""
-        with self._changed:
-            rows = self._database.execute(
-                "SELECT sequence, id || '-' || revision, camera_id, document FROM records"
+        """The next records that a sink wants and has not taken, oldest first.
+
+        Raises:
+            SinkError: the file cannot be read now.
+        """
+
+        def read(database: sqlite3.Connection) -> list[Record]:
+            rows = database.execute(
+                "SELECT sequence, id || '-' || revision, camera_id, document, json_valid(document) FROM records"
                 " WHERE sequence > (SELECT sequence FROM cursors WHERE sink = ?) AND matches >= ? AND final >= ?"
                 " ORDER BY sequence LIMIT ?",
                 (sink, matches_only, finals_only, limit),
-            )
-            records = [Record(*row) for row in rows]
-            if not records:  # what it does not want shall not fill the outbox
-                with contextlib.suppress(sqlite3.Error):  # a full disk: then later
-                    self._move(sink, "(SELECT coalesce(max(sequence), 0) FROM records)")
-            return records
+            ).fetchall()
+            if not all(valid for *_, valid in rows):
+                raise sqlite3.DatabaseError("a record is no JSON")
+            if not rows:  # what it does not want shall not fill the outbox
+                with contextlib.suppress(sqlite3.OperationalError):  # a full disk: then later
+                    self._move(database, sink, "(SELECT coalesce(max(sequence), 0) FROM records)")
+            return [Record(*row) for *row, _ in rows]
+
+        return self._work(read)
 
     def taken(self, sink: str, sequence: int) -> None:
         """A sink has all records up to this one.
@@ -122,28 +153,32 @@ class Outbox:
         Raises:
             SinkError: that cannot be written; they will be offered again.
         """
-        with self._changed:
-            try:
-                self._move(sink, str(sequence))
-            except sqlite3.Error as error:
-                raise SinkError(f"outbox {self._path}: {error}") from error
+        self._work(lambda database: self._move(database, sink, str(sequence)))
 
     def backlog(self, sink: str) -> int:
-        """How many records a sink has not taken, those included that it does not want."""
-        with self._changed:
-            ((count,),) = self._database.execute(
-                "SELECT count(*) FROM records WHERE sequence > (SELECT sequence FROM cursors WHERE sink = ?)", (sink,)
-            )
-            return int(count)
+        """How many records a sink has not taken, those included that it does not want.
+
+        Raises:
+            SinkError: the file cannot be read now.
+        """
+        count = "SELECT count(*) FROM records WHERE sequence > (SELECT sequence FROM cursors WHERE sink = ?)"
+        return self._work(lambda database: int(database.execute(count, (sink,)).fetchone()[0]))
 
     def dropped(self, sink: str) -> int:
-        """How many records a sink will never get as the outbox was full, since the file was made."""
-        with self._changed:
-            ((count,),) = self._database.execute("SELECT dropped FROM cursors WHERE sink = ?", (sink,))
-            return int(count)
+        """How many records a sink will never get as the outbox was full, since the file was made.
+
+        Raises:
+            SinkError: the file cannot be read now.
+        """
+        count = "SELECT dropped FROM cursors WHERE sink = ?"
+        return self._work(lambda database: int(database.execute(count, (sink,)).fetchone()[0]))
 
     def wait(self, sink: str, seconds: float, stop: Callable[[], bool]) -> None:
-        """Until there is something for a sink, or the seconds are over, or ``stop`` says so after `wake`."""
+        """Until there is something for a sink, or the seconds are over, or ``stop`` says so after `wake`.
+
+        Raises:
+            SinkError: the file cannot be read now.
+        """
         with self._changed:
             self._changed.wait_for(lambda: stop() or self.backlog(sink), seconds)
 
@@ -155,32 +190,105 @@ class Outbox:
     def close(self) -> None:
         """Let go of the file."""
         with self._changed:
-            self._database.close()
+            self._closed = True
+            self._file.close()
             self._lock.close()
 
-    def _move(self, sink: str, sequence: str) -> None:
+    def _open(self) -> SqliteFile:
+        """The file; one that is an SQLite file and yet cannot be opened is set aside first."""
+        try:
+            return SqliteFile(self._path, _KIND)
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
+                raise
+            self._notice(f"outbox {self._path}: is damaged ({error}); what is left of it is {self._set_aside()}")
+            return SqliteFile(self._path, _KIND)
+
+    def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Do something with the file, in one of its own where it was moved or turns out to be damaged.
+
+        Raises:
+            SinkError: it cannot be done now.
+        """
+        with self._changed:
+            try:
+                if self._closed:
+                    raise SinkError(f"outbox {self._path}: is closed")
+                if not self._file.is_there:
+                    self._go_on_in_new_file("was moved or deleted")
+                try:
+                    return work(self._file.database)
+                except sqlite3.Error as error:
+                    if not is_damage(error):
+                        raise
+                    self._go_on_in_new_file(f"is damaged ({error})")
+                    return work(self._file.database)
+            except InputError as error:
+                raise SinkError(str(error)) from error
+            except sqlite3.Error as error:
+                raise SinkError(f"outbox {self._path}: {error}") from error
+            except OSError as error:
+                raise SinkError(f"outbox {self._path}: {error.strerror}") from error
+
+    def _begin(self, database: sqlite3.Connection) -> None:
+        database.execute("PRAGMA synchronous = FULL")
+        database.executemany(
+            "INSERT INTO cursors (sink, sequence) VALUES (?, 0) ON CONFLICT DO NOTHING",
+            [(name,) for name in self._sinks],
+        )
+        ((newest,),) = database.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence")
+        self._newest = max(newest, self._newest)
+
+    def _go_on_in_new_file(self, why: str) -> None:
+        """Make a new file of what can be read of the one that is open, and set that one aside where it still is there.
+
+        Raises:
+            SinkError: something else is at the path.
+            OSError, sqlite3.Error: the new file cannot be written; the old one stays open.
+        """
+        there = self._file.is_there
+        if not there and self._path.exists():
+            raise SinkError(f"outbox {self._path}: {why}, and there is another file now; move that away")
+        with whole_file(self._path) as fresh:
+            saved = _save(self._file.database, fresh, self._newest)
+            kept = f"; what is left of it is {self._set_aside()}" if there else ""
+        self._file.remove_logs()
+        former, self._file = self._file, SqliteFile(self._path, _KIND)
+        former.close()
+        self._begin(self._file.database)
+        self._notice(f"outbox {self._path}: {why}; a new one goes on with {saved} records of it{kept}")
+
+    def _set_aside(self) -> str:
+        """Rename the file and its logs -> its new name."""
+        name = f"{self._path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
+        for ending in ("", *LOGS):
+            with contextlib.suppress(FileNotFoundError):
+                self._path.with_name(self._path.name + ending).rename(self._path.with_name(name + ending))
+        return name
+
+    def _move(self, database: sqlite3.Connection, sink: str, sequence: str) -> None:
         """Put a sink's cursor forward to a sequence, an SQL expression, and delete what every sink has."""
-        with self._database:
-            self._database.execute("BEGIN")
-            self._database.execute(
+        with database:
+            database.execute("BEGIN")
+            database.execute(
                 f"UPDATE cursors SET sequence = max(sequence, {sequence}) WHERE sink = ?",
                 (sink,),
             )
-            self._database.execute(
+            database.execute(
                 "DELETE FROM records WHERE sequence <="
                 f" (SELECT min(sequence) FROM cursors WHERE sink IN ({', '.join('?' * len(self._sinks))}))",
                 self._sinks,
             )
 
-    def _bound(self) -> None:
-        ((pages,),) = self._database.execute("PRAGMA page_count")
-        ((free,),) = self._database.execute("PRAGMA freelist_count")
-        ((page,),) = self._database.execute("PRAGMA page_size")
+    def _bound(self, database: sqlite3.Connection) -> None:
+        ((pages,),) = database.execute("PRAGMA page_count")
+        ((free,),) = database.execute("PRAGMA freelist_count")
+        ((page,),) = database.execute("PRAGMA page_size")
         if (pages - free) * page < self._max_bytes:
             return
         oldest = [
             sequence
-            for (sequence,) in self._database.execute(
+            for (sequence,) in database.execute(
                 "SELECT sequence FROM records AS record ORDER BY NOT EXISTS (SELECT 1 FROM records AS later"
                 " WHERE later.id = record.id AND later.revision > record.revision), sequence"
                 " LIMIT (SELECT count(*) / ? + 1 FROM records)",
@@ -188,11 +296,42 @@ class Outbox:
             )
         ]
         marks = ", ".join("?" * len(oldest))
-        with self._database:
-            self._database.execute("BEGIN")
-            self._database.execute(
+        with database:
+            database.execute("BEGIN")
+            database.execute(
                 "UPDATE cursors SET dropped = dropped + (SELECT count(*) FROM records"
                 f" WHERE sequence > cursors.sequence AND sequence IN ({marks}))",
                 oldest,
             )
-            self._database.execute(f"DELETE FROM records WHERE sequence IN ({marks})", oldest)
+            database.execute(f"DELETE FROM records WHERE sequence IN ({marks})", oldest)
+
+
+def _save(damaged: sqlite3.Connection, path: Path, newest: int) -> int:
+    """Copy the records and cursors that can be read into a new file -> how many records; sequences go on in it."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as fresh:
+        fresh.executescript(f"BEGIN; {_SCHEMA}")
+        columns = "sequence, id, revision, camera_id, matches, final, document"
+        saved = 0
+        for row in _readable(damaged, f"SELECT {columns} FROM records WHERE sequence = ? AND json_valid(document)"):
+            with contextlib.suppress(sqlite3.IntegrityError):  # a value of another type
+                fresh.execute(f"INSERT INTO records ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                saved += 1
+        ((newest,),) = fresh.execute("SELECT max(?, coalesce(max(sequence), 0)) FROM records", (newest,))
+        with contextlib.suppress(sqlite3.Error):
+            cursors = damaged.execute("SELECT sink, min(sequence, ?), dropped FROM cursors", (newest,)).fetchall()
+            fresh.executemany("INSERT INTO cursors VALUES (?, ?, ?)", cursors)
+        fresh.execute("INSERT OR REPLACE INTO sqlite_sequence (rowid, name, seq) VALUES (1, 'records', ?)", (newest,))
+        fresh.execute("COMMIT")
+    return saved
+
+
+def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[object, ...]]:
+    """The rows of records that can be read; a damaged page hides those on it from either side."""
+    found: set[int] = set()
+    for order in ("ASC", "DESC"):
+        with contextlib.suppress(sqlite3.Error):
+            for (sequence,) in damaged.execute(f"SELECT sequence FROM records NOT INDEXED ORDER BY sequence {order}"):
+                found.add(sequence)
+    for sequence in sorted(found):
+        with contextlib.suppress(sqlite3.Error):
+            yield from damaged.execute(query, (sequence,))

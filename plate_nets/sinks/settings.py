@@ -6,11 +6,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from plate_nets.errors import InputError
 from plate_nets.sinks.base import Sink
 from plate_nets.sinks.files import CsvSink, JsonlSink, ParquetSink
 from plate_nets.sinks.mqtt import MqttSink
 from plate_nets.sinks.sqlite import SqliteSink
 from plate_nets.sinks.webhook import WebhookSink
+
+_LONGEST = 36_500
+"""Days: longer than anybody keeps anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +53,10 @@ class SqliteSettings(_Common):
     path: Path
     keep_days: float | None = None
     """Older events are deleted."""
+
+    def __post_init__(self) -> None:
+        if self.keep_days is not None and not 0 <= self.keep_days <= _LONGEST:
+            raise InputError(f"sqlite: keep_days: expected 0 to {_LONGEST}, got {self.keep_days:g}")
 
 
 @dataclass(frozen=True, kw_only=True)

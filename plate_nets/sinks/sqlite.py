@@ -2,18 +2,17 @@
 
 import json
 import sqlite3
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from plate_nets.errors import InputError, SinkError
 from plate_nets.sinks.base import Record, Sink
+from plate_nets.sinks.sqlite_file import Kind, SqliteFile
 
-VERSION = 1
-"""Of the schema, in the file's ``user_version``."""
-
-SCHEMA = """
-CREATE TABLE events (
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS events (
     id        TEXT PRIMARY KEY,
     revision  INTEGER NOT NULL,
     sequence  INTEGER NOT NULL,
@@ -26,27 +25,18 @@ CREATE TABLE events (
     lists     TEXT NOT NULL,
     document  TEXT NOT NULL
 ) STRICT;
-CREATE INDEX events_by_time     ON events (timestamp, id);
-CREATE INDEX events_by_camera   ON events (camera_id, timestamp, id);
-CREATE INDEX events_by_plate    ON events (plate, timestamp, id);
-CREATE INDEX events_by_sequence ON events (sequence);
-CREATE INDEX events_on_lists    ON events (timestamp, id) WHERE lists <> '[]';
+CREATE INDEX IF NOT EXISTS events_by_time     ON events (timestamp, id);
+CREATE INDEX IF NOT EXISTS events_by_camera   ON events (camera_id, timestamp, id);
+CREATE INDEX IF NOT EXISTS events_by_plate    ON events (plate, timestamp, id);
+CREATE INDEX IF NOT EXISTS events_by_sequence ON events (sequence);
+CREATE INDEX IF NOT EXISTS events_on_lists    ON events (timestamp, id) WHERE lists <> '[]';
 """
 """``timestamp`` is the event's own text, always of one length and in UTC, so that the text's order is that of time;
-``sequence`` grows with every change of a row; ``lists`` is a JSON array of the watch lists that matched."""
+``sequence`` grows with every change of a row, whoever makes it, and goes on in a file that takes this one's place: it
+is the time in microseconds, or the next number after the last one; ``lists`` is a JSON array of the watch lists that
+matched."""
 
-
-def create(database: sqlite3.Connection) -> None:
-    """Make the table where it is not there.
-
-    Raises:
-        InputError: there is one of another version.
-    """
-    ((version,),) = database.execute("PRAGMA user_version")
-    if version == 0:
-        database.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
-    elif version != VERSION:
-        raise InputError(f"event store: expected version {VERSION}, got {version}")
+EVENT_STORE = Kind("event store", frozenset(("events",)), _SCHEMA, version=1)
 
 
 class SqliteSink(Sink):
@@ -60,9 +50,7 @@ class SqliteSink(Sink):
 
     def __init__(self, path: Path, keep_days: float | None = None) -> None:
         try:
-            self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-            self._database.execute("PRAGMA journal_mode = WAL")
-            create(self._database)
+            self._file = SqliteFile(path, EVENT_STORE)
         except sqlite3.Error as error:
             raise InputError(f"{path}: {error}") from error
         self._path = path
@@ -70,29 +58,44 @@ class SqliteSink(Sink):
 
     def send(self, records: Sequence[Record]) -> None:
         try:
-            with self._database:
-                self._database.execute("BEGIN")
-                self._database.executemany(
-                    "INSERT INTO events VALUES (:id, :revision, :sequence, :stage, :camera_id, :timestamp, :plate,"
-                    " :reading, :score, :lists, :document) ON CONFLICT (id) DO UPDATE SET"
-                    " revision = excluded.revision, sequence = excluded.sequence, stage = excluded.stage,"
-                    " timestamp = excluded.timestamp, plate = excluded.plate, reading = excluded.reading,"
-                    " score = excluded.score, lists = excluded.lists, document = excluded.document"
-                    " WHERE excluded.revision > events.revision",
-                    map(_row, records),
-                )
-                self._database.executemany(
-                    "DELETE FROM events WHERE id = ?",
-                    [(record.event["supersedes"],) for record in records if record.event["supersedes"]],
-                )
-                if self._keep is not None:
-                    oldest = (datetime.now(UTC) - self._keep).isoformat(timespec="milliseconds")
-                    self._database.execute("DELETE FROM events WHERE timestamp < ?", (oldest,))
+            while True:
+                if not self._file.is_there:
+                    self._file.renew()
+                self._write(self._file.database, records)
+                self._file.database.execute("PRAGMA wal_checkpoint")  # whoever moves the file alone takes all with it
+                if self._file.is_there:  # otherwise it was moved meanwhile, without its log
+                    return
         except sqlite3.Error as error:
             raise SinkError(f"{self._path}: {error}") from error
+        except OSError as error:
+            raise SinkError(f"{self._path}: {error.strerror}") from error
+        except InputError as error:
+            raise SinkError(str(error)) from error
+
+    def _write(self, database: sqlite3.Connection, records: Sequence[Record]) -> None:
+        with database:
+            database.execute("BEGIN IMMEDIATE")
+            ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
+            first = max(last + 1, time.time_ns() // 1000)
+            database.executemany(
+                "INSERT INTO events VALUES (:id, :revision, :sequence, :stage, :camera_id, :timestamp, :plate,"
+                " :reading, :score, :lists, :document) ON CONFLICT (id) DO UPDATE SET"
+                " revision = excluded.revision, sequence = excluded.sequence, stage = excluded.stage,"
+                " timestamp = excluded.timestamp, plate = excluded.plate, reading = excluded.reading,"
+                " score = excluded.score, lists = excluded.lists, document = excluded.document"
+                " WHERE excluded.revision > events.revision",
+                (_row(record) | {"sequence": first + number} for number, record in enumerate(records)),
+            )
+            database.executemany(
+                "DELETE FROM events WHERE id = ?",
+                [(record.event["supersedes"],) for record in records if record.event["supersedes"]],
+            )
+            if self._keep is not None:
+                oldest = (datetime.now(UTC) - self._keep).isoformat(timespec="milliseconds")
+                database.execute("DELETE FROM events WHERE timestamp < ?", (oldest,))
 
     def close(self) -> None:
-        self._database.close()
+        self._file.close()
 
 
 def _row(record: Record) -> dict[str, object]:
@@ -100,7 +103,6 @@ def _row(record: Record) -> dict[str, object]:
     columns = ("id", "revision", "stage", "camera_id", "timestamp", "plate", "reading", "score")
     lists = json.dumps(sorted({match["list"] for match in event["watch"]}), ensure_ascii=False)
     return {name: event[name] for name in columns} | {
-        "sequence": record.sequence,
         "lists": lists,
         "document": record.document,
     }

@@ -1,11 +1,13 @@
 """Events as signed HTTP requests, after the Standard Webhooks specification (standardwebhooks.com)."""
 
+import asyncio
 import base64
 import binascii
 import hashlib
 import hmac
+import http
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import httpx
 
@@ -14,6 +16,10 @@ from plate_nets.errors import InputError, RecordRefused, SinkError
 from plate_nets.sinks.base import Record, Sink
 
 TIMEOUT = 10.0
+_SHORT = 4096
+"""Bytes of an answer that are read, and thrown away, so that its connection serves the next record too."""
+_SHOWN = 200
+"""Characters of an error of the other side that are told."""
 _REFUSALS = frozenset((httpx.codes.BAD_REQUEST, httpx.codes.REQUEST_ENTITY_TOO_LARGE, httpx.codes.UNPROCESSABLE_ENTITY))
 """Answers after which the same request would be refused for ever."""
 _SECRET_PREFIX = "whsec_"
@@ -28,15 +34,24 @@ def signature(secret: bytes, key: str, timestamp: str, body: bytes) -> str:
 class WebhookSink(Sink):
     """POSTs one event a request; ``webhook-id`` is its idempotency key. Redirects are not followed.
 
+    Of an answer only the status counts: its words are shown nowhere, and a body that is not short is not read.
+
     Args:
         url: of the receiver; a user and password in it are sent as basic authentication.
         secret: signs the requests: any text, or ``whsec_`` with base64 after it; None: unsigned.
         headers: sent with each request.
+        timeout: seconds for a request, from the connection to the answer's status, however slowly that comes.
     """
 
     batch = 1
 
-    def __init__(self, url: str, secret: str | None = None, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        secret: str | None = None,
+        headers: dict[str, str] | None = None,
+        timeout: float = TIMEOUT,
+    ) -> None:
         try:
             address = httpx.URL(url)
         except httpx.InvalidURL as error:
@@ -47,7 +62,9 @@ class WebhookSink(Sink):
         auth = (address.username, address.password) if address.userinfo else None
         # In the URL they would be in httpx's log
         self._url = address.copy_with(username=None, password=None)
-        self._client = httpx.Client(timeout=TIMEOUT, headers=headers, auth=auth)
+        self._timeout = timeout
+        self._client = httpx.AsyncClient(timeout=timeout, headers=headers, auth=auth)
+        self._loop = asyncio.Runner()  # httpx's own limits are for each read: who trickles would never meet one
 
     def send(self, records: Sequence[Record]) -> None:
         (record,) = records
@@ -60,17 +77,49 @@ class WebhookSink(Sink):
         }
         if self._secret:
             headers["webhook-signature"] = signature(self._secret, record.key, timestamp, body)
+        status = self._loop.run(self._post(body, headers))
+        if status in _REFUSALS:
+            raise RecordRefused(_answered(status))
+        if not httpx.codes.is_success(status):
+            raise SinkError(_answered(status))
+
+    async def _post(self, body: bytes, headers: Mapping[str, str]) -> int:
+        """A request -> the status of its answer."""
+        status = None
+        request = self._client.stream("POST", self._url, content=body, headers=headers)
         try:
-            answer = self._client.post(self._url, content=body, headers=headers)
+            async with asyncio.timeout(self._timeout), request as answer:
+                status = answer.status_code
+                if status == httpx.codes.NO_CONTENT or int(answer.headers.get("content-length", _SHORT + 1)) <= _SHORT:
+                    async for _ in answer.aiter_raw():
+                        pass
+        except TimeoutError as error:
+            if status is None:
+                raise SinkError(f"no answer within {self._timeout:g} s") from error
         except httpx.HTTPError as error:
-            raise SinkError(f"no answer: {hide_credentials(str(error)) or type(error).__name__}") from error
-        if answer.status_code in _REFUSALS:
-            raise RecordRefused(f"answered {answer.status_code} {answer.reason_phrase}")
-        if not answer.is_success:
-            raise SinkError(f"answered {answer.status_code} {answer.reason_phrase}")
+            if status is None:
+                raise SinkError(f"no answer: {_why(error)}") from error
+        return status
 
     def close(self) -> None:
-        self._client.close()
+        self._loop.run(self._client.aclose())
+        self._loop.close()
+
+
+def _answered(status: int) -> str:
+    words = [each.phrase for each in http.HTTPStatus if each == status]
+    return " ".join(["answered", str(status), *words])
+
+
+def _why(error: BaseException) -> str:
+    """What the system says of a connection that failed, or else httpx."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    text = hide_credentials(str(error))[:_SHOWN] or type(error).__name__
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def _key(secret: str) -> bytes:

@@ -14,11 +14,16 @@ from typing import Any, Protocol
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
+from plate_nets import lasting
 from plate_nets.errors import ServerStartError
+from plate_nets.lasting import LastingThread
+from plate_nets.supervision.metrics import ThreadFaults
 
 HEALTH, LIVE, METRICS = "/health", "/live", "/metrics"
 _SLOWEST = 5.0
 """Seconds that a client has to send its question."""
+_LOOK = 0.2
+"""Seconds between two looks whether it shall end."""
 _AT_ONCE = 64
 """Connections that are answered at once."""
 
@@ -49,8 +54,8 @@ class HealthEndpoint:
 
             def do_GET(self) -> None:
                 if self.path == HEALTH:
-                    summary = status.summary()
-                    well = summary["state"] == "serving"
+                    summary = status.summary() | {"threads": lasting.failing()}
+                    well = summary["state"] == "serving" and not summary["threads"]
                     code = HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE
                     self._answer(code, "application/json", f"{json.dumps(summary)}\n".encode())
                 elif self.path == LIVE:
@@ -58,7 +63,8 @@ class HealthEndpoint:
                     code = HTTPStatus.OK if live else HTTPStatus.SERVICE_UNAVAILABLE
                     self._answer(code, "text/plain", b"live\n" if live else b"the supervisor hangs\n")
                 elif self.path == METRICS:
-                    self._answer(HTTPStatus.OK, CONTENT_TYPE_PLAIN_0_0_4, generate_latest(metrics))
+                    text = generate_latest(metrics) + generate_latest(ThreadFaults())
+                    self._answer(HTTPStatus.OK, CONTENT_TYPE_PLAIN_0_0_4, text)
                 else:
                     self.send_error(HTTPStatus.NOT_FOUND)
 
@@ -81,14 +87,20 @@ class HealthEndpoint:
             raise ServerStartError(f"health port {port} on {address}: {error.strerror}; choose another") from error
         host, port = self._server.server_address[:2]
         self.url = f"http://{host!s}:{port}{HEALTH}"
-        self._thread = threading.Thread(target=self._server.serve_forever, name="health", daemon=True)
+        self._server.timeout = _LOOK
+        self._ending = threading.Event()
+        self._thread = LastingThread("health", self._answer_one, ending=self._ending)
         self._thread.start()
 
     def close(self) -> None:
         """Stop answering."""
-        self._server.shutdown()
-        self._server.server_close()
+        self._ending.set()
         self._thread.join()
+        self._server.server_close()
+
+    def _answer_one(self) -> bool:
+        self._server.handle_request()
+        return not self._ending.is_set()
 
 
 class _BoundedServer(ThreadingTCPServer):

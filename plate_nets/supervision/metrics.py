@@ -1,4 +1,4 @@
-"""How a server stands, as Prometheus' metrics; docs/metrics.md explains each."""
+"""How a server and the threads of a process stand, as Prometheus' metrics; docs/metrics.md explains each."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,6 +6,7 @@ from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from plate_nets import lasting
 from plate_nets.supervision.events import Status
 
 _PREFIX = "plates_supervisor_"
@@ -31,6 +32,18 @@ class StatusCollector(Collector):
         yield _by_model("heals", "Models loaded anew as they failed", status.heals)
         yield _by_model("renewals", "Models loaded anew as their memory had grown", status.renewals)
         yield CounterMetricFamily(f"{_PREFIX}restarts", "Starts of the server after the first", status.restarts)
+
+
+class ThreadFaults(Collector):
+    """How often a turn of each lasting thread of this process ended by a fault of the program."""
+
+    def collect(self) -> Iterator[Metric]:
+        """As they are now."""
+        text = "Turns of a thread that ended by a fault of the program"
+        family = CounterMetricFamily("plates_thread_faults", text, labels=["thread"])
+        for name, count in lasting.faults().items():
+            family.add_metric([name], count)
+        yield family
 
 
 def _by_model(name: str, text: str, counts: Mapping[str, int]) -> Metric:

@@ -29,6 +29,7 @@ from plate_nets.contract import (
 )
 from plate_nets.control_key import probe_token
 from plate_nets.errors import PlateError, ServerOverloaded, ServerUnavailable
+from plate_nets.lasting import LastingThread, cause
 from plate_nets.recognition.health import check_health
 from plate_nets.supervision.progress import Progress
 from plate_nets.types import Frame, Plate
@@ -130,7 +131,7 @@ class ProbeClient:
             return transport.send(call, self._deadline)
 
 
-class Prober(threading.Thread):
+class Prober(LastingThread):
     """Asks the server every few seconds; its verdicts are taken from `verdicts`.
 
     A failure is confirmed by a second probe. A server that refuses the probe because it is overloaded is well where it
@@ -138,13 +139,13 @@ class Prober(threading.Thread):
     """
 
     def __init__(self, client: ProbeClient, progress: Progress, interval: float) -> None:
-        super().__init__(name="prober", daemon=True)
+        self._ended = threading.Event()
+        super().__init__("prober", self._round, ending=self._ended, failed=self._failed_itself)
         self.verdicts: queue.SimpleQueue[Verdict] = queue.SimpleQueue()
         self._client = client
         self._progress = progress
         self._interval = interval
         self._wanted = threading.Event()
-        self._ended = threading.Event()
 
     def ask_now(self) -> None:
         """Probe without waiting for the interval to end."""
@@ -160,17 +161,22 @@ class Prober(threading.Thread):
         self._wanted.set()
         self.join(timeout)
 
-    def run(self) -> None:
-        """Probe until told to end."""
-        while not self._ended.is_set():
-            self._wanted.clear()
-            failed = self._probe(confirmed=False)
-            if failed:
-                time.sleep(_CONFIRM)
-                failed = self._probe(confirmed=True)
-            if self._ended.is_set():
-                return
+    def _round(self) -> bool:
+        """Probe, and wait for the next time."""
+        if self._ended.is_set():
+            return False
+        self._wanted.clear()
+        failed = self._probe(confirmed=False)
+        if failed:
+            time.sleep(_CONFIRM)
+            failed = self._probe(confirmed=True)
+        if not self._ended.is_set():
             self._wanted.wait(_CONFIRM if failed else self._interval)
+        return True
+
+    def _failed_itself(self, error: Exception) -> None:
+        """Nobody knows how the server stands."""
+        self.verdicts.put(Verdict(time.monotonic(), cause(error)))
 
     def _probe(self, confirmed: bool) -> bool:
         began = time.monotonic()

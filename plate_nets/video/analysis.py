@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerError, SinkError
 from plate_nets.events import PlateEvent
+from plate_nets.lasting import LastingThread, cause
 from plate_nets.recognition.reader import Reader
 from plate_nets.types import Plate
 from plate_nets.video.capture import Capture, CaptureSettings, CaptureState
@@ -113,7 +114,13 @@ class Analysis:
         start = camera.start.timestamp() if camera.start else None
         decoding = DecodingSettings(silence=camera.silence, hardware=camera.hardware)
         self._capture = Capture(camera.address, CaptureSettings(camera.target_fps, start, decoding), notice)
-        self._thread = threading.Thread(target=self._run, name=f"camera {camera.id}", daemon=True)
+        self._thread = LastingThread(
+            f"camera {camera.id}",
+            self._take_one,
+            ending=self._stop,
+            failed=lambda error: notice(f"{cause(error)}; the cars in view are begun anew"),
+            last=self._end,
+        )
 
     def start(self) -> None:
         """Open the source and begin."""
@@ -158,21 +165,34 @@ class Analysis:
             capture.length,
         )
 
-    def _run(self) -> None:
+    def _take_one(self) -> bool:
+        """The next frame, if one comes soon -> whether more may come."""
         handover = self._capture.handover
         try:
-            while not handover.finished:
-                self._capture.watch()
-                frame = handover.take(_TICK)
-                if frame is not None:
-                    self._analyse(frame)
-                elif self._capture.state == "offline":
-                    self._finish()
-        except Exception as error:  # whoever iterates gets it
-            self.error = error
+            if handover.finished:
+                return False
+            self._capture.watch()
+            frame = handover.take(_TICK)
+            if frame is not None:
+                self._analyse(frame)
+            elif self._capture.state == "offline":
+                self._finish()
+        except Exception as error:
+            if self.camera.address.live and not isinstance(error, PlateError):
+                cars, self._cars = self._cars, None
+                if cars is not None:
+                    self._tell(cars.finish())
+                raise
+            self.error = error  # whoever iterates gets it
             self._capture.stop()
-        finally:
+            return False
+        return True
+
+    def _end(self) -> None:
+        try:
             self._finish()
+        except Exception as error:
+            self.error = self.error or error
 
     def _analyse(self, frame: VideoFrame) -> None:
         plates: Sequence[Plate] | None = None

@@ -18,6 +18,7 @@ from plate_nets.video.settings import CameraSettings
 SUFFIXES = frozenset((".yaml", ".yml"))
 OUTBOX = Path("plates-outbox.sqlite")
 
+_MOST_MB = 1 << 20
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -46,6 +47,10 @@ class WatchPlan:
     """Older pictures are deleted."""
     keep_mb: float | None = None
     """The oldest pictures over this are deleted."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.outbox_mb <= _MOST_MB:
+            raise InputError(f"outbox_mb: expected 1 to {_MOST_MB}, got {self.outbox_mb:g}")
 
 
 def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> WatchPlan:

@@ -1,5 +1,6 @@
 """A source read by a thread of its own: decoded at its pace, connected anew where it is live, watched from outside."""
 
+import logging
 import random
 import socket
 import threading
@@ -12,16 +13,17 @@ from typing import Literal
 import av
 
 from plate_nets.errors import SourceError
+from plate_nets.lasting import FIRST_PAUSE, LONGEST_PAUSE, LastingThread, cause
 from plate_nets.video.address import SourceAddress
 from plate_nets.video.decoding import DecodingSettings, decode
 from plate_nets.video.frames import VideoFrame
 from plate_nets.video.rate import Rate
 from plate_nets.video.stamps import Stamp, StampClock, StampFault
 
+_log = logging.getLogger(__name__)
+
 CaptureState = Literal["connecting", "online", "offline", "ended", "failed"]
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
-"""Seconds between two attempts to connect; it doubles, and is cut by up to a half at random."""
 _PROBE = 1.0
 """Seconds between two looks whether anybody answers there again."""
 _HELD = 2
@@ -124,11 +126,15 @@ class Capture:
         self.reconnections = 0
         self._settings = settings
         self._notice = notice
+        self._pause = 0.0
+        """Seconds before the next attempt to connect."""
+        self._answered = False
+        """Whether somebody did at the last one."""
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._last = time.monotonic()
         self._stamps_said = float("-inf")
-        self._threads: list[threading.Thread] = []
+        self._threads: list[LastingThread] = []
 
     def start(self) -> None:
         """Begin to read."""
@@ -159,8 +165,10 @@ class Capture:
         return not any(thread.is_alive() for thread in self._threads)
 
     def _begin(self, pause: float) -> None:
+        self._pause = pause
+        name = str(self.address) if self.address.live else self.address.kind  # health names no paths
         run = self._follow if self.address.live else self._read_through
-        thread = threading.Thread(target=run, args=(pause,), name=f"capture {self.address}", daemon=True)
+        thread = LastingThread(f"capture {name}", run, ending=self._stop)
         self._threads.append(thread)
         thread.start()
 
@@ -168,33 +176,40 @@ class Capture:
         """Whether this thread shall end: asked to, or another one has taken its place."""
         return self._stop.is_set() or threading.current_thread() is not self._threads[-1]
 
-    def _read_through(self, _pause: float) -> None:
+    def _read_through(self) -> bool:
         try:
             self._decode()
             self.state = "ended"
-        except SourceError as error:
-            self.state, self.cause = "failed", str(error)
-            self._notice(str(error))
+        except Exception as error:  # what came of it cannot be told a second time
+            self.state, self.cause = "failed", cause(error)
+            self._notice(self.cause)
+            if not isinstance(error, SourceError):
+                _log.error("%s: %s", self.address, self.cause, exc_info=error)
         finally:
             self.handover.close()
+        return False
 
-    def _follow(self, pause: float) -> None:
-        self._wait(pause, answers=False)
-        pause = self._settings.first_pause
-        while not self._abandoned():
-            before = self.rate.count
-            try:
-                self._decode()
-                error = SourceError("the connection was closed", unreachable=True)
-            except SourceError as found:
-                error = found
-            if self._abandoned():
-                break
-            self._lose(str(error))
-            if self.rate.count > before:
-                pause = self._settings.first_pause
-            self._wait(pause * random.uniform(0.5, 1), answers=not error.unreachable)
-            pause = min(2 * pause, LONGEST_PAUSE)
+    def _follow(self) -> bool:
+        """Connect after a pause, and decode until the connection is lost -> whether to connect again."""
+        self._wait(self._pause * random.uniform(0.5, 1), answers=self._answered)
+        if self._abandoned():
+            return False
+        before = self.rate.count
+        try:
+            self._decode()
+            error = SourceError("the connection was closed", unreachable=True)
+        except SourceError as found:
+            error = found
+        except Exception as fault:
+            self._lose(cause(fault))
+            raise
+        if self._abandoned():
+            return False
+        self._lose(str(error))
+        self._answered = not error.unreachable
+        again = self.rate.count == before and self._pause
+        self._pause = min(2 * self._pause, LONGEST_PAUSE) if again else self._settings.first_pause
+        return True
 
     def _lose(self, cause: str) -> None:
         if self.state != "offline" or cause != self.cause:

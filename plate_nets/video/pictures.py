@@ -14,7 +14,7 @@ from plate_nets.events import Images, PlateEvent
 from plate_nets.types import Box, Frame, Plate
 from plate_nets.video.cars import Car
 from plate_nets.video.frames import VideoFrame
-from plate_nets.whole_file import whole_file
+from plate_nets.whole_file import write_whole
 
 _MARGIN = 0.3
 """Of a plate's size that its picture shows around it."""
@@ -113,8 +113,7 @@ def _write(path: Path, picture: Frame) -> None:
     if not picture.size:
         return
     try:
-        with whole_file(path) as fresh:
-            fresh.write_bytes(cv2.imencode(".jpg", picture, _QUALITY)[1].tobytes())
+        write_whole(path, cv2.imencode(".jpg", picture, _QUALITY)[1].tobytes())
     except OSError as error:
         raise SinkError(f"pictures: {path.name}: {error.strerror}") from error
 

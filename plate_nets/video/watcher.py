@@ -84,9 +84,13 @@ class Watcher(Closing):
                     if finished:
                         break
                 if self._retention:
-                    self._retention.prune(time.time())
-        finally:
+                    self._prune(self._retention)
+        except Exception:  # a fault of ours: who iterates again gets what comes from now on
+            raise
+        except BaseException:
             self.close()
+            raise
+        self.close()
         for camera in self._cameras:
             if camera.error:
                 raise camera.error
@@ -119,6 +123,12 @@ class Watcher(Closing):
         deadline = time.monotonic() + _LONGEST_END
         for camera in self._cameras:
             camera.join(max(0.0, deadline - time.monotonic()))
+
+    def _prune(self, retention: Retention) -> None:
+        try:
+            retention.prune(time.time())
+        except OSError as error:  # tried again in a minute
+            self._notice("pictures", f"old ones stay: {error.strerror}")
 
     def _deliver(self, event: PlateEvent) -> None:
         while not self._stop.is_set():

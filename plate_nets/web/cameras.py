@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from plate_nets.answers import NOT_FOUND
 from plate_nets.errors import PlateError
+from plate_nets.lasting import LastingThread
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.annotation import annotate
 from plate_nets.recognition.reader import Reader
@@ -81,7 +82,9 @@ class CameraRoom:
             ),
             on_frame=self._keep,
         )
-        self._thread = threading.Thread(target=self._run, name="cameras", daemon=True)
+        self._events = iter(self._watcher)
+        self._ending = threading.Event()
+        self._thread = LastingThread("cameras", self._record_next, ending=self._ending)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -90,6 +93,7 @@ class CameraRoom:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ending.set()
         self._watcher.stop()
         self._thread.join()
         self._recorder.close()
@@ -120,12 +124,18 @@ class CameraRoom:
     def _keep(self, analysed: AnalysedFrame) -> None:
         self._newest[analysed.camera_id] = analysed
 
-    def _run(self) -> None:
+    def _record_next(self) -> bool:
         try:
-            for event in self._watcher:
-                self._recorder.record(event)
+            event = next(self._events, None)
         except PlateError as error:
             _log.error("cameras: %s", error)
+            return False
+        except Exception:
+            self._events = iter(self._watcher)
+            raise
+        if event is not None:
+            self._recorder.record(event)
+        return event is not None
 
 
 def _draw(analysed: AnalysedFrame) -> bytes | None:

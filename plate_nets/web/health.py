@@ -11,6 +11,7 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from plate_nets import lasting
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import is_model_ready, server_metadata
 from plate_nets.client.url import parse_url
@@ -58,11 +59,12 @@ class Health:
     async def facts(self) -> Facts:
         """All that is known, as JSON would hold it."""
         known = await asyncio.to_thread(self._fresh)
-        return known | {name: value for more in self._more for name, value in more().items()}
+        facts = known | {name: value for more in self._more for name, value in more().items()}
+        return facts | {"threads": lasting.failing()}
 
     async def is_well(self) -> bool:
-        """Whether plates are really read."""
-        return bool((await asyncio.to_thread(self._fresh))["state"] == "serving")
+        """Whether plates are really read, and every thread goes on."""
+        return (await asyncio.to_thread(self._fresh))["state"] == "serving" and not lasting.failing()
 
     def _fresh(self) -> Facts:
         with self._lock:

@@ -22,7 +22,7 @@ from plate_nets.web.api import one_line
 from plate_nets.web.faults import Refused
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.uploads import bounded
-from plate_nets.whole_file import whole_file
+from plate_nets.whole_file import write_whole
 
 _MOST = 8 << 20
 """Bytes of an imported table: a quarter of a million entries."""
@@ -90,8 +90,7 @@ class ListKeeper:
             now = ({} if whole else dict(self.get(name))) | dict(put or {})
             now.pop(remove, None)
             path = self._paths[name]
-            with whole_file(path) as fresh:
-                fresh.write_text(as_csv(now), encoding="utf-8")
+            write_whole(path, as_csv(now).encode())
             self._entries[name].replace(now)
 
     def get(self, name: str) -> Entries:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import prometheus_client
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
+from plate_nets.supervision.metrics import ThreadFaults
 from plate_nets.web import bodies
 
 
@@ -14,6 +15,7 @@ class WebMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.registry.register(ThreadFaults())
         self._pictures = prometheus_client.Counter("plates_web_pictures", "Pictures read", registry=self.registry)
         self._errors = prometheus_client.Counter(
             "plates_web_errors", "Pictures refused or failed, by code", ["code"], registry=self.registry

@@ -17,8 +17,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-from plate_nets.errors import InputError
-from plate_nets.sinks.sqlite import create
+from plate_nets.errors import ContractError, InputError
+from plate_nets.sinks.sqlite import EVENT_STORE
+from plate_nets.sinks.sqlite_file import SqliteFile
 from plate_nets.video.watch_lists import normalize
 from plate_nets.web.similar import SimilarTexts
 
@@ -33,8 +34,6 @@ CREATE INDEX IF NOT EXISTS corrections_by_plate ON corrections (plate);
 """What the page adds to the store: texts by hand."""
 
 _READERS = 4
-_WAIT = 5.0
-"""Seconds that a write waits for another process's."""
 _SIMILAR = 200
 """Texts that a fuzzy search looks for."""
 _WILD = frozenset("*?")
@@ -100,29 +99,40 @@ class EventStore:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         self._writing = threading.Lock()
         self._similar_lock = threading.Lock()
         self._similar = SimilarTexts()
         self._similar_up_to = 0
+        self._readers: SimpleQueue[sqlite3.Connection] = SimpleQueue()
         try:
-            self._writer = sqlite3.connect(path, timeout=_WAIT, check_same_thread=False, isolation_level=None)
-            self._writer.execute("PRAGMA journal_mode = WAL")
-            create(self._writer)
-            self._writer.executescript(_OURS)
-            self._readers: SimpleQueue[sqlite3.Connection] = SimpleQueue()
-            for _ in range(_READERS):
-                self._readers.put(
-                    sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-                )
+            self._file = SqliteFile(path, EVENT_STORE)
+            for database in self._open():
+                self._readers.put(database)
         except sqlite3.Error as error:
             raise InputError(f"{path}: {error}") from error
 
     def close(self) -> None:
         """Close the file."""
-        self._writer.close()
+        self._file.close()
         for _ in range(_READERS):
             self._readers.get().close()
+
+    def _open(self) -> list[sqlite3.Connection]:
+        """Make what the page adds -> connections for reading."""
+        self._file.database.executescript(_OURS)
+        uri = f"{self._file.path.resolve().as_uri()}?mode=ro"
+        return [sqlite3.connect(uri, uri=True, check_same_thread=False) for _ in range(_READERS)]
+
+    def _follow(self) -> None:
+        """Where the file was moved away, go on with the one at its path."""
+        if self._file.is_there:
+            return
+        with self._writing:
+            if not self._file.is_there:
+                self._file.renew()
+                for database in self._open():
+                    self._readers.get().close()
+                    self._readers.put(database)
 
     def page(self, wanted: EventFilter, cursor: str = "", limit: int = 50) -> EventPage:
         """Events that fit a filter, newest first, from a cursor on.
@@ -181,9 +191,9 @@ class EventStore:
         with self._writing:
             if plate:
                 now = datetime.now(UTC).isoformat(timespec="seconds")
-                self._writer.execute("INSERT OR REPLACE INTO corrections VALUES (?, ?, ?)", (id, plate, now))
+                self._file.database.execute("INSERT OR REPLACE INTO corrections VALUES (?, ?, ?)", (id, plate, now))
             else:
-                self._writer.execute("DELETE FROM corrections WHERE id = ?", (id,))
+                self._file.database.execute("DELETE FROM corrections WHERE id = ?", (id,))
         return self.get(id)
 
     def corrected(self) -> Iterator[Document]:
@@ -198,6 +208,7 @@ class EventStore:
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
+        self._follow()
         database = self._readers.get()
         try:
             yield database
@@ -210,8 +221,11 @@ class EventStore:
         ).fetchone()
         if row is None:
             return None
-        event: Document = json.loads(row[0])
-        event["correction"] = row[1]
+        try:
+            event: Document = json.loads(row[0])
+            event["correction"] = row[1]
+        except (ValueError, TypeError) as error:
+            raise ContractError(f"event {id!r}: expected JSON: {error}") from error
         return event
 
     def _places(

@@ -1,17 +1,14 @@
 """Events as they come, to many: the store is read once for all of them, and each has a queue of its own."""
 
 import asyncio
-import contextlib
 import json
-import logging
-import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from plate_nets.errors import ServerOverloaded
+from plate_nets.lasting import LastingThread
 from plate_nets.web.store import Document, EventStore
-
-_log = logging.getLogger(__name__)
 
 _LOOK = 0.2
 """Seconds between two looks at the store."""
@@ -38,7 +35,9 @@ class EventTail:
         self._store = store
         self._most = most
         self._readers: set[_Reader] = set()
-        self._task: asyncio.Task[None] | None = None
+        self._thread: LastingThread | None = None
+        self._ending = threading.Event()
+        self._reached = 0
 
     @property
     def readers(self) -> int:
@@ -57,8 +56,11 @@ class EventTail:
         try:
             newest = await asyncio.to_thread(self._store.last_sequence)
             reached = newest if after is None else after
-            if self._task is None:
-                self._task = asyncio.create_task(self._look(newest))
+            if self._thread is None:
+                self._reached = newest
+                self._loop = asyncio.get_running_loop()
+                self._thread = LastingThread("events", self._look, ending=self._ending)
+                self._thread.start()
             while after is not None:
                 reached, missed = await asyncio.to_thread(self._store.since, reached)
                 for sequence, event in missed:
@@ -76,24 +78,22 @@ class EventTail:
         """Send everybody away."""
         for reader in set(self._readers):
             self._send_away(reader)
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+        self._ending.set()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
 
-    async def _look(self, reached: int) -> None:
-        while True:
+    def _look(self) -> bool:
+        self._reached, events = self._store.since(self._reached)
+        if events:
+            self._loop.call_soon_threadsafe(self._hand_out, events)
+        return not self._ending.wait(0 if events else _LOOK)
+
+    def _hand_out(self, events: Batch) -> None:
+        for reader in set(self._readers):
             try:
-                reached, events = await asyncio.to_thread(self._store.since, reached)
-            except sqlite3.Error as error:
-                _log.warning("event store: %s", error)
-                events = []
-            for reader in set(self._readers) if events else ():
-                try:
-                    reader.queue.put_nowait(events)
-                except asyncio.QueueFull:
-                    self._send_away(reader)
-            await asyncio.sleep(0 if events else _LOOK)
+                reader.queue.put_nowait(events)
+            except asyncio.QueueFull:
+                self._send_away(reader)
 
     def _send_away(self, reader: _Reader) -> None:
         self._readers.discard(reader)

@@ -18,8 +18,10 @@ from plate_nets.web.cameras import CameraRoom
 from plate_nets.web.health import Backend
 from plate_nets.web.server import WebServer
 from plate_nets.web.settings import WebSettings
-from plate_nets.web.store import EventStore
+from plate_nets.web.store import EventFilter, EventStore
 from tests.clips import TEXT, passing, write_clip
+from tests.killing import kill
+from tests.rtsp import RtspCamera
 from tests.waiting import eventually
 
 
@@ -59,3 +61,18 @@ def test_cameras_are_watched_shown_and_kept(
     assert kept.startswith(b"\xff\xd8")
     assert {sink["name"] for sink in health["sinks"]} == {"lines", "page"}
     assert TEXT in (tmp_path / "events.jsonl").read_text(encoding="utf-8")
+
+
+def test_the_thread_that_keeps_events_is_killed_and_keeps_them(
+    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    camera = RtspCamera(write_clip(tmp_path / "clip.mkv", passing(24, empty=600), fps=8))
+    path = tmp_path / "events.sqlite"
+    store = EventStore(path)
+    plan = WatchPlan(cameras=(CameraSettings(camera.url(), id="gate"),))
+    with CameraRoom(plan, path, reader, ()):
+        kill("cameras")
+        assert eventually(lambda: store.page(EventFilter()).events, 120)
+    camera.kill()
+    store.close()

@@ -3,7 +3,9 @@
 import csv
 import json
 import socket
+import sqlite3
 import threading
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,8 +17,12 @@ from typer.testing import CliRunner
 from plate_nets.cli import app
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.events import Images
+from plate_nets.sinks.base import Record
+from plate_nets.sinks.sqlite import SqliteSink
+from plate_nets.web.store import EventStore
 from tests.clips import still, write_clip
 from tests.events import event, later
+from tests.killing import kill
 from tests.web.conftest import CAR, Seen
 
 EVENTS = "/api/v1/events"
@@ -97,10 +103,41 @@ def test_a_correction_stays_beside_the_machines_text_and_becomes_a_label(seen: S
     assert seen.client.put(f"{EVENTS}/none/correction", json={"plate": "A"}).status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (b"{", "expected JSON"),
+        (b"[]", "expected JSON"),
+        (b"{}", "schema: expected plate-event/1"),
+        (event().to_json().encode().replace(event().id.encode(), b"../../owned"), "id: expected a ULID"),
+        (event().to_json().encode().replace(b'"box": {', b'"box": {"a": 1, '), "expected the fields of"),
+        (b"\xff", "Could not decode"),
+    ],
+)
+def test_labels_of_a_damaged_store_are_refused_in_one_line(tmp_path: Path, document: bytes, said: str) -> None:
+    path, pictures = tmp_path / "events.sqlite", tmp_path / "pictures"
+    (pictures / "a").mkdir(parents=True)
+    store = EventStore(path)
+    with SqliteSink(path) as sink:
+        sink.send([Record(1, event().key, "gate", event().to_json())])
+    store.correct(event().id, "A001AA77")
+    store.close()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE events SET document = CAST(? AS TEXT)", (document,))
+        database.commit()
+    arguments = ["events", "export", "--labels", tmp_path / "labels", "--events", path, "--pictures", pictures]
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == 2 and said in result.stderr, result.output
+    assert len(result.stderr.splitlines()) == 1
+    assert {each.name for each in tmp_path.rglob("*")} >= {"labels.csv"}
+    assert not list(tmp_path.glob("**/*owned*"))
+
+
 def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> None:
     seen.write(event(0))
 
-    def next_plate(lines: "httpx.Response", wanted: str) -> tuple[str, str]:
+    def next_plate(lines: "httpx.Response", wanted: str) -> str:
+        """The id of the message."""
         last = ""
         for line in lines.iter_lines():
             if line.startswith("id: "):
@@ -108,17 +145,35 @@ def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> N
             if line.startswith("data: "):
                 plate = json.loads(line[6:])["plate"]
                 assert plate == wanted
-                return plate, last
+                return last
         raise AssertionError("the stream ended")
 
     with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": "0"}) as lines:
-        next_plate(lines, "A000BC77")
-    with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": "1"}) as lines:
+        first = next_plate(lines, "A000BC77")
+    with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": first}) as lines:
         seen.write(event(1))
-        assert next_plate(lines, "A001BC77") == ("A001BC77", "2")
-    seen.write(event(2))
-    with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": "2"}) as lines:
+        second = next_plate(lines, "A001BC77")
+        kill("events")
+        seen.write(event(2))
         next_plate(lines, "A002BC77")
+    with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": second}) as lines:
+        next_plate(lines, "A002BC77")
+
+
+def test_events_of_another_outbox_and_of_a_store_that_takes_its_place_are_not_missed(seen: Seen) -> None:
+    seen.write(*(event(number) for number in range(5)))
+    assert found(seen, text="A003BC78", distance=1) == ["A003BC77"]
+    with seen.client.stream("GET", f"{EVENTS}/stream") as lines:
+        came = (json.loads(line[6:])["plate"] for line in lines.iter_lines() if line.startswith("data: "))
+        with SqliteSink(seen.store) as other:
+            other.send([Record(1, event(5).key, "gate", event(5).to_json())])
+        assert next(came) == "A005BC77"
+        assert found(seen, text="A005BC78", distance=1) == ["A005BC77"]
+        seen.store.rename(seen.store.with_name("former.sqlite"))
+        seen.write(event(6))
+        assert next(came) == "A006BC77"
+    assert found(seen) == ["A006BC77"]
+    assert found(seen, text="A006BC78", distance=1) == ["A006BC77"]
 
 
 def test_a_reader_that_never_reads_holds_up_nobody(seen: Seen) -> None:
@@ -132,10 +187,10 @@ def test_a_reader_that_never_reads_holds_up_nobody(seen: Seen) -> None:
 
         def read() -> None:
             with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": "1"}) as lines:
-                for line in lines.iter_lines():
-                    if line.startswith("id: 601"):
-                        came.set()
-                        return
+                events = (line for line in lines.iter_lines() if line.startswith("id: "))
+                for _ in zip(range(1 + len(big)), events, strict=False):
+                    pass
+            came.set()
 
         quick = threading.Thread(target=read)
         quick.start()

@@ -186,6 +186,12 @@ sinks:
         ("cameras: [{source: 'rtsp://${PLATES_NOBODY}@h/x'}]", "the environment has no variable PLATES_NOBODY"),
         ("cameras: [", "cameras.yaml, line 1: expected YAML"),
         ("cameras: [{source: a.mp4}]\nsinks: [{type: fax}]", "cameras.yaml: sinks.0: "),
+        ("cameras: [{source: a.mp4}]\noutbox_mb: .nan", "cameras.yaml: outbox_mb: expected 1 to 1048576, got nan"),
+        ("cameras: [{source: a.mp4}]\noutbox_mb: 0", "cameras.yaml: outbox_mb: expected 1 to 1048576, got 0"),
+        (
+            "cameras: [{source: a.mp4}]\nsinks: [{type: sqlite, path: a, keep_days: .inf}]",
+            "cameras.yaml: sqlite: keep_days: expected 0 to 36500, got inf",
+        ),
     ],
 )
 def test_a_fault_of_the_file_is_named(text: str, message: str) -> None:
@@ -193,6 +199,14 @@ def test_a_fault_of_the_file_is_named(text: str, message: str) -> None:
     result = CliRunner().invoke(app, ["watch", "cameras.yaml", "--local"])
     assert result.exit_code == 2
     assert message in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("option", ["--keep-days", "--keep-mb", "--fps", "--timeout"])
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_an_option_that_is_no_number_is_refused(option: str, value: str) -> None:
+    result = CliRunner().invoke(app, ["watch", "a.mp4", "--local", option, value])
+    assert result.exit_code == 2
+    assert f"{option}: expected a finite number, got {value}" in result.stderr or "not in the range" in result.stderr
 
 
 def test_a_run_is_ended_by_a_signal_with_its_events_told(tmp_path: Path) -> None:

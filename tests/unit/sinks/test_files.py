@@ -2,15 +2,22 @@
 
 import csv
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
-from plate_nets.errors import InputError
+from plate_nets.errors import InputError, SinkError
 from plate_nets.sinks.base import Record
 from plate_nets.sinks.files import COLUMNS, CsvSink, JsonlSink, ParquetSink
+from tests.disk import SmallDisk
 from tests.events import event
+
+LINES = [JsonlSink, CsvSink]
+"""What makes files that grow."""
+TERABYTE = 1 << 40
 
 
 def records(*numbers: int) -> list[Record]:
@@ -46,6 +53,144 @@ def test_a_table_has_a_header_once(tmp_path: Path) -> None:
     assert tuple(rows[0]) == COLUMNS
     assert [row["plate"] for row in rows] == ["A000BC77", "A001BC77"]
     assert (rows[0]["lists"], rows[0]["xmax"], rows[0]["subject"]) == ("staff", "110", "77")
+
+
+def plates(sink: type[JsonlSink] | type[CsvSink], path: Path) -> list[str]:
+    """The texts in a file, which holds whole lines alone."""
+    text = path.read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    rows = csv.DictReader(text.splitlines()) if sink is CsvSink else map(json.loads, text.splitlines())
+    return [row["plate"] for row in rows]
+
+
+def away(path: Path) -> Path:
+    return path.rename(path.with_name("events.1"))
+
+
+def another_there(path: Path) -> Path:
+    path.with_name("fresh").touch()
+    moved = away(path)
+    path.with_name("fresh").rename(path)
+    return moved
+
+
+@pytest.mark.parametrize("sink", LINES)
+@pytest.mark.parametrize("rotate", [away, another_there])
+def test_a_file_that_was_moved_is_made_anew(
+    tmp_path: Path, sink: type[JsonlSink], rotate: Callable[[Path], Path]
+) -> None:
+    path = tmp_path / "events"
+    with sink(path) as opened:
+        opened.send(records(0))
+        moved = rotate(path)
+        opened.send(records(1))
+        opened.send(records(2))
+    assert plates(sink, moved) == ["A000BC77"]
+    assert plates(sink, path) == ["A001BC77", "A002BC77"]
+
+
+@pytest.mark.parametrize("sink", LINES)
+def test_a_file_that_was_deleted_or_emptied_is_begun_again(tmp_path: Path, sink: type[JsonlSink]) -> None:
+    path = tmp_path / "events"
+    with sink(path) as opened:
+        for change in (path.unlink, lambda: os.truncate(path, 0)):
+            opened.send(records(0))
+            change()
+            opened.send(records(1))
+            assert plates(sink, path) == ["A001BC77"]
+
+
+@pytest.mark.parametrize("sink", LINES)
+def test_a_folder_that_is_gone_is_said_and_found_again(tmp_path: Path, sink: type[JsonlSink]) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    with sink(folder / "events") as opened:
+        folder.rename(tmp_path / "elsewhere")
+        with pytest.raises(SinkError, match=r"No such file or directory$"):
+            opened.send(records(0))
+        folder.mkdir()
+        opened.send(records(1))
+    assert plates(sink, folder / "events") == ["A001BC77"]
+
+
+@pytest.mark.parametrize("sink", LINES)
+@pytest.mark.parametrize(
+    "content", [b"a note\nits last line", b"one line", bytes(range(256)) * 9, b"\x89PNG\n" * 9, b"{}\n[", b"\n"]
+)
+def test_a_file_of_somebody_else_is_not_touched(tmp_path: Path, sink: type[JsonlSink], content: bytes) -> None:
+    path = tmp_path / "notes"
+    path.write_bytes(content)
+    before = path.stat()
+    with pytest.raises(InputError, match=r"notes: expected (lines|a table) of events, got another first line"):
+        sink(path)
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == (content, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize("sink", LINES)
+def test_a_file_that_somebody_puts_in_its_place_is_not_touched(tmp_path: Path, sink: type[JsonlSink]) -> None:
+    path = tmp_path / "events"
+    with sink(path) as opened:
+        path.unlink()
+        path.write_bytes(b"a note")
+        with pytest.raises(SinkError, match="got another first line"):
+            opened.send(records(0))
+    assert path.read_bytes() == b"a note"
+
+
+@pytest.mark.parametrize("sink", LINES)
+@pytest.mark.timeout(60)
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, sink: type[JsonlSink]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link = tmp_path / "link"
+    link.symlink_to("/dev/full")
+    for path in (Path("/dev/full"), Path("/dev/zero"), link, pipe, tmp_path):
+        with pytest.raises(InputError, match=r"expected a regular file$"):
+            sink(path)
+
+
+@pytest.mark.parametrize("sink", LINES)
+@pytest.mark.timeout(60)
+def test_a_terabyte_without_a_line_is_refused_at_once(tmp_path: Path, sink: type[JsonlSink]) -> None:
+    path = tmp_path / "events"
+    with sink(path) as opened:
+        opened.send(records(0))
+    os.truncate(path, TERABYTE)
+    with pytest.raises(InputError, match="got a last line over 1 MiB"):
+        sink(path)
+    assert path.stat().st_size == TERABYTE
+
+
+@pytest.mark.parametrize("sink", LINES)
+def test_a_full_disk_is_said_and_leaves_whole_lines(small_disk: SmallDisk, sink: type[JsonlSink]) -> None:
+    path = small_disk.path / "events"
+    with sink(path) as opened:
+        opened.send(records(0))
+        small_disk.fill()
+        for _ in range(3):
+            with pytest.raises(SinkError, match=r"events: No space left on device$"):
+                opened.send(records(*range(1, 30)))
+            assert plates(sink, path) == ["A000BC77"]
+        small_disk.free()
+        opened.send(records(1))
+    assert plates(sink, path) == ["A000BC77", "A001BC77"]
+
+
+@pytest.mark.parametrize("sink", LINES)
+def test_it_begins_on_a_full_disk(small_disk: SmallDisk, sink: type[JsonlSink]) -> None:
+    small_disk.fill()
+    with sink(small_disk.path / "events") as opened:
+        small_disk.free()
+        opened.send(records(1))
+    assert plates(sink, small_disk.path / "events") == ["A001BC77"]
+
+
+def test_two_may_write_to_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "events"
+    with JsonlSink(path) as one, JsonlSink(path) as other:
+        for number in range(4):
+            (one, other)[number % 2].send(records(number))
+    assert len(plates(JsonlSink, path)) == 4
 
 
 def test_another_table_is_not_written_to(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 import json
 import queue
 import re
+import resource
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -171,3 +173,55 @@ def test_an_address_that_cannot_be_is_refused(url: str) -> None:
     with pytest.raises(InputError, match=r"^mqtt: expected") as refused:
         MqttSink(url)
     assert "secret" not in str(refused.value)
+
+
+CONNACK = b"\x20\x02\x00\x00"
+
+
+def closes(connection: socket.socket) -> None:
+    connection.recv(1024)
+
+
+def silent(connection: socket.socket) -> None:
+    while connection.recv(1024):
+        pass
+
+
+def never_acknowledges(connection: socket.socket) -> None:
+    connection.sendall(CONNACK)
+    silent(connection)
+
+
+def garbage(connection: socket.socket) -> None:
+    connection.sendall(bytes(range(256)) * 16)
+    silent(connection)
+
+
+def huge_answer(connection: socket.socket) -> None:
+    connection.sendall(b"\x20\xff\xff\xff\x7f")
+    while True:
+        connection.sendall(bytes(1 << 20))
+
+
+def huge_message(connection: socket.socket) -> None:
+    connection.sendall(CONNACK + b"\x30\xff\xff\xff\x7f\x00\x01a")
+    while True:
+        connection.sendall(bytes(1 << 20))
+
+
+def flood(connection: socket.socket) -> None:
+    connection.sendall(CONNACK)
+    while True:
+        connection.sendall(b"\x32\x08\x00\x01a\x00\x01abc" * 1000)
+
+
+@pytest.mark.parametrize("broker", [closes, silent, never_acknowledges, garbage, huge_answer, huge_message, flood])
+def test_a_broker_that_misbehaves_is_said_and_fills_no_memory(
+    hostile: Callable[[Callable[[socket.socket], object]], int], broker: Callable[[socket.socket], object]
+) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=2) as sink:
+        for _ in range(2):
+            with pytest.raises(SinkError, match=r"^(no answer|no acknowledgement|connection lost)"):
+                sink.send(records(0))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"

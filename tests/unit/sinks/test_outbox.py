@@ -1,12 +1,14 @@
 """The outbox: nothing is lost, order is kept, the disk is not filled."""
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from plate_nets.errors import InputError
+from plate_nets.errors import InputError, SinkError
 from plate_nets.sinks.outbox import Outbox
+from tests.disk import SmallDisk
 from tests.events import event, later
 
 
@@ -109,3 +111,119 @@ def test_a_file_that_is_no_outbox_is_refused(path: Path) -> None:
         Outbox(path, ["fast"])
     with pytest.raises(InputError, match=r"No such file or directory$"):
         Outbox(path.parent / "nowhere" / "outbox.sqlite", ["fast"])
+
+
+def damage(path: Path, at: int, count: int = 4096) -> None:
+    """Overwrite a part of a file, as a failing disk does."""
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(bytes([0xA5]) * count)
+
+
+def filled(path: Path, said: list[str], count: int = 60) -> Outbox:
+    outbox = Outbox(path, ["fast", "slow"], notice=said.append)
+    for number in range(count):
+        outbox.append(event(number))
+    return outbox
+
+
+@pytest.mark.parametrize("page", [1, 3, 20])
+def test_what_can_be_read_of_a_damaged_file_goes_on_in_a_new_one(path: Path, page: int) -> None:
+    said: list[str] = []
+    filled(path, said).close()
+    damage(path, page * 4096)
+    outbox = Outbox(path, ["fast", "slow"], notice=said.append)
+    outbox.append(event(60))
+    waiting = keys(outbox, "slow")
+    assert waiting == sorted(set(waiting)) and waiting[-1] == event(60).key
+    assert set(waiting) <= {event(number).key for number in range(61)}
+    assert outbox.backlog("slow") == len(waiting)
+    outbox.append(event(61))
+    assert keys(outbox, "slow") == [*waiting, event(61).key]
+    outbox.close()
+    if page == 20:  # one of the pages of records: the others are all there
+        assert len(waiting) > 50
+        assert [line.partition(" (")[0] for line in said] == [f"outbox {path}: is damaged"]
+        aside = next(path.parent.glob("outbox.sqlite.damaged-*[0-9]"))
+        assert said[0].endswith(f"what is left of it is {aside.name}")
+
+
+def test_a_sink_s_place_outlives_the_damage(path: Path) -> None:
+    """What a sink takes while the file is replaced below it is not confused with records of the new file."""
+    outbox = filled(path, [], count=30)
+    outbox.taken("fast", 30)
+    in_flight = outbox.waiting("slow", 10)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE records SET document = '{' WHERE sequence = 20")
+    database.close()
+    outbox.append(event(30))
+    assert keys(outbox, "fast") == [event(30).key]
+    everything = {event(number).key for number in range(31) if number != 19}
+    assert set(keys(outbox, "slow")) == everything
+    outbox.taken("slow", in_flight[-1].sequence)
+    assert set(keys(outbox, "slow")) == everything - {each.key for each in in_flight}
+    outbox.close()
+
+
+def test_a_text_that_is_none_is_damage(outbox: Outbox, path: Path) -> None:
+    for number in range(3):
+        outbox.append(event(number))
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE records SET camera_id = CAST(x'ff41' AS TEXT) WHERE sequence = 2")
+    database.close()
+    assert keys(outbox, "fast") == [event(0).key, event(2).key]
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_all_of_a_file_that_was_moved_goes_on_in_a_new_one(path: Path, log: bool) -> None:
+    said: list[str] = []
+    outbox = filled(path, said, count=20)
+    outbox.taken("fast", 10)
+    path.rename(path.with_name("elsewhere"))
+    if log:
+        for ending in ("-wal", "-shm"):
+            path.with_name(path.name + ending).rename(path.with_name(f"elsewhere{ending}"))
+    outbox.append(event(20))
+    outbox.close()
+    again = Outbox(path, ["fast", "slow"], notice=said.append)
+    assert keys(again, "slow") == [event(number).key for number in range(21)]
+    assert keys(again, "fast") == [event(number).key for number in range(10, 21)]
+    again.close()
+    assert said == [f"outbox {path}: was moved or deleted; a new one goes on with 20 records of it"]
+
+
+def test_a_file_that_somebody_put_in_its_place_is_not_touched(path: Path) -> None:
+    outbox = filled(path, [], count=3)
+    path.rename(path.with_name("elsewhere"))
+    path.write_text("a note", encoding="utf-8")
+    with pytest.raises(SinkError, match=r"there is another file now; move that away$"):
+        outbox.append(event(3))
+    assert path.read_text(encoding="utf-8") == "a note"
+    path.unlink()
+    outbox.append(event(3))
+    assert len(keys(outbox, "fast")) == 4
+    outbox.close()
+
+
+def test_a_full_disk_is_said_and_nothing_of_before_is_lost(small_disk: SmallDisk) -> None:
+    outbox = Outbox(small_disk.path / "outbox.sqlite", ["fast"])
+    outbox.append(event(0))
+    small_disk.fill()
+    with pytest.raises(SinkError, match=r"disk is full$"):
+        for number in range(1, 100):
+            outbox.append(event(number))
+    small_disk.free()
+    outbox.append(event(100))
+    waiting = keys(outbox, "fast")
+    assert (waiting[0], waiting[-1]) == (event(0).key, event(100).key)
+    outbox.close()
+
+
+def test_a_database_of_somebody_else_is_not_touched(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE notes (text)")
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"outbox.sqlite: expected an outbox, got a database of something else$"):
+        Outbox(path, ["fast"])
+    assert path.read_bytes() == before

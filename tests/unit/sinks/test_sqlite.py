@@ -1,6 +1,7 @@
 """The event store: one row a car, quick over a million rows."""
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from plate_nets.errors import InputError
+from plate_nets.errors import InputError, SinkError
 from plate_nets.events import PlateEvent
 from plate_nets.sinks.base import Record
 from plate_nets.sinks.sqlite import SqliteSink
+from tests.disk import SmallDisk
 from tests.events import event, later
 
 
@@ -69,6 +71,78 @@ def test_times_are_text_of_one_length_in_utc(sink: SqliteSink, path: Path) -> No
         ("2026-11-22T10:00:00.250Z",),
         ("2026-11-22T11:00:00.250Z",),
     ]
+
+
+def plates(path: Path) -> list[object]:
+    return [plate for (plate,) in rows(path, "SELECT plate FROM events ORDER BY sequence")]
+
+
+def test_a_store_that_was_moved_without_its_log_has_all_and_a_new_one_goes_on(sink: SqliteSink, path: Path) -> None:
+    with sqlite3.connect(path) as page:  # another connection keeps the log from being put away
+        page.execute("SELECT * FROM events").fetchall()
+        sink.send(records(event(0), event(1)))
+        moved = path.rename(path.with_name("events.1"))
+        sink.send(records(event(2)))
+        sink.send(records(event(3)))
+    page.close()
+    assert plates(moved) == ["A000BC77", "A001BC77"]
+    assert plates(path) == ["A002BC77", "A003BC77"]
+    assert rows(path, "PRAGMA integrity_check") == rows(moved, "PRAGMA integrity_check") == [("ok",)]
+    assert rows(moved, "SELECT max(sequence) FROM events") < rows(path, "SELECT min(sequence) FROM events")
+
+
+def test_a_store_that_was_deleted_is_made_anew(sink: SqliteSink, path: Path) -> None:
+    sink.send(records(event(0)))
+    path.unlink()
+    sink.send(records(event(1)))
+    assert plates(path) == ["A001BC77"]
+
+
+def test_a_change_has_a_higher_number_than_all_before_whichever_outbox_it_comes_from(
+    sink: SqliteSink, path: Path
+) -> None:
+    first = event(0, stage="provisional")
+    sink.send(records(event(1), event(2), first))
+    (last,) = rows(path, "SELECT max(sequence) FROM events")
+    sink.send(records(later(first)))  # of a new outbox, which counts from 1
+    assert rows(path, "SELECT id FROM events WHERE sequence > ?", *last) == [(first.id,)]
+    sink.send(records(replace(event(3), supersedes=first.id)))
+    sink.send(records(event(4)))
+    assert plates(path)[-2:] == ["A003BC77", "A004BC77"]
+
+
+def test_a_full_disk_is_said_and_all_of_the_batch_comes_later(small_disk: SmallDisk) -> None:
+    path = small_disk.path / "events.sqlite"
+    with SqliteSink(path) as sink:
+        sink.send(records(event(0)))
+        small_disk.fill()
+        with pytest.raises(SinkError, match=r"events.sqlite: database or disk is full$"):
+            sink.send(records(*(event(number) for number in range(1, 200))))
+        small_disk.free()
+        sink.send(records(*(event(number) for number in range(1, 200))))
+    assert len(plates(path)) == 200
+
+
+def test_a_database_of_somebody_else_is_not_touched(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE notes (text)")
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(InputError, match=r"events.sqlite: expected an event store, got a database of something else$"):
+        SqliteSink(path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.timeout(60)
+def test_what_is_no_file_of_a_database_is_refused_at_once(tmp_path: Path) -> None:
+    pipe, text = tmp_path / "pipe", tmp_path / "notes"
+    os.mkfifo(pipe)
+    text.write_text("a note " * 1000, encoding="utf-8")
+    for place, why in ((pipe, "regular file"), (Path("/dev/full"), "regular file"), (text, "not a database")):
+        with pytest.raises(InputError, match=why):
+            SqliteSink(place)
+    assert text.read_text(encoding="utf-8") == "a note " * 1000
 
 
 @pytest.mark.parametrize(

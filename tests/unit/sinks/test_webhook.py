@@ -1,10 +1,14 @@
 """The webhook: signed, tried again, and never stuck at one record."""
 
 import base64
+import gzip
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator
+import resource
+import socket
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +20,7 @@ from plate_nets.sinks.outbox import Outbox
 from plate_nets.sinks.webhook import WebhookSink
 from tests.events import event
 from tests.receiver import Receiver
+from tests.unit.sinks.conftest import Answer
 
 
 @pytest.fixture
@@ -86,3 +91,70 @@ def test_failures_lose_nothing_and_refusals_stop_nothing(receiver: Receiver, tmp
         f"hook: record {events[1].key} is refused and left out: answered 422 Unprocessable Entity",
     ]
     outbox.close()
+
+
+BOMB = gzip.compress(bytes(1 << 27))
+
+
+def address(port: int) -> str:
+    return f"http://127.0.0.1:{port}/hook"
+
+
+def forever(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+    while True:
+        connection.sendall(bytes(1 << 16))
+
+
+def gzip_bomb(connection: socket.socket) -> None:
+    head = f"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {len(BOMB)}\r\n\r\n"
+    connection.sendall(head.encode() + BOMB)
+
+
+def trickled_body(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 4000\r\n\r\n")
+    while True:
+        connection.sendall(b".")
+        time.sleep(0.1)
+
+
+def trickled_head(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nx: ")
+    while True:
+        connection.sendall(b".")
+        time.sleep(0.1)
+
+
+def control_bytes(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 500 \x1b[2J\x1b]0;owned\x07\r\ncontent-length: 0\r\n\r\n")
+
+
+def no_http(connection: socket.socket) -> None:
+    connection.sendall(b"\x1b[2J" * 10_000 + b"\r\n\r\n")
+
+
+@pytest.mark.parametrize("answer", [forever, gzip_bomb, trickled_body])
+def test_of_an_answer_only_the_status_is_read(hostile: Callable[[Answer], int], answer: Answer) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with WebhookSink(address(hostile(answer)), timeout=5) as sink:
+        for number in range(2):
+            sink.send([record(number)])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
+
+
+def test_an_answer_that_does_not_come_is_said_in_time(hostile: Callable[[Answer], int]) -> None:
+    with (
+        WebhookSink(address(hostile(trickled_head)), timeout=1) as sink,
+        pytest.raises(SinkError, match=r"^no answer within 1 s$"),
+    ):
+        sink.send([record()])
+
+
+@pytest.mark.parametrize(("answer", "said"), [(control_bytes, "answered 500 Internal Server Error"), (no_http, "no ")])
+def test_words_of_the_other_side_do_not_reach_a_terminal(
+    hostile: Callable[[Answer], int], answer: Answer, said: str
+) -> None:
+    with WebhookSink(address(hostile(answer))) as sink, pytest.raises(SinkError) as failed:
+        sink.send([record()])
+    text = str(failed.value)
+    assert text.startswith(said) and text.isprintable() and len(text) < 300

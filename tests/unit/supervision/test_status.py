@@ -122,7 +122,7 @@ def test_health_is_200_only_while_it_serves(status: Status, endpoint: HealthEndp
     with urllib.request.urlopen(endpoint.url, timeout=5) as answer:
         assert answer.status == 200
         assert answer.headers["Server"] == "plates"
-        assert json.load(answer).keys() == {"state", "since", "heals", "renewals", "restarts", "causes"}
+        assert json.load(answer).keys() == {"state", "since", "heals", "renewals", "restarts", "causes", "threads"}
 
 
 def live(endpoint: HealthEndpoint) -> int:
@@ -165,7 +165,9 @@ def test_metrics_are_at_0_before_anything_happened(endpoint: HealthEndpoint) -> 
     counters = ("heals", "renewals")
     models = {f'plates_supervisor_{each}_total{{model="{model}"}}' for each in counters for model in MODELS}
     others = {"plates_supervisor_serving", "plates_supervisor_restarts_total"}
-    assert scrape(endpoint) == dict.fromkeys(models | others, 0), "so that a rate has a beginning"
+    wanted = models | others | {'plates_thread_faults_total{thread="health"}'}
+    found = scrape(endpoint)
+    assert {name: found.get(name) for name in wanted} == dict.fromkeys(wanted, 0), "so that a rate has a beginning"
 
 
 def test_metrics_count_what_happened(status: Status, endpoint: HealthEndpoint) -> None:

@@ -7,6 +7,7 @@ import pytest
 from plate_nets.credentials import hide_credentials
 from plate_nets.errors import InputError
 from plate_nets.video.address import SourceAddress, SourceKind, parse_source
+from plate_nets.video.settings import CameraSettings
 
 
 @pytest.mark.parametrize(
@@ -14,6 +15,9 @@ from plate_nets.video.address import SourceAddress, SourceKind, parse_source
     [
         ("rtsp://ann:secret@host:554/ch1?x=1", "rtsp://host:554/ch1?x=1"),
         ("rtsp://ann:se@cr/et@host/ch1", "rtsp://host/ch1"),
+        ("rtsp://ann:a secret@host/ch1", "rtsp://host/ch1"),
+        ("rtsp://ann:p@ss w@rd@host/ch1", "rtsp://host/ch1"),
+        ("no rtsp://ann:a\nsecret@host/x, mqtt://bob:his own@other/y", "no rtsp://other/y"),
         ("http://host/cgi?user=ann&password=secret&ch=1", "http://host/cgi?user=***&password=***&ch=1"),
         ("http://host/a?channel=1&TOKEN=secret#x", "http://host/a?channel=1&TOKEN=***#x"),
         ("open 'rtsp://ann:secret@host/x' failed: no", "open 'rtsp://host/x' failed: no"),
@@ -39,6 +43,15 @@ def test_credentials_are_hidden(text: str, shown: str) -> None:
 def test_a_source_is_known_by_what_is_written(text: str, kind: SourceKind, live: bool) -> None:
     address = parse_source(text)
     assert (address.kind, address.live, address.location) == (kind, live, text)
+
+
+@pytest.mark.parametrize("password", ["a secret", "se@cret of", "se\tcret"])
+def test_a_camera_is_not_named_by_a_password(password: str) -> None:
+    camera = CameraSettings(f"rtsp://ann:{password}@host/ch1")
+    assert (camera.id, str(camera.address)) == ("host-ch1", "rtsp://host/ch1")
+    with pytest.raises(InputError) as refused:
+        parse_source(f"ftp://ann:{password}@host/x")
+    assert str(refused.value).endswith("got ftp://host/x")
 
 
 def test_an_address_shows_no_password() -> None:

@@ -1,0 +1,114 @@
+"""An SQLite file of ours: looked at before it is touched, and made anew where it was moved away."""
+
+import contextlib
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from plate_nets.closing import Closing
+from plate_nets.errors import InputError
+from plate_nets.sinks.line_file import check_regular, is_at
+
+WAIT = 5.0
+"""Seconds that a write waits for another connection's."""
+LOGS = ("-wal", "-shm")
+"""What SQLite keeps beside a file."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a file of ours holds: tables among others, which ``schema`` makes where they are not there."""
+
+    name: str
+    """With "an" before it, in messages."""
+    tables: frozenset[str]
+    schema: str
+    version: int = 0
+    """In the file's ``user_version``."""
+
+
+class SqliteFile(Closing):
+    """A connection for writing; threads that share it take turns.
+
+    Args:
+        path: of the file; it is made where there is none.
+
+    Raises:
+        InputError: it is a file of something else, which is left as it is, or of another version.
+        sqlite3.Error: it cannot be read.
+    """
+
+    def __init__(self, path: Path, kind: Kind) -> None:
+        self.path = path
+        self._kind = kind
+        self.database = self._open()
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the path still is the file."""
+        return is_at(self._files[self.path], self.path)
+
+    def renew(self) -> None:
+        """Open what is at the path now, after the file was moved: what SQLite still kept beside it is put into it.
+
+        Raises:
+            InputError, sqlite3.Error: as at the making; the connection is closed.
+        """
+        with contextlib.suppress(sqlite3.Error):
+            self.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.close()
+        self.database = self._open()
+
+    def close(self) -> None:
+        """Close the connection."""
+        with contextlib.suppress(sqlite3.Error):
+            self.database.close()
+        self.remove_logs()
+
+    def remove_logs(self) -> None:
+        """Remove what SQLite keeps beside a file that was moved: it would take it for that of a new one."""
+        for path, status in self._files.items():
+            if path != self.path and not self.is_there and is_at(status, path):
+                path.unlink(missing_ok=True)
+
+    def _open(self) -> sqlite3.Connection:
+        check_regular(self.path)
+        database = sqlite3.connect(self.path, timeout=WAIT, check_same_thread=False, isolation_level=None)
+        try:
+            self._check(database)
+            database.execute("PRAGMA journal_mode = WAL")
+            tables_of(database)  # from now on the logs are there
+            self._files = {path: path.stat() for path in (self.path, *map(self._beside, LOGS)) if path.exists()}
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _check(self, database: sqlite3.Connection) -> None:
+        """Make the tables of a new file; refuse another's before anything in it is changed."""
+        found = tables_of(database)
+        ((version,),) = database.execute("PRAGMA user_version")
+        if found and not self._kind.tables <= found:
+            raise InputError(f"{self.path}: expected an {self._kind.name}, got a database of something else")
+        if (found or version) and version != self._kind.version:
+            raise InputError(f"{self.path}: {self._kind.name}: expected version {self._kind.version}, got {version}")
+        if not found:
+            database.executescript(
+                f"BEGIN IMMEDIATE; {self._kind.schema} PRAGMA user_version = {self._kind.version}; COMMIT;"
+            )
+
+    def _beside(self, ending: str) -> Path:
+        return self.path.with_name(self.path.name + ending)
+
+
+def tables_of(database: sqlite3.Connection) -> frozenset[str]:
+    """The names of its tables."""
+    return frozenset(name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"))
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether an error says that the file is damaged, not that it cannot be had now."""
+    if isinstance(error, sqlite3.ProgrammingError):
+        return False
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)  # Python's own: a text that is no UTF-8
+    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

@@ -1,0 +1,42 @@
+"""A disk of its own, so that a test can fill it."""
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+class SmallDisk:
+    """A file system in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._filling = path / "filling"
+
+    def fill(self) -> None:
+        """Leave not one byte."""
+        with self._filling.open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+
+    def free(self) -> None:
+        """Give the room back."""
+        self._filling.unlink()
+
+
+@contextmanager
+def small_disk(path: Path, megabytes: int = 1) -> Iterator[SmallDisk]:
+    """A file system at a new folder; the test is skipped where it may not mount one."""
+    path.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", path], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a full disk needs root, who may mount one: {mounted.stderr.strip()}")
+    try:
+        yield SmallDisk(path)
+    finally:
+        subprocess.run(["umount", "--lazy", path], check=True)

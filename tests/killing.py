@@ -1,0 +1,39 @@
+"""An exception in the middle of another thread's turn."""
+
+import ctypes
+import threading
+from collections.abc import Callable
+
+from plate_nets.lasting import LastingThread
+from tests.waiting import eventually
+
+
+class Killed(Exception):
+    """What no code of ours expects."""
+
+
+def lasting_thread(name: str) -> LastingThread:
+    """The one thread of a name, as soon as it is there."""
+    found: list[LastingThread] = []
+
+    def look() -> bool:
+        found[:] = [each for each in threading.enumerate() if isinstance(each, LastingThread) and each.name == name]
+        return bool(found)
+
+    assert eventually(look, 60), [each.name for each in threading.enumerate()]
+    (thread,) = found
+    return thread
+
+
+def kill(name: str, meanwhile: Callable[[], object] = lambda: None) -> LastingThread:
+    """Have a thread's turn end by an exception -> the thread, after that.
+
+    ``meanwhile``: has it do something, where it waits in C and would see the exception only then.
+    """
+    thread = lasting_thread(name)
+    before = thread.faults
+    assert thread.ident is not None
+    assert ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Killed)) == 1
+    meanwhile()
+    assert eventually(lambda: thread.faults > before, 60)
+    return thread

@@ -1,0 +1,199 @@
+"""Threads that last: each long-lived thread of ours is killed by an exception, says so, and works again."""
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from plate_nets import lasting
+from plate_nets.client.names import NameWatch
+from plate_nets.client.url import parse_url
+from plate_nets.errors import SinkError
+from plate_nets.lasting import LastingThread
+from plate_nets.recognition.local import LocalReader
+from plate_nets.server.log_copy import LogCopy
+from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
+from plate_nets.sinks.delivery import Delivery, finish_all
+from plate_nets.sinks.files import JsonlSink
+from plate_nets.sinks.outbox import Outbox
+from plate_nets.supervision.health_endpoint import HealthEndpoint
+from plate_nets.supervision.probe import ProbeClient, Prober
+from plate_nets.supervision.progress import Progress
+from plate_nets.video.metrics import WatchStatus
+from plate_nets.video.settings import CameraSettings
+from plate_nets.video.watcher import Watcher
+from tests.clips import still, write_clip
+from tests.events import event
+from tests.killing import kill, lasting_thread
+from tests.paths import ROOT
+from tests.rtsp import RtspCamera
+from tests.waiting import eventually
+
+
+def test_a_turn_that_raises_is_counted_said_and_followed_by_the_next() -> None:
+    turns: Iterator[bool | Exception] = iter([True, KeyError("/a/secret/path"), SinkError("not now"), True, False])
+    told: list[str] = []
+
+    def turn() -> bool:
+        found = next(turns)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    thread = LastingThread(
+        "worker",
+        turn,
+        failed=lambda error: told.append(lasting.cause(error)),
+        well=lambda: told.append("well"),
+        last=lambda: told.append("last"),
+        first_pause=0.01,
+    )
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert (thread.failures, thread.faults, thread.error) == (2, 1, None)
+    assert told == ["a fault of ours (KeyError); the log has its traceback", "well", "last"]
+
+
+def test_who_is_told_ends_no_thread_and_a_thread_that_shall_end_does_not_pause() -> None:
+    ending = threading.Event()
+
+    def fail(*_: object) -> bool:
+        raise ValueError
+
+    thread = LastingThread("worker", fail, ending=ending, failed=fail, last=fail, first_pause=3600)  # type: ignore[arg-type]
+    thread.start()
+    assert eventually(lambda: lasting.failing(), 60)
+    assert lasting.faults()["worker"] == 1
+    ending.set()
+    thread.join(60)
+    assert not thread.is_alive() and lasting.failing() == {}
+
+
+def test_no_other_thread_of_the_product_lives_long() -> None:
+    """One a video that was sent; the page's, with which its process ends; a worker's, which ends it with its driver."""
+    others = {"web/video_api.py", "web/server.py", "batch/engines.py"}
+    package = ROOT / "plate_nets"
+    found = {
+        str(path.relative_to(package)) for path in package.rglob("*.py") if "threading.Thread(" in path.read_text()
+    }
+    assert found - {"lasting.py"} <= others
+
+
+def answer(url: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(url, timeout=30) as found:
+            return int(found.status), found.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+@pytest.fixture
+def health() -> Iterator[str]:
+    status = WatchStatus(list, ())
+    endpoint = HealthEndpoint(status, "127.0.0.1", 0, status)
+    yield endpoint.url
+    endpoint.close()
+
+
+def test_the_sink_s_and_health_says_so(tmp_path: Path, health: str) -> None:
+    outbox = Outbox(tmp_path / "outbox.sqlite", ["lines"])
+    delivery = Delivery("lines", JsonlSink(tmp_path / "events.jsonl"), outbox, lambda _: None)
+    kill("sink lines", outbox.wake)
+    code, text = answer(health)
+    if code == 503:  # until its next turn has ended well
+        assert json.loads(text)["threads"] == {"sink lines": "a fault of ours (Killed); the log has its traceback"}
+    assert 'plates_thread_faults_total{thread="sink lines"} 1.0' in answer(health.replace("/health", "/metrics"))[1]
+    outbox.append(event())
+    assert eventually(lambda: delivery.state().delivered == 1, 60)
+    assert eventually(lambda: answer(health)[0] == 200, 60)
+    assert finish_all([delivery], 60) == []
+    outbox.close()
+
+
+def test_the_health_endpoint_s(health: str) -> None:
+    kill("health")
+    assert eventually(lambda: answer(health)[0] == 200, 60)
+
+
+class FaultyOnce(ProbeClient):
+    """Recognises whatever it is asked, but for a fault of the program at first."""
+
+    def __init__(self) -> None:
+        self.faults = 1
+
+    def listens(self) -> bool:
+        """It lives."""
+        return True
+
+    def check(self) -> None:
+        """Fails once."""
+        if self.faults:
+            self.faults -= 1
+            raise KeyError
+
+
+def test_the_prober_s() -> None:
+    prober = Prober(FaultyOnce(), Progress(lambda: "", 3600), 0.05)
+    prober.start()
+    verdict = prober.verdicts.get(timeout=60)
+    assert (verdict.fault, verdict.confirmed) == ("a fault of ours (KeyError); the log has its traceback", False)
+    assert prober.verdicts.get(timeout=60).fault == ""
+    prober.end(60)
+
+
+def test_the_names() -> None:
+    found = threading.Event()
+
+    def changed(_: object) -> bool:
+        found.set()
+        return True
+
+    names = NameWatch([parse_url("localhost:9")], changed)
+    names.start()
+    assert found.wait(60)
+    found.clear()
+    kill("plates-names")
+    assert found.wait(60)
+    names.end()
+
+
+def test_the_server_s_log(tmp_path: Path) -> None:
+    with (tmp_path / "stderr").open("wb") as target:
+        copy = LogCopy(target.fileno())
+        kill("log", lambda: copy.file.write(b"first\n"))
+        copy.file.write(b"second\n")
+        assert eventually(lambda: (tmp_path / "stderr").read_bytes().endswith(b"second\n"), 60)
+        copy.file.close()
+
+
+def test_the_watchdog_s() -> None:
+    Watchdog(WatchdogSettings(), beat=0.01)
+    thread = kill("watchdog")
+    assert eventually(lambda: thread.error is None, 60), "its next turn ended well"
+
+
+def test_a_camera_s(tmp_path: Path, health: str) -> None:
+    camera = RtspCamera(write_clip(tmp_path / "camera.mkv", still(3000), fps=25))
+    settings = CameraSettings(camera.url(), id="gate", fps=5, motion_gate=True)
+    try:
+        with Watcher(LocalReader(threads=1), settings, notice=lambda *_: None) as watcher:
+            watcher.start()
+
+            def analysed(more: int) -> bool:
+                before = watcher.status()[0].analysed
+                return eventually(lambda: watcher.status()[0].analysed >= before + more, 120)
+
+            assert analysed(3)
+            for name in ("camera gate", f"capture {camera.url()}"):
+                thread = kill(name)
+                assert analysed(3), watcher.status()
+                assert thread is lasting_thread(name)
+            assert watcher.status()[0].state == "online"
+    finally:
+        camera.kill()

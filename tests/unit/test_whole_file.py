@@ -1,0 +1,40 @@
+"""Files that are there whole or not at all, and what is said where they cannot be written."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from plate_nets.whole_file import whole_file, write_whole
+from tests.disk import SmallDisk
+
+
+def test_a_file_takes_the_place_of_an_older_one_in_folders_that_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "file"
+    for content in (b"one", b"two"):
+        write_whole(path, content)
+        assert path.read_bytes() == content
+    assert [each.name for each in path.parent.iterdir()] == ["file"]
+
+
+def test_a_full_disk_is_said_of_the_file_and_leaves_the_older_one(small_disk: SmallDisk) -> None:
+    path = small_disk.path / "file"
+    write_whole(path, b"one")
+    small_disk.fill()
+    with pytest.raises(OSError, match="No space left on device") as failed:
+        write_whole(path, bytes(1 << 20))
+    assert (failed.value.errno, failed.value.filename, failed.value.strerror) == (
+        errno.ENOSPC,
+        str(path),
+        "No space left on device",
+    )
+    assert path.read_bytes() == b"one"
+    assert {each.name for each in small_disk.path.iterdir()} == {"file", "filling"}
+
+
+def test_what_the_block_raises_of_another_file_stays_what_it_is(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    with pytest.raises(FileNotFoundError) as failed, whole_file(tmp_path / "file") as fresh:
+        fresh.write_bytes(other.read_bytes())
+    assert failed.value.filename == str(other)
+    assert list(tmp_path.iterdir()) == []
