@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from plate_nets.cli.options import Protocol, Timeout, Urls
-from plate_nets.cli.output import plural
 from plate_nets.plates import DEFAULT_SCHEME
 from plate_nets.serving.quota import usable_cores
+from plate_nets.words import counted
 
 if TYPE_CHECKING:
     from plate_nets.batch.work import ShardDone
@@ -82,7 +82,7 @@ def batch(
                 job = begin(find_source(source, column), source, column, folder, reader, shard_size, own)
             shards = job.manifest.missing(folder.names(), own)
             console.print(
-                f"{plural(job.manifest.photos, 'photo')} in {plural(job.manifest.shards, 'shard')}, "
+                f"{counted(job.manifest.photos, 'photo')} in {counted(job.manifest.shards, 'shard')}, "
                 f"{len(shards)} of them to do",
                 markup=False,
             )
@@ -93,12 +93,12 @@ def batch(
                 _show(run, len(shards), console)
             finish(job)
     counts = verify(folder, own)
-    typer.echo(f"{counts.rows} of {plural(counts.photos, 'photo')}, {plural(counts.plates, 'plate')}")
+    typer.echo(f"{counts.rows} of {counted(counts.photos, 'photo')}, {counted(counts.plates, 'plate')}")
     for code, count in sorted(counts.errors.items()):
-        typer.echo(f"{plural(count, 'photo')} failed: {code}")
+        typer.echo(f"{counted(count, 'photo')} failed: {code}")
     if not counts.complete:
         typer.echo(
-            f"plates: {out}: {plural(counts.missing, 'photo')} missing, {counts.doubled} doubled, "
+            f"plates: {out}: {counted(counts.missing, 'photo')} missing, {counts.doubled} doubled, "
             f"{counts.unknown} not listed",
             err=True,
         )

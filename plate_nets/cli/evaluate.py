@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.progress import track
 
 from plate_nets.cli.evaluate_video import RATES, evaluate_video
-from plate_nets.cli.output import plural
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.runtimes.networks import Networks, Runtime
+from plate_nets.words import counted
 
 
 class BoxSource(StrEnum):
@@ -148,7 +148,7 @@ def evaluate(
     for thing, faults in (("row", labelled.faults), ("plate-free picture", free_faults)):
         if faults:
             first = ", ".join(map(str, faults[:5]))
-            console.print(f"{plural(len(faults), thing)} left out: {first}", markup=False, soft_wrap=True)
+            console.print(f"{counted(len(faults), thing)} left out: {first}", markup=False, soft_wrap=True)
     if json_file is not None:
         text = json.dumps(values, indent=2) + "\n"
         typer.echo(text) if str(json_file) == "-" else json_file.write_text(text, encoding="utf-8")
@@ -158,7 +158,7 @@ def evaluate(
         if chosen:
             crops = np.concatenate([outcome.crops[index] for index in chosen])
             save_sheet(worst / "worst.png", [outcome.plates[index] for index in chosen], crops)
-            console.print(f"{plural(len(chosen), 'plate')} not read exactly: {worst / 'worst.png'}", soft_wrap=True)
+            console.print(f"{counted(len(chosen), 'plate')} not read exactly: {worst / 'worst.png'}", soft_wrap=True)
     if curves is not None:
         save_curves(curves, outcome.pictures, trade, bins, least_score)
         console.print(f"curves: {curves}", soft_wrap=True)

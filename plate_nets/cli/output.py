@@ -34,11 +34,6 @@ class Picture:
     error: str | None = None
 
 
-def plural(count: int, thing: str) -> str:
-    """How many of what: 1, "photo" -> "1 photo"; 2, "photo" -> "2 photos"."""
-    return f"{count} {thing}{'' if count == 1 else 's'}"
-
-
 def shown(path: Path) -> str:
     """A path as text that every file and terminal takes: bytes of its name that are no UTF-8 are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

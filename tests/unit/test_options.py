@@ -10,11 +10,8 @@ from tests.paths import ROOT
 UNUSED: dict[str, str] = {
     "plates serve": "--growth --server-growth --exit-timeout",
     "plates swap": "--control-key --keep",
-    "plates watch": (
-        "--start --zone --watch-list --save-video --parquet --mqtt --matches-only --outbox --blur "
-        "--keep-days --keep-mb --timeout --model-repository --log"
-    ),
-    "plates web": "--host --allow-url --watch-list --rate --timeout --model-repository --log",
+    "plates watch": "--zone --parquet --mqtt --outbox --blur --log",
+    "plates web": "--host --allow-url --rate --timeout --log",
     "python -m converters": "--weights",
     "python -m training.average": "--out --scheme",
     "python -m training.corners": "--minutes --rate --threads",
@@ -98,7 +95,7 @@ def commands() -> Iterator[tuple[str, str, list[str]]]:
                     yield f"python -m {short}", rf"{re.escape(name)}\b|{re.escape(short)}(?![.\w])", options
 
 
-def tests() -> Iterator[tuple[str, str]]:
+def sources() -> Iterator[tuple[str, str]]:
     """Each file of tests: itself, and with the helpers that it imports, one of which may start the command."""
     texts = {
         path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)
@@ -110,7 +107,7 @@ def tests() -> Iterator[tuple[str, str]]:
 
 
 def test_every_option_is_used_by_a_test_of_its_command() -> None:
-    texts = list(tests())
+    texts = list(sources())
     unused = {}
     for name, pattern, options in commands():
         of_command = "\n".join(text for text, whole in texts if re.search(pattern, whole))

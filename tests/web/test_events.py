@@ -233,11 +233,13 @@ def test_a_correction_that_is_no_plate_is_said_to_be_none_and_is_no_label(seen: 
     seen.write(odd)
     address = f"{EVENTS}/{odd.id}/correction"
     assert seen.client.put(address, json={"plate": "B777OP99"}).json()["warning"] == ""
-    answer = seen.client.put(address, json={"plate": "QQ1"}).json()
-    assert (answer["correction"], "QQ1 fits no format of russia" in answer["warning"]) == ("QQ1", True)
+    answer = seen.client.put(address, json={"plate": "QQ1234"}).json()
+    assert (answer["correction"], "QQ1234 fits no format of russia" in answer["warning"]) == ("QQ1234", True)
     arguments = ["events", "export", "--events", str(seen.store), "--pictures", str(seen.pictures), "--labels"]
     result = CliRunner().invoke(app, [*arguments, str(tmp_path / "checked")])
     assert "0 labels; 1 left out: fit no format" in result.output
+    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "latin"), "--scheme", "latin"])
+    assert result.output.endswith("latin: 1 label\n")
     result = CliRunner().invoke(app, [*arguments, str(tmp_path / "all"), "--any-text"])
     assert result.output.endswith("all: 1 label\n")
 
