@@ -131,7 +131,7 @@ STANDINS: tuple[tuple[str, Callable[[World], str]], ...] = (
         ),
     ),
     *(
-        (rf"(?<=[:\s\"]){port}\b", lambda world, port=port: world.ports[port])
+        (rf"(?<=[:\s\"]){port}\b", lambda world, port=port: str(world.ports[port]))
         for port in ("8000", "8001", "8002", "8003", "8004", "8080")
     ),
     (r"--cars 8\b", lambda world: "--cars 1"),  # a minute of rendering
