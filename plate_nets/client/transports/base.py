@@ -29,8 +29,9 @@ _WRONG_KEY = f"wants its control key, and got a wrong one: look at {KEY_VARIABLE
 _OTHER_PROTOCOLS = {
     "Expected HTTP/": "speaks no HTTP; for a gRPC port write grpc://{address}",
     "Failed parsing HTTP/2": "speaks no gRPC; for an HTTP port write http://{address}",
+    "Socket closed": "closes connections of gRPC; for an HTTP port write http://{address}",
 }
-"""Words of the libraries for an answer in another protocol -> ours."""
+"""Words of the libraries for an answer in another protocol -> ours; Triton's HTTP port closes connections of gRPC."""
 
 T = TypeVar("T")
 

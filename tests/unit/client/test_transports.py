@@ -420,6 +420,12 @@ def test_the_other_protocol_is_named_where_its_port_is_asked(stub: StubServer, s
         transport.send(is_ready(), SECONDS)
 
 
+def test_tritons_http_port_closes_a_connection_of_grpc() -> None:
+    words = "failed to connect to all addresses; last error: UNAVAILABLE: ipv4:127.0.0.1:8000: Socket closed"
+    with pytest.raises(ServerUnavailable, match=r"^host:1: closes .* write http://host:1$"), our_errors(ADDRESS):
+        raise InferenceServerException(words, "StatusCode.UNAVAILABLE")
+
+
 @pytest.mark.parametrize(("key", "says"), [("", "got none: set PLATES_CONTROL_KEY"), (KEY, "got a wrong one")])
 def test_a_key_is_said_to_be_missing_or_wrong(stub: StubServer, protocol: str, key: str, says: str) -> None:
     stub.fault = (403, "UNAVAILABLE", "This API is restricted, expecting header 'plates-control-key'")
