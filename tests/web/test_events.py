@@ -236,7 +236,7 @@ def test_a_correction_that_is_no_plate_is_said_to_be_none_and_is_no_label(seen: 
     answer = seen.client.put(address, json={"plate": "QQ1234"}).json()
     assert (answer["correction"], "QQ1234 fits no format of russia" in answer["warning"]) == ("QQ1234", True)
     arguments = ["events", "export", "--events", str(seen.store), "--pictures", str(seen.pictures), "--labels"]
-    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "checked")])
+    result = CliRunner().invoke(app, [*arguments, str(tmp_path / "checked"), "--scheme", "russia"])
     assert "0 labels; 1 left out: fit no format" in result.output
     result = CliRunner().invoke(app, [*arguments, str(tmp_path / "latin"), "--scheme", "latin"])
     assert result.output.endswith("latin: 1 label\n")
