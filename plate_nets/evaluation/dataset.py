@@ -5,7 +5,6 @@ clockwise from the plate's top left, empty where unknown; the text in the Latin 
 unknown. A photo with several plates has several rows. The columns of the corner points may be left out.
 """
 
-import csv
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import DatasetError
+from plate_nets.errors import DatasetError, InputError
+from plate_nets.intake.table import read_table
 from plate_nets.types import CORNER_COLUMNS, Box, Frame
 
 _log = logging.getLogger(__name__)
@@ -97,18 +97,15 @@ def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str
     """A CSV file, one of whose columns is ``file`` -> where each row stands, and the row.
 
     Raises:
-        DatasetError: a column is missing, or it is no CSV file in UTF-8.
+        DatasetError: it does not open, a column is missing, or it is no CSV file in UTF-8.
     """
-    with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets begin it with a byte order mark
-        reader = csv.DictReader(file)
-        try:
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            if missing:
-                raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(columns)}")
-            for row in reader:
-                yield f"{path}:{reader.line_num} ({row['file']})", row
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise DatasetError(f"{path}: expected CSV in UTF-8 after line {reader.line_num}: {error}") from error
+    try:
+        for line, row in read_table(path, columns):
+            yield f"{path}:{line} ({row['file']})", row
+    except OSError as error:
+        raise DatasetError(f"{path}: {error.strerror}") from error
+    except InputError as error:
+        raise DatasetError(f"{path}: {error}") from error
 
 
 def read_photo(path: Path) -> Frame:

@@ -1,13 +1,13 @@
 """A TOML file -> a scheme. The reading is strict: what is not understood is refused, by file, key, expected and got."""
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from plate_nets.errors import SchemeError
+from plate_nets.errors import InputError, SchemeError
+from plate_nets.intake.toml_file import read_toml
 from plate_nets.plates.drawing import read_drawing
 from plate_nets.plates.scheme import Codes, PlateFormat, PlateScheme, SynthesisTexts
 from plate_nets.plates.table import Table
@@ -43,11 +43,9 @@ def _of_package(name: str) -> PlateScheme:
 
 def _read(path: Path) -> PlateScheme:
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SchemeError(f"{path}: expected a file of a scheme, got {error.strerror}") from error
-    except ValueError as error:
-        raise SchemeError(f"{path}: expected TOML in UTF-8, got {error}") from error
+        values = read_toml(path)
+    except InputError as error:
+        raise SchemeError(str(error)) from error
     return _scheme(Table(path, "", values))
 
 

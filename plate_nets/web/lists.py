@@ -3,7 +3,6 @@
 import asyncio
 import csv
 import io
-import tempfile
 import threading
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from starlette.routing import Route
 
 from plate_nets.answers import NOT_FOUND
 from plate_nets.errors import InputError
-from plate_nets.video.watch_lists import COLUMNS, WatchList, load_watch_list, normalize
+from plate_nets.video.watch_lists import COLUMNS, WatchList, entry_fault, load_watch_list, normalize
 from plate_nets.web import bodies
 from plate_nets.web.api import one_line
 from plate_nets.web.faults import Refused
@@ -138,11 +137,11 @@ class ListApi:
             entry = bodies.Entry.model_validate_json(body)
         except ValidationError as error:
             raise InputError(f"body: {one_line(error)}") from error
-        plate = normalize(entry.plate)
-        if not plate.isalnum():
-            raise InputError("plate: expected letters and digits")
-        await self._change(request, put={plate: " ".join(entry.label.split())})
-        return JSONResponse({"plate": plate, "label": entry.label}, 201)
+        plate, label = normalize(entry.plate), " ".join(entry.label.split())
+        if fault := entry_fault(plate, label):
+            raise InputError(f"entry: {fault}")
+        await self._change(request, put={plate: label})
+        return JSONResponse({"plate": plate, "label": label}, 201)
 
     async def remove(self, request: Request) -> Response:
         """One entry less."""
@@ -155,7 +154,7 @@ class ListApi:
         entries = self._lists.get(name)
         if request.method in ("POST", "PUT"):
             body = await bounded(request, _MOST, self._settings.idle).body()
-            loaded = await asyncio.to_thread(_loaded, name, body)
+            loaded = await asyncio.to_thread(load_watch_list, body, name)
             if loaded.faults and not loaded.entries:
                 raise InputError(loaded.faults[0])
             await self._change(request, put=loaded.entries, whole=request.method == "PUT")
@@ -172,8 +171,3 @@ def file_name(name: str) -> str:
     return "".join(each if each.isascii() and (each.isalnum() or each in "-_") else "_" for each in name)
 
 
-def _loaded(name: str, body: bytes) -> WatchList:
-    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        file.write(body)
-        file.flush()
-        return load_watch_list(Path(file.name), name)
