@@ -1,5 +1,6 @@
 """cameras.yaml: cameras, watch lists and sinks in one file; unknown keys are refused by name."""
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -51,6 +52,10 @@ class WatchPlan:
     def __post_init__(self) -> None:
         if not 1 <= self.outbox_mb <= _MOST_MB:
             raise InputError(f"outbox_mb: expected 1 to {_MOST_MB}, got {self.outbox_mb:g}")
+        for name in ("memory", "keep_days", "keep_mb"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise InputError(f"{name}: expected a number of 0 or more, got {value:g}")
 
 
 def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> WatchPlan:

@@ -45,8 +45,8 @@ def load_watch_list(source: Path | bytes, name: str = "") -> WatchList:
     """A CSV file in UTF-8 with the columns plate and label, or its bytes -> the list; ``name``: by default the file's.
 
     Spaces and hyphens are left out of plates, small letters made large, Cyrillic ones Latin. A row without a plate,
-    with other signs than letters and digits, with a plate that an earlier row has or a label of several lines is left out
-    and said in ``faults``.
+    with other signs than letters and digits, with a plate that an earlier row has, or with a label of several lines is
+    left out and said in ``faults``.
 
     Raises:
         InputError: no such file, no CSV in UTF-8, or a column is missing.

@@ -169,5 +169,3 @@ class ListApi:
 def file_name(name: str) -> str:
     """A list's name -> one for a file."""
     return "".join(each if each.isascii() and (each.isalnum() or each in "-_") else "_" for each in name)
-
-
