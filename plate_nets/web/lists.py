@@ -19,8 +19,7 @@ from plate_nets.video.watch_lists import COLUMNS, WatchList, entry_fault, load_w
 from plate_nets.web import bodies
 from plate_nets.web.api import one_line
 from plate_nets.web.faults import Refused
-from plate_nets.web.settings import WebSettings
-from plate_nets.web.uploads import bounded
+from plate_nets.web.uploads import Uploads
 from plate_nets.whole_file import write_whole
 
 _MOST = 8 << 20
@@ -111,9 +110,9 @@ def as_csv(entries: Mapping[str, str]) -> str:
 class ListApi:
     """The endpoints of watch lists."""
 
-    def __init__(self, settings: WebSettings, lists: ListKeeper) -> None:
-        self._settings = settings
+    def __init__(self, lists: ListKeeper, uploads: Uploads) -> None:
         self._lists = lists
+        self._uploads = uploads
 
     def routes(self) -> list[Route]:
         """Where they are."""
@@ -132,7 +131,7 @@ class ListApi:
 
     async def add(self, request: Request) -> Response:
         """One entry more, or another label."""
-        body = await bounded(request, _MOST, self._settings.idle).body()
+        body = await self._uploads.text(request)
         try:
             entry = bodies.Entry.model_validate_json(body)
         except ValidationError as error:
@@ -153,7 +152,7 @@ class ListApi:
         name = request.path_params["name"]
         entries = self._lists.get(name)
         if request.method in ("POST", "PUT"):
-            body = await bounded(request, _MOST, self._settings.idle).body()
+            body = await self._uploads.text(request, _MOST)
             loaded = await asyncio.to_thread(load_watch_list, body, name)
             if loaded.faults and not loaded.entries:
                 raise InputError(loaded.faults[0])
