@@ -126,6 +126,7 @@ def test_a_row_group_that_unpacks_to_too_much_is_not_unpacked(tmp_path: Path, mo
     assert {row["error"] for row in rows.values()} == {"PLATES_TOO_LARGE"}
 
 
+@pytest.mark.slow
 def test_a_folder_of_100_000_names_is_listed_in_little_memory(tmp_path: Path) -> None:
     folder = tmp_path / "photos"
     folder.mkdir()
