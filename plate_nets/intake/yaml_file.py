@@ -43,7 +43,7 @@ class _Loader(yaml.SafeLoader):
     _values = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        event = self.peek_event()
+        event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
             raise _refused("no aliases (*name)", event)
         self._depth += 1
@@ -69,4 +69,4 @@ class _Loader(yaml.SafeLoader):
 
 
 def _refused(expected: str, event: yaml.Event) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=f"{expected} are read", problem_mark=event.start_mark)
+    return yaml.MarkedYAMLError(problem=f"{expected} are read", problem_mark=event.start_mark)  # type: ignore[arg-type]
