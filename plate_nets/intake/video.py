@@ -75,5 +75,6 @@ def _open(
     }  # fmt: skip
     container = av.open(location, hwaccel=hardware, options={**(options or {}), **bounds, **decoding}, **more)
     for stream in container.streams.video:
-        stream.codec_context.options = decoding  # what was given above holds for the first look alone
+        if stream.codec_context is not None:  # as it is where nothing decodes it
+            stream.codec_context.options = decoding  # what was given above holds for the first look alone
     return container
