@@ -9,7 +9,7 @@ import ctypes
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import IO
@@ -33,7 +33,7 @@ _DRAINED = 8
 _LARGE = 8 << 20
 """Bytes of a request from which on its memory is given back."""
 _SOON = 1.0
-_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None)
+_TRIM: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
 """Of glibc; other allocators have none."""
 
 
@@ -173,11 +173,11 @@ class Uploads:
         finally:
             if held.count > _LARGE and _TRIM and not self._trimming:
                 self._trimming = True
-                asyncio.get_running_loop().call_later(_SOON, self._trim)
+                asyncio.get_running_loop().call_later(_SOON, self._trim, _TRIM)
 
-    def _trim(self) -> None:
+    def _trim(self, trim: Callable[[int], object]) -> None:
         self._trimming = False
-        asyncio.get_running_loop().run_in_executor(None, _TRIM, 0)
+        asyncio.get_running_loop().run_in_executor(None, trim, 0)
 
 
 def _sender(request: Request) -> str:
