@@ -6,7 +6,6 @@ playlist leads to other hosts. So formats and protocols are those of a list, and
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import av
@@ -57,7 +56,7 @@ def open_device(path: str, max_pixels: int) -> InputContainer:
     Raises:
         av.error.FFmpegError: it is none.
     """
-    return _open(path, ("video4linux2", "v4l2"), "file", max_pixels, options={"thread_queue_size": "8"}, format="v4l2")
+    return _open(path, ("video4linux2", "v4l2"), "file", max_pixels, options={"thread_queue_size": "8"}, kind="v4l2")
 
 
 def _open(
@@ -67,13 +66,13 @@ def _open(
     max_pixels: int,
     hardware: HWAccel | None = None,
     options: Mapping[str, str] | None = None,
-    **more: Any,
+    kind: str | None = None,
 ) -> InputContainer:
     decoding = {"max_pixels": str(max_pixels)}
     bounds = {
         "format_whitelist": ",".join(formats), "protocol_whitelist": protocols, "max_streams": str(_MOST_STREAMS),
     }  # fmt: skip
-    container = av.open(location, hwaccel=hardware, options={**(options or {}), **bounds, **decoding}, **more)
+    container = av.open(location, hwaccel=hardware, options={**(options or {}), **bounds, **decoding}, format=kind)
     for stream in container.streams.video:
         if stream.codec_context is not None:  # as it is where nothing decodes it
             stream.codec_context.options = decoding  # what was given above holds for the first look alone

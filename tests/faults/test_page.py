@@ -287,7 +287,7 @@ VALUES = (
 
 
 def body(rng: Rng) -> bytes:
-    document = {
+    document: dict[str, object] = {
         rng.choice(("url", "crops", "plate", "label", "x")): rng.choice((*WORDS, 1, None, [], {}, 1e308))
         for _ in range(2)
     }
@@ -309,8 +309,10 @@ def ask(client: httpx.Client, number: int) -> int:
     rng = Rng(number)
     headers = {"Content-Type": rng.choice(KINDS)} if rng.random() < 0.8 else {}
     headers |= {rng.choice(HEADERS): rng.choice(VALUES) for _ in range(rng.randrange(3))}
-    encoded = {name: value.encode("latin-1", "replace") for name, value in headers.items()}
-    parameters = [(rng.choice(PARAMETERS), rng.choice(WORDS)) for _ in range(rng.randrange(3))]
+    encoded = [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
+    parameters: list[tuple[str, str | int | float | bool | None]] = [
+        (rng.choice(PARAMETERS), rng.choice(WORDS)) for _ in range(rng.randrange(3))
+    ]
     request = client.build_request(
         rng.choice(("GET", "GET", "POST", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH")),
         rng.choice(PATHS),
