@@ -73,7 +73,7 @@ def test_every_line_of_a_list_is_a_row(folder: Path, tmp_path: Path) -> None:
 
 
 def refuse_endless_line(path: Path) -> None:
-    with pytest.raises(BatchError, match="expected a path a line, got a line of 65536 characters"):
+    with pytest.raises(BatchError, match="expected a folder, a photo, a Parquet file or a text"):
         list(find_source(str(path)).photos())
 
 
