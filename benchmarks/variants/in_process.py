@@ -6,8 +6,8 @@ import cv2
 
 from plate_nets.contract import FRAME
 from plate_nets.recognition.detection import DetectionSettings
-from plate_nets.recognition.images import FrameLimits
 from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.networks import default_repository, first_versions, load_converted

@@ -6,8 +6,9 @@ from functools import cached_property
 import pyarrow as pa
 
 from plate_nets.batch.readers import ReaderSettings
-from plate_nets.batch.rows import FOUND, read_photo
+from plate_nets.batch.rows import FOUND, Fetched, read_photo
 from plate_nets.batch.sources import read_path
+from plate_nets.errors import InputError
 from plate_nets.recognition.reader import Reader
 
 
@@ -46,10 +47,10 @@ class PlateBatch:
         return self._resources.enter_context(self._settings.open()).reader
 
     @staticmethod
-    def _photo(value: bytes | str) -> bytes | OSError:
+    def _photo(value: bytes | str) -> Fetched:
         if isinstance(value, bytes):
             return value
         try:
             return read_path(value)
-        except OSError as error:
+        except (OSError, InputError) as error:
             return error

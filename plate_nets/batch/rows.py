@@ -14,6 +14,9 @@ from plate_nets.types import Plate
 UNREADABLE = "PLATES_UNREADABLE"
 """Code of a photo that is not there or does not open."""
 
+Fetched = bytes | OSError | InputError
+"""A photo's bytes, or why there are none."""
+
 _BOX = ("xmin", "ymin", "xmax", "ymax")
 
 PLATE = pa.struct(
@@ -46,7 +49,7 @@ ROW = pa.schema({"path": pa.string(), **FOUND, "model": pa.string()})
 """A row of a shard; ``path`` as the source names it, ``model`` the version of the networks."""
 
 
-def read_photo(reader: Reader, photo: bytes | OSError) -> dict[str, Any]:
+def read_photo(reader: Reader, photo: Fetched) -> dict[str, Any]:
     """A photo's bytes, or why there are none -> its values of `FOUND`.
 
     Raises:
@@ -54,6 +57,8 @@ def read_photo(reader: Reader, photo: bytes | OSError) -> dict[str, Any]:
     """
     if isinstance(photo, OSError):
         return _row(None, UNREADABLE, photo.strerror or str(photo))
+    if isinstance(photo, InputError):
+        return _row(None, answer_for(photo).says, str(photo))
     started = time.perf_counter()
     try:
         plates = reader.read(photo, evidence=True)

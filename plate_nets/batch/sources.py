@@ -1,6 +1,7 @@
 """Where a batch's photos come from: a folder, a list of paths, a Parquet file with paths or with the photos' bytes."""
 
 import errno
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +12,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from plate_nets.batch.storage import Folder, is_uri
-from plate_nets.errors import BatchError
+from plate_nets.errors import BatchError, InputTooLarge
+from plate_nets.intake.files import check_file
 from plate_nets.recognition.encoded import SUFFIXES
+from plate_nets.recognition.reader import FrameLimits, check_bytes
 
 PARQUET = ".parquet"
+MAX_BYTES = FrameLimits().max_bytes
+"""Of a photo."""
+_LONGEST = 1 << 16
+"""Characters of a line of a list."""
+_LARGEST_GROUP = 2 << 30
+"""Bytes of a row group's column, unpacked."""
 
 
 class Source(Protocol):
@@ -32,7 +41,8 @@ class Source(Protocol):
         """A photo's bytes.
 
         Raises:
-            OSError: this photo is not there (any more) or does not open; others may.
+            OSError: this photo is not there (any more), does not open, or has a name that is none; others may.
+            InputTooLarge: it has more bytes than a photo may have.
             BatchError: no photo can be read: the store does not answer or refuses.
         """
         ...
@@ -52,7 +62,7 @@ class FolderSource:
 
     def read(self, name: str) -> bytes:
         """As `Source.read`."""
-        return self.folder.read(name)
+        return self.folder.read(name, MAX_BYTES)
 
 
 @dataclass(frozen=True)
@@ -79,13 +89,16 @@ class ListSource:
     def photos(self) -> Iterator[tuple[str, str]]:
         """As `Source.photos`; names are the lines."""
         try:
-            with self.path.open(encoding="utf-8", errors="surrogateescape") as lines:
-                for line in lines:
-                    if "\0" in line:
-                        raise BatchError(
-                            f"{self.path}: expected a folder, a photo, a Parquet file or a text with a path a line, "
-                            "got another file; `plates watch` reads videos"
-                        )
+            with check_file(self.path).open(encoding="utf-8", errors="surrogateescape") as lines:
+                if lines.read(_LONGEST).count("\0") > 1:  # one may be in a name of somebody's
+                    raise BatchError(
+                        f"{self.path}: expected a folder, a photo, a Parquet file or a text with a path a line, "
+                        "got another file; `plates watch` reads videos"
+                    )
+                lines.seek(0)
+                while line := lines.readline(_LONGEST):
+                    if len(line) == _LONGEST:
+                        raise BatchError(f"{self.path}: expected a path a line, got a line of {_LONGEST} characters")
                     if name := line.rstrip("\r\n"):
                         yield name, name
         except OSError as error:
@@ -123,8 +136,12 @@ class ParquetSource:
                 rows = self._parquet.metadata.row_group(group).num_rows
                 yield from ((f"{group}:{row}", str(group)) for row in range(rows))
             else:
-                names = self._parquet.read_row_group(group, columns=[self._column])[self._column]
-                yield from ((name, name) for name in names.to_pylist() if name)
+                try:
+                    encoded = self._read(group).cast(pa.large_binary())  # they may be no UTF-8
+                except InputTooLarge as error:
+                    raise BatchError(f"{self._file}: {error}") from error
+                names = (os.fsdecode(name) for name in encoded.to_pylist() if name)
+                yield from ((name, name) for name in names)
 
     def read(self, name: str) -> bytes:
         """As `Source.read`."""
@@ -132,15 +149,27 @@ class ParquetSource:
             return read_path(name)
         group, _, row = name.partition(":")
         if self._group is None or self._group[0] != group:
-            try:
-                table = self._parquet.read_row_group(int(group), columns=[self._column])
-            except pa.ArrowException as error:
-                raise BatchError(f"{self._file}: row group {group}: {error}") from error
-            self._group = group, table[self._column]
-        content = self._group[1][int(row)].as_py()
-        if content is None:
+            self._group = group, self._read(int(group))
+        content = self._group[1][int(row)]
+        if not content.is_valid:
             raise FileNotFoundError(errno.ENOENT, "is empty")
-        return bytes(content)
+        check_bytes(self._column, content.as_buffer().size, FrameLimits())
+        return bytes(content.as_py())
+
+    def _read(self, group: int) -> pa.ChunkedArray:
+        """The column in a row group, which is in memory as a whole."""
+        columns = self._parquet.metadata.row_group(group)
+        size = sum(
+            columns.column(index).total_uncompressed_size
+            for index in range(columns.num_columns)
+            if columns.column(index).path_in_schema == self._column
+        )
+        if size > _LARGEST_GROUP:
+            raise InputTooLarge(f"row group {group}: expected at most {_LARGEST_GROUP} bytes, got {size}")
+        try:
+            return self._parquet.read_row_group(group, columns=[self._column])[self._column]
+        except (pa.ArrowException, OSError) as error:
+            raise BatchError(f"{self._file}: row group {group}: {error}") from error
 
     @cached_property
     def _parquet(self) -> pq.ParquetFile:
@@ -160,6 +189,8 @@ class ParquetSource:
         if found is None:
             got = ", ".join(schema.names) or "none"
             raise BatchError(f"{self._file}: expected a column {' or '.join(wanted)}, got {got}")
+        if schema.names.count(found) > 1:
+            raise BatchError(f"{self._file}: expected one column {found}, got {schema.names.count(found)}")
         kind = schema.field(found).type
         if not (_is_bytes(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             raise BatchError(f"{self._file}: column {found}: expected paths (string) or photos (binary), got {kind}")
@@ -192,9 +223,14 @@ def find_source(address: str, column: str = "") -> Source:
 def read_path(name: str) -> bytes:
     """A path on a disk, or an address in an object store -> its bytes; raises as `Source.read`."""
     if not is_uri(name):
-        return Folder("").read(name)
-    folder, _, file = name.rpartition("/")
-    return Folder(folder).read(file)
+        return Folder("").read(name, MAX_BYTES)
+    address, _, file = name.rpartition("/")
+    try:
+        folder = Folder(address)
+        folder.check()
+    except BatchError as error:
+        raise OSError(errno.EINVAL, str(error)) from error
+    return folder.read(file, MAX_BYTES)
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

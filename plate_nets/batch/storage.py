@@ -1,6 +1,5 @@
 """Folders, on this machine's disks or in an object store, by pyarrow's file systems."""
 
-import errno
 import os
 import re
 from collections.abc import Iterator
@@ -12,7 +11,8 @@ from typing import Any
 
 from pyarrow import NativeFile, fs
 
-from plate_nets.errors import BatchError
+from plate_nets.errors import BatchError, InputTooLarge
+from plate_nets.intake.files import MAX_TEXT, read_file
 from plate_nets.whole_file import UNFINISHED, write_whole
 
 _URI = re.compile(r"[a-z][a-z0-9+.-]*://")
@@ -46,19 +46,23 @@ class Folder:
             filesystem, path = fs.FileSystem.from_uri(self.address)
             return filesystem, path
 
-    def read(self, name: str) -> bytes:
+    def check(self) -> None:
+        """Raises BatchError where its address is none of a file system that is known; nobody is asked."""
+        _ = self._opened
+
+    def read(self, name: str, most: int = MAX_TEXT) -> bytes:
         """The bytes of a file in it.
 
         Raises:
             OSError: it is not there, or, of a disk's folder, does not open or is not a file.
+            InputTooLarge: it has more than ``most`` bytes; none was read.
             BatchError: the object store does not answer or refuses.
         """
-        if self.is_local:
-            path = Path(self.address, name)
-            if path.exists() and not path.is_file():  # a pipe would wait for ever
-                raise OSError(errno.EINVAL, "is not a file")
-            return path.read_bytes()
+        if self.is_local or isinstance(self._opened[0], fs.LocalFileSystem):  # file:// is one
+            return read_file(os.path.join(self._opened[1], name), most)  # noqa: PTH118  a name may be no path at all
         with self.open(name) as file:
+            if (size := file.size()) > most:
+                raise InputTooLarge(f"expected a file of at most {most} bytes, got {size}")
             return bytes(file.read())
 
     def open(self, name: str) -> NativeFile:
@@ -157,6 +161,14 @@ def said_of(where: str) -> Iterator[None]:
         raise BatchError(f"{where}: {' '.join(str(error).split())}") from error
 
 
+def _may_be_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file, or a link that leads nowhere, which whoever reads it is told."""
+    try:
+        return entry.is_file() or (entry.is_symlink() and not entry.is_dir())
+    except OSError:  # a link that leads to itself
+        return True
+
+
 def _walk_disk(folder: str) -> Iterator[str]:
     waiting = [""]
     while waiting:
@@ -166,7 +178,7 @@ def _walk_disk(folder: str) -> Iterator[str]:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(f"{below}{entry.name}/")
-                    elif entry.is_file():
+                    elif _may_be_file(entry):
                         yield below + entry.name
         except OSError as error:
             raise BatchError(f"{error.filename}: does not open: {error.strerror}") from error

@@ -16,10 +16,10 @@ from plate_nets.answers import MODEL_DIED
 from plate_nets.batch.listing import as_text, shard_names
 from plate_nets.batch.manifest import Manifest, shard_file
 from plate_nets.batch.readers import ReaderSettings
-from plate_nets.batch.rows import ROW, read_photo
+from plate_nets.batch.rows import ROW, Fetched, read_photo
 from plate_nets.batch.sources import Source
 from plate_nets.batch.storage import Folder
-from plate_nets.errors import BatchError
+from plate_nets.errors import BatchError, InputError
 
 _AHEAD = 2
 """Photos that are fetched while one is read."""
@@ -79,24 +79,24 @@ class ShardWorker:
         failed = sum(row["error"] is not None for row in rows)
         return ShardDone(shard, len(rows), failed, sum(len(row["plates"] or ()) for row in rows))
 
-    def _row(self, name: str, photo: bytes | OSError) -> dict[str, Any]:
+    def _row(self, name: str, photo: Fetched) -> dict[str, Any]:
         row = read_photo(self._reader.reader, photo)
         if row["error"] == MODEL_DIED.says:
             self._reader.recover()
         return {"path": as_text(name), **row, "model": self._job.manifest.model}
 
 
-def _fetched(source: Source, names: list[str]) -> Iterator[tuple[str, bytes | OSError]]:
+def _fetched(source: Source, names: list[str]) -> Iterator[tuple[str, Fetched]]:
     """The photos of names, or why one is not there, each fetched while those before it are read."""
 
-    def fetch(name: str) -> bytes | OSError:
+    def fetch(name: str) -> Fetched:
         try:
             return source.read(name)
-        except OSError as error:
+        except (OSError, InputError) as error:
             return error
 
     with ThreadPoolExecutor(1) as fetcher:
-        waiting: deque[tuple[str, Future[bytes | OSError]]] = deque()
+        waiting: deque[tuple[str, Future[Fetched]]] = deque()
         try:
             for name in names:
                 waiting.append((name, fetcher.submit(fetch, name)))

@@ -19,9 +19,10 @@ from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Pic
 from plate_nets.cli.readers import local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
+from plate_nets.intake.files import read_file
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.recognition.reader import Reader
+from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.words import counted
@@ -138,9 +139,7 @@ def read_picture(reader: Reader, source: Source, recover: Callable[[], None]) ->
     """
     started = time.perf_counter()
     try:
-        if source.path.exists() and not source.path.is_file():
-            return Picture(source.path, source.name, error="is not a file")
-        encoded = source.path.read_bytes()
+        encoded = read_file(source.path, FrameLimits().max_bytes)
         plates = reader.read(encoded)
     except ServerUnavailable:
         raise

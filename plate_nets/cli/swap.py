@@ -11,6 +11,7 @@ from plate_nets.client import PlateClient
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import InputError, PlateError, ServerUnavailable, SwapError
 from plate_nets.extras import needs
+from plate_nets.intake.files import read_text
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.runtimes.networks import INSTALLED
 from plate_nets.server import default_repository
@@ -96,8 +97,6 @@ def read_key(path: Path) -> str:
         InputError: it does not open.
     """
     try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise InputError(f"--control-key-file {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"--control-key-file {path}: expected text") from error
+        return read_text(path).strip()
+    except InputError as error:
+        raise InputError(f"--control-key-file {error}") from error

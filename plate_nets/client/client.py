@@ -36,7 +36,7 @@ from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import PlateError, SchemeError, ServerUnavailable
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
 from plate_nets.recognition.quads import lines_of
-from plate_nets.recognition.reader import check_frame
+from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size
 from plate_nets.types import Box, Frame, Plate, Reading
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
@@ -61,6 +61,7 @@ class PlateClient(Closing):
         scheme: whose plates are read, of the schemes that the server has; of several the evidence decides. By default
             what the server is set to; it names the `format` of a reading, which has none where the package does not
             know the scheme.
+        limits: of pictures; what is over them is refused before it is sent. Those of a server that is set to others.
     """
 
     def __init__(
@@ -75,8 +76,10 @@ class PlateClient(Closing):
         shared_memory: bool = False,
         control_key: str | None = None,
         scheme: PlateScheme | Sequence[PlateScheme] = (),
+        limits: FrameLimits = FrameLimits(),
     ) -> None:
         self.timeout = timeout
+        self.limits = limits
         self.retries = retries
         self.schemes = (scheme,) if isinstance(scheme, PlateScheme) else tuple(scheme)
         key = control_key or os.environ.get(KEY_VARIABLE, "")
@@ -129,8 +132,10 @@ class PlateClient(Closing):
         """
         if isinstance(image, (bytes, bytearray, memoryview)):
             spec, array = _ENCODED, np.frombuffer(image, np.uint8)
+            check_bytes(spec.name, array.nbytes, self.limits)
         else:
             spec, array = _RAW, check_frame(image)
+            check_size(spec.name, *array.shape[:2], self.limits)
         picture = Input(spec, array)
         outputs = (*PLATES, SCHEMES, *(EVIDENCE if evidence else ()))
         asked = {SCHEME: ",".join(each.name for each in self.schemes)} if self.schemes else {}

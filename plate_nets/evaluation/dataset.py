@@ -5,20 +5,24 @@ clockwise from the plate's top left, empty where unknown; the text in the Latin 
 unknown. A photo with several plates has several rows. The columns of the corner points may be left out.
 """
 
-import csv
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import DatasetError
+from plate_nets.errors import DatasetError, InputError
+from plate_nets.intake.files import read_file
+from plate_nets.intake.table import is_line, read_table
+from plate_nets.recognition.images import decode_image
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import CORNER_COLUMNS, Box, Frame
 
 _log = logging.getLogger(__name__)
+
+_LIMITS = FrameLimits()
 
 BOX_COLUMNS = ("xmin", "ymin", "xmax", "ymax")
 REQUIRED = ("file", *BOX_COLUMNS, "text")
@@ -78,7 +82,7 @@ def load_dataset(folder: Path, *, symbols: str | None = None, strict: bool = Fal
         raise DatasetError(f"{path}: no such file; expected a folder with images/ and labels.csv")
     labels: list[Label] = []
     faults: list[Fault] = []
-    sizes: dict[Path, tuple[int, int] | None] = {}
+    sizes: dict[Path, tuple[int, int] | str] = {}
     for where, row in csv_rows(path, REQUIRED):
         try:
             labels.append(_label(row, folder / "images", symbols, sizes))
@@ -97,18 +101,16 @@ def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str
     """A CSV file, one of whose columns is ``file`` -> where each row stands, and the row.
 
     Raises:
-        DatasetError: a column is missing, or it is no CSV file in UTF-8.
+        DatasetError: it does not open, a column is missing, or it is no CSV file in UTF-8.
     """
-    with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets begin it with a byte order mark
-        reader = csv.DictReader(file)
-        try:
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            if missing:
-                raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(columns)}")
-            for row in reader:
-                yield f"{path}:{reader.line_num} ({row['file']})", row
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise DatasetError(f"{path}: expected CSV in UTF-8 after line {reader.line_num}: {error}") from error
+    try:
+        for line, row in read_table(path, columns):
+            name = row["file"]
+            yield f"{path}:{line} ({name if is_line(name) else ascii(name)})", row
+    except OSError as error:
+        raise DatasetError(f"{path}: {error.strerror}") from error
+    except InputError as error:
+        raise DatasetError(f"{path}: {error}") from error
 
 
 def read_photo(path: Path) -> Frame:
@@ -117,10 +119,10 @@ def read_photo(path: Path) -> Frame:
     Raises:
         DatasetError: the file does not open as a picture.
     """
-    image = _open(path, cv2.IMREAD_COLOR)
-    if image is None:
-        raise DatasetError(f"{path}: does not open as a picture")
-    return image
+    try:
+        return decode_image(read_file(path, _LIMITS.max_bytes), _LIMITS)
+    except (OSError, InputError) as error:
+        raise DatasetError(f"{path}: does not open as a picture: {_why(error)}") from error
 
 
 def parse_box(row: Mapping[str, str | None]) -> Box:
@@ -140,7 +142,7 @@ def parse_box(row: Mapping[str, str | None]) -> Box:
     return Box(xmin, ymin, xmax, ymax)
 
 
-def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[Path, tuple[int, int] | None]) -> Label:
+def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[Path, tuple[int, int] | str]) -> Label:
     box = parse_box(row)
     try:
         corners = [float(row[name]) for name in CORNER_COLUMNS if row.get(name)]
@@ -158,8 +160,8 @@ def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[P
     if photo not in sizes:
         sizes[photo] = _size(photo)
     size = sizes[photo]
-    if size is None:
-        raise ValueError("photo is missing or does not open")
+    if isinstance(size, str):
+        raise ValueError(f"photo is missing or does not open: {size}")
     height, width = size
     if box.xmax <= 0 or box.ymax <= 0 or box.xmin >= width or box.ymin >= height:
         raise ValueError(
@@ -169,14 +171,14 @@ def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[P
     return Label(photo, box, text, quad)
 
 
-def _size(photo: Path) -> tuple[int, int] | None:
-    image = _open(photo, cv2.IMREAD_GRAYSCALE) if photo.is_file() else None
-    return None if image is None else (image.shape[0], image.shape[1])
-
-
-def _open(photo: Path, how: int) -> Frame | None:
+def _size(photo: Path) -> tuple[int, int] | str:
+    """Height and width of a photo, upright, or why it cannot be used."""
     try:
-        image = cv2.imread(str(photo), how)
-    except cv2.error:  # a header that names more pixels than OpenCV allows
-        return None
-    return None if image is None else np.asarray(image, dtype=np.uint8)
+        h, w = decode_image(read_file(photo, _LIMITS.max_bytes), _LIMITS).shape[:2]
+    except (OSError, InputError) as error:
+        return _why(error)
+    return h, w
+
+
+def _why(error: OSError | InputError) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -15,8 +15,9 @@ from plate_nets.evaluation.dataset import csv_rows
 from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
 from plate_nets.events import PlateEvent
+from plate_nets.intake.video import open_video
 from plate_nets.plates import PlateScheme
-from plate_nets.recognition.reader import Reader
+from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.types import Box, Frame, Plate
 from plate_nets.video.cars import Camera, CarEvents, CarSettings
 from plate_nets.video.fusion import Fusion, Verdict, view
@@ -130,7 +131,7 @@ def read_clip(path: Path, reader: Reader) -> Iterator[ReadFrame]:
 def count_frames(path: Path) -> int | None:
     """How many frames a clip says that it has; None where it does not say."""
     try:
-        with av.open(str(path)) as container:
+        with open_video(path, FrameLimits().max_pixels) as container:
             return container.streams.video[0].frames or None
     except (OSError, IndexError, av.error.FFmpegError) as error:
         raise InputError(f"{path}: expected a video, got {error}") from error
@@ -268,7 +269,7 @@ def _labelled(path: Path, truth: Sequence[TrueFrame]) -> Clip:
 
 def _frames(path: Path) -> Iterator[tuple[float, Frame]]:
     try:
-        with av.open(str(path)) as container:
+        with open_video(path, FrameLimits().max_pixels) as container:
             for frame in container.decode(video=0):
                 yield float(frame.time or 0.0), np.asarray(frame.to_ndarray(format="bgr24"), np.uint8)
     except (OSError, IndexError, av.error.FFmpegError) as error:

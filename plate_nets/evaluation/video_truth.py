@@ -8,11 +8,12 @@ plate's own top left; px of the frame. ``visible``: the share that nothing hides
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from plate_nets.errors import DatasetError
+from plate_nets.errors import DatasetError, InputError
+from plate_nets.intake.files import MAX_TABLE, read_text
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,13 @@ def load_truth(path: Path) -> list[TrueFrame]:
         DatasetError: no such file, or a line that is not as above.
     """
     try:
-        with path.open(encoding="utf-8") as file:
-            return list(_frames(path, file))
-    except OSError as error:
-        raise DatasetError(f"{path}: {error.strerror}; expected JSON lines, one a frame") from error
+        lines = read_text(path, MAX_TABLE).splitlines()
+    except InputError as error:
+        raise DatasetError(f"{error}; expected JSON lines, one a frame") from error
+    return list(_frames(path, lines))
 
 
-def _frames(path: Path, lines: Iterator[str]) -> Iterator[TrueFrame]:
+def _frames(path: Path, lines: Iterable[str]) -> Iterator[TrueFrame]:
     for number, line in enumerate(lines, 1):
         try:
             values = json.loads(line)
@@ -66,5 +67,5 @@ def _frames(path: Path, lines: Iterator[str]) -> Iterator[TrueFrame]:
                 for each in values["plates"]
             )
             yield TrueFrame(values["time"], plates)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise DatasetError(f"{path}:{number}: expected a frame with its time and plates: {error}") from error

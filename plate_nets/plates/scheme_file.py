@@ -1,13 +1,14 @@
 """A TOML file -> a scheme. The reading is strict: what is not understood is refused, by file, key, expected and got."""
 
+import math
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from plate_nets.errors import SchemeError
+from plate_nets.errors import InputError, SchemeError
+from plate_nets.intake.toml_file import read_toml
 from plate_nets.plates.drawing import read_drawing
 from plate_nets.plates.scheme import Codes, PlateFormat, PlateScheme, SynthesisTexts
 from plate_nets.plates.table import Table
@@ -17,6 +18,11 @@ DEFAULT_SCHEME = "russia"
 _SUFFIX = ".toml"
 _COUNTRY = re.compile("([a-z]{2})?")
 _FOLDER = Path(__file__).parent
+_MOST_SYMBOLS = 256
+_MOST_PATTERNS = 1000
+"""Of all formats together; a country has some dozens."""
+_MOST_CODES = 100_000
+"""Texts of a part whose codes are named one by one."""
 
 
 def default_scheme() -> PlateScheme:
@@ -43,11 +49,9 @@ def _of_package(name: str) -> PlateScheme:
 
 def _read(path: Path) -> PlateScheme:
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SchemeError(f"{path}: expected a file of a scheme, got {error.strerror}") from error
-    except ValueError as error:
-        raise SchemeError(f"{path}: expected TOML in UTF-8, got {error}") from error
+        values = read_toml(path)
+    except InputError as error:
+        raise SchemeError(str(error)) from error
     return _scheme(Table(path, "", values))
 
 
@@ -68,7 +72,9 @@ def own_reader(schemes: Iterable[PlateScheme]) -> PlateScheme:
 def _scheme(table: Table) -> PlateScheme:
     name = table.text("name")
     lines: int = table.take("lines", int, "1 or 2", lambda value: value in (1, 2))
-    reader: str = table.take("reader", str, "the name of a scheme", default="")
+    reader: str = table.take(
+        "reader", str, "the name of a scheme of the package", lambda text: not text.endswith(_SUFFIX), default=""
+    )
     alphabet = _alphabet(table, name, reader)
     country = table.take(
         "country", str, "two small letters, ISO 3166 alpha-2", lambda text: bool(_COUNTRY.fullmatch(text)), default=""
@@ -83,6 +89,10 @@ def _scheme(table: Table) -> PlateScheme:
     if not formats:
         raise table.error("formats", "one format at least", "none")
     table.distinct("formats", [each.name for each in formats], "every name once")
+    patterns = sum(math.prod(map(len, each.parts)) for each in formats)
+    if patterns > _MOST_PATTERNS:
+        expected = f"at most {_MOST_PATTERNS} patterns, which are all combinations of the parts of each"
+        raise table.error("formats", expected, str(patterns))
     synthesis = table.table("synthesis", {})
     shares, ways, codes, drawings = (synthesis.table(key, {}) for key in ("shares", "ways", "codes", "drawings"))
     synthesis.done()
@@ -97,6 +107,10 @@ def _scheme(table: Table) -> PlateScheme:
     scheme = PlateScheme(
         name, alphabet, signs, formats, frozenset(not_issued), lines, evenly, country, region_is_last, reader
     )
+    try:
+        _ = scheme.successors
+    except SchemeError as error:
+        raise table.error("formats", "fewer patterns, or signs that share fewer symbols", str(error)) from error
     return replace(scheme, synthesis=replace(evenly, codes=_codes(codes, scheme)))
 
 
@@ -105,6 +119,8 @@ def _alphabet(table: Table, name: str, reader: str) -> str:
     if not reader or reader == name:
         alphabet = table.text("alphabet")
         table.distinct("alphabet", alphabet, "every symbol once")
+        if len(alphabet) > _MOST_SYMBOLS:
+            raise table.error("alphabet", f"at most {_MOST_SYMBOLS} symbols", str(len(alphabet)))
         return alphabet
     known = load_scheme(reader).alphabet
     return str(
@@ -169,6 +185,8 @@ def _codes(table: Table, scheme: PlateScheme) -> dict[str, Codes]:
     known = {pattern for each in scheme.formats for part in each.parts for pattern in part}
     codes = {}
     for pattern in sorted(known & table.values.keys()):
+        if (count := math.prod(len(scheme.signs[sign]) for sign in pattern)) > _MOST_CODES:
+            raise table.error(pattern, f"a pattern of at most {_MOST_CODES} texts", str(count))
         lists, texts = table.table(pattern), scheme.texts_of(pattern)
         repeated, issued = (
             lists.texts(key, f"texts of the pattern {pattern}", frozenset(texts).__contains__)

@@ -83,9 +83,11 @@ class Table:
 
     def distinct(self, key: str, values: Sequence[str], expected: str) -> None:
         """Refuses a value that comes twice."""
-        for number, value in enumerate(values):
-            if value in values[:number]:
+        seen = set()
+        for value in values:
+            if value in seen:
                 raise self.error(key, expected, f"{value!r} twice")
+            seen.add(value)
 
     def done(self) -> None:
         """Refuses keys that nobody took."""

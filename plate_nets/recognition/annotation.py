@@ -6,7 +6,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.recognition.images import FrameLimits, decode_image
+from plate_nets.recognition.images import decode_image
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Frame, Plate
 
 READ = (60, 160, 20)

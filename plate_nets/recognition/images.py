@@ -1,16 +1,15 @@
 """The caller's picture -> a frame, with every fault named."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import cv2
 import numpy as np
 import simplejpeg
 
 from plate_nets.contract import FRAME, IMAGE
-from plate_nets.errors import InputError, InputTooLarge
+from plate_nets.errors import InputError
 from plate_nets.recognition.encoded import JPEG, DamagedPicture, EncodedPicture, inspect
-from plate_nets.recognition.reader import check_frame
+from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size
 from plate_nets.types import Frame
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
@@ -31,18 +30,6 @@ _UPRIGHT: Mapping[int, Callable[[cv2.typing.MatLike], cv2.typing.MatLike]] = {
 """EXIF's orientation -> what turns the stored picture upright."""
 
 
-@dataclass(frozen=True)
-class FrameLimits:
-    """Which frames are accepted; anything else is refused before it is decoded."""
-
-    max_bytes: int = 64 << 20
-    """Of an encoded picture. 64 MiB hold a JPEG of any size that `max_pixels` lets through."""
-    max_pixels: int = 50_000_000
-    """Height times width. 50 megapixels: 150 MB once decoded; a setting against memory, not accuracy."""
-    min_side: int = 8
-    """Pixels of the shorter side; less cannot hold a plate."""
-
-
 def load_picture(image: Frame | bytes, limits: FrameLimits) -> Frame:
     """A caller's picture, BGR frame (H, W, 3) uint8 or encoded -> frame, contiguous in memory.
 
@@ -57,14 +44,6 @@ def load_picture(image: Frame | bytes, limits: FrameLimits) -> Frame:
     return frame
 
 
-def check_size(where: str, h: int, w: int, limits: FrameLimits) -> None:
-    """Raises InputError, or its InputTooLarge, where a frame of this height and width is not accepted."""
-    if min(h, w) < limits.min_side:
-        raise InputError(f"{where}: expected at least {limits.min_side} pixels a side, got {w}x{h} (width x height)")
-    if h * w > limits.max_pixels:
-        raise InputTooLarge(f"{where}: expected at most {limits.max_pixels} pixels, got {h * w} ({w}x{h})")
-
-
 def check_image(encoded: bytes, limits: FrameLimits) -> EncodedPicture:
     """Whether an encoded picture is accepted, by its bytes and its structure: nothing is decoded.
 
@@ -73,8 +52,7 @@ def check_image(encoded: bytes, limits: FrameLimits) -> EncodedPicture:
         InputError: not a picture of the accepted formats, damaged, animated, or too small.
     """
     where = IMAGE.name
-    if len(encoded) > limits.max_bytes:
-        raise InputTooLarge(f"{where}: expected at most {limits.max_bytes} bytes, got {len(encoded)}")
+    check_bytes(where, len(encoded), limits)
     try:
         picture = inspect(encoded)
     except DamagedPicture as error:

@@ -16,8 +16,9 @@ from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
-from plate_nets.recognition.images import FrameLimits, load_picture
+from plate_nets.recognition.images import load_picture
 from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages

@@ -1,11 +1,24 @@
 """What every reader of plates has in common, in this process or by a server; clients import it without OpenCV."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from plate_nets.errors import InputError
+from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.types import Frame, Plate
+
+
+@dataclass(frozen=True)
+class FrameLimits:
+    """Which frames are accepted; anything else is refused before it is decoded."""
+
+    max_bytes: int = 64 << 20
+    """Of an encoded picture. 64 MiB hold a JPEG of any size that `max_pixels` lets through."""
+    max_pixels: int = 50_000_000
+    """Height times width. 50 megapixels: 150 MB once decoded; a setting against memory, not accuracy."""
+    min_side: int = 8
+    """Pixels of the shorter side; less cannot hold a plate."""
 
 
 class Reader(Protocol):
@@ -36,3 +49,17 @@ def check_frame(image: object) -> Frame:
         got = f"{image.dtype} {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
         raise InputError(f"image: expected bytes, or a BGR frame of uint8 (height, width, 3), got {got}")
     return np.ascontiguousarray(image)
+
+
+def check_bytes(where: str, count: int, limits: FrameLimits) -> None:
+    """Raises InputTooLarge where an encoded picture of so many bytes is not accepted."""
+    if count > limits.max_bytes:
+        raise InputTooLarge(f"{where}: expected at most {limits.max_bytes} bytes, got {count}")
+
+
+def check_size(where: str, h: int, w: int, limits: FrameLimits) -> None:
+    """Raises InputError, or its InputTooLarge, where a frame of this height and width is not accepted."""
+    if min(h, w) < limits.min_side:
+        raise InputError(f"{where}: expected at least {limits.min_side} pixels a side, got {w}x{h} (width x height)")
+    if h * w > limits.max_pixels:
+        raise InputTooLarge(f"{where}: expected at most {limits.max_pixels} pixels, got {h * w} ({w}x{h})")

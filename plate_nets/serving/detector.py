@@ -13,7 +13,7 @@ from plate_nets.errors import PlateError
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
-from plate_nets.recognition.images import FrameLimits
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.runtimes.networks import IR, load_network, network_folder
 from plate_nets.serving.cores import Cores
 from plate_nets.serving.precision import chosen_precision

@@ -2,7 +2,8 @@
 
 from plate_nets.contract import FRAME, IMAGE
 from plate_nets.errors import InputError
-from plate_nets.recognition.images import FrameLimits, load_picture
+from plate_nets.recognition.images import load_picture
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.serving.triton import Request, Tensor, find
 from plate_nets.types import Frame
 

@@ -1,5 +1,6 @@
 """cameras.yaml: cameras, watch lists and sinks in one file; unknown keys are refused by name."""
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -7,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from plate_nets.errors import InputError
+from plate_nets.intake.yaml_file import read_yaml
 from plate_nets.sinks.outbox import MAX_BYTES
 from plate_nets.sinks.settings import SinkSettings
 from plate_nets.video.settings import CameraSettings
@@ -51,6 +52,10 @@ class WatchPlan:
     def __post_init__(self) -> None:
         if not 1 <= self.outbox_mb <= _MOST_MB:
             raise InputError(f"outbox_mb: expected 1 to {_MOST_MB}, got {self.outbox_mb:g}")
+        for name in ("memory", "keep_days", "keep_mb"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise InputError(f"{name}: expected a number of 0 or more, got {value:g}")
 
 
 def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> WatchPlan:
@@ -59,16 +64,7 @@ def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> Wat
     Raises:
         InputError: it does not open, is no YAML, or a key or value is not possible; the message names it.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = f", line {where.line + 1}" if where else ""
-        raise InputError(f"{path}{line}: expected YAML: {getattr(error, 'problem', None) or 'damaged'}") from error
+    document = read_yaml(path)
     try:
         return TypeAdapter(WatchPlan).validate_python(_expanded(document, environment, path))
     except ValidationError as error:

@@ -10,12 +10,16 @@ from typing import Any
 import av
 import av.error
 from av.codec.hwaccel import HWAccel, hwdevices_available
+from av.container import InputContainer
 from av.video.stream import VideoStream
 
 from plate_nets.credentials import hide_credentials
 from plate_nets.errors import InputError, SourceError
+from plate_nets.intake.files import read_file
+from plate_nets.intake.video import open_device, open_stream, open_video
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.recognition.images import FrameLimits, decode_image
+from plate_nets.recognition.images import decode_image
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.video.address import SourceAddress
 from plate_nets.words import counted
 
@@ -27,6 +31,7 @@ _CUT_OFF = 1.0
 _EMPTY = "expected video, found no picture in it"
 
 _LIMITS = FrameLimits()
+_UNDECODED = f"no picture of it can be decoded: they are damaged, or of more than {_LIMITS.max_pixels} pixels"
 
 Notice = Callable[[str], None]
 """Takes one line about something that was overcome."""
@@ -73,7 +78,7 @@ def decode(
 def _container(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
 ) -> Iterator[tuple[av.VideoFrame, float | None]]:
-    with av.open(address.location, hwaccel=_hardware(settings), **_options(address, settings)) as container:
+    with _open(address, settings) as container:
         if not container.streams.video:
             kinds = sorted({stream.type for stream in container.streams}) or ["nothing"]
             raise SourceError(f"expected video, found {', '.join(kinds)} alone")
@@ -103,7 +108,7 @@ def _container(
         if address.live:
             return
         if not shown:
-            raise SourceError(_EMPTY)
+            raise SourceError(_UNDECODED if damaged else _EMPTY)
         begin = (stream.start_time or 0) * float(stream.time_base or 0)
         if length is not None and last - begin < length - max(_CUT_OFF, 0.05 * length) and not _is_sparse(stream):
             notice(f"cut off: ends after {last - begin:.1f} s of {length:.1f} s")
@@ -118,7 +123,7 @@ def _pictures(packet: "av.Packet[Any]") -> tuple[list[av.VideoFrame], int]:
     """The pictures of a packet, and how many of it are damaged: decoded after a loss, or not at all."""
     try:
         decoded = packet.decode()
-    except av.error.InvalidDataError:
+    except (av.error.InvalidDataError, av.error.ArgumentError):  # the latter of too many pixels
         return [], 1
     pictures = [each for each in decoded if isinstance(each, av.VideoFrame) and not each.is_corrupt]
     return pictures, len(decoded) - len(pictures)
@@ -127,16 +132,17 @@ def _pictures(packet: "av.Packet[Any]") -> tuple[list[av.VideoFrame], int]:
 def _folder(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
 ) -> Iterator[tuple[av.VideoFrame, float | None]]:
-    paths = sorted(path for path in Path(address.location).iterdir() if path.suffix.lower() in SUFFIXES)
-    if not paths:
+    folder = Path(address.location)
+    names = sorted(name for name in os.listdir(folder) if name.lower().endswith(tuple(SUFFIXES)))  # noqa: PTH208  a million
+    if not names:
         raise SourceError(f"expected pictures, found none; looked for {', '.join(sorted(SUFFIXES))}")
-    opened(len(paths) / settings.folder_fps)
+    opened(len(names) / settings.folder_fps)
     shown = 0
-    for number, path in enumerate(paths):
+    for number, name in enumerate(names):
         try:
-            frame = decode_image(path.read_bytes(), _LIMITS)
+            frame = decode_image(read_file(folder / name, _LIMITS.max_bytes), _LIMITS)
         except (InputError, OSError) as error:
-            notice(f"{path.name}: left out: {error}")
+            notice(f"{name}: left out: {getattr(error, 'strerror', None) or error}")
             continue
         shown += 1
         yield av.VideoFrame.from_ndarray(frame, format="bgr24"), number / settings.folder_fps
@@ -144,24 +150,22 @@ def _folder(
         raise SourceError("expected pictures, none of the files is one")
 
 
-def _options(address: SourceAddress, settings: DecodingSettings) -> dict[str, Any]:
-    """What `av.open` is told: sockets that give up by themselves, as nothing else ends a read that blocks."""
-    microseconds = str(round(settings.silence * 1e6))
+def _open(address: SourceAddress, settings: DecodingSettings) -> InputContainer:
+    most, hardware = _LIMITS.max_pixels, _hardware(settings)
     if address.kind == "device":
-        return {"format": "v4l2", "options": {"thread_queue_size": "8"}}
+        return open_device(address.location, most)
     if address.kind == "file":
-        return {}
+        return open_video(address.location, most, hardware)
+    # Sockets that give up by themselves, as nothing else ends a read that blocks
+    microseconds = str(round(settings.silence * 1e6))
     if address.is_rtsp:
         # Some cameras send no sound although they promise it: a short look at the stream, not FFmpeg's five seconds
-        return {
-            "options": {
-                "rtsp_transport": "tcp",
-                "timeout": microseconds,
-                "analyzeduration": "1000000",
-                "fpsprobesize": "0",
-            }
-        }
-    return {"options": {"rw_timeout": microseconds, "timeout": microseconds, "use_wallclock_as_timestamps": "1"}}
+        options = {
+            "rtsp_transport": "tcp", "timeout": microseconds, "analyzeduration": "1000000", "fpsprobesize": "0",
+        }  # fmt: skip
+    else:
+        options = {"rw_timeout": microseconds, "timeout": microseconds, "use_wallclock_as_timestamps": "1"}
+    return open_stream(address.location, most, hardware, options)
 
 
 def _hardware(settings: DecodingSettings) -> HWAccel | None:
@@ -190,6 +194,8 @@ def _cause(error: av.error.FFmpegError, address: SourceAddress, settings: Decodi
             return "no RTSP stream: nobody answers there, it is no camera, or what it sends is damaged"
         case av.error.InvalidDataError():
             return "is no video, damaged, or cut off at its beginning"
+        case av.error.ArgumentError():
+            return "is damaged, or a video in none of the formats that are read, such as MP4, MKV, AVI, MPEG-TS, FLV"
     return hide_credentials(error.strerror or str(error))
 
 

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.recognition.images import FrameLimits, check_size
+from plate_nets.recognition.reader import FrameLimits, check_size
 from plate_nets.types import Frame
 
 LUMA_SIZE = (180, 320)

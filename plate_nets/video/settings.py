@@ -16,7 +16,8 @@ from plate_nets.video.pictures import PictureSettings
 from plate_nets.video.regions import Polygon
 from plate_nets.video.watch_lists import WatchList
 
-_NAME = re.compile(r"[\w.-]{1,64}")
+_NAME = re.compile(r"(?!\.+$)[\w.-]{1,64}")
+"""A name of a folder, too: none that leads out of it."""
 _STRICT = {"extra": "forbid"}
 """For pydantic, which reads cameras.yaml into these: unknown keys are refused."""
 
@@ -81,8 +82,10 @@ class CameraSettings:
                     self._refuse(name, "three or more points x, y in shares of width and height, 0..1", polygon)
         if self.fps is not None and not 0 < self.fps <= 1000:
             self._refuse("fps", "more than 0", self.fps)
-        if self.silence < 0.5:
-            self._refuse("silence", "0.5 s or more", self.silence)
+        if not 0.5 <= self.silence <= 3600:
+            self._refuse("silence", "0.5 to 3600 s", self.silence)
+        if not self.least_height >= 0:
+            self._refuse("least_height", "0 px or more", self.least_height)
         if self.start is not None and self.start.tzinfo is None:
             self._refuse("start", "a time with its offset from UTC", self.start.isoformat())
         try:

@@ -1,6 +1,5 @@
 """Lists of plates to watch for: a CSV file with a plate and a label a row, matched by what a track's frames say."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from rapidfuzz.distance import Levenshtein
 
 from plate_nets.errors import InputError
 from plate_nets.events import WatchMatch
+from plate_nets.intake.table import is_line, read_table
 from plate_nets.video.fusion import Fusion
 
 COLUMNS = ("plate", "label")
@@ -41,36 +41,42 @@ class WatchList:
     faults: tuple[str, ...] = ()
 
 
-def load_watch_list(path: Path, name: str | None = None) -> WatchList:
-    """A CSV file in UTF-8 with the columns plate and label -> the list; ``name``: by default the file's.
+def load_watch_list(source: Path | bytes, name: str = "") -> WatchList:
+    """A CSV file in UTF-8 with the columns plate and label, or its bytes -> the list; ``name``: by default the file's.
 
     Spaces and hyphens are left out of plates, small letters made large, Cyrillic ones Latin. A row without a plate,
-    with other signs than letters and digits, or with a plate that an earlier row has is left out and said in
-    ``faults``.
+    with other signs than letters and digits, with a plate that an earlier row has, or with a label of several lines is
+    left out and said in ``faults``.
 
     Raises:
         InputError: no such file, no CSV in UTF-8, or a column is missing.
     """
-    name = name or path.stem
+    name = name or (source.stem if isinstance(source, Path) else "")
     entries: dict[str, str] = {}
     faults = []
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:  # spreadsheets begin it with a byte order mark
-            rows = csv.DictReader(file)
-            missing = [column for column in COLUMNS if column not in (rows.fieldnames or ())]
-            if missing:
-                raise InputError(f"watch list {name}: expected the columns {','.join(COLUMNS)}, got no {missing[0]}")
-            for row in rows:
-                plate = normalize(row["plate"] or "")
-                if why := _fault(plate, entries):
-                    faults.append(f"watch list {name}, line {rows.line_num}: {why}, got {row['plate']!r}")
-                else:
-                    entries[plate] = (row["label"] or "").strip()
+        for line, row in read_table(source, COLUMNS):
+            plate, label = normalize(row["plate"]), row["label"].strip()
+            if plate in entries:
+                faults.append(f"watch list {name}, line {line}: expected each plate once, got {row['plate']!r}")
+            elif why := entry_fault(plate, label):
+                faults.append(f"watch list {name}, line {line}: {why}")
+            else:
+                entries[plate] = label
     except OSError as error:
-        raise InputError(f"watch list {name}: {path}: {error.strerror}") from error
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"watch list {name}: expected CSV in UTF-8: {error}") from error
+        raise InputError(f"watch list {name}: {source!s}: {error.strerror}") from error
+    except InputError as error:
+        raise type(error)(f"watch list {name}: {error}") from error
     return WatchList(name, entries, tuple(faults))
+
+
+def entry_fault(plate: str, label: str) -> str:
+    """What keeps a plate, as `normalize` gives it, and its label from being an entry; empty where nothing does."""
+    if not plate:
+        return "expected a plate, got ''"
+    if not plate.isalnum():
+        return f"expected letters and digits, got {plate!r}"
+    return "" if is_line(label) else f"expected a label of one line, got {label!r}"
 
 
 def normalize(plate: str) -> str:
@@ -103,13 +109,3 @@ def matches(
             if probability >= settings.probability or (not known and distance <= settings.fallback_distance):
                 found.append(WatchMatch(each.name, entry, each.entries[entry], probability, distance))
     return tuple(sorted(found, key=lambda match: (-match.probability, match.distance, match.list, match.entry)))
-
-
-def _fault(plate: str, entries: Mapping[str, str]) -> str | None:
-    if not plate:
-        return "expected a plate"
-    if not plate.isalnum():
-        return "expected letters and digits"
-    if plate in entries:
-        return "expected each plate once"
-    return None

@@ -112,9 +112,12 @@ class Access:
         """What a page of this session sends with each POST."""
         return self._sign(f"page {caller.session}")
 
-    def log_in(self, address: str, token: str) -> str:
-        """A token -> the value of a session's cookie. Raises Refused where it is wrong, or too many were."""
-        self._logins.spend(address)
+    def check_login(self, connection: HTTPConnection) -> None:
+        """Raises Refused where somebody at this address tried too often; to be asked before a body is read."""
+        self._logins.spend(connection.client.host if connection.client else "")
+
+    def log_in(self, token: str) -> str:
+        """A token -> the value of a session's cookie. Raises Refused where it is wrong."""
         digest = _digest(token)
         if digest not in self._tokens:
             raise Refused(NO_ACCESS, "token: it is wrong")

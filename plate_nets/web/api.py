@@ -1,7 +1,6 @@
 """The HTTP API of pictures: `POST /api/v1/plates`, and the shapes of other servers' clients."""
 
 import base64
-import binascii
 from collections.abc import Sequence
 
 from pydantic import ValidationError
@@ -17,11 +16,10 @@ from plate_nets.web.faults import Refused, row_of
 from plate_nets.web.fetch import PictureFetcher
 from plate_nets.web.metrics import WebMetrics
 from plate_nets.web.reading import PictureReader
-from plate_nets.web.uploads import Upload, bounded, files_of, form_of
+from plate_nets.web.uploads import Upload, Uploads, files_of
 
 _TRUE = ("1", "true", "yes")
 _RAW = ("application/octet-stream", "image/")
-_ADDRESS_BYTES = 8192
 
 
 class PictureApi:
@@ -32,10 +30,14 @@ class PictureApi:
         reader: reads them.
         fetcher: fetches them from addresses.
         metrics: counts them.
+        uploads: takes what is sent.
     """
 
-    def __init__(self, access: Access, reader: PictureReader, fetcher: PictureFetcher, metrics: WebMetrics) -> None:
+    def __init__(
+        self, access: Access, reader: PictureReader, fetcher: PictureFetcher, metrics: WebMetrics, uploads: Uploads
+    ) -> None:
         self._access = access
+        self._uploads = uploads
         self._settings = access.settings
         self._reader = reader
         self._fetcher = fetcher
@@ -58,30 +60,29 @@ class PictureApi:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
             asked = await self._address(request)
-            uploads, crops = [await self._fetcher.fetch(asked.url)], crops or asked.crops
-        elif kind.startswith(_RAW):
-            body = await bounded(request, self._settings.limits.max_bytes, self._settings.idle).body()
-            uploads = [Upload("picture", body)]
-        else:
-            async with form_of(request, self._settings) as form:
-                uploads = await files_of(form, self._settings)
-        if not uploads:
-            raise InputError("body: expected one picture or more, got none")
-        return picture_response(await self._read(request, uploads, crops))
+            uploads = [await self._fetcher.fetch(asked.url)]
+            return picture_response(await self._read(request, uploads, crops or asked.crops))
+        if kind.startswith(_RAW):
+            async with self._uploads.picture(request) as upload:
+                return picture_response(await self._read(request, [upload], crops))
+        async with self._uploads.form(request) as form:
+            uploads = await files_of(form, self._settings)
+            if not uploads:
+                raise InputError("body: expected one picture or more, got none")
+            return picture_response(await self._read(request, uploads, crops))
 
     async def plate_reader(self, request: Request) -> Response:
         """One picture, as `upload` or `upload_url`, in the shape of Plate Recognizer's Snapshot API."""
-        async with form_of(request, self._settings) as form:
-            upload = await self._uploaded(form)
+        async with self._uploads.form(request) as form:
             camera, timestamp = (_text(form, name) for name in ("camera_id", "timestamp"))
-        picture = await self._read_one(request, upload)
+            picture = await self._read_one(request, await self._uploaded(form))
         return JSONResponse(plate_recognizer.answer(picture, self._reader.scheme.country, camera, timestamp), 201)
 
     async def alpr(self, request: Request) -> Response:
         """One picture, as `upload`, in the shape of CodeProject.AI Server."""
-        async with form_of(request, self._settings) as form:
-            upload = await self._uploaded(form)
-        return JSONResponse(codeproject.answer(await self._read_one(request, upload)))
+        async with self._uploads.form(request) as form:
+            picture = await self._read_one(request, await self._uploaded(form))
+        return JSONResponse(codeproject.answer(picture))
 
     async def _read_one(self, request: Request, upload: Upload) -> bodies.Picture:
         (picture,) = await self._read(request, [upload], False)
@@ -97,7 +98,7 @@ class PictureApi:
         return pictures
 
     async def _address(self, request: Request) -> bodies.Address:
-        body = await bounded(request, _ADDRESS_BYTES, self._settings.idle).body()
+        body = await self._uploads.text(request)
         try:
             return bodies.Address.model_validate_json(body)
         except ValidationError as error:
@@ -111,7 +112,7 @@ class PictureApi:
         if encoded:
             try:
                 return Upload("upload", base64.b64decode(encoded, validate=True))
-            except binascii.Error as error:
+            except ValueError as error:  # binascii's own, and that of what is not ASCII
                 raise InputError("upload: expected a file, or one in base64") from error
         if address:
             return await self._fetcher.fetch(address)

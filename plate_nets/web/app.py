@@ -30,6 +30,7 @@ from plate_nets.web.reading import PictureReader
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import EventStore
 from plate_nets.web.tail import EventTail
+from plate_nets.web.uploads import Uploads
 from plate_nets.web.video_api import VideoApi
 
 
@@ -52,20 +53,21 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
     metrics.watch("waiting", "Pictures that are read or wait", lambda: reader.taken)
     more: list[Callable[[], Facts]] = [lambda: {"web": metrics.facts()}]
     fetcher = PictureFetcher(settings.allowed_urls, settings.limits.max_bytes)
+    uploads = Uploads(settings)
     routes = [
-        *PictureApi(access, reader, fetcher, metrics).routes(),
-        *VideoApi(access, backend.reader, backend.scheme).routes(),
+        *PictureApi(access, reader, fetcher, metrics, uploads).routes(),
+        *VideoApi(access, backend.reader, backend.scheme, uploads).routes(),
     ]
     sections = ["try"]
     tail = EventTail(sources.store, settings.streams) if sources.store else None
     if sources.store is not None and tail is not None:
         metrics.watch("streams", "Streams of events that are open", lambda: tail.readers)
-        routes += EventApi(settings, sources.store, tail, sources.pictures, backend.scheme).routes()
+        routes += EventApi(settings, sources.store, tail, sources.pictures, backend.scheme, uploads).routes()
         sections.append("live")
     else:
         routes += _absent("events: none are kept here; start `plates web` with --events or --cameras", "events", "live")
     if sources.lists is not None:
-        routes += ListApi(settings, sources.lists).routes()
+        routes += ListApi(sources.lists, uploads).routes()
         sections.append("lists")
     else:
         routes += _absent("lists: there are none here; start `plates web` with --watch-list", "lists", "lists")
@@ -99,7 +101,7 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
 
     app = Starlette(
         routes=[
-            *Pages(access, (*sections, HEALTH), with_cameras=sources.cameras is not None).routes(),
+            *Pages(access, uploads, (*sections, HEALTH), with_cameras=sources.cameras is not None).routes(),
             *routes,
             Route("/health", is_well),
             Route("/api/v1/health", facts),

@@ -21,10 +21,9 @@ from plate_nets.web.faults import Refused
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import Document, EventFilter, EventStore
 from plate_nets.web.tail import EventTail
-from plate_nets.web.uploads import bounded
+from plate_nets.web.uploads import Uploads
 
 _MOST = 200
-_BODY = 4096
 _PING = 15
 
 
@@ -37,12 +36,20 @@ class EventApi:
         tail: gives them as they come.
         pictures: folder of their pictures, where there is one.
         scheme: whose plates they are.
+        uploads: takes corrections.
     """
 
     def __init__(
-        self, settings: WebSettings, store: EventStore, tail: EventTail, pictures: Path | None, scheme: PlateScheme
+        self,
+        settings: WebSettings,
+        store: EventStore,
+        tail: EventTail,
+        pictures: Path | None,
+        scheme: PlateScheme,
+        uploads: Uploads,
     ) -> None:
         self._settings = settings
+        self._uploads = uploads
         self._store = store
         self._tail = tail
         self._pictures = pictures.resolve() if pictures else None
@@ -84,7 +91,7 @@ class EventApi:
 
     async def correct(self, request: Request) -> Response:
         """Keep what a plate really says beside what was read; a text that fits no format is kept with a warning."""
-        body = await bounded(request, _BODY, self._settings.idle).body()
+        body = await self._uploads.text(request)
         try:
             plate = normalize(bodies.Correction.model_validate_json(body).plate)
         except ValidationError as error:
@@ -144,4 +151,8 @@ def _time(text: str, name: str) -> str:
     except ValueError as error:
         raise InputError(f"{name}: expected a time such as 2026-11-22T10:00:00Z") from error
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError as error:
+        raise InputError(f"{name}: expected a time of the years 1 to 9999 in UTC") from error
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

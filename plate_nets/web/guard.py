@@ -6,6 +6,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from plate_nets.answers import NO_ACCESS
+from plate_nets.errors import InputError, PlateError
 from plate_nets.web import codeproject, plate_recognizer
 from plate_nets.web.access import SAFE_METHODS, Access
 from plate_nets.web.faults import Refused, answer_of, error_response, fault_of
@@ -50,12 +51,17 @@ class Guard:
         request = Request(scope, receive)
         try:
             self._check(request)
-        except Refused as refused:
-            await answer_error(request, refused)(scope, receive, guarded)
+        except PlateError as error:
+            answer = answer_error(request, error)
+            if "transfer-encoding" in request.headers:
+                answer.headers["Connection"] = "close"
+            await answer(scope, receive, guarded)
         else:
             await self._app(scope, receive, guarded)
 
     def _check(self, request: Request) -> None:
+        if "transfer-encoding" in request.headers and "content-length" in request.headers:  # RFC 9112, 6.1
+            raise InputError("head: expected one of Content-Length and Transfer-Encoding, got both")
         self._access.check_host(request)
         if request.url.path.startswith(OPEN):
             return

@@ -3,7 +3,6 @@
 import asyncio
 import csv
 import io
-import tempfile
 import threading
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 from pathlib import Path
@@ -16,12 +15,11 @@ from starlette.routing import Route
 
 from plate_nets.answers import NOT_FOUND
 from plate_nets.errors import InputError
-from plate_nets.video.watch_lists import COLUMNS, WatchList, load_watch_list, normalize
+from plate_nets.video.watch_lists import COLUMNS, WatchList, entry_fault, load_watch_list, normalize
 from plate_nets.web import bodies
 from plate_nets.web.api import one_line
 from plate_nets.web.faults import Refused
-from plate_nets.web.settings import WebSettings
-from plate_nets.web.uploads import bounded
+from plate_nets.web.uploads import Uploads
 from plate_nets.whole_file import write_whole
 
 _MOST = 8 << 20
@@ -112,9 +110,9 @@ def as_csv(entries: Mapping[str, str]) -> str:
 class ListApi:
     """The endpoints of watch lists."""
 
-    def __init__(self, settings: WebSettings, lists: ListKeeper) -> None:
-        self._settings = settings
+    def __init__(self, lists: ListKeeper, uploads: Uploads) -> None:
         self._lists = lists
+        self._uploads = uploads
 
     def routes(self) -> list[Route]:
         """Where they are."""
@@ -133,16 +131,16 @@ class ListApi:
 
     async def add(self, request: Request) -> Response:
         """One entry more, or another label."""
-        body = await bounded(request, _MOST, self._settings.idle).body()
+        body = await self._uploads.text(request)
         try:
             entry = bodies.Entry.model_validate_json(body)
         except ValidationError as error:
             raise InputError(f"body: {one_line(error)}") from error
-        plate = normalize(entry.plate)
-        if not plate.isalnum():
-            raise InputError("plate: expected letters and digits")
-        await self._change(request, put={plate: " ".join(entry.label.split())})
-        return JSONResponse({"plate": plate, "label": entry.label}, 201)
+        plate, label = normalize(entry.plate), " ".join(entry.label.split())
+        if fault := entry_fault(plate, label):
+            raise InputError(f"entry: {fault}")
+        await self._change(request, put={plate: label})
+        return JSONResponse({"plate": plate, "label": label}, 201)
 
     async def remove(self, request: Request) -> Response:
         """One entry less."""
@@ -154,8 +152,8 @@ class ListApi:
         name = request.path_params["name"]
         entries = self._lists.get(name)
         if request.method in ("POST", "PUT"):
-            body = await bounded(request, _MOST, self._settings.idle).body()
-            loaded = await asyncio.to_thread(_loaded, name, body)
+            body = await self._uploads.text(request, _MOST)
+            loaded = await asyncio.to_thread(load_watch_list, body, name)
             if loaded.faults and not loaded.entries:
                 raise InputError(loaded.faults[0])
             await self._change(request, put=loaded.entries, whole=request.method == "PUT")
@@ -170,10 +168,3 @@ class ListApi:
 def file_name(name: str) -> str:
     """A list's name -> one for a file."""
     return "".join(each if each.isascii() and (each.isalnum() or each in "-_") else "_" for each in name)
-
-
-def _loaded(name: str, body: bytes) -> WatchList:
-    with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-        file.write(body)
-        file.flush()
-        return load_watch_list(Path(file.name), name)

@@ -18,7 +18,7 @@ from plate_nets.web.access import SESSION_COOKIE, SESSION_SECONDS, Access, Calle
 from plate_nets.web.faults import Refused, answer_of
 from plate_nets.web.openapi import document
 from plate_nets.web.texts import LANGUAGES, load_texts, preferred
-from plate_nets.web.uploads import form_of
+from plate_nets.web.uploads import Uploads
 
 _HERE = Path(__file__).parent
 _LANGUAGE_COOKIE = "plates_language"
@@ -32,12 +32,14 @@ class Pages:
 
     Args:
         access: who logs in, and the bounds that the page tells.
+        uploads: takes the login.
         sections: what the page shows.
         with_cameras: whether cameras are watched here.
     """
 
-    def __init__(self, access: Access, sections: tuple[str, ...], *, with_cameras: bool) -> None:
+    def __init__(self, access: Access, uploads: Uploads, sections: tuple[str, ...], *, with_cameras: bool) -> None:
         self._access = access
+        self._uploads = uploads
         self._with_cameras = with_cameras
         self._sections = sections
         self._templates = jinja2.Environment(
@@ -86,11 +88,12 @@ class Pages:
         nobody = Caller("")
         wrong = False
         if request.method == "POST":
-            async with form_of(request, self._access.settings) as form:
+            self._access.check_login(request)
+            async with self._uploads.login(request) as form:
                 token, page = (str(form.get(name, "")) for name in ("token", "page"))
             try:
                 self._access.check_site(request, nobody, page)
-                session = self._access.log_in(request.client.host if request.client else "", token)
+                session = self._access.log_in(token)
             except Refused as error:
                 if int(answer_of(error).http) != 401:
                     raise

@@ -17,10 +17,10 @@ import numpy as np
 from plate_nets.errors import PlateError, ServerOverloaded
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_softmax
-from plate_nets.recognition.images import FrameLimits, check_image, decode_image
+from plate_nets.recognition.images import check_image, decode_image
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import Quad, lines_of_plate, quad_size
-from plate_nets.recognition.reader import Reader
+from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.recognition.rectification import (
     RectificationSettings,
     box_quads,

@@ -1,17 +1,53 @@
 """The application behind a port: uvicorn in a thread of its own, so that the main one may watch a Triton."""
 
+import asyncio
 import socket
 import threading
 from types import TracebackType
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from plate_nets.errors import ServerStartError
 
 _BACKLOG = 512
 _SHUT_DOWN = 3
 """Seconds that requests have to end."""
+HEAD_SECONDS = 10
+"""Seconds that the head of a request may take, and a connection be open without one."""
+
+
+class _Connection(H11Protocol):
+    """uvicorn's, which closes a connection that has no request for too long, also where a part of one came."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._came()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._came()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete:  # no further one was waiting
+            self._await_head()
+
+    def _await_head(self) -> None:
+        self._came()
+        self._waiting = self.loop.call_later(self.timeout_keep_alive, self.transport.close)
+
+    def _came(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
 
 
 class WebServer:
@@ -21,12 +57,13 @@ class WebServer:
         app: what answers.
         address: where to listen.
         port: 0 takes a free one.
+        head: seconds that the head of a request may take.
 
     Raises:
         ServerStartError: it cannot listen there.
     """
 
-    def __init__(self, app: ASGIApp, address: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, app: ASGIApp, address: str = "127.0.0.1", port: int = 0, head: float = HEAD_SECONDS) -> None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         try:
             self._socket = socket.create_server((address, port), family=family, backlog=_BACKLOG)
@@ -40,7 +77,10 @@ class WebServer:
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,
+                http=_Connection,
+                ws="none",
                 lifespan="on",
+                timeout_keep_alive=head,  # type: ignore[arg-type]  # it only ever becomes a timer
                 log_config=None,
                 access_log=False,
                 server_header=False,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from plate_nets.errors import InputError
-from plate_nets.recognition.images import FrameLimits
+from plate_nets.recognition.reader import FrameLimits
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 SHORTEST_TOKEN = 16
@@ -37,6 +37,16 @@ class WebSettings:
     """Pictures that wait for that; a further one is refused."""
     idle: float = 30.0
     """Seconds without a byte after which a sender or a receiver is given up."""
+    short: float = 10.0
+    """Seconds that a short body may take as a whole: a login, an address, an entry."""
+    whole: float = 300.0
+    """Seconds that a request with pictures may take to be sent."""
+    whole_video: float = 3600.0
+    """Seconds that a video may take to be sent."""
+    max_held: int = 512 << 20
+    """Bytes of all requests together that are in memory; one token or address has a half of them at most."""
+    max_stored: int = 4 << 30
+    """Bytes of all videos together that are on disk; as for `max_held`."""
     streams: int = 200
     """Streams of events that are open at once."""
 

@@ -1,10 +1,18 @@
-"""What is sent -> pictures: counted while it comes, so that nothing over a bound is ever kept."""
+"""What is sent -> bodies: the one way in over HTTP, counted while it comes, so that nothing over a bound is ever kept.
+
+Each body is bounded in bytes, in the time that it pauses and in the time that it takes as a whole; all of them together
+are bounded in memory and on disk, so that many senders are refused before the machine is full.
+"""
 
 import asyncio
+import ctypes
+import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import IO
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
@@ -12,12 +20,21 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
-from plate_nets.errors import DeadlineExceeded, InputError, InputTooLarge
+from plate_nets.closing import Closing
+from plate_nets.errors import DeadlineExceeded, InputError, InputTooLarge, ServerOverloaded
 from plate_nets.web.settings import WebSettings
 
+SHORT = 8192
+"""Bytes of a body that a person typed: a login, an address, a correction."""
+_FIELDS = 8
 _NAME = 255
 _DRAINED = 8
 """Times the bound that is still read and thrown away, so that a browser hears why instead of a broken connection."""
+_LARGE = 8 << 20
+"""Bytes of a request from which on its memory is given back."""
+_SOON = 1.0
+_TRIM: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+"""Of glibc; other allocators have none."""
 
 
 @dataclass(frozen=True)
@@ -28,28 +45,186 @@ class Upload:
     encoded: bytes
 
 
-def bounded(request: Request, most: int, idle: float) -> Request:
-    """The request with a body of at most ``most`` bytes, which may not pause for longer than ``idle`` seconds.
+class Room:
+    """Bytes that all requests together may hold; one sender has a half of them at most."""
 
-    Reading the body raises InputTooLarge or DeadlineExceeded.
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: Counter[str] = Counter()
+
+    def hold(self, sender: str) -> "Held":
+        """Room for one request, which takes it as its bytes come."""
+        return Held(self, sender)
+
+    def take(self, sender: str, count: int) -> None:
+        """Raises ServerOverloaded where so many bytes more are too many."""
+        if self._held.total() + count > self._most or 2 * (self._held[sender] + count) > self._most:
+            raise ServerOverloaded("body: too many are being sent at once; ask again later")
+        self._held[sender] += count
+
+    def give_back(self, sender: str, count: int) -> None:
+        """So many bytes less."""
+        self._held[sender] -= count
+        if not self._held[sender]:
+            del self._held[sender]
+
+
+class Held(Closing):
+    """What one request holds of a room, until it is closed."""
+
+    def __init__(self, room: Room, sender: str) -> None:
+        self._room = room
+        self._sender = sender
+        self.count = 0
+
+    def take(self, count: int) -> None:
+        """Raises ServerOverloaded where so many bytes more are too many."""
+        self._room.take(self._sender, count)
+        self.count += count
+
+    def close(self) -> None:
+        """Give all of it back."""
+        self._room.give_back(self._sender, self.count)
+        self.count = 0
+
+
+class StoredVideo(Closing):
+    """A video that was sent, in a file that goes when it is closed."""
+
+    def __init__(self, file: IO[bytes], held: Held) -> None:
+        self._file = file
+        self._held = held
+        self.path = file.name
+
+    def close(self) -> None:
+        """Away with it."""
+        self._file.close()
+        self._held.close()
+
+
+class Uploads:
+    """Takes the bodies of requests.
+
+    All methods raise InputTooLarge for too many bytes, DeadlineExceeded for a sender that pauses or takes for too long,
+    ServerOverloaded where all bodies together are too much, and InputError for what is not what is expected.
+    """
+
+    def __init__(self, settings: WebSettings) -> None:
+        self._settings = settings
+        self._memory = Room(settings.max_held)
+        self._disk = Room(settings.max_stored)
+        self._trimming = False
+
+    async def text(self, request: Request, most: int = SHORT) -> bytes:
+        """A body that is read as a whole: short ones, and tables."""
+        seconds = self._settings.short if most <= SHORT else self._settings.whole
+        with self._memory.hold(_sender(request)) as held:
+            return bytes(await self._read(request, most, seconds, held))
+
+    @asynccontextmanager
+    async def picture(self, request: Request) -> AsyncIterator[Upload]:
+        """The body as a picture, for as long as the block lasts."""
+        settings = self._settings
+        with self._memory.hold(_sender(request)) as held, self._given_back(held):
+            yield Upload("picture", bytes(await self._read(request, settings.limits.max_bytes, settings.whole, held)))
+
+    @asynccontextmanager
+    async def form(self, request: Request) -> AsyncIterator[FormData]:
+        """The form that was sent, files of over a megabyte on disk for as long as the block lasts."""
+        settings = self._settings
+        with self._memory.hold(_sender(request)) as held, self._given_back(held):
+            bounded = _bounded(request, settings.max_body, settings.idle, settings.whole, held)
+            async with _form(bounded, settings.max_files) as form:
+                yield form
+
+    @asynccontextmanager
+    async def login(self, request: Request) -> AsyncIterator[FormData]:
+        """A form of a few kB, which whoever has no token may send."""
+        with self._memory.hold(_sender(request)) as held:
+            short = _bounded(request, SHORT, self._settings.idle, self._settings.short, held)
+            async with _form(short, 0) as form:
+                yield form
+
+    async def video(self, request: Request) -> StoredVideo:
+        """The body as a video, on disk until it is closed."""
+        settings = self._settings
+        file = tempfile.NamedTemporaryFile(prefix="plates-video-")  # noqa: SIM115  it is closed with what is returned
+        video = StoredVideo(file, held := self._disk.hold(_sender(request)))
+        try:
+            async for part in _parts(_bounded(request, settings.max_video, settings.idle, settings.whole_video, held)):
+                await asyncio.to_thread(file.write, part)
+            file.flush()
+        except BaseException:
+            video.close()
+            raise
+        return video
+
+    async def _read(self, request: Request, most: int, seconds: float, held: Held) -> bytearray:
+        body = bytearray()  # not a list of parts, between which the allocator would find nothing to give back
+        async for part in _parts(_bounded(request, most, self._settings.idle, seconds, held)):
+            body += part
+        return body
+
+    @contextmanager
+    def _given_back(self, held: Held) -> Iterator[None]:
+        """Memory that is free after the block goes back to the system a little later; the allocator would keep it."""
+        try:
+            yield
+        finally:
+            if held.count > _LARGE and _TRIM and not self._trimming:
+                self._trimming = True
+                asyncio.get_running_loop().call_later(_SOON, self._trim, _TRIM)
+
+    def _trim(self, trim: Callable[[int], object]) -> None:
+        self._trimming = False
+        asyncio.get_running_loop().run_in_executor(None, trim, 0)
+
+
+def _sender(request: Request) -> str:
+    """Who sends, as the rates name it; before a login its address."""
+    caller = getattr(request.state, "caller", None)
+    return caller.name if caller else f"address {request.client.host if request.client else ''}"
+
+
+async def _parts(request: Request) -> AsyncIterator[bytes]:
+    try:
+        async for part in request.stream():
+            yield part
+    except ClientDisconnect as error:
+        raise InputError("body: its sender went away") from error
+
+
+def _bounded(request: Request, most: int, idle: float, seconds: float, held: Held) -> Request:
+    """The request with a body of at most ``most`` bytes.
+
+    It may not pause for longer than ``idle`` seconds nor take more than ``seconds``; its bytes are taken from ``held``.
     """
     receive = request.receive
     came = 0
+    until = time.monotonic() + seconds
 
     async def next_part() -> Message:
+        left = until - time.monotonic()
         try:
-            return await asyncio.wait_for(receive(), idle)
+            return await asyncio.wait_for(receive(), min(idle, left))
         except TimeoutError as error:
-            raise DeadlineExceeded(f"body: no byte for {idle:g} s after {came} bytes") from error
+            what = f"expected it within {seconds:g} s" if left < idle else f"no byte for {idle:g} s"
+            raise DeadlineExceeded(f"body: {what}, {came} bytes came") from error
 
     async def count() -> Message:
         nonlocal came
         message = await next_part()
-        came += len(message.get("body", b""))
+        part = len(message.get("body", b""))
+        came += part
         declared = int(request.headers.get("content-length", "0"))  # uvicorn lets nothing but digits through
-        if max(came, declared) > most:
-            await _drain(next_part, message, most * _DRAINED - came, idle)
-            raise InputTooLarge(f"body: expected at most {most} bytes, got {'more' if came > declared else declared}")
+        try:
+            if max(came, declared) > most:
+                got = "more" if came > declared else declared
+                raise InputTooLarge(f"body: expected at most {most} bytes, got {got}")
+            held.take(part)
+        except (InputTooLarge, ServerOverloaded):
+            await _drain(next_part, message, most * _DRAINED - came, min(idle, seconds))
+            raise
         return message
 
     return Request(request.scope, count)
@@ -63,21 +238,14 @@ async def _drain(receive: Receive, message: Message, most: int, seconds: float) 
 
 
 @asynccontextmanager
-async def form_of(request: Request, settings: WebSettings) -> AsyncIterator[FormData]:
-    """The form that was sent, files of over a megabyte on disk for as long as the block lasts.
-
-    Raises:
-        InputTooLarge: too many bytes or files.
-        InputError: it is no form.
-        DeadlineExceeded: its sender paused for too long.
-    """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+async def _form(bounded: Request, files: int) -> AsyncIterator[FormData]:
+    """The form of a bounded request, with at most so many files, and fields."""
+    kind = bounded.headers.get("content-type", "").partition(";")[0].strip().lower()
+    expected = "multipart/form-data with pictures" if files else "a form"
     if kind not in ("multipart/form-data", "application/x-www-form-urlencoded"):
-        raise InputError(f"body: expected multipart/form-data with pictures, got {kind[:80] or 'no content type'}")
+        raise InputError(f"body: expected {expected}, got {kind[:80] or 'no content type'}")
     try:
-        async with bounded(request, settings.max_body, settings.idle).form(
-            max_files=settings.max_files, max_fields=settings.max_files
-        ) as form:
+        async with bounded.form(max_files=files, max_fields=max(files, _FIELDS)) as form:
             yield form
     except MultiPartException as error:
         raise _form_error(error.message) from error
@@ -85,12 +253,14 @@ async def form_of(request: Request, settings: WebSettings) -> AsyncIterator[Form
         raise _form_error(str(error.detail)) from error
     except ClientDisconnect as error:
         raise InputError("body: its sender went away") from error
+    except (LookupError, UnicodeError) as error:  # of a charset that its sender names
+        raise InputError("body: expected a form in UTF-8") from error
 
 
 def _form_error(said: str) -> InputError:
     return (
         InputTooLarge(f"body: {said}")
-        if said.startswith(("Too many", "Part exceeded"))
+        if said.startswith(("Too many", "Part exceeded", "Field exceeded"))
         else InputError(f"body: {said}")
     )
 

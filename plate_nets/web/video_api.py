@@ -2,12 +2,11 @@
 
 import asyncio
 import json
-import tempfile
 import threading
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from queue import SimpleQueue
-from typing import IO, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -20,7 +19,7 @@ from plate_nets.video.settings import CameraSettings, WatcherSettings
 from plate_nets.video.watcher import Watcher
 from plate_nets.web.access import Access
 from plate_nets.web.faults import fault_of
-from plate_nets.web.uploads import bounded
+from plate_nets.web.uploads import StoredVideo, Uploads
 
 _AT_ONCE = 2
 _KINDS = ("video/", "application/octet-stream")
@@ -34,8 +33,9 @@ Line = dict[str, Any]
 class VideoApi:
     """The endpoint of videos, each watched in threads of its own, a bounded number at once."""
 
-    def __init__(self, access: Access, reader: Reader, scheme: PlateScheme) -> None:
+    def __init__(self, access: Access, reader: Reader, scheme: PlateScheme, uploads: Uploads) -> None:
         self._access = access
+        self._uploads = uploads
         self._reader = reader
         self._watching = WatcherSettings(scheme=scheme)
         self._running = 0
@@ -52,27 +52,26 @@ class VideoApi:
         kind = request.headers.get("content-type", "").lower()
         if not kind.startswith(_KINDS):
             raise InputError(f"body: expected a video, got {kind[:80] or 'no content type'}")
-        if self._running >= _AT_ONCE:
-            raise ServerOverloaded(f"videos: {self._running} are watched, at most {_AT_ONCE} may")
+        self._check_place()  # before it is sent in vain
         self._access.rate.spend(request.state.caller.name)
-        self._running += 1
-        file = tempfile.NamedTemporaryFile(prefix="plates-video-")  # noqa: SIM115  the thread below closes it
+        video = await self._uploads.video(request)
         try:
-            settings = self._access.settings
-            async for part in bounded(request, settings.max_video, settings.idle).stream():
-                await asyncio.to_thread(file.write, part)
-            file.flush()
-            camera = CameraSettings(file.name, id=_ID)
-            watcher = Watcher(self._reader, [camera], self._watching, notice=lambda *_: None)
+            self._check_place()
+            watcher = Watcher(self._reader, [CameraSettings(video.path, id=_ID)], self._watching, notice=_nobody)
         except BaseException:
-            self._end(file)
+            video.close()
             raise
+        self._running += 1
         lines: SimpleQueue[Line] = SimpleQueue()
-        thread = threading.Thread(target=self._watch, args=(watcher, file, lines), name="video", daemon=True)
+        thread = threading.Thread(target=self._watch, args=(watcher, video, lines), name="video", daemon=True)
         thread.start()
         return StreamingResponse(self._lines(watcher, thread, lines), media_type="application/x-ndjson")
 
-    def _watch(self, watcher: Watcher, file: IO[bytes], lines: "SimpleQueue[Line]") -> None:
+    def _check_place(self) -> None:
+        if self._running >= _AT_ONCE:
+            raise ServerOverloaded(f"videos: {self._running} are watched, at most {_AT_ONCE} may")
+
+    def _watch(self, watcher: Watcher, video: StoredVideo, lines: "SimpleQueue[Line]") -> None:
         try:
             for event in watcher:
                 lines.put({"event": event.to_dict() | {"source_url": None}})  # a file of this machine
@@ -84,7 +83,8 @@ class VideoApi:
             if not isinstance(error, PlateError):
                 raise
         finally:
-            self._end(file)
+            self._running -= 1
+            video.close()
 
     async def _lines(
         self, watcher: Watcher, thread: threading.Thread, lines: "SimpleQueue[Line]"
@@ -105,6 +105,6 @@ class VideoApi:
         finally:
             watcher.stop()  # nobody listens any more
 
-    def _end(self, file: IO[bytes]) -> None:
-        self._running -= 1
-        file.close()
+
+def _nobody(_camera: str, _line: str) -> None:
+    """Hears what a video lacks."""

@@ -22,8 +22,9 @@ from plate_nets.client import PlateClient, parse_url
 from plate_nets.contract import MODELS
 from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import inspect
-from plate_nets.recognition.images import FrameLimits, decode_image
+from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.reader import FrameLimits
 from tests.bombs import BOMBS, IEND, chunk, png, progressive
 from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated

@@ -309,7 +309,7 @@ def test_what_is_no_file_fails_at_once(run: Run, car: Path, tmp_path: Path) -> N
     os.mkfifo(tmp_path / "pipe.jpg")
     result = run(tmp_path / "pipe.jpg", car)
     assert (result.exit_code, len(result.stdout.splitlines())) == (1, 2)
-    assert "pipe.jpg: is not a file" in result.stderr
+    assert "pipe.jpg: does not open: is not a file" in result.stderr
 
 
 def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:

@@ -192,6 +192,12 @@ sinks:
             "cameras: [{source: a.mp4}]\nsinks: [{type: sqlite, path: a, keep_days: .inf}]",
             "cameras.yaml: sqlite: keep_days: expected 0 to 36500, got inf",
         ),
+        ("cameras: [{source: a.mp4, id: ..}]", "cameras.yaml: camera '..': id: expected 1 to 64 letters, digits"),
+        ("cameras: [{source: a.mp4, silence: .nan}]", "camera a: silence: expected 0.5 to 3600 s, got nan"),
+        ("cameras: [{source: a.mp4, least_height: .nan}]", "camera a: least_height: expected 0 px or more, got nan"),
+        ("cameras: [{source: a.mp4}]\nmemory: -5", "cameras.yaml: memory: expected a number of 0 or more, got -5"),
+        ("cameras: [{source: a.mp4}]\nkeep_days: .inf", "keep_days: expected a number of 0 or more, got inf"),
+        ("cameras: [{source: a.mp4, source: b.mp4}]", "cameras.yaml, line 1: expected YAML: the key source is there"),
     ],
 )
 def test_a_fault_of_the_file_is_named(text: str, message: str) -> None:

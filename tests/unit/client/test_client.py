@@ -13,7 +13,15 @@ import numpy as np
 import pytest
 
 from plate_nets.client import PlateClient, WireProtocol, plates
-from plate_nets.errors import ConnectionLost, DeadlineExceeded, InputError, ServerError, ServerUnavailable
+from plate_nets.errors import (
+    ConnectionLost,
+    DeadlineExceeded,
+    InputError,
+    InputTooLarge,
+    ServerError,
+    ServerUnavailable,
+)
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Box, Plate, Reading
 
 FRAME = np.zeros((20, 30, 3), np.uint8)
@@ -242,3 +250,16 @@ def test_serving_imports_nothing_of_training(module: str) -> None:
     training, torch = found.stdout.splitlines()
     assert training == ""
     assert torch == "False", "on a CPU no served network needs it"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_picture_over_the_limits_is_refused_before_it_is_sent(protocol: WireProtocol) -> None:
+    """Nobody listens there, and the frame's 1.2 GB are touched by nobody."""
+    with PlateClient("127.0.0.1:9", protocol, retries=0) as client:
+        with pytest.raises(InputTooLarge, match="input__0: expected at most 50000000 pixels, got 400000000"):
+            client.read(np.zeros((20_000, 20_000, 3), np.uint8))
+        with pytest.raises(InputTooLarge, match="image: expected at most 67108864 bytes, got 67108865"):
+            client.read(bytes((64 << 20) + 1))
+    wider = PlateClient("127.0.0.1:9", protocol, retries=0, limits=FrameLimits(max_bytes=1 << 30))
+    with wider as client, pytest.raises(ServerUnavailable):
+        client.read(bytes((64 << 20) + 1))

@@ -12,7 +12,8 @@ from PIL import Image, ImageOps
 
 from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.recognition.encoded import MAX_SCANNED_PIXELS, DamagedPicture, inspect
-from plate_nets.recognition.images import FORMATS, FrameLimits, decode_image
+from plate_nets.recognition.images import FORMATS, decode_image
+from plate_nets.recognition.reader import FrameLimits
 from tests.bombs import IDAT, IEND, IHDR, chunk, png
 from tests.frames import Placed, compose, encode
 

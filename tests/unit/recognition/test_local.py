@@ -21,9 +21,8 @@ from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import PlateDecoder
 from plate_nets.recognition.health import check_health, known_picture
-from plate_nets.recognition.images import FrameLimits
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.reader import Reader
+from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.runtimes.networks import Networks, Runtime, load_converted
 from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, encode

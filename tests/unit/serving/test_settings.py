@@ -4,7 +4,7 @@ import pytest
 
 from plate_nets.errors import ContractError, PlateError
 from plate_nets.recognition.detection import DetectionSettings
-from plate_nets.recognition.images import FrameLimits
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.serving.quota import usable_cores
 from plate_nets.serving.settings import NetworkSettings, read_settings, refuse_unknown, thread_count
 

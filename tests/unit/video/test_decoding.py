@@ -1,8 +1,10 @@
 """Every kind of source that is damaged or odd: what can be used is used, and the fault is said in a line."""
 
+import os
 import socket
 import threading
 from collections.abc import Iterator
+from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from plate_nets.video.decoding import DecodingSettings, decode
 from plate_nets.video.frames import LUMA_SIZE, VideoFrame
 from tests.clips import still, write_clip, write_sound
 from tests.frames import compose, encode
+from tests.limited import in_little_memory
 
 
 class Watched:
@@ -145,6 +148,77 @@ def test_what_is_no_video_is_said_in_a_line(tmp_path: Path, make: object, cause:
     assert not found.frames
     with pytest.raises(SourceError, match=cause):
         raise found.error or AssertionError("no error")
+
+
+def list_of_files(folder: Path) -> Path:
+    """What FFmpeg takes for a list of files to read."""
+    write_clip(folder / "secret.mp4", still(3))
+    (folder / "list.mp4").write_text("ffconcat version 1.0\nfile secret.mp4\n", encoding="utf-8")
+    return folder / "list.mp4"
+
+
+def playlist(folder: Path) -> Path:
+    write_clip(folder / "secret.ts", still(3))
+    text = "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nsecret.ts\n#EXT-X-ENDLIST\n"
+    (folder / "list.m3u8").write_text(text, encoding="utf-8")
+    return folder / "list.m3u8"
+
+
+def pipe(folder: Path) -> Path:
+    os.mkfifo(folder / "pipe.mp4")
+    return folder / "pipe.mp4"
+
+
+def log_of_the_kernel(folder: Path) -> Path:
+    (folder / "log.mp4").symlink_to("/proc/kmsg")
+    return folder / "log.mp4"
+
+
+@pytest.mark.parametrize(
+    ("make", "cause"),
+    [
+        (list_of_files, "^is damaged, or a video in none of the formats that are read"),
+        (playlist, "^is damaged, or a video in none of the formats that are read"),
+        (pipe, "^is not a file$"),
+        (log_of_the_kernel, "^is empty$"),
+    ],
+)
+def test_a_file_leads_to_no_other_and_never_waits(tmp_path: Path, make: object, cause: str) -> None:
+    test_what_is_no_video_is_said_in_a_line(tmp_path, make, cause)
+
+
+@pytest.mark.parametrize("source", ["concat:{}|{}", "subfile,,start,0,end,0,,:{}", "tcp:127.0.0.1:9", "data:,x"])
+def test_a_protocol_of_ffmpeg_is_a_name_of_a_file_that_is_not_there(tmp_path: Path, source: str) -> None:
+    path = write_clip(tmp_path / "clip.ts", still(3))
+    found = Watched(source.format(path, path))
+    assert (found.frames, str(found.error)) == ([], "No such file or directory")
+
+
+def giant(folder: Path) -> Path:
+    """Four pictures that say of themselves that they are of 16000x16000 pixels, in a container that says nothing."""
+    picture = bytearray(encode(np.zeros((96, 128, 3), np.uint8), ".jpg"))
+    at = picture.index(b"\xff\xc0")
+    picture[at + 5 : at + 9] = (16_000).to_bytes(2, "big") * 2
+    path = folder / "giant.mkv"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mjpeg", rate=25)
+        stream.pix_fmt, stream.height, stream.width = "yuvj420p", 96, 128
+        for number in range(4):
+            packet = av.Packet(bytes(picture))
+            packet.stream, packet.pts, packet.dts, packet.time_base = stream, number, number, Fraction(1, 25)
+            container.mux(packet)
+    return path
+
+
+def refuse_giant(path: Path) -> None:
+    found = Watched(path)
+    assert not found.frames
+    with pytest.raises(SourceError, match=r"no picture of it can be decoded: .* more than 50000000 pixels"):
+        raise found.error or AssertionError("no error")
+
+
+def test_pictures_over_the_bound_are_not_decoded(tmp_path: Path) -> None:
+    in_little_memory(refuse_giant, giant(tmp_path), more=300 << 20)
 
 
 @pytest.fixture

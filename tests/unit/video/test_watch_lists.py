@@ -41,7 +41,7 @@ def test_bad_rows_are_left_out_with_a_line_each(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("number,label\n", "expected the columns plate,label, got no plate"), ("", "got no plate")],
+    [("number,label\n", "missing column plate; expected plate,label"), ("", "missing column plate")],
 )
 def test_a_file_that_is_no_list_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):

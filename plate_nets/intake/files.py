@@ -1,0 +1,77 @@
+"""Files of users: regular files alone, whose size is looked at before they are read."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from plate_nets.errors import InputError, InputTooLarge
+
+MAX_TEXT = 1 << 20
+"""Bytes of a file that a person wrote: settings, keys, schemes."""
+MAX_TABLE = 256 << 20
+"""Bytes of a table or of lines of JSON: millions of labels."""
+MAX_DEPTH = 20
+"""Levels of a document of YAML or TOML; ours have six."""
+MAX_VALUES = 20_000
+"""Values of such a document, keys among them: some 700 cameras with regions."""
+
+
+def read_file(path: str | os.PathLike[str], most: int) -> bytes:
+    """The bytes of a file, no more than it has as it is opened.
+
+    A pipe, a device or a socket is never read: it would wait, or never end. A file that others write meanwhile gives
+    what it held at that size.
+
+    Raises:
+        OSError: it is not there, does not open, or is no regular file.
+        InputTooLarge: it has more than ``most`` bytes; none was read.
+    """
+    handle, size = _open(path)
+    with os.fdopen(handle, "rb") as file:
+        if size > most:
+            raise InputTooLarge(f"expected a file of at most {most} bytes, got {size}")
+        return file.read(size)
+
+
+def read_text(path: str | os.PathLike[str], most: int = MAX_TEXT) -> str:
+    """The text of a file in UTF-8, with a byte order mark or without.
+
+    Raises:
+        InputError: it does not open, has more than ``most`` bytes, or is not UTF-8; the message names it.
+    """
+    try:
+        return read_file(path, most).decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    except InputTooLarge as error:
+        raise InputTooLarge(f"{path}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: expected UTF-8, got byte {error.start} that is none") from error
+
+
+def check_file(path: str | os.PathLike[str]) -> Path:
+    """The path of a file, for libraries that open it themselves.
+
+    Raises:
+        OSError: it is not there, does not open, is no regular file, or is empty.
+    """
+    handle, size = _open(path)
+    os.close(handle)
+    if not size:  # as files of /proc say of themselves, some of which wait when they are read
+        raise OSError(errno.ENODATA, "is empty", os.fspath(path))
+    return Path(path)
+
+
+def _open(path: str | os.PathLike[str]) -> tuple[int, int]:
+    """A regular file, open for reading, and its size."""
+    try:
+        # A pipe would wait for its writer, a terminal become ours
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except ValueError as error:  # a NUL, or what is no text
+        raise OSError(errno.EINVAL, "is not a name of a file") from error
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "is not a file", os.fspath(path))
+    return handle, found.st_size

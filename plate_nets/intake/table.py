@@ -1,0 +1,44 @@
+"""CSV of users -> rows of text."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from plate_nets.errors import InputError
+from plate_nets.intake.files import MAX_TABLE, read_file
+
+
+def read_table(source: Path | bytes, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """A CSV file, or its bytes -> its rows, each with the number of its last line.
+
+    A cell that is missing is empty, and cells without a column are left out.
+
+    Args:
+        source: in UTF-8, with the byte order mark of spreadsheets or without.
+        columns: those that it must have.
+
+    Raises:
+        OSError: it does not open.
+        InputError: it is no CSV in UTF-8, is over a bound of bytes, or a column is missing.
+    """
+    encoded = read_file(source, MAX_TABLE) if isinstance(source, Path) else source
+    try:
+        text = encoded.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = encoded.count(b"\n", 0, error.start)
+        raise InputError(f"expected CSV in UTF-8 after line {line}: {error.reason}") from error
+    reader = csv.DictReader(io.StringIO(text, newline=""), restval="")
+    try:
+        missing = [name for name in columns if name not in (reader.fieldnames or ())]
+        if missing:
+            raise InputError(f"missing column {', '.join(missing)}; expected {','.join(columns)}")
+        for row in reader:
+            yield reader.line_num, {name: cell for name, cell in row.items() if name is not None}
+    except csv.Error as error:
+        raise InputError(f"expected CSV in UTF-8 after line {reader.line_num}: {error}") from error
+
+
+def is_line(text: str) -> bool:
+    """Whether a text of a user is one line without control characters, as one stands in a table or on a terminal."""
+    return len(text.splitlines()) <= 1 and not any(ord(each) < 0x20 or 0x7F <= ord(each) < 0xA0 for each in text)

@@ -1,0 +1,72 @@
+"""YAML of users: no aliases, no key twice, bounded in size, depth and number of values.
+
+A parser does what a document says: ten lines of aliases of aliases are a billion values, and nesting overflows the
+stack.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from plate_nets.errors import InputError
+from plate_nets.intake.files import MAX_DEPTH, MAX_VALUES, read_text
+
+
+def read_yaml(path: Path) -> Any:
+    """A YAML file -> its values, of the types that YAML itself has.
+
+    Raises:
+        InputError: it does not open, is no YAML in UTF-8, has an alias or a key twice, or is over a bound; the message
+            says where.
+    """
+    text = read_text(path)
+    try:
+        loader = _Loader(text)
+        try:
+            return loader.get_single_data()
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        where = getattr(error, "problem_mark", None)
+        line = f", line {where.line + 1}" if where else ""
+        what = getattr(error, "problem", None) or getattr(error, "reason", None) or "damaged"
+        raise InputError(f"{path}{line}: expected YAML: {what}") from error
+    except (ValueError, OverflowError) as error:  # a day that no month has, a number of 5,000 digits
+        raise InputError(f"{path}: expected YAML: {error}") from error
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses what it may not read while it reads."""
+
+    _depth = 0
+    _values = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            raise _refused("no aliases (*name)", event)
+        self._depth += 1
+        self._values += 1
+        if self._depth > MAX_DEPTH:
+            raise _refused(f"at most {MAX_DEPTH} levels", event)
+        if self._values > MAX_VALUES:
+            raise _refused(f"at most {MAX_VALUES} values", event)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"the key {key.value} is there twice", problem_mark=key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _refused(expected: str, event: yaml.Event) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=f"{expected} are read", problem_mark=event.start_mark)  # type: ignore[arg-type]

@@ -1,0 +1,362 @@
+"""What strangers do to `plates web`, beside a good caller who must not notice; each soak prints a row.
+
+Attacks are those that broke 0.3.0. The fuzzer makes each request of its number alone, so a failure names the request
+that repeats it.
+"""
+
+import json
+import os
+import random
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import av
+import httpx
+import numpy as np
+import psutil
+import pytest
+
+from plate_nets.batch.storage import Folder
+from plate_nets.errors import PlateError
+from plate_nets.evaluation.dataset import load_dataset
+from plate_nets.plates import load_scheme
+from plate_nets.video.cameras_file import load_cameras
+from plate_nets.web.access import PAGE_HEADER
+from tests.clips import passing, write_clip
+from tests.faults.hostile import PICTURES, Rng, mutated
+from tests.faults.test_reach import say
+from tests.frames import encode
+from tests.unit.intake.test_documents import LAUGHS
+from tests.unit.plates.test_hostile_scheme import HOSTILE
+from tests.web.conftest import CAR, TEXT
+from tests.web.test_command import started
+
+MINUTES = float(os.environ.get("PLATES_SOAK_MINUTES", "60"))
+TOKENS = ("a-token-of-a-stranger", "the-token-of-the-good")
+TIMES = 30
+GROWTH = 100 << 20
+"""Bytes that the page may have grown by when all is over."""
+SHORT = 300
+"""Requests of the fuzzer in the short form."""
+
+
+@dataclass
+class Page:
+    """`plates web --local`, a stranger with a token, and a good caller with another."""
+
+    url: str
+    process: psutil.Process
+    folder: Path
+    stop: threading.Event = field(default_factory=threading.Event)
+    waits: list[tuple[float, float]] = field(default_factory=list)
+    faults: list[object] = field(default_factory=list)
+
+    def client(self, token: str = TOKENS[0]) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=120, trust_env=False)
+
+    def be_good(self) -> None:
+        """Ask for the plates of a picture until it is over."""
+        with self.client(TOKENS[1]) as client:
+            while not self.stop.is_set():
+                began = time.monotonic()
+                try:
+                    answer = client.post("/api/v1/plates", files={"file": CAR})
+                    if answer.json()["pictures"][0]["plates"][0]["text"] != TEXT:
+                        self.faults.append(answer.text)
+                except (httpx.HTTPError, KeyError, IndexError, ValueError) as error:
+                    self.faults.append(repr(error))
+                self.waits.append((began, time.monotonic() - began))
+                self.stop.wait(0.05)
+
+    def longest(self, since: float) -> float:
+        return max((wait for began, wait in self.waits if began >= since), default=0.0)
+
+    def connect(self) -> socket.socket:
+        parts = urlsplit(self.url)
+        return socket.create_connection((parts.hostname or "", parts.port or 0), timeout=60)
+
+    def memory(self) -> int:
+        return int(self.process.memory_info().rss)
+
+    def settled(self, most: int) -> int:
+        """Bytes of memory once they are below ``most``, or after a minute."""
+        deadline = time.monotonic() + 60
+        while (now := self.memory()) > most and time.monotonic() < deadline:
+            time.sleep(0.5)
+        return now
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    tmp_path = tmp_path_factory.mktemp("page")
+    (tmp_path / "tokens").write_text("\n".join(TOKENS), encoding="utf-8")
+    (tmp_path / "staff.csv").write_text("plate,label\nA001BC77,Ann\n", encoding="utf-8")
+    options = ("--local", "--token-file", "tokens", "--watch-list", "staff.csv", "--events", "e.db", "--rate", "100000")
+    with started(tmp_path, *options) as (process, said):
+        page = Page(said[0].split()[1], psutil.Process(process.pid), tmp_path)
+        good = threading.Thread(target=page.be_good)
+        good.start()
+        try:
+            while len(page.waits) < 20 and not page.faults:
+                time.sleep(0.05)
+            yield page
+        finally:
+            page.stop.set()
+            good.join()
+
+
+def head(path: str, kind: str, length: int, more: str = "") -> bytes:
+    lines = (f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {TOKENS[0]}", f"Content-Type: {kind}")
+    return "\r\n".join((*lines, f"Content-Length: {length}", f"{more}\r\n")).encode()
+
+
+def video(page: Page, body: bytes) -> None:
+    with page.client() as client:
+        answer = client.post("/api/v1/videos", content=body, headers={"Content-Type": "video/mp4"})
+    assert answer.status_code == 503 or "error" in json.loads(answer.text.splitlines()[-1]), answer.text
+
+
+def giant(page: Page) -> bytes:
+    """Four pictures of 16000x16000 pixels."""
+    path = page.folder / "giant.mkv"
+    if not path.exists():
+        picture = encode(np.zeros((16_000, 16_000, 3), np.uint8), ".jpg")
+        with av.open(str(path), "w") as container:
+            stream = container.add_stream("mjpeg", rate=25)
+            stream.pix_fmt, stream.height, stream.width = "yuvj420p", 96, 128
+            for number in range(4):
+                packet = av.Packet(picture)
+                packet.stream, packet.pts, packet.dts, packet.time_base = stream, number, number, Fraction(1, 25)
+                container.mux(packet)
+    return path.read_bytes()
+
+
+def slow_logins(page: Page) -> None:
+    """Bodies of 100 MB, as they are announced, without a token's rate being asked."""
+    for _ in range(5):
+        with page.connect() as raw, suppress(ConnectionError):
+            raw.sendall(head("/login", "application/x-www-form-urlencoded", 100 << 20) + bytes(1 << 16))
+            assert b" 413 " in raw.recv(1 << 16) or b" 429 " in raw.recv(1 << 16)
+
+
+def slow_videos(page: Page) -> None:
+    with ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(page.connect()).sendall(head("/api/v1/videos", "video/mp4", 1 << 20) + b"x")
+        clip = page.folder / "clip.mp4"
+        if not clip.exists():
+            write_clip(clip, passing(4), fps=4)
+        with page.client(TOKENS[1]) as client:
+            answer = client.post("/api/v1/videos", content=clip.read_bytes(), headers={"Content-Type": "video/mp4"})
+        assert json.loads(answer.text.splitlines()[-1]) == {"done": True}
+
+
+def large_bodies(page: Page) -> None:
+    body = bytes(60 << 20)
+
+    def send(_: int) -> int:
+        with page.client() as client, suppress(httpx.TransportError):
+            return client.post("/api/v1/plates", content=body, headers={"Content-Type": "image/jpeg"}).status_code
+        return 503
+
+    with ThreadPoolExecutor(40) as senders:
+        assert set(senders.map(send, range(40))) <= {400, 503}
+
+
+def half_heads(page: Page) -> None:
+    with ExitStack() as stack:
+        for _ in range(300):
+            stack.enter_context(page.connect()).sendall(b"GET / HTTP/1.1\r\nHost: 127")
+
+
+def two_lengths(page: Page) -> None:
+    with page.connect() as raw:
+        raw.sendall(
+            head("/api/v1/plates", "image/jpeg", 5, "Transfer-Encoding: chunked\r\n") + b"0\r\n\r\nGET / HTTP/1.1"
+        )
+        assert b"".join(iter(lambda: raw.recv(1 << 16), b"")).count(b"HTTP/1.1") == 1
+
+
+def wrong_values(page: Page) -> None:
+    with page.client() as client:
+        assert client.get("/api/v1/events", params={"since": "0001-01-01T00:00:00+23:59"}).status_code == 400
+        assert client.post("/v1/plate-reader/", data={"upload": "é"}).status_code == 400
+        table = b'plate,label\nB777BB77,"a\0b"\nB778BB77,"a\nb"\n'
+        assert client.post("/api/v1/lists/staff.csv", content=table).status_code == 400
+
+
+def hostile_files(page: Page) -> None:
+    """What a user's own machine is given, in the process of the test."""
+    path = page.folder / "cameras.yaml"
+    for text in (LAUGHS, "[" * 3000, "&a [*a]", "a: 1\na: 2"):
+        path.write_text(text, encoding="utf-8")
+        refused(lambda: load_cameras(path))
+    for name, (text, _) in HOSTILE.items():
+        (page.folder / f"{name}.toml").write_text(text, encoding="utf-8")
+        refused(lambda name=name: load_scheme(str(page.folder / f"{name}.toml")))  # type: ignore[misc]
+    (page.folder / "labels.csv").write_bytes(b"file,xmin,ymin,xmax,ymax,text\n/dev/zero,0,0,1,1,A\na\0b\n" + b"\0" * 99)
+    refused(lambda: load_dataset(page.folder))
+    with pytest.raises(OSError, match="is not a file"):
+        Folder("/dev").read("zero")
+
+
+def refused(work: Callable[[], object]) -> None:
+    with pytest.raises(PlateError):
+        work()
+
+
+ATTACKS: dict[str, Callable[[Page], None]] = {
+    "A1 a list of local files as a video": lambda page: video(page, b"ffconcat version 1.0\nfile clip.mp4\n"),
+    "A5 logins of 100 MB": slow_logins,
+    "A8 four slow senders of videos": slow_videos,
+    "A9 a video of 16000x16000 pictures": lambda page: video(page, giant(page)),
+    "A10 40 bodies of 60 MB": large_bodies,
+    "A18 300 half heads": half_heads,
+    "A19 two lengths": two_lengths,
+    "A17, A21 times, base64 and labels": wrong_values,
+    "A11, A14, A16, A20 files": hostile_files,
+}
+LONG = ("A10 40 bodies of 60 MB",)
+"""Not in the short form."""
+
+
+def attacked(page: Page, attack: str, times: int) -> str:
+    """An attack so many times -> the row."""
+    usual, before, began = page.longest(0), page.memory(), time.monotonic()
+    for _ in range(times):
+        ATTACKS[attack](page)
+    longest = page.longest(began)
+    after = page.settled(before + GROWTH)
+    assert not page.faults, page.faults[:3]
+    assert after < before + GROWTH, (after - before) >> 20
+    return (
+        f"{attack}, {times} times: a good caller's longest wait {longest:.2f} s, {usual:.2f} s before; memory "
+        f"{(after - before) / 1e6:+.0f} MB"
+    )
+
+
+@pytest.mark.parametrize("attack", [each for each in ATTACKS if each not in LONG])
+def test_an_attack_harms_nobody(page: Page, attack: str) -> None:
+    attacked(page, attack, 1)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_each_attack_30_times_harms_nobody(page: Page, capsys: pytest.CaptureFixture[str], attack: str) -> None:
+    row = attacked(page, attack, TIMES)
+    say(capsys, row)
+
+
+PATHS = (
+    "/", "/login", "/logout", "/health", "/metrics", "/static/page.js", "/sample.jpg", "/api/docs", "/api/openapi.json",
+    "/api/v1/health", "/api/v1/plates", "/api/v1/videos", "/v1/plate-reader/", "/api/v1/events", "/api/v1/events/x",
+    "/api/v1/events/cameras", "/api/v1/events/x/correction", "/api/v1/events/x/plate.jpg", "/api/v1/lists",
+    "/api/v1/lists/staff.csv", "/api/v1/lists/staff/entries", "/api/v1/lists/staff/entries/A001BC77", "/none",
+)  # fmt: skip
+FIELDS = ("upload", "upload_url", "token", "page")
+PARAMETERS = ("text", "distance", "camera", "list", "since", "until", "limit", "cursor", "crops", "lang", "x")
+WORDS = (
+    "", "0", "-1", "1e400", "nan", "2", "9" * 40, "²", "é" * 300, "a\0b", "a\nb", "%", "*?[", "' OR 1=1 --",
+    "../../etc", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "2026-11-22", "A001BC77", "\u2028", "true",
+    "en", "x" * 9000,
+)  # fmt: skip
+KINDS = (
+    "image/jpeg", "video/mp4", "application/json", "application/x-www-form-urlencoded", "multipart/form-data",
+    "multipart/form-data; boundary=x", "multipart/form-data; boundary=x; charset=hex", "text/csv", "", "é",
+)  # fmt: skip
+HEADERS = (
+    "Range", "If-None-Match", "If-Modified-Since", "If-Range", "Last-Event-ID", "Cookie", "Origin", "Accept-Language",
+    "Accept", "Content-Encoding", "Expect", PAGE_HEADER, "X-Forwarded-For", "Host",
+)  # fmt: skip
+VALUES = (
+    "bytes=0-0", "bytes=-5", "bytes=9-1", "bytes=0-1,3-4,5-6", "bytes=99999999999-", "bytes=" + "0-1," * 500, "x", "*",
+    '"a"', "plates_session=1.2.3.4", "plates_session=" + "." * 99, "ru;q=x", "a=b; c", "9" * 30, "-1", "gzip", "\xff",
+)  # fmt: skip
+
+
+def body(rng: Rng) -> bytes:
+    document: dict[str, object] = {
+        rng.choice(("url", "crops", "plate", "label", "x")): rng.choice((*WORDS, 1, None, [], {}, 1e308))
+        for _ in range(2)
+    }
+    part = f'--x\r\nContent-Disposition: form-data; name="{rng.choice(("file", "upload", "token", "page"))}"'
+    name = rng.choice(("", '; filename="a.jpg"', '; filename="../../a\0"'))
+    picture = mutated(rng, rng.choice(PICTURES))
+    return rng.choice(
+        (
+            b"", picture, CAR, json.dumps(document).encode(), b"[" * 5000, b'{"url": "\\ud800"}',
+            f"plate,label\n{rng.choice(WORDS)},{rng.choice(WORDS)}\n".encode(), b"ffconcat version 1.0\nfile e.db\n",
+            part.encode() + name.encode() + b"\r\n\r\n" + picture + rng.choice((b"\r\n--x--\r\n", b"", b"\r\n--x")),
+            "&".join(f"{rng.choice(FIELDS)}={rng.choice(WORDS)}" for _ in range(3)).encode(),
+        )
+    )  # fmt: skip
+
+
+def ask(client: httpx.Client, number: int) -> int:
+    """A request of its number -> the status."""
+    rng = Rng(number)
+    headers = {"Content-Type": rng.choice(KINDS)} if rng.random() < 0.8 else {}
+    headers |= {rng.choice(HEADERS): rng.choice(VALUES) for _ in range(rng.randrange(3))}
+    encoded = [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
+    parameters: list[tuple[str, str | int | float | bool | None]] = [
+        (rng.choice(PARAMETERS), rng.choice(WORDS)) for _ in range(rng.randrange(3))
+    ]
+    request = client.build_request(
+        rng.choice(("GET", "GET", "POST", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH")),
+        rng.choice(PATHS),
+        params=parameters,
+        headers=encoded,
+        content=body(rng),
+    )
+    return client.send(request).status_code
+
+
+def fuzz(page: Page, numbers: Iterator[int], until: float) -> Counter[int]:
+    """Requests until none is left or the time is over -> how often each status came."""
+    found: Counter[int] = Counter()
+    with page.client() as client, page.client("") as stranger:
+        for number in numbers:
+            if time.monotonic() > until:
+                break
+            try:
+                status = ask(client if number % 4 else stranger, number)
+            except httpx.TransportError:  # refused before all of it was sent
+                status = 0
+            assert status != 500, f"request {number}"
+            found[status] += 1
+    return found
+
+
+def test_odd_requests_are_answered(page: Page) -> None:
+    before = page.memory()
+    found = fuzz(page, iter(range(SHORT)), float("inf"))
+    assert found[200] and found[400] and found[401], found
+    assert not page.faults, page.faults[:3]
+    assert page.settled(before + GROWTH) < before + GROWTH
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(MINUTES * 60 + 600)
+def test_odd_requests_for_an_hour(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
+    fuzz(page, iter(range(SHORT, 4 * SHORT)), float("inf"))  # what is loaded once is loaded
+    before, first = page.memory(), random.randrange(1 << 40)
+    found = fuzz(page, iter(range(first, 1 << 60)), time.monotonic() + MINUTES * 60)
+    after = page.settled(before + GROWTH)
+    statuses = ", ".join(f"{count} {status}" for status, count in sorted(found.items()))
+    say(
+        capsys,
+        f"{found.total()} odd requests from number {first} on ({statuses}): memory {(after - before) / 1e6:+.0f} MB",
+    )
+    assert not page.faults, page.faults[:3]
+    assert after < before + GROWTH

@@ -1,0 +1,68 @@
+"""What others wrote comes in by `plate_nets/intake/` and the doors of HTTP alone: nobody else calls what opens it."""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+
+PACKAGE = ROOT / "plate_nets"
+DOORS = {
+    "yaml": {"intake/yaml_file.py"},
+    "tomllib": {"intake/toml_file.py", "web/texts/__init__.py"},  # the latter reads the page's own texts
+    "csv.reader": set(),
+    "csv.DictReader": {"intake/table.py"},
+    "av.open": {"intake/video.py", "video/recording.py"},  # the latter writes
+    "cv2.imread": {"runtimes/precision.py"},  # a picture of ours
+    "cv2.VideoCapture": set(),
+    "cv2.imdecode": {"recognition/images.py", "evaluation/coding.py"},  # the latter what it encoded itself
+    "request.body": set(),
+    "request.form": set(),
+    "request.json": set(),
+    "request.stream": {"web/uploads.py"},
+    "bounded.form": {"web/uploads.py"},
+    "httpx.AsyncClient": {"web/fetch.py", "sinks/webhook.py"},
+}
+"""A module, or a name of one as it is called -> the files that may use it, below `plate_nets/`."""
+
+
+@cache
+def users() -> dict[str, frozenset[str]]:
+    """Each file of the package -> what it uses."""
+    return {str(path.relative_to(PACKAGE)): frozenset(used(path)) for path in PACKAGE.rglob("*.py")}
+
+
+def used(path: Path) -> Iterator[str]:
+    """The modules that a file imports, and what it calls, as it is written: `csv.reader`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield module
+                yield from (f"{module}.{each.name}" for each in names)
+            case ast.Call(func=ast.Attribute() | ast.Name() as called):
+                yield ast.unparse(called)
+
+
+@pytest.mark.parametrize("what", DOORS)
+def test_only_a_door_opens_what_others_wrote(what: str) -> None:
+    assert {file for file, names in users().items() if what in names} == DOORS[what]
+
+
+READERS = (".read_text", ".read_bytes")
+OWN = {"plate_nets.intake.files.read_text"}
+OURS = {
+    "cli/events.py", "cli/output.py", "cli/serve.py", "conversion/config_check.py", "conversion/provenance.py",
+    "conversion/reference.py", "events.py", "nets/checkpoint.py", "recognition/health.py", "runtimes/networks.py",
+    "runtimes/precision.py", "serving/quota.py", "web/texts/__init__.py", "server/guard.py",
+}  # fmt: skip
+"""Who reads files whole that are ours or the system's: networks, configurations, what the package brings."""
+
+
+def test_files_of_users_are_read_by_the_intake() -> None:
+    readers = {file for file, names in users().items() if any(name.endswith(READERS) for name in names - OWN)}
+    assert readers - OURS == set()

@@ -1,0 +1,63 @@
+"""Files that are no files, or far larger than they look: an error at once, and nothing is read."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from plate_nets.errors import InputTooLarge
+from plate_nets.intake.files import check_file, read_file
+from tests.limited import in_little_memory
+
+
+def test_a_file_is_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    (tmp_path / "link").symlink_to("a")
+    assert read_file(tmp_path / "link", 3) == b"abc"
+    with pytest.raises(InputTooLarge, match="at most 2 bytes, got 3"):
+        read_file(tmp_path / "a", 2)
+
+
+def test_what_would_wait_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to("loop")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        for name in ("pipe", "socket", "loop", "none", "a\0b", "a" * 300, ".", "/dev/zero", "/dev/tty", "\ud800"):
+            with pytest.raises(OSError) as caught:
+                read_file(tmp_path / name, 1 << 20)
+            assert caught.value.strerror
+
+
+def test_a_file_of_the_kernel_is_empty_and_never_waits(tmp_path: Path) -> None:
+    (tmp_path / "log").symlink_to("/proc/kmsg")
+    assert read_file(tmp_path / "log", 1 << 20) == b""
+    with pytest.raises(OSError, match="is empty"):
+        check_file(tmp_path / "log")
+
+
+def test_a_sparse_terabyte_is_refused_by_its_size(tmp_path: Path) -> None:
+    with (tmp_path / "huge.jpg").open("wb") as file:
+        file.truncate(1 << 40)
+    in_little_memory(_refuse, tmp_path / "huge.jpg")
+
+
+def _refuse(path: Path) -> None:
+    with pytest.raises(InputTooLarge, match=str(1 << 40)):
+        read_file(path, 64 << 20)
+
+
+def test_a_file_that_grows_while_it_is_read_gives_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "photo.jpg"
+    path.write_bytes(b"x" * 1000)
+    looked = os.fstat
+
+    def grown(handle: int) -> os.stat_result:
+        found = looked(handle)
+        with path.open("ab") as file:
+            file.truncate(1 << 40)
+        return found
+
+    monkeypatch.setattr(os, "fstat", grown)
+    assert read_file(path, 1 << 20) == b"x" * 1000

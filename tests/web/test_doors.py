@@ -1,0 +1,200 @@
+"""Senders that are slow, many or contradict themselves, and uploads that are not what they say: nobody else waits."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import psutil
+import pytest
+
+from plate_nets.recognition.local import LocalReader
+from plate_nets.types import Frame, Plate
+from plate_nets.web.app import create_app
+from plate_nets.web.health import Backend
+from plate_nets.web.server import WebServer
+from plate_nets.web.settings import WebSettings
+from tests.clips import still, write_clip
+from tests.web.conftest import CAR, TOKEN, running
+from tests.web.test_abuse import PLATES, code
+
+VIDEOS = "/api/v1/videos"
+VIDEO = {"Content-Type": "video/mp4"}
+TYPED = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def connected(client: httpx.Client) -> socket.socket:
+    parts = urlsplit(str(client.base_url))
+    return socket.create_connection((parts.hostname or "", parts.port or 0), timeout=60)
+
+
+def head(path: str, kind: str, length: int = 1 << 20, more: str = "") -> bytes:
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{more}\r\n"
+    ).encode()
+
+
+def answered(raw: socket.socket) -> bytes:
+    """All that comes until it is closed."""
+    return b"".join(iter(lambda: raw.recv(65_536), b""))
+
+
+def test_a_list_of_files_is_no_video(web: httpx.Client, tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "clip.mp4", still(3))
+    text = f"ffconcat version 1.0\nfile {clip.name}\n".encode()
+    for body in (text, text.replace(b"clip.mp4", str(clip).encode()), b"#EXTM3U\n#EXTINF:1,\nclip.mp4\n"):
+        (line,) = [json.loads(each) for each in web.post(VIDEOS, content=body, headers=VIDEO).iter_lines()][-1:]
+        assert line["error"]["code"] == "PLATES_BAD_INPUT"
+
+
+def test_a_login_is_short_and_soon(reader: LocalReader) -> None:
+    with running(reader, WebSettings(tokens=(TOKEN,)), short=0.5) as client:
+        assert code(client.post("/login", content=bytes(9000), headers=TYPED)) == (413, "PLATES_TOO_LARGE")
+        files = {"token": ("a", b"x" * 100)}
+        assert code(client.post("/login", files=files))[0] == 413
+        with connected(client) as raw:  # a byte now and then is no pause, but it takes too long
+            raw.sendall(head("/login", TYPED["Content-Type"], 4000))
+            threading.Thread(target=drip, args=(raw,), daemon=True).start()
+            heard(raw, b"expected it within 0.5 s")
+
+
+def heard(raw: socket.socket, what: bytes) -> None:
+    """Wait until it was said."""
+    said = b""
+    while what not in said:
+        part = raw.recv(65_536)
+        assert part, said
+        said += part
+
+
+def drip(raw: socket.socket) -> None:
+    try:
+        while True:
+            raw.sendall(b"x")
+            time.sleep(0.05)
+    except OSError:
+        return
+
+
+def test_the_rate_of_logins_is_looked_at_before_their_bodies(reader: LocalReader) -> None:
+    with running(reader, WebSettings(tokens=(TOKEN,))) as client:
+        for _ in range(5):
+            client.post("/login", data={"token": "wrong"})
+        with connected(client) as raw:
+            raw.sendall(head("/login", TYPED["Content-Type"]))
+            assert raw.recv(65_536).startswith(b"HTTP/1.1 429")  # although nothing of the body came
+
+
+def test_slow_senders_of_videos_keep_no_place(reader: LocalReader, tmp_path: Path) -> None:
+    video = write_clip(tmp_path / "clip.mp4", still(3)).read_bytes()
+    with running(reader, WebSettings()) as client, connected(client) as one, connected(client) as two:
+        for raw in (one, two):
+            raw.sendall(head(VIDEOS, "video/mp4") + b"x")
+        lines = [json.loads(each) for each in client.post(VIDEOS, content=video, headers=VIDEO).iter_lines()]
+        assert lines[-1] == {"done": True}
+
+
+def test_a_body_that_drips_ends_at_its_deadline(reader: LocalReader) -> None:
+    with running(reader, WebSettings(), whole=0.5, whole_video=0.5) as client:
+        for path, kind in ((PLATES, "image/jpeg"), (VIDEOS, "video/mp4")):
+            with connected(client) as raw:
+                raw.sendall(head(path, kind))
+                threading.Thread(target=drip, args=(raw,), daemon=True).start()
+                heard(raw, b"PLATES_TIMED_OUT")
+
+
+def test_all_bodies_together_are_bounded(reader: LocalReader) -> None:
+    """One sender has a half at most; what it holds is there again when it is gone."""
+    with running(reader, WebSettings(), max_held=4 << 20) as client:
+        big = {"Content-Type": "image/jpeg"}
+        with connected(client) as raw:
+            raw.sendall(head(PLATES, "image/jpeg", 3 << 19) + bytes(3 << 19)[:-1])
+            refused = client.post(PLATES, content=bytes(1 << 20), headers=big)
+            while refused.status_code == 400:  # its bytes are still on their way
+                refused = client.post(PLATES, content=bytes(1 << 20), headers=big)
+            assert code(refused) == (503, "PLATES_OVERLOADED")
+        deadline = time.monotonic() + 60
+        while (answer := client.post(PLATES, content=bytes(1 << 20), headers=big)).status_code == 503:
+            assert time.monotonic() < deadline
+        assert code(answer)[0] == 400
+
+
+class Slow:
+    """A reader that takes its time, and all of whose pictures are good."""
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        return []
+
+
+@pytest.mark.slow
+def test_large_bodies_at_once_leave_no_memory_behind() -> None:
+    with WebServer(create_app(Backend(Slow(), "local"), WebSettings())) as server:
+        url = server.url + PLATES
+        body = bytes(60 << 20)
+
+        def send(_: int) -> int:
+            try:
+                kind = {"Content-Type": "image/jpeg"}
+                return httpx.post(url, content=body, headers=kind, timeout=300, trust_env=False).status_code
+            except httpx.TransportError:  # refused before it was sent
+                return 503
+
+        assert httpx.post(url, content=CAR, headers={"Content-Type": "image/jpeg"}, trust_env=False).status_code == 200
+        before = psutil.Process().memory_info().rss
+        with ThreadPoolExecutor(12) as senders:
+            assert set(senders.map(send, range(12))) <= {400, 503}
+        deadline = time.monotonic() + 60
+        while psutil.Process().memory_info().rss > before + (100 << 20):
+            assert time.monotonic() < deadline, (psutil.Process().memory_info().rss - before) >> 20
+            time.sleep(0.5)
+
+
+def test_half_a_head_is_closed(reader: LocalReader) -> None:
+    app = create_app(Backend(reader, "local"), WebSettings())
+    with WebServer(app, head=0.3) as server, httpx.Client(base_url=server.url, trust_env=False) as client:
+        whole = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        for begun in (b"", b"GET / HT", whole[:-2], whole + whole[:-2], head(PLATES, "text/plain") + b"x"):
+            with connected(client) as raw:
+                raw.sendall(begun)
+                answered(raw)  # ends
+
+
+def test_a_request_that_takes_long_is_not_closed_as_a_head_is(reader: LocalReader) -> None:
+    with WebServer(create_app(Backend(reader, "local"), WebSettings()), head=0.2) as server:
+        parts = urlsplit(server.url)
+        with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=60) as raw:
+            raw.sendall(head(PLATES, "image/jpeg", len(CAR)))
+            for at in range(0, len(CAR), len(CAR) // 4):
+                time.sleep(0.3)
+                raw.sendall(CAR[at : at + len(CAR) // 4])
+            assert raw.recv(65_536).startswith(b"HTTP/1.1 200")
+
+
+def test_two_lengths_are_refused_and_the_rest_is_not_read(web: httpx.Client) -> None:
+    hidden = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with connected(web) as raw:
+        raw.sendall(head(PLATES, "image/jpeg", 5, "Transfer-Encoding: chunked\r\n") + b"0\r\n\r\n" + hidden)
+        said = answered(raw)
+    assert said.startswith(b"HTTP/1.1 400")
+    assert said.count(b"HTTP/1.1") == 1
+
+
+@pytest.fixture
+def forms() -> Iterator[dict[str, str]]:
+    yield {"upload": "é" * 8}
+
+
+def test_base64_that_is_none_is_a_bad_input(web: httpx.Client, forms: dict[str, str]) -> None:
+    assert web.post("/v1/plate-reader/", data=forms).status_code == 400
+
+
+@pytest.mark.parametrize("charset", ["hex", "idna", "utf-16", "rot13", "undefined", "nothing"])
+def test_a_form_of_any_charset_is_answered(web: httpx.Client, charset: str) -> None:
+    body = b'--x\r\nContent-Disposition: form-data; name="upload"\r\n\r\n\xff\xfez\r\n--x--\r\n'
+    kind = {"Content-Type": f"multipart/form-data; boundary=x; charset={charset}"}
+    assert web.post("/v1/plate-reader/", content=body, headers=kind).status_code == 400
