@@ -135,7 +135,7 @@ class PlateClient(Closing):
             check_bytes(spec.name, array.nbytes, self.limits)
         else:
             spec, array = _RAW, check_frame(image)
-            check_size(spec.name, *array.shape[:2], self.limits)
+            check_size(spec.name, array.shape[0], array.shape[1], self.limits)
         picture = Input(spec, array)
         outputs = (*PLATES, SCHEMES, *(EVIDENCE if evidence else ()))
         asked = {SCHEME: ",".join(each.name for each in self.schemes)} if self.schemes else {}

@@ -53,4 +53,4 @@ def _contrasted(picture: Frame) -> Frame:
     low, high = np.percentile(picture[_MIDDLE], (3, 97))
     stretched = (picture - low) / max(float(high - low), 0.16) * 1.57 - 0.8
     soft = cv2.GaussianBlur(stretched, (0, 0), 1.0)
-    return np.clip(stretched + 0.5 * (stretched - soft), -1.0, 1.0)
+    return np.asarray(np.clip(stretched + 0.5 * (stretched - soft), -1.0, 1.0))

@@ -80,8 +80,8 @@ def _container(
 ) -> Iterator[tuple[av.VideoFrame, float | None]]:
     with _open(address, settings) as container:
         if not container.streams.video:
-            kinds = sorted({stream.type for stream in container.streams}) or ["nothing"]
-            raise SourceError(f"expected video, found {', '.join(kinds)} alone")
+            kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
+            raise SourceError(f"expected video, found {kinds} alone")
         stream = container.streams.video[0]
         # Threads that each decode a frame are quicker, but hold back as many frames
         stream.thread_type = "SLICE" if address.live else "AUTO"

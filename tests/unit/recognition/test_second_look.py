@@ -1,5 +1,7 @@
 """A second look: what is looked at again, what the looks are, and what they say together."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -80,7 +82,7 @@ class Networks:
         boxes = np.array([[0, 0, 47, 12], [60, 0, 107, 12]], np.float32)
         return crops, boxes, np.array([0.9, 0.8], np.float32), boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + 0.1
 
-    def look_again(self, crops: Crops, rows: list[int]) -> Crops:
+    def look_again(self, crops: Crops, rows: Sequence[int]) -> Crops:
         self.rows += rows
         return np.full((LOOKS * len(rows), 3, 24, 94), 3, np.float32)
 
