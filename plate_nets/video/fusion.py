@@ -2,21 +2,28 @@
 
 Each frame proposes texts, the best of its beam that follow plate formats. Each text is scored on each frame by the
 probability that the frame's logits give it, summed over all alignments: the forward algorithm of CTC (Graves et al.,
-"Connectionist Temporal Classification", 2006). The logarithms are added up over the frames, each not below a floor, so
-that one bad frame cannot outvote the others. Against averaging the logits this needs no alignment between frames,
+"Connectionist Temporal Classification", 2006). Against averaging the logits this needs no alignment between frames,
 against voting it uses what a frame is unsure of.
+
+Frames of one car are not independent: a hundred frames of a car that stands err alike. So frames are sorted into
+looks, by the size and the place of the plate. Within a look logarithms of probabilities are averaged, each not below a
+floor, so that one bad frame cannot outvote the others; over looks they are added up, a large plate counting more than a
+small one. Looks of one car err alike too, only less: the sum is tempered, the more so the more looks there are. That a
+plate has none of the texts is one of the possibilities, so what is no plate, or cannot be read, has no probable text.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.decoding import format_texts, log_softmax, shares
+from plate_nets.types import Box
 
 LogProbabilities = NDArray[np.float32]
 """Of each class at each step of one plate: (C, 18)."""
@@ -24,36 +31,45 @@ LogProbabilities = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class FusionSettings:
-    """How the readings of a track become one, and when that is sure enough to be told.
+    """How the readings of a track become one, and from which probability on it is sure.
 
-    ``beam_width``: texts that a frame may propose.
-    ``floor``: least log-probability of a text in one frame.
-    ``frames``: the most frames that count; the surest are kept.
-    ``texts``: the most texts that stay in the running, and ``rivals``: the least; where the frames propose fewer, those
-    that differ from the best by one symbol join it, for a lead over nobody says nothing.
-    ``full_height``: px of a plate's box from which on its frame counts in full; less by the plate's area below it, for
-    the frames of a far plate err alike.
-    ``lead``: the least difference of the best text's sum to that of the runner-up for the text to be told,
-    ``lead_a_frame``: the same by the number of frames, and ``lead_alone``: how much more is asked for where no frame
-    is sure of the text alone, for each unit that its highest log-probability lies below 0. Chosen on four rendered
-    drive-bys (seeds 100 to 103 of `training.synthesis`, 32 cars) and the three real clips, at 5, 8 and 25 frames/s:
-    any ``lead`` from 4 to 6 with ``lead_alone`` from 1 to 4 tells all tracks of cars but one or two of 91, none wrong
-    at last. Signs and kerb stones lack 10 and more to be told: one that stays in sight passes any bound on the sum,
-    but in no frame is its text likely.
+    ``sure``: the least probability of a text for it to be told.
+    ``beam_width``: texts that a frame may propose; ``texts``: the most that stay in the running, and ``rivals``: the
+    least; where the frames propose fewer, those that differ from the best by one symbol join it.
+    ``size``, ``way``: a frame whose plate differs from that of every look by so much of its height's logarithm, or by
+    so many heights of its place, is a new look. ``looks``: the most that are kept, the nearest two become one then;
+    ``views``: the most frames that a look keeps, evenly spread over all that it had.
+    ``floor``: least log-probability of a text in one frame. ``full_height``: px of a plate's box from which on a look
+    counts in full, by the plate's area below it.
+    ``temperature``, ``tempering``: the sums over looks are multiplied by ``temperature * W ** -tempering``, where W is
+    how many looks there are, by their weights. ``none``: the log-probability in a look of a text that is not among
+    those in the running.
+
+    The last five are the calibration. ``temperature`` is the one that `python -m training.calibrate_events` fits; the
+    others were chosen with it, on drive-bys of cheap cameras (seeds 401 to 410 of `training.synthesis`) and the real
+    clips: without ``tempering`` a mark that the reader takes for a letter in every other frame becomes certain.
     """
 
+    sure: float = 0.99
     beam_width: int = 8
-    floor: float = math.log(1e-6)
-    frames: int = 24
     texts: int = 24
     rivals: int = 4
-    full_height: float = 14.0
-    lead: float = 5.0
-    lead_a_frame: float = 0.4
-    lead_alone: float = 3.0
+    size: float = 0.15
+    way: float = 3.0
+    looks: int = 24
+    views: int = 16
+    floor: float = -6.5
+    full_height: float = 11.0
+    temperature: float = 1.5
+    tempering: float = 0.6
+    none: float = -5.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sure < 1:
+            raise InputError(f"sure: expected a probability between 0 and 1, got {self.sure}")
 
     def weight(self, height: float) -> float:
-        """How much a frame counts whose plate is so high, px: by its area, up to ``full_height``."""
+        """How much a look counts whose plate is so high, px: by its area, up to ``full_height``."""
         return min(1.0, (height / self.full_height) ** 2)
 
 
@@ -61,13 +77,13 @@ class FusionSettings:
 class Verdict:
     """What a track's frames say: texts with their probabilities given all frames, most probable first.
 
-    ``best``: log-probability of the first text in the frame that gives it the highest; ``lead``: by how much its sum is
-    above the runner-up's. ``sure``: the lead is above the gate's bound.
+    ``none``: the probability that it is none of them. ``looks``: how many there are. ``sure``: the first text is as
+    probable as the gate asks for.
     """
 
     texts: tuple[tuple[str, float], ...] = ()
-    best: float = -math.inf
-    lead: float = 0.0
+    none: float = 1.0
+    looks: int = 0
     sure: bool = False
 
     @property
@@ -86,35 +102,43 @@ class Verdict:
 
 
 class Fusion:
-    """The evidence of one track, added frame by frame."""
+    """The evidence of one track, added frame by frame. What it keeps is bounded, however long the track is."""
 
     def __init__(self, scheme: PlateScheme, settings: FusionSettings = FusionSettings()) -> None:
         self.scheme = scheme
         self.settings = settings
-        self._views: list[View] = []
+        self._looks: list[_Look] = []
         self._texts: list[str] = []
-        self._scores = np.empty((0, 0))  # a row a frame, a column a text; log-probabilities, floored
         self._verdict: Verdict | None = None
 
     def __len__(self) -> int:
-        return len(self._views)
+        return sum(len(look.views) for look in self._looks)
 
     def add(self, view: "View") -> None:
         """One more frame."""
-        self._add([view], view.texts)
+        self._propose(view.texts)
+        scores = self._score([view], self._texts)
+        look = min(self._looks, key=lambda each: self._difference(each.first, view), default=None)
+        if look is None or self._difference(look.first, view) >= 1:
+            self._looks.append(_Look(view, scores))
+        else:
+            look.add(view, scores, self.settings.views)
+        if len(self._looks) > self.settings.looks:
+            self._merge_nearest()
+        if 0 < len(self._texts) < self.settings.rivals:
+            self._propose(self._neighbours(self._texts[int(self._sums().argmax())]))
+        self._forget_texts()
+        self._verdict = None
 
     def join(self, other: "Fusion") -> None:
         """All that another track's frames say."""
-        self._add(other._views, other._texts)
+        for view in other._views():
+            self.add(view)
 
     @property
     def readings(self) -> list[str]:
-        """What each frame that counts reads by itself, best text of its beam; empty where it reads none."""
-        return [each.best for each in self._views]
-
-    def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Texts -> the weighted sum of each one's log-probabilities over the frames, not below the floor: (K,)."""
-        return self._weights() @ self._score(self._views, texts)
+        """What each frame that is kept reads by itself, best text of its beam; empty where it reads none."""
+        return [view.best for view in self._views()]
 
     @property
     def verdict(self) -> Verdict:
@@ -124,25 +148,38 @@ class Fusion:
         return self._verdict
 
     def probability(self, text: str) -> float:
-        """That the plate has this text rather than one of those in the running, 0..1."""
+        """That the plate has this text rather than one of those in the running or none of them, 0..1."""
         verdict = dict(self.verdict.texts)
-        if text in verdict or not self._views:
+        if text in verdict or not self._looks:
             return verdict.get(text, 0.0)
-        sums = np.append(self._sums(), self.score([text]))
-        return float(_softmax(sums)[-1])
+        views = list(self._views())
+        (asked,) = self._weights(views) @ self._score(views, [text])
+        return float(self._probabilities(np.append(self._sums(), asked))[-2])
 
-    def _add(self, views: Sequence["View"], texts: Sequence[str]) -> None:
-        self._scores = np.vstack((self._scores, self._score(views, self._texts)))
-        self._views += views
-        self._propose(texts)
-        if 0 < len(self._texts) < self.settings.rivals:
-            self._propose(self._neighbours(self._texts[int(self._sums().argmax())]))
-        self._forget()
-        self._verdict = None
+    def _views(self) -> Iterator["View"]:
+        return (view for look in self._looks for view in look.views)
+
+    def _difference(self, one: "View", other: "View") -> float:
+        """Of two frames by size and place; from 1 on they are two looks."""
+        (x, y), height = one.centre, math.sqrt(one.height * other.height)
+        way = math.hypot(x - other.centre[0], y - other.centre[1]) / height
+        grown = abs(math.log(one.height / other.height))
+        return max(grown / self.settings.size, way / self.settings.way)
+
+    def _merge_nearest(self) -> None:
+        pairs = ((one, other) for index, one in enumerate(self._looks) for other in self._looks[:index])
+        one, other = min(pairs, key=lambda pair: self._difference(pair[0].first, pair[1].first))
+        other.join(one, self.settings.views)
+        self._looks.remove(one)
 
     def _propose(self, texts: Sequence[str]) -> None:
         new = [text for text in texts if text not in self._texts]
-        self._scores = np.hstack((self._scores, self._score(self._views, new)))
+        if not new:
+            return
+        scores = self._score(list(self._views()), new)
+        ends = np.cumsum([len(look.views) for look in self._looks])[:-1]
+        for look, rows in zip(self._looks, np.split(scores, ends), strict=False):
+            look.scores = np.hstack((look.scores, rows))
         self._texts += new
 
     def _neighbours(self, text: str) -> list[str]:
@@ -156,35 +193,68 @@ class Fusion:
         logp = np.stack([each.logp for each in views])
         return np.maximum(log_probabilities(logp, texts, self.scheme), self.settings.floor)
 
-    def _weights(self) -> NDArray[np.float64]:
-        return np.array([each.weight for each in self._views])
+    def _weights(self, views: Sequence["View"]) -> NDArray[np.float64]:
+        """Of each kept frame, so that a look counts as much as a frame of its size."""
+        counts = [len(look.views) for look in self._looks]
+        return np.array([self.settings.weight(view.height) for view in views]) / np.repeat(counts, counts)
 
     def _sums(self) -> NDArray[np.float64]:
-        """Of each text in the running, as `score`."""
-        return self._weights() @ self._scores
+        """Of each text in the running: over looks, the weighted means of the frames' log-probabilities."""
+        return self._weights(list(self._views())) @ np.vstack([look.scores for look in self._looks])
 
-    def _forget(self) -> None:
-        """Keep the surest frames and the likeliest texts, in the order they came."""
-        if len(self._views) > self.settings.frames:
-            surest = self._weights() * (self._scores.max(axis=1, initial=self.settings.floor) - self.settings.floor)
-            kept = np.sort(np.argsort(-surest, kind="stable")[: self.settings.frames])
-            self._views = [self._views[row] for row in kept]
-            self._scores = self._scores[kept]
+    def _probabilities(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums of K texts -> the probability of each, and that it is none of them: (K + 1,)."""
+        settings, looks = self.settings, float(self._weights(list(self._views())).sum())
+        heat = settings.temperature * looks**-settings.tempering
+        odds = heat * np.append(sums, settings.none * looks)
+        weights = np.exp(odds - odds.max())
+        return np.asarray(weights / weights.sum(), np.float64)
+
+    def _forget_texts(self) -> None:
+        """Keep the likeliest texts, in the order they came."""
         if len(self._texts) > self.settings.texts:
             kept = np.sort(np.argsort(-self._sums(), kind="stable")[: self.settings.texts])
             self._texts = [self._texts[column] for column in kept]
-            self._scores = self._scores[:, kept]
+            for look in self._looks:
+                look.scores = look.scores[:, kept]
 
     def _judge(self) -> Verdict:
         if not self._texts:
-            return Verdict()
-        settings, sums, count = self.settings, self._sums(), float(self._weights().sum())
-        order = np.argsort(-sums, kind="stable")
-        runner_up = sums[order[1]] if len(order) > 1 else settings.floor * count
-        best, lead = float(self._scores[:, order[0]].max()), float(sums[order[0]] - runner_up)
-        texts = tuple(zip((self._texts[index] for index in order), _softmax(sums)[order].tolist(), strict=True))
-        least = max(settings.lead, settings.lead_a_frame * count) - settings.lead_alone * best
-        return Verdict(texts, best, lead, lead >= least)
+            return Verdict(looks=len(self._looks))
+        *found, none = self._probabilities(self._sums()).tolist()
+        texts = tuple(sorted(zip(self._texts, found, strict=True), key=lambda each: -each[1]))
+        return Verdict(texts, none, len(self._looks), texts[0][1] >= self.settings.sure)
+
+
+class _Look:
+    """Frames of a plate at one size and place: of many some, evenly spread, however sure they are.
+
+    ``scores``: a row a frame that is kept, a column a text in the running; log-probabilities, floored.
+    """
+
+    def __init__(self, first: "View", scores: NDArray[np.float64]) -> None:
+        self.first = first
+        self.views = [first]
+        self.scores = scores
+        self._count = self._every = 1
+
+    def add(self, view: "View", scores: NDArray[np.float64], most: int) -> None:
+        """One more frame, with its row of scores; of every so many one is kept."""
+        if self._count % self._every == 0:
+            self._keep([*self.views, view], np.vstack((self.scores, scores)), most)
+        self._count += 1
+
+    def join(self, other: "_Look", most: int) -> None:
+        """Another look's frames."""
+        self._every = max(self._every, other._every)
+        self._count += other._count
+        self._keep([*self.views, *other.views], np.vstack((self.scores, other.scores)), most)
+
+    def _keep(self, views: list["View"], scores: NDArray[np.float64], most: int) -> None:
+        if len(views) > most:
+            views, scores = views[::2], scores[::2]
+            self._every *= 2
+        self.views, self.scores = views, scores
 
 
 @dataclass(frozen=True)
@@ -195,8 +265,10 @@ class View:
     texts: tuple[str, ...]
     probability: float
     """Of the best text, 0..1."""
-    weight: float = 1.0
-    """How much the frame counts, 0..1."""
+    centre: tuple[float, float]
+    """Of the plate's box, x and y in px."""
+    height: float
+    """Of the plate's box, px."""
 
     @property
     def best(self) -> str:
@@ -204,12 +276,13 @@ class View:
         return self.texts[0] if self.texts else ""
 
 
-def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, weight: float = 1.0) -> View:
-    """LPRNet's logits of one plate (C, 18) -> what they say."""
+def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box: Box) -> View:
+    """LPRNet's logits of one plate (C, 18) and where it is -> what they say."""
     logp = log_softmax(logits[None])[0]
     found = format_texts(logp, scheme, beam_width)
     texts = tuple(sorted(found, key=lambda text: -found[text]))
-    return View(logp, texts, found[texts[0]] if texts else 0.0, weight)
+    centre = ((box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2)
+    return View(logp, texts, found[texts[0]] if texts else 0.0, centre, max(box.height, 1.0))
 
 
 def log_probabilities(logp: NDArray[np.float32], texts: Sequence[str], scheme: PlateScheme) -> NDArray[np.float64]:
@@ -247,8 +320,3 @@ def _labels(
     leaps = np.zeros(labels.shape, np.bool_)
     leaps[:, 2:] = (labels[:, 2:] != scheme.blank) & (labels[:, 2:] != labels[:, :-2])
     return labels, np.array([2 * len(text) + 1 for text in texts], np.intp), leaps
-
-
-def _softmax(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    weights = np.exp(sums - sums.max())
-    return np.asarray(weights / weights.sum(), np.float64)
