@@ -204,7 +204,7 @@ class CarEvents:
             if same.track.seen:  # one text is one car: a mirror image, or a second box around the same plate
                 text = "" if gone else stay.text
             else:
-                superseded = stay.id if stay.text else None
+                superseded = stay.id if stay.revision else None
                 self._join(number, stay, same)
                 stay = same
                 text = stay.sure_text(gone)

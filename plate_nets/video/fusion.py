@@ -13,6 +13,7 @@ plate has none of the texts is one of the possibilities, so what is no plate, or
 """
 
 import math
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,7 +39,7 @@ class FusionSettings:
     least; where the frames propose fewer, those that differ from the best by one symbol join it.
     ``size``, ``way``: a frame whose plate differs from that of every look by so much of its height's logarithm, or by
     so many heights of its place, is a new look. ``looks``: the most that are kept, the nearest two become one then;
-    ``views``: the most frames that a look keeps, evenly spread over all that it had.
+    ``views``: the most frames that a look keeps.
     ``floor``: least log-probability of a text in one frame. ``full_height``: px of a plate's box from which on a look
     counts in full, by the plate's area below it.
     ``temperature``, ``tempering``: the sums over looks are multiplied by ``temperature * W ** -tempering``, where W is
@@ -117,12 +118,12 @@ class Fusion:
     def add(self, view: "View") -> None:
         """One more frame."""
         self._propose(view.texts)
-        scores = self._score([view], self._texts)
+        scores = self._score([view], self._texts)[0]
         look = min(self._looks, key=lambda each: self._difference(each.first, view), default=None)
         if look is None or self._difference(look.first, view) >= 1:
-            self._looks.append(_Look(view, scores))
-        else:
-            look.add(view, scores, self.settings.views)
+            look = _Look(view, len(self._texts))
+            self._looks.append(look)
+        look.add(view, scores, self.settings)
         if len(self._looks) > self.settings.looks:
             self._merge_nearest()
         if 0 < len(self._texts) < self.settings.rivals:
@@ -152,8 +153,7 @@ class Fusion:
         verdict = dict(self.verdict.texts)
         if text in verdict or not self._looks:
             return verdict.get(text, 0.0)
-        views = list(self._views())
-        (asked,) = self._weights(views) @ self._score(views, [text])
+        asked = sum(float(look.estimate(self._score(look.views, [text]), self.settings)[0]) for look in self._looks)
         return float(self._probabilities(np.append(self._sums(), asked))[-2])
 
     def _views(self) -> Iterator["View"]:
@@ -169,17 +169,16 @@ class Fusion:
     def _merge_nearest(self) -> None:
         pairs = ((one, other) for index, one in enumerate(self._looks) for other in self._looks[:index])
         one, other = min(pairs, key=lambda pair: self._difference(pair[0].first, pair[1].first))
-        other.join(one, self.settings.views)
+        other.join(one, self.settings)
         self._looks.remove(one)
 
     def _propose(self, texts: Sequence[str]) -> None:
         new = [text for text in texts if text not in self._texts]
         if not new:
             return
-        scores = self._score(list(self._views()), new)
-        ends = np.cumsum([len(look.views) for look in self._looks])[:-1]
-        for look, rows in zip(self._looks, np.split(scores, ends), strict=False):
-            look.scores = np.hstack((look.scores, rows))
+        for look in self._looks:
+            estimate = look.estimate(self._score(look.views, new), self.settings)
+            look.means = np.append(look.means, estimate)
         self._texts += new
 
     def _neighbours(self, text: str) -> list[str]:
@@ -193,18 +192,13 @@ class Fusion:
         logp = np.stack([each.logp for each in views])
         return np.maximum(log_probabilities(logp, texts, self.scheme), self.settings.floor)
 
-    def _weights(self, views: Sequence["View"]) -> NDArray[np.float64]:
-        """Of each kept frame, so that a look counts as much as a frame of its size."""
-        counts = [len(look.views) for look in self._looks]
-        return np.array([self.settings.weight(view.height) for view in views]) / np.repeat(counts, counts)
-
     def _sums(self) -> NDArray[np.float64]:
-        """Of each text in the running: over looks, the weighted means of the frames' log-probabilities."""
-        return self._weights(list(self._views())) @ np.vstack([look.scores for look in self._looks])
+        """Of each text in the running: the means of the looks, added up."""
+        return np.asarray(sum(look.means for look in self._looks), np.float64)
 
     def _probabilities(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums of K texts -> the probability of each, and that it is none of them: (K + 1,)."""
-        settings, looks = self.settings, float(self._weights(list(self._views())).sum())
+        settings, looks = self.settings, sum(look.weight for look in self._looks)
         heat = settings.temperature * looks**-settings.tempering
         odds = heat * np.append(sums, settings.none * looks)
         weights = np.exp(odds - odds.max())
@@ -216,7 +210,7 @@ class Fusion:
             kept = np.sort(np.argsort(-self._sums(), kind="stable")[: self.settings.texts])
             self._texts = [self._texts[column] for column in kept]
             for look in self._looks:
-                look.scores = look.scores[:, kept]
+                look.means = look.means[kept]
 
     def _judge(self) -> Verdict:
         if not self._texts:
@@ -227,34 +221,45 @@ class Fusion:
 
 
 class _Look:
-    """Frames of a plate at one size and place: of many some, evenly spread, however sure they are.
+    """Frames of a plate at one size and place.
 
-    ``scores``: a row a frame that is kept, a column a text in the running; log-probabilities, floored.
+    ``means``: of each text in the running, the mean over all its frames of weight times log-probability, floored;
+    ``weight``: the mean of the frames' weights. ``views``: some of the frames, drawn by lot, however sure they are: by
+    them texts are scored that are proposed later.
     """
 
-    def __init__(self, first: "View", scores: NDArray[np.float64]) -> None:
+    def __init__(self, first: "View", texts: int) -> None:
         self.first = first
-        self.views = [first]
-        self.scores = scores
-        self._count = self._every = 1
+        self.views: list[View] = []
+        self.means = np.zeros(texts)
+        self.weight = 0.0
+        self._count = 0
+        self._lot = random.Random(0)
 
-    def add(self, view: "View", scores: NDArray[np.float64], most: int) -> None:
-        """One more frame, with its row of scores; of every so many one is kept."""
-        if self._count % self._every == 0:
-            self._keep([*self.views, view], np.vstack((self.scores, scores)), most)
+    def add(self, view: "View", scores: NDArray[np.float64], settings: FusionSettings) -> None:
+        """One more frame, and how it scores the texts in the running."""
+        weight = settings.weight(view.height)
         self._count += 1
+        self.weight += (weight - self.weight) / self._count
+        self.means = self.means + (weight * scores - self.means) / self._count
+        place = len(self.views) if len(self.views) < settings.views else self._lot.randrange(self._count)
+        if place < settings.views:  # Vitter, "Random sampling with a reservoir", 1985: algorithm R
+            self.views[place : place + 1] = [view]
 
-    def join(self, other: "_Look", most: int) -> None:
+    def join(self, other: "_Look", settings: FusionSettings) -> None:
         """Another look's frames."""
-        self._every = max(self._every, other._every)
-        self._count += other._count
-        self._keep([*self.views, *other.views], np.vstack((self.scores, other.scores)), most)
+        count = self._count + other._count
+        share = other._count / count
+        self.weight += share * (other.weight - self.weight)
+        self.means = self.means + share * (other.means - self.means)
+        self._count = count
+        views = [*self.views, *other.views]
+        self.views = self._lot.sample(views, min(len(views), settings.views))
 
-    def _keep(self, views: list["View"], scores: NDArray[np.float64], most: int) -> None:
-        if len(views) > most:
-            views, scores = views[::2], scores[::2]
-            self._every *= 2
-        self.views, self.scores = views, scores
+    def estimate(self, scores: NDArray[np.float64], settings: FusionSettings) -> NDArray[np.float64]:
+        """How the kept frames score texts (F, K) -> about what ``means`` would be of them: (K,)."""
+        weights = np.array([settings.weight(view.height) for view in self.views])
+        return np.asarray(weights @ scores / weights.sum() * self.weight, np.float64)
 
 
 @dataclass(frozen=True)
