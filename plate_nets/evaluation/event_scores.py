@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from plate_nets.evaluation.calibration import ConfidenceBin, bins_of
 
@@ -56,7 +57,7 @@ def event_reliability(words: Sequence[LastWord]) -> list[ConfidenceBin]:
 def right_by_height(words: Sequence[LastWord], sure: float) -> list[tuple[float, float, int, int, int]]:
     """What was thought of cars -> rows by height: from and to (px), cars, texts told at this gate, right ones."""
     rows = []
-    for low, high in zip(BANDS, BANDS[1:], strict=False):
+    for low, high in pairwise(BANDS):
         inside = [word for word in words if low <= word.height < high]
         told = [word for word in inside if word.probability >= sure]
         if inside:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 import av
@@ -125,13 +126,13 @@ def find_clips(video: Path, truth: Path | None) -> list[Clip]:
     return clips
 
 
-def read_clip(path: Path, reader: Reader) -> Iterator[ReadFrame]:
-    """A clip -> the plates of each of its frames.
+def read_clip(path: Path, reader: Reader, every: int = 1) -> Iterator[ReadFrame]:
+    """A clip -> the plates of each of its frames, or of one of ``every`` so many.
 
     Raises:
         InputError: it does not open as a video.
     """
-    for time, frame in _frames(path):
+    for time, frame in islice(_frames(path), None, None, every):
         h, w = frame.shape[:2]
         yield ReadFrame(time, tuple(Regions().select(reader.read(frame, evidence=True), (h, w))))
 

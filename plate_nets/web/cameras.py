@@ -76,9 +76,7 @@ class CameraRoom:
         self._watcher = Watcher(
             reader,
             plan.cameras,
-            WatcherSettings(
-                cars=plan.cars, scheme=scheme, watch_lists=tuple(lists), pictures=pictures
-            ),
+            WatcherSettings(cars=plan.cars, scheme=scheme, watch_lists=tuple(lists), pictures=pictures),
             on_frame=self._keep,
         )
         self._events = iter(self._watcher)

@@ -56,7 +56,8 @@ def main(
         float, typer.Option(min=0, max=0.04, help="Of the clip, s: by it moving cars blur.")
     ] = DriveBySettings.exposure,
     drive_by_set: Annotated[
-        Path | None, typer.Option(help="Write clips of cars that drive by into this folder, of the seed and those after.")
+        Path | None,
+        typer.Option(help="Write such clips into this folder, of the seed and those after."),
     ] = None,
     clips: Annotated[int, typer.Option(min=1, help="Of the set.")] = 20,
     camera: Annotated[CameraName, typer.Option(help="That films the set.")] = "good",

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from plate_nets.events import PlateEvent, event_schema
 from plate_nets.types import Plate
 from plate_nets.video.cars import Camera, CarEvents, CarSettings, Line
+from plate_nets.video.fusion import FusionSettings
 from plate_nets.video.watch_lists import WatchList
 from tests.unit.video.traffic import T0, approaching, noise, plate, watch
 
@@ -142,11 +143,11 @@ def test_at_one_frame_a_minute_each_car_is_one_event() -> None:
         return [plate(ONE, 300, peak=12.0), *([plate(OTHER, 700, peak=12.0)] if minute == 2 else [])]
 
     events = watch(frames, 600, 1 / 60)
+    assert events[0].is_parked
     assert Counter(stages(events)) == {
         ("provisional", ONE): 1,
-        ("update", ONE): 1,  # parked
         ("final", ONE): 1,
-        ("final", OTHER): 1,  # in one frame
+        ("final", OTHER): 1,  # seen in one frame alone
     }
 
 
@@ -251,6 +252,51 @@ def test_cars_say_whose_best_frame_this_is_and_are_forgotten_after_the_memory() 
     assert [event.id for event in events] == [car.id] and [each.seen for each in cars.cars] == [False]
     cars.update([], T0 + 100)
     assert cars.cars == ()
+
+
+def test_a_car_that_no_text_is_sure_of_has_an_event_where_it_is_asked_for() -> None:
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 300, doubts={4: ("K", 8.5)})]
+
+    lists = [WatchList("staff", {"A123KC77": "Kim", ONE: "Olga"})]
+    assert watch(frames, 1, 10) == []
+    cars = CarEvents(Camera("gate"), CarSettings(unread=True), watch_lists=lists)
+    for frame in range(10):
+        assert cars.update(frames(frame / 10), T0 + frame / 10) == []
+    (event,) = cars.finish()
+    assert (event.stage, event.plate, event.score, event.reading, event.characters) == ("final", "", 0.0, ONE, ())
+    assert [each.plate for each in event.candidates[:2]] == [ONE, "A123KC77"]
+    assert 0.5 < event.candidates[0].score < 0.99 and event.watch == ()
+    Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
+    assert cars.update([noise(300, 400, seed=1)], T0 + 5) == [] == cars.finish()
+
+
+def test_what_was_told_is_taken_back_where_no_text_is_sure_any_more() -> None:
+    def frames(time: float) -> list[Plate]:
+        clear = time < 0.5
+        return [plate(ONE if clear else "A123KC77", 300 + 300 * time, peak=9.0 if clear else 12.0)]
+
+    lists = [WatchList("staff", {ONE: "Olga"})]
+    cars = CarEvents(Camera("gate"), watch_lists=lists)
+    events = [event for frame in range(10) for event in cars.update(frames(frame / 10), T0 + frame / 10)]
+    events += cars.finish()
+    assert stages(events)[0] == ("provisional", ONE) and len(events[0].watch) == 1
+    assert events[-1].stage == "final" and (events[-1].plate, events[-1].score, events[-1].watch) == ("", 0.0, ())
+
+
+@pytest.mark.parametrize("sure", [0.9, 0.99])
+def test_what_an_event_says_agrees_and_is_as_sure_as_the_gate(sure: float) -> None:
+    doubts = [{4: ("K", 7.0)}, {}, {7: ("1", 6.0)}]
+
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 100 + 250 * time, doubts=doubts[round(time * 10) % 3])]
+
+    event = watch(frames, 3, 10, CarSettings(fusion=FusionSettings(sure=sure)))[-1]
+    scores = [each.score for each in event.candidates]
+    assert (event.stage, event.plate, event.candidates[0].plate) == ("final", ONE, ONE)
+    assert event.score == scores[0] >= sure and scores == sorted(scores, reverse=True) and sum(scores) <= 1
+    assert "".join(each.char for each in event.characters) == ONE
+    assert min(each.score for each in event.characters) >= event.score
 
 
 def test_watch_lists_are_matched_by_the_evidence() -> None:

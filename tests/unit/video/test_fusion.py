@@ -112,9 +112,7 @@ def test_two_plates_in_one_box_and_half_a_plate_have_no_sure_text() -> None:
 
 def test_what_no_text_explains_is_most_probably_none_of_them() -> None:
     rng = np.random.default_rng(4)
-    fusion = fused(
-        (rng.normal(0, 2.5, (1, RUSSIA.classes, 18)).astype(np.float32) for _ in range(40)), apart=30
-    )
+    fusion = fused((rng.normal(0, 2.5, (1, RUSSIA.classes, 18)).astype(np.float32) for _ in range(40)), apart=30)
     assert fusion.verdict.none > fusion.verdict.probability
     total = fusion.verdict.none + sum(probability for _, probability in fusion.verdict.texts)
     assert total == pytest.approx(1.0)
