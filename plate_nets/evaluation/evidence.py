@@ -73,7 +73,7 @@ def load_evidence(path: Path) -> list[ReadFrame]:
                 )
                 for frame in records
             ]
-    except (OSError, KeyError, TypeError, ValueError, StopIteration, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, StopIteration, zipfile.BadZipFile) as error:
         raise DatasetError(
             f"{path}: expected a file of evidence, got {error!r}; delete it, and it is made anew"
         ) from error

@@ -57,6 +57,7 @@ class WatchPlan:
     def __post_init__(self) -> None:
         if not 1 <= self.outbox_mb <= _MOST_MB:
             raise InputError(f"outbox_mb: expected 1 to {_MOST_MB}, got {self.outbox_mb:g}")
+        self.cars  # noqa: B018  a value that is not possible is refused here
 
     @property
     def cars(self) -> CarSettings:

@@ -266,7 +266,7 @@ class CarEvents:
             plate_type=scheme.format_names(text),
             box=plate.box,
             corners=tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None,
-            frames=Frames(stay.frames_seen, len(evidence), evidence.readings.count(evidence.verdict.text)),
+            frames=Frames(stay.frames_seen, len(evidence), evidence.readings[evidence.verdict.text]),
             direction=stay.direction,
             heading=stay.heading,
             speed=stay.speed,

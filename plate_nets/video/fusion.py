@@ -14,7 +14,8 @@ plate has none of the texts is one of the possibilities, so what is no plate, or
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -28,6 +29,9 @@ from plate_nets.types import Box
 
 LogProbabilities = NDArray[np.float32]
 """Of each class at each step of one plate: (C, 18)."""
+
+_READINGS = 100
+"""Different texts of frames that are counted at most; a sign that no text fits is read anew in each."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,8 @@ class FusionSettings:
     rivals: int = 4
     size: float = 0.15
     way: float = 3.0
-    looks: int = 24
-    views: int = 16
+    looks: int = 16
+    views: int = 6
     floor: float = -6.5
     full_height: float = 11.0
     temperature: float = 1.5
@@ -108,15 +112,34 @@ class Fusion:
     def __init__(self, scheme: PlateScheme, settings: FusionSettings = FusionSettings()) -> None:
         self.scheme = scheme
         self.settings = settings
+        self.readings: Counter[str] = Counter()
+        """How many frames read which text by themselves, best of their beam; empty where they read none."""
         self._looks: list[_Look] = []
         self._texts: list[str] = []
         self._verdict: Verdict | None = None
 
     def __len__(self) -> int:
-        return sum(len(look.views) for look in self._looks)
+        """Frames that were added."""
+        return self.readings.total()
 
     def add(self, view: "View") -> None:
         """One more frame."""
+        self._add(view)
+        self._count(Counter((view.best,)))
+
+    def join(self, other: "Fusion") -> None:
+        """All that another track's frames say."""
+        for look in other._looks:
+            for view in look.views:
+                self._add(view)
+        self._count(other.readings)
+
+    def _count(self, readings: Counter[str]) -> None:
+        self.readings.update(readings)
+        if len(self.readings) > _READINGS:
+            self.readings = Counter(dict(self.readings.most_common(_READINGS // 2)))
+
+    def _add(self, view: "View") -> None:
         self._propose(view.texts)
         scores = self._score([view], self._texts)[0]
         look = min(self._looks, key=lambda each: self._difference(each.first, view), default=None)
@@ -130,16 +153,6 @@ class Fusion:
             self._propose(self._neighbours(self._texts[int(self._sums().argmax())]))
         self._forget_texts()
         self._verdict = None
-
-    def join(self, other: "Fusion") -> None:
-        """All that another track's frames say."""
-        for view in other._views():
-            self.add(view)
-
-    @property
-    def readings(self) -> list[str]:
-        """What each frame that is kept reads by itself, best text of its beam; empty where it reads none."""
-        return [view.best for view in self._views()]
 
     @property
     def verdict(self) -> Verdict:
@@ -155,9 +168,6 @@ class Fusion:
             return verdict.get(text, 0.0)
         asked = sum(float(look.estimate(self._score(look.views, [text]), self.settings)[0]) for look in self._looks)
         return float(self._probabilities(np.append(self._sums(), asked))[-2])
-
-    def _views(self) -> Iterator["View"]:
-        return (view for look in self._looks for view in look.views)
 
     def _difference(self, one: "View", other: "View") -> float:
         """Of two frames by size and place; from 1 on they are two looks."""

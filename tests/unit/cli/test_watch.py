@@ -185,6 +185,7 @@ sinks:
         ("cameras: [{source: a.mp4, zone: Mars}]", "cameras.yaml: camera a: zone: expected a name such as"),
         ("cameras: [{source: 'rtsp://${PLATES_NOBODY}@h/x'}]", "the environment has no variable PLATES_NOBODY"),
         ("cameras: [", "cameras.yaml, line 1: expected YAML"),
+        ("cameras: [{source: a.mp4}]\nsure: 99", "cameras.yaml: sure: expected a probability between 0 and 1, got 99"),
         ("cameras: [{source: a.mp4}]\nsinks: [{type: fax}]", "cameras.yaml: sinks.0: "),
         ("cameras: [{source: a.mp4}]\noutbox_mb: .nan", "cameras.yaml: outbox_mb: expected 1 to 1048576, got nan"),
         ("cameras: [{source: a.mp4}]\noutbox_mb: 0", "cameras.yaml: outbox_mb: expected 1 to 1048576, got 0"),
