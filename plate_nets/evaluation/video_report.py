@@ -76,7 +76,9 @@ def _figures(outcome: VideoOutcome) -> dict[str, Any]:
 
 
 def _print_scores(console: Console, rate: str, row: Mapping[str, Any]) -> None:
-    table = figure_table("gate", "told", "wrong", "wrong per 1000 cars", "cars without", title=f"what a gate costs, {rate}")
+    table = figure_table(
+        "gate", "told", "wrong", "wrong per 1000 cars", "cars without", title=f"what a gate costs, {rate}"
+    )
     for each in row["gates"]:
         costs = (f"{each['wrong_per_thousand']:.1f}", f"{each['untold']:.3f}")
         table.add_row(f"{each['gate']:g}", str(each["told"]), str(each["wrong"]), *costs)
@@ -87,7 +89,9 @@ def _print_scores(console: Console, rate: str, row: Mapping[str, Any]) -> None:
         span = f"{each['low']:g} to {each['high']:g}"
         table.add_row(span, str(count), f"{each['confidence']:.3f}", f"{hits / count:.3f}")
     console.print(table)
-    table = figure_table("plate height, px", "cars", "told", "right of told", title=f"at {FusionSettings.sure:g}, {rate}")
+    table = figure_table(
+        "plate height, px", "cars", "told", "right of told", title=f"at {FusionSettings.sure:g}, {rate}"
+    )
     for low, high, cars, told, right in row["heights"]:
         span = f"{low:g} to {high:g}" if high < BANDS[-1] else f"from {low:g}"
         table.add_row(span, str(cars), str(told), f"{right / told:.3f}" if told else "-")
