@@ -231,7 +231,7 @@ def watch(
         stack.enter_context(_live(watcher, terminal))
         try:
             for event in watcher:
-                cars.add(event.id)
+                (cars.add if event.plate else cars.discard)(event.id)
                 told = without_texts(event, salt) if plan.hash else event
                 if recorder:
                     recorder.record(told)

@@ -56,6 +56,16 @@ def test_a_run_without_sinks_leaves_nothing_behind(clip: Path) -> None:
     assert list(Path().iterdir()) == []
 
 
+def test_a_car_that_no_text_is_sure_enough_of_is_told_where_it_is_asked_for(clip: Path) -> None:
+    arguments = ["watch", str(clip), "--local", "--sure", "0.9999999999"]
+    silent = CliRunner().invoke(app, arguments)
+    assert (silent.exit_code, silent.stdout) == (0, "")
+    (line,) = CliRunner().invoke(app, [*arguments, "--unread"]).stdout.splitlines()
+    assert f"unsure, perhaps {TEXT}" in line and "final" in line
+    refused = CliRunner().invoke(app, ["watch", str(clip), "--local", "--sure", "99"])
+    assert refused.exit_code == 2 and "sure: expected a probability between 0 and 1, got 99" in refused.stderr
+
+
 def test_what_was_saved_is_said_and_a_run_without_a_car_says_so_too(clip: Path) -> None:
     write_clip(Path("road.mp4"), still(3))
     for source, says in ((str(clip), "1 car read in 20 frames"), ("road.mp4", "0 cars read in 3 frames")):

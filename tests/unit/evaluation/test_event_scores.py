@@ -1,15 +1,21 @@
 """Whether the score of events means what it says: gates, reliability, heights; evidence that is kept."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.event_scores import LastWord, event_reliability, gate_costs, right_by_height
 from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence
+from plate_nets.plates import default_scheme
 from tests.unit.video.traffic import plate
+from training import calibrate_events
 from training.calibrate_events import log_loss
+from training.synthesis.drive_by import DriveBySettings, write_drive_by
 
 WORDS = [LastWord(0.999, True, 22), LastWord(0.97, True, 15), LastWord(0.93, False, 15), LastWord(0.4, False, 9)]
 
@@ -56,3 +62,22 @@ def test_a_damaged_file_of_evidence_is_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(DatasetError, match="expected a file of evidence"):
             load_evidence(path)
+
+
+@pytest.mark.slow
+def test_the_command_fits_a_temperature_and_reads_each_clip_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in write_drive_by(tmp_path / "drive_3.mp4", default_scheme(), 3, DriveBySettings(cars=1, rate=10)):
+        pass
+    monkeypatch.setattr(calibrate_events, "TEMPERATURES", (1.0, 1.5))
+    command = typer.Typer()
+    command.command()(calibrate_events.main)  # python -m training.calibrate_events
+    arguments = [str(tmp_path), "--evidence", str(tmp_path / "kept"), "--every", "2", "--scheme", "russia"]
+    first = CliRunner().invoke(command, arguments)
+    assert first.exit_code == 0, first.output
+    assert re.search(r"temperature: 1(\.5)?, 1 clip", first.output)
+    (kept,) = (tmp_path / "kept").rglob("*.npz")
+    written = kept.stat().st_mtime_ns
+    assert CliRunner().invoke(command, arguments).output.splitlines()[-1] == first.output.splitlines()[-1]
+    assert kept.stat().st_mtime_ns == written
