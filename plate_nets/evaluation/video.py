@@ -177,8 +177,8 @@ def judge(
     last = {each.event.id: each for each in told if each.event.id not in superseded}
     for each in last.values():
         best = each.event.candidates[0]
-        right = _text_of(each.event, best.plate, clip) == best.plate
-        outcome.words.append(LastWord(best.score, right, each.event.box.height))
+        is_right = _text_of(each.event, best.plate, clip) == best.plate
+        outcome.words.append(LastWord(best.score, is_right, each.event.box.height))
     early = {each.event.id: each.event.plate for each in reversed(told) if each.event.stage != "final"}
     outcome.provisional += len(early)
     outcome.changed += sum(id in last and last[id].event.plate != text for id, text in early.items())
