@@ -112,15 +112,16 @@ class PlateEvent:
     position_sec: float
     """Of the best frame, seconds from the source's first frame."""
     plate: str
+    """Empty where no text is sure: what was told is taken back, or an unread car was asked for."""
     reading: str
     """What the best frame reads by itself."""
     score: float
-    """Probability of ``plate`` given all frames, 0..1."""
+    """Probability of ``plate`` given all frames, 0..1; 0 where it is empty."""
     dscore: float
     """The detector's score of the best frame, 0..1."""
     characters: tuple[Character, ...]
     candidates: tuple[Candidate, ...]
-    """Most probable first; the first is ``plate``."""
+    """Most probable first; the first is ``plate`` where that is not empty."""
     region: Region
     plate_type: str
     """The format that ``plate`` fits; empty where it fits none."""

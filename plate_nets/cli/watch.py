@@ -81,6 +81,12 @@ def watch(
     zone: Annotated[
         str | None, typer.Option(help="Time zone of the lines and of timestamp_local, such as Europe/Moscow.")
     ] = None,
+    sure: Annotated[
+        float | None, typer.Option(help="How probable an event's text must be, 0 to 1; by default 0.99.")
+    ] = None,
+    unread: Annotated[
+        bool, typer.Option("--unread", help="Tell of cars too that no text is sure of, without a text.")
+    ] = False,
     watch_list: Annotated[
         list[Path] | None,
         typer.Option(help="CSV file with the header plate,label; give it again for more lists.", dir_okay=False),
@@ -172,6 +178,8 @@ def watch(
     plan = replace(
         plan,
         cameras=tuple(replace(camera, **each_camera) for camera in plan.cameras),
+        sure=plan.sure if sure is None else sure,
+        unread=unread or plan.unread,
         watch_lists=(*plan.watch_lists, *(watch_list or ())),
         sinks=_sinks(plan.sinks, given, matches_only, keep_days),
         outbox=outbox or plan.outbox,
@@ -223,7 +231,7 @@ def watch(
         stack.enter_context(_live(watcher, terminal))
         try:
             for event in watcher:
-                cars.add(event.id)
+                (cars.add if event.plate else cars.discard)(event.id)
                 told = without_texts(event, salt) if plan.hash else event
                 if recorder:
                     recorder.record(told)
@@ -254,7 +262,6 @@ def _sinks(
 
 
 def _settings(plan: "WatchPlan", scheme: PlateScheme, say: Callable[..., None]) -> "WatcherSettings":
-    from plate_nets.video.cars import CarSettings
     from plate_nets.video.pictures import PictureSettings
     from plate_nets.video.settings import WatcherSettings
     from plate_nets.video.watch_lists import load_watch_list
@@ -271,7 +278,7 @@ def _settings(plan: "WatchPlan", scheme: PlateScheme, say: Callable[..., None]) 
             None if plan.keep_days is None else plan.keep_days * 86_400,
             None if plan.keep_mb is None else int(plan.keep_mb * (1 << 20)),
         )
-    return WatcherSettings(cars=CarSettings(memory=plan.memory), scheme=scheme, watch_lists=lists, pictures=pictures)
+    return WatcherSettings(cars=plan.cars, scheme=scheme, watch_lists=lists, pictures=pictures)
 
 
 class _Healed:
@@ -349,7 +356,7 @@ def _line(event: "PlateEvent") -> str:
     words = [
         event.timestamp.isoformat(sep=" ", timespec="milliseconds"),
         event.camera_id,
-        event.plate,
+        event.plate or f"unsure, perhaps {event.candidates[0].plate}",
         event.stage,
         f"score {event.score:.3f}",
         event.plate_type,

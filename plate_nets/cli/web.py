@@ -66,6 +66,9 @@ def web(
     pictures: Annotated[
         Path | None, typer.Option(help="Folder of the events' pictures: `plates watch --save-events`.", file_okay=False)
     ] = None,
+    sure: Annotated[
+        float | None, typer.Option(help="How probable the text of a camera's event must be, 0 to 1; by default 0.99.")
+    ] = None,
     watch_list: Annotated[
         list[Path] | None, typer.Option(help="CSV file with the header plate,label; repeatable.", dir_okay=False)
     ] = None,
@@ -93,7 +96,7 @@ def web(
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     with ExitStack() as stack:
         backend, wait = open_backend(stack, url, local, timeout, model_repository, log, only_scheme(scheme))
-        sources = open_sources(stack, backend, cameras, events, pictures, watch_list or [])
+        sources = open_sources(stack, backend, cameras, events, pictures, watch_list or [], sure)
         server = stack.enter_context(WebServer(create_app(backend, settings, sources), address, port))
         console.print(f"page     {server.url}/", markup=False)
         if tokens and not token_file:
@@ -141,6 +144,7 @@ def open_sources(
     events: Path | None,
     pictures: Path | None,
     watch_lists: Sequence[Path],
+    sure: float | None = None,
 ) -> "Sources":
     """What the page shows beside pictures that are tried; cameras without an event store get one of their own."""
     from plate_nets.video.cameras_file import WatchPlan, load_cameras
@@ -150,6 +154,8 @@ def open_sources(
     from plate_nets.web.store import EventStore
 
     plan = load_cameras(cameras) if cameras else WatchPlan(())
+    if sure is not None:
+        plan = replace(plan, sure=sure)
     if plan.hash:
         raise InputError(f"{cameras}: hash: the page shows texts; expected false")
     paths = [*plan.watch_lists, *watch_lists]

@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 import av
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from plate_nets.errors import DatasetError, InputError
 from plate_nets.evaluation.dataset import csv_rows
 from plate_nets.evaluation.detection_metrics import iou
+from plate_nets.evaluation.event_scores import LastWord
+from plate_nets.evaluation.evidence import ReadFrame
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
 from plate_nets.events import PlateEvent
 from plate_nets.intake.video import open_video
@@ -23,7 +26,7 @@ from plate_nets.video.cars import Camera, CarEvents, CarSettings
 from plate_nets.video.fusion import Fusion, Verdict, view
 from plate_nets.video.regions import Regions
 
-SUFFIXES = (".mp4", ".mkv", ".mov", ".avi")
+SUFFIXES = (".mp4", ".mkv", ".mov", ".avi", ".ts")
 
 LEAST_HEIGHT = 12.0
 """px; below it nobody reads a plate (`training.synthesis.camera`), and no system is asked to."""
@@ -35,20 +38,16 @@ LEAST_IOU = 0.3
 
 
 @dataclass(frozen=True)
-class ReadFrame:
-    """A frame of a clip: seconds from the beginning, and the plates that were found, with their evidence."""
-
-    time: float
-    plates: tuple[Plate, ...]
-
-
-@dataclass(frozen=True)
 class Clip:
-    """A clip and what is known of it: each frame (``truth``), or the texts of its cars alone."""
+    """A clip and what is known of it: each frame (``truth``), or the texts of its cars alone.
+
+    ``doubtful``: those of the texts that no person is sure of; their cars are not asked for.
+    """
 
     path: Path
     truth: tuple[TrueFrame, ...]
     texts: frozenset[str]
+    doubtful: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,12 @@ class VideoOutcome:
     """From the moment that a plate could be read to its first event."""
     to_final: list[float] = field(default_factory=list)
     """From the last sight by the tracker to the final event."""
+    provisional: int = 0
+    """Cars that a text was told of while they were in sight."""
+    changed: int = 0
+    """Those of them whose last event has another text, or none."""
+    words: list[LastWord] = field(default_factory=list)
+    """What was thought of each car at last, told or not."""
     tracks: list[motmetrics.MOTAccumulator] = field(default_factory=list)
     wrong_texts: list[str] = field(default_factory=list)
 
@@ -94,7 +99,8 @@ class VideoOutcome:
 def find_clips(video: Path, truth: Path | None) -> list[Clip]:
     """A clip with its file of truth, or a folder of clips -> the clips with what is known of them.
 
-    In a folder the truth is beside each clip, *.jsonl, or a row ``file,text`` of its labels.csv.
+    In a folder the truth is beside each clip, *.jsonl, or a row ``file,text`` of its labels.csv; where it has a column
+    ``sure``, a car with 0 in it is not asked for.
 
     Raises:
         DatasetError: there is no clip, or nothing is known of one.
@@ -102,14 +108,18 @@ def find_clips(video: Path, truth: Path | None) -> list[Clip]:
     if not video.is_dir():
         return [_labelled(video, load_truth(truth or video.with_suffix(".jsonl")))]
     texts: defaultdict[str, set[str]] = defaultdict(set)
+    sure: defaultdict[str, set[str]] = defaultdict(set)
     labels = video / "labels.csv"
     if labels.is_file():
         for _, row in csv_rows(labels, ("file", "text")):
             texts[row["file"]].add(row["text"])
+            if row.get("sure") != "0":
+                sure[row["file"]].add(row["text"])
     clips = []
     for path in sorted(each for each in video.iterdir() if each.suffix.lower() in SUFFIXES):
         if path.name in texts:
-            clips.append(Clip(path, (), frozenset(texts[path.name])))
+            known = frozenset(texts[path.name])
+            clips.append(Clip(path, (), known, known - sure[path.name]))
         else:
             clips.append(_labelled(path, load_truth(path.with_suffix(".jsonl"))))
     if not clips:
@@ -117,13 +127,13 @@ def find_clips(video: Path, truth: Path | None) -> list[Clip]:
     return clips
 
 
-def read_clip(path: Path, reader: Reader) -> Iterator[ReadFrame]:
-    """A clip -> the plates of each of its frames.
+def read_clip(path: Path, reader: Reader, every: int = 1) -> Iterator[ReadFrame]:
+    """A clip -> the plates of each of its frames, or of one of ``every`` so many.
 
     Raises:
         InputError: it does not open as a video.
     """
-    for time, frame in _frames(path):
+    for time, frame in islice(_frames(path), None, None, every):
         h, w = frame.shape[:2]
         yield ReadFrame(time, tuple(Regions().select(reader.read(frame, evidence=True), (h, w))))
 
@@ -156,7 +166,7 @@ def judge(
     settings: CarSettings = CarSettings(),
 ) -> list[Told]:
     """Tells the cars of a clip from some of its frames, and adds to an outcome how right that was."""
-    cars = CarEvents(Camera(clip.path.name), settings, scheme)
+    cars = CarEvents(Camera(clip.path.name), replace(settings, unread=True), scheme)
     told: list[Told] = []
     seen: list[list[tuple[str, Box]]] = []
     for number in numbers:
@@ -166,12 +176,21 @@ def judge(
     told += [Told(event, frames[numbers[-1]].time) for event in cars.finish()]
     superseded = {each.event.supersedes for each in told}
     last = {each.event.id: each for each in told if each.event.id not in superseded}
+    for each in last.values():
+        best = each.event.candidates[0]
+        is_right = _text_of(each.event, best.plate, clip) == best.plate
+        outcome.words.append(LastWord(best.score, is_right, each.event.box.height))
+    early = {each.event.id: each.event.plate for each in reversed(told) if each.event.stage != "final"}
+    outcome.provisional += len(early)
+    outcome.changed += sum(id in last and last[id].event.plate != text for id, text in early.items())
+    last = {id: each for id, each in last.items() if each.event.plate}
+    told = [each for each in told if each.event.plate]
     asked = _asked(clip)
     outcome.cars += len(asked)
     outcome.events += len(last)
     found: Counter[str] = Counter()
     for each in last.values():
-        text = _text_of(each.event, clip)
+        text = _text_of(each.event, each.event.plate, clip)
         if text is None or text != each.event.plate:
             outcome.wrong += 1
             outcome.wrong_texts.append(f"{clip.path.name}: {each.event.plate} (really {text})")
@@ -253,8 +272,7 @@ def _fused(plates: Sequence[Plate], scheme: PlateScheme) -> Verdict:
     fusion = Fusion(scheme)
     for plate in plates:
         assert plate.logits is not None, "_sightings leaves out plates without evidence"
-        weight = fusion.settings.weight(plate.box.height)
-        fusion.add(view(plate.logits, scheme, fusion.settings.beam_width, weight))
+        fusion.add(view(plate.logits, scheme, fusion.settings.beam_width, plate.box))
     return fusion.verdict
 
 
@@ -283,7 +301,7 @@ def _readable(plate: TruePlate) -> bool:
 def _asked(clip: Clip) -> dict[str, float | None]:
     """The texts of the cars that can be read -> since when; None where that is not known."""
     if not clip.truth:
-        return dict.fromkeys(clip.texts)
+        return dict.fromkeys(clip.texts - clip.doubtful)
     times: defaultdict[str, list[float]] = defaultdict(list)
     for frame in clip.truth:
         for plate in filter(_readable, frame.plates):
@@ -292,14 +310,14 @@ def _asked(clip: Clip) -> dict[str, float | None]:
     return {text: found[0] for text, found in times.items() if len(found) * step >= LEAST_SECONDS}
 
 
-def _text_of(event: PlateEvent, clip: Clip) -> str | None:
-    """The true text of the plate that an event is of, by its best frame; None where there is no plate."""
+def _text_of(event: PlateEvent, told: str, clip: Clip) -> str | None:
+    """The true text of the plate that an event is of, by what it tells and its best frame; None: there is no plate."""
     if not clip.truth:
-        return event.plate if event.plate in clip.texts else None
+        return told if told in clip.texts else None
     time = event.timestamp.timestamp()
     frame = min(clip.truth, key=lambda each: abs(each.time - time))
-    if any(plate.text == event.plate for plate in frame.plates):
-        return event.plate  # its box may be cut by the picture's edge
+    if any(plate.text == told for plate in frame.plates):
+        return told  # its box may be cut by the picture's edge
     plate = _plate_at(event.box, frame)
     return plate.text if plate else None
 

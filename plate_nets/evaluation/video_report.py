@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from plate_nets.evaluation.event_scores import BANDS, event_reliability, gate_costs, right_by_height
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.evaluation.report import figure_table
 from plate_nets.evaluation.video import FusedShare, VideoOutcome
+from plate_nets.video.fusion import FusionSettings
+
+_TABLES = ("wrong_texts", "gates", "reliability", "heights")
+_SCORE = 0.9
 
 
 def video_figures(outcomes: Mapping[str, VideoOutcome], fused: Sequence[FusedShare]) -> dict[str, Any]:
@@ -25,12 +30,14 @@ def print_video(console: Console, values: Mapping[str, Any]) -> None:
     table = figure_table("", *values["rates"])
     names = list(next(iter(values["rates"].values())))
     for name in names:
-        if name != "wrong_texts":
+        if name not in _TABLES:
             table.add_row(name.replace("_", " "), *(_shown(row[name]) for row in values["rates"].values()))
     console.print(table)
     for rate, row in values["rates"].items():
         for text in row["wrong_texts"]:
             console.print(f"{rate}: wrong: {text}", soft_wrap=True)
+    for rate, row in values["rates"].items():
+        _print_scores(console, rate, row)
     if values["fusion"]:
         methods = values["fusion"][0]["exact"]
         title = "share read exactly from some frames of a car; told as an event, and wrong of these"
@@ -58,8 +65,37 @@ def _figures(outcome: VideoOutcome) -> dict[str, Any]:
         "seconds_to_first_p95": _percentile(outcome.to_first, 95),
         "seconds_to_final_max": _percentile(outcome.to_final, 100),
         "idf1": outcome.idf1(),
+        "provisional": outcome.provisional,
+        "changed": outcome.changed,
+        "wrong_from_0.9": sum(not word.right for word in outcome.words if word.probability >= _SCORE),
         "wrong_texts": outcome.wrong_texts,
+        "gates": [asdict(each) for each in gate_costs(outcome.words, outcome.cars)],
+        "reliability": [asdict(each) for each in event_reliability(outcome.words)],
+        "heights": right_by_height(outcome.words, FusionSettings.sure),
     }
+
+
+def _print_scores(console: Console, rate: str, row: Mapping[str, Any]) -> None:
+    table = figure_table(
+        "gate", "told", "wrong", "wrong per 1000 cars", "cars without", title=f"what a gate costs, {rate}"
+    )
+    for each in row["gates"]:
+        costs = (f"{each['wrong_per_thousand']:.1f}", f"{each['untold']:.3f}")
+        table.add_row(f"{each['gate']:g}", str(each["told"]), str(each["wrong"]), *costs)
+    console.print(table)
+    table = figure_table("probability", "cars", "mean", "right", title=f"the best text of each car at last, {rate}")
+    for each in row["reliability"]:
+        hits, count = each["right"]["hits"], each["right"]["count"]
+        span = f"{each['low']:g} to {each['high']:g}"
+        table.add_row(span, str(count), f"{each['confidence']:.3f}", f"{hits / count:.3f}")
+    console.print(table)
+    table = figure_table(
+        "plate height, px", "cars", "told", "right of told", title=f"at {FusionSettings.sure:g}, {rate}"
+    )
+    for low, high, cars, told, right in row["heights"]:
+        span = f"{low:g} to {high:g}" if high < BANDS[-1] else f"from {low:g}"
+        table.add_row(span, str(cars), str(told), f"{right / told:.3f}" if told else "-")
+    console.print(table)
 
 
 def _percentile(times: Sequence[float], percent: float) -> float | None:

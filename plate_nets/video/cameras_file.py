@@ -14,6 +14,8 @@ from plate_nets.errors import InputError
 from plate_nets.intake.yaml_file import read_yaml
 from plate_nets.sinks.outbox import MAX_BYTES
 from plate_nets.sinks.settings import SinkSettings
+from plate_nets.video.cars import CarSettings
+from plate_nets.video.fusion import FusionSettings
 from plate_nets.video.settings import CameraSettings
 
 SUFFIXES = frozenset((".yaml", ".yml"))
@@ -38,6 +40,10 @@ class WatchPlan:
     outbox_mb: float = MAX_BYTES / (1 << 20)
     memory: float = 60.0
     """Seconds for which a car that is gone keeps its id."""
+    sure: float = FusionSettings.sure
+    """The least probability of an event's text, 0..1."""
+    unread: bool = False
+    """Tell of cars too that no text is sure of, without a text."""
     pictures: Path | None = None
     """Folder that gets the best plate and frame of each event."""
     blur: bool = False
@@ -56,6 +62,16 @@ class WatchPlan:
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise InputError(f"{name}: expected a number of 0 or more, got {value:g}")
+        self.cars  # noqa: B018  a value that is not possible is refused here
+
+    @property
+    def cars(self) -> CarSettings:
+        """When something is told of a car.
+
+        Raises:
+            InputError: a value that is not possible.
+        """
+        return CarSettings(memory=self.memory, unread=self.unread, fusion=FusionSettings(sure=self.sure))
 
 
 def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> WatchPlan:

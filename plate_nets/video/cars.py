@@ -1,7 +1,7 @@
 """Plates of a camera's frames -> one event a car: provisional, update, final (docs/events.md)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
@@ -67,10 +67,15 @@ class CarSettings:
 
     ``memory``: seconds for which a car that is gone keeps its id.
     ``parked_after``: seconds at one place that make a car parked.
+    ``hold``: seconds for which a text must be sure before it is told of a car in sight.
+    ``unread``: a car that no text is sure of has a final event too, without a text, where one of those that it may
+    have is more probable than none of them.
     """
 
     memory: float = 60.0
     parked_after: float = 10.0
+    hold: float = 0.3
+    unread: bool = False
     lines: tuple[Line, ...] = ()
     tracker: TrackerSettings = field(default_factory=TrackerSettings)
     fusion: FusionSettings = field(default_factory=FusionSettings)
@@ -85,7 +90,7 @@ class Car:
     box: Box
     """In the last frame; predicted where the plate was missed."""
     text: str
-    """As told last; empty until the gate holds."""
+    """As told last; empty where none is sure."""
     score: float
     """Probability of ``text``, 0..1."""
     best_time: float
@@ -156,7 +161,7 @@ class CarEvents:
 
     def finish(self) -> list[PlateEvent]:
         """The source ended -> the final events of all cars; what comes next are other cars."""
-        events = [self._event(stay, "final") for stay in self._stays.values() if stay.text]
+        events = self._tell_all()
         self._tracker = self._new_tracker()
         self._stays, self._gone = {}, []
         return events
@@ -178,39 +183,40 @@ class CarEvents:
 
     def _tell(self) -> list[PlateEvent]:
         """The events of all cars, after their tracks were updated."""
-        events = []
         tracked = {track.number for track in self._tracker.tracks}
-        for number, stay in list(self._stays.items()):
-            if self._stays.get(number) is not stay:
-                continue  # another car of this frame goes on as it
-            if number in tracked:
-                events += self._news(number, stay)
-            else:
-                del self._stays[number]
-                if stay.text:
-                    events.append(self._event(stay, "final"))
-                    self._gone.append(stay)
+        events = self._tell_all(tracked)
         self._gone = [stay for stay in self._gone if self._time - stay.track.last_seen <= self.settings.memory]
         return events
 
-    def _news(self, number: int, stay: "_Stay") -> list[PlateEvent]:
-        """What is new of a car in sight."""
-        verdict = stay.track.evidence.verdict
+    def _tell_all(self, tracked: Collection[int] = ()) -> list[PlateEvent]:
+        """The events of all cars in sight; those that are not tracked any more are gone."""
+        events = []
+        for number, stay in list(self._stays.items()):
+            if self._stays.get(number) is stay:  # and not another car of this frame that goes on as it
+                events += self._news(number, stay, gone=number not in tracked)
+        return events
+
+    def _news(self, number: int, stay: "_Stay", gone: bool) -> list[PlateEvent]:
+        """What is new of a car, which may be gone."""
+        text = stay.sure_text(gone)
         superseded = None
-        if verdict.sure and verdict.text != stay.text:
-            same = self._same(stay, verdict.text)
-            if same is not None and same.track.seen:
-                return []  # one text is one car: a mirror image, or a second box around the same plate
-            if same is not None:
-                superseded = stay.id if stay.text else None
+        if text and text != stay.text and (same := self._same(stay, text)):
+            if same.track.seen:  # one text is one car: a mirror image, or a second box around the same plate
+                text = "" if gone else stay.text
+            else:
+                superseded = stay.id if stay.revision else None
                 self._join(number, stay, same)
                 stay = same
-            if verdict.text != stay.text:
-                stage: Stage = "update" if stay.text else "provisional"
-                stay.text = verdict.text
-                return [self._event(stay, stage, superseded)]
-        if superseded or stay.is_parked != stay.told_parked:
-            return [self._event(stay, "update", superseded)] if stay.text else []
+                text = stay.sure_text(gone)
+        changed, stay.text = text != stay.text, text
+        if gone:
+            del self._stays[number]
+            if text:
+                self._gone.append(stay)
+            wanted = text or stay.revision or (self.settings.unread and stay.is_likely)
+            return [self._event(stay, "final", superseded)] if wanted else []
+        if changed or superseded or (stay.revision and stay.is_parked != stay.told_parked):
+            return [self._event(stay, "update" if stay.revision else "provisional", superseded)]
         return []
 
     def _same(self, stay: "_Stay", text: str) -> "_Stay | None":
@@ -231,8 +237,7 @@ class CarEvents:
         track, plate, camera = stay.track, stay.best, self.camera
         evidence, text = track.evidence, stay.text
         scheme = self.scheme.by_lines[lines_of_plate(plate.corners)]
-        texts = dict(evidence.verdict.texts) | {text: evidence.probability(text)}
-        ranked = sorted(texts, key=lambda other: (other != text, -texts[other]))[:_CANDIDATES]
+        texts = dict(evidence.verdict.texts)
         stay.revision += 1
         stay.told_parked = stay.is_parked
         assert self._start is not None, "an event comes after a frame"
@@ -250,22 +255,25 @@ class CarEvents:
             position_sec=stay.best_time - self._start,
             plate=text,
             reading=plate.reading.best,
-            score=texts[text],
+            score=texts[text] if text else 0.0,
             dscore=plate.score,
             characters=tuple(map(Character, text, shares(text, texts))),
-            candidates=tuple(Candidate(other, texts[other], scheme.is_plate(other)) for other in ranked),
+            candidates=tuple(
+                Candidate(other, probability, scheme.is_plate(other))
+                for other, probability in evidence.verdict.texts[:_CANDIDATES]
+            ),
             region=Region(scheme.country, scheme.region_of(text)),
             plate_type=scheme.format_names(text),
             box=plate.box,
             corners=tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None,
-            frames=Frames(stay.frames_seen, len(evidence), evidence.readings.count(text)),
+            frames=Frames(stay.frames_seen, len(evidence), evidence.readings[evidence.verdict.text]),
             direction=stay.direction,
             heading=stay.heading,
             speed=stay.speed,
             crossings=tuple(stay.crossings),
             is_parked=stay.is_parked,
             dwell_sec=stay.dwell,
-            watch=matches(self.watch_lists, text, evidence, self.settings.watch),
+            watch=matches(self.watch_lists, text, evidence, self.settings.watch) if text else (),
             model=camera.model,
         )
 
@@ -277,7 +285,7 @@ class _Stay:
         self.id = str(ULID.from_timestamp(max(track.first_seen, 0.0)))
         self.track = track
         self.text = ""
-        """As told last."""
+        """As told last; empty where none is sure."""
         self.told_parked = False
         self.revision = 0
         self.first_seen = track.first_seen
@@ -287,11 +295,15 @@ class _Stay:
         self._settings = settings
         self._first = self._last = self._anchor = _Place.of(track)
         self._path = 0.0
+        self._sure: tuple[str, float] = ("", track.first_seen)
+        """The sure text and since when it is."""
+        self._note_sure()
 
     def see(self) -> None:
         """The track was seen in this frame."""
         track, here = self.track, _Place.of(self.track)
         self.frames_seen += 1
+        self._note_sure()
         self._prefer(track.plate, track.last_seen)
         for line in self._settings.lines:
             if direction := _crossed(line, self._last.centre, here.centre):
@@ -301,6 +313,29 @@ class _Stay:
         if steps >= _STEP or abs(here.log_height - self._anchor.log_height) >= _STEP_IN_SIZE:
             self._path += steps
             self._anchor = here
+
+    def sure_text(self, gone: bool) -> str:
+        """What can be told of it by now: a text, or none.
+
+        In sight the first text must hold; later it stays as long as it is the most probable one.
+        """
+        verdict = self.track.evidence.verdict
+        if gone or not verdict.sure:
+            return verdict.text if verdict.sure or (not gone and verdict.text == self.text) else ""
+        holds = self.track.last_seen - self._sure[1] >= self._settings.hold
+        return verdict.text if self.text or holds else ""
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether one of the texts that it may have is more probable than none of them."""
+        verdict = self.track.evidence.verdict
+        return verdict.probability > verdict.none
+
+    def _note_sure(self) -> None:
+        verdict = self.track.evidence.verdict
+        text = verdict.text if verdict.sure else ""
+        if text != self._sure[0]:
+            self._sure = (text, self.track.last_seen)
 
     def go_on_as(self, later: "_Stay") -> None:
         """The car was found again as another, later one, which is no more."""

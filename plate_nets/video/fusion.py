@@ -2,12 +2,19 @@
 
 Each frame proposes texts, the best of its beam that follow plate formats. Each text is scored on each frame by the
 probability that the frame's logits give it, summed over all alignments: the forward algorithm of CTC (Graves et al.,
-"Connectionist Temporal Classification", 2006). The logarithms are added up over the frames, each not below a floor, so
-that one bad frame cannot outvote the others. Against averaging the logits this needs no alignment between frames,
+"Connectionist Temporal Classification", 2006). Against averaging the logits this needs no alignment between frames,
 against voting it uses what a frame is unsure of.
+
+Frames of one car are not independent: a hundred frames of a car that stands err alike. So frames are sorted into
+looks, by the size and the place of the plate. Within a look logarithms of probabilities are averaged, each not below a
+floor, so that one bad frame cannot outvote the others; over looks they are added up, a large plate counting more than a
+small one. Looks of one car err alike too, only less: the sum is tempered, the more so the more looks there are. That a
+plate has none of the texts is one of the possibilities, so what is no plate, or cannot be read, has no probable text.
 """
 
 import math
+import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,45 +22,59 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.decoding import format_texts, log_softmax, shares
+from plate_nets.types import Box
 
 LogProbabilities = NDArray[np.float32]
 """Of each class at each step of one plate: (C, 18)."""
 
+_READINGS = 100
+"""Different texts of frames that are counted at most; a sign that no text fits is read anew in each."""
+
 
 @dataclass(frozen=True)
 class FusionSettings:
-    """How the readings of a track become one, and when that is sure enough to be told.
+    """How the readings of a track become one, and from which probability on it is sure.
 
-    ``beam_width``: texts that a frame may propose.
-    ``floor``: least log-probability of a text in one frame.
-    ``frames``: the most frames that count; the surest are kept.
-    ``texts``: the most texts that stay in the running, and ``rivals``: the least; where the frames propose fewer, those
-    that differ from the best by one symbol join it, for a lead over nobody says nothing.
-    ``full_height``: px of a plate's box from which on its frame counts in full; less by the plate's area below it, for
-    the frames of a far plate err alike.
-    ``lead``: the least difference of the best text's sum to that of the runner-up for the text to be told,
-    ``lead_a_frame``: the same by the number of frames, and ``lead_alone``: how much more is asked for where no frame
-    is sure of the text alone, for each unit that its highest log-probability lies below 0. Chosen on four rendered
-    drive-bys (seeds 100 to 103 of `training.synthesis`, 32 cars) and the three real clips, at 5, 8 and 25 frames/s:
-    any ``lead`` from 4 to 6 with ``lead_alone`` from 1 to 4 tells all tracks of cars but one or two of 91, none wrong
-    at last. Signs and kerb stones lack 10 and more to be told: one that stays in sight passes any bound on the sum,
-    but in no frame is its text likely.
+    ``sure``: the least probability of a text for it to be told.
+    ``beam_width``: texts that a frame may propose; ``texts``: the most that stay in the running, and ``rivals``: the
+    least; where the frames propose fewer, those that differ from the best by one symbol join it.
+    ``size``, ``way``: a frame whose plate differs from that of every look by so much of its height's logarithm, or by
+    so many heights of its place, is a new look. ``looks``: the most that are kept, the nearest two become one then;
+    ``views``: the most frames that a look keeps.
+    ``floor``: least log-probability of a text in one frame. ``full_height``: px of a plate's box from which on a look
+    counts in full, by the plate's area below it.
+    ``temperature``, ``tempering``: the sums over looks are multiplied by ``temperature * W ** -tempering``, where W is
+    how many looks there are, by their weights. ``none``: the log-probability in a look of a text that is not among
+    those in the running.
+
+    The last five are the calibration. ``temperature`` is the one that `python -m training.calibrate_events` fits; the
+    others were chosen with it, on drive-bys of cheap cameras (seeds 401 to 410 of `training.synthesis`) and the real
+    clips: without ``tempering`` a mark that the reader takes for a letter in every other frame becomes certain.
     """
 
+    sure: float = 0.99
     beam_width: int = 8
-    floor: float = math.log(1e-6)
-    frames: int = 24
     texts: int = 24
     rivals: int = 4
-    full_height: float = 14.0
-    lead: float = 5.0
-    lead_a_frame: float = 0.4
-    lead_alone: float = 3.0
+    size: float = 0.15
+    way: float = 3.0
+    looks: int = 16
+    views: int = 6
+    floor: float = -6.5
+    full_height: float = 11.0
+    temperature: float = 1.5
+    tempering: float = 0.6
+    none: float = -5.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sure < 1:
+            raise InputError(f"sure: expected a probability between 0 and 1, got {self.sure}")
 
     def weight(self, height: float) -> float:
-        """How much a frame counts whose plate is so high, px: by its area, up to ``full_height``."""
+        """How much a look counts whose plate is so high, px: by its area, up to ``full_height``."""
         return min(1.0, (height / self.full_height) ** 2)
 
 
@@ -61,13 +82,13 @@ class FusionSettings:
 class Verdict:
     """What a track's frames say: texts with their probabilities given all frames, most probable first.
 
-    ``best``: log-probability of the first text in the frame that gives it the highest; ``lead``: by how much its sum is
-    above the runner-up's. ``sure``: the lead is above the gate's bound.
+    ``none``: the probability that it is none of them. ``looks``: how many there are. ``sure``: the first text is as
+    probable as the gate asks for.
     """
 
     texts: tuple[tuple[str, float], ...] = ()
-    best: float = -math.inf
-    lead: float = 0.0
+    none: float = 1.0
+    looks: int = 0
     sure: bool = False
 
     @property
@@ -86,35 +107,52 @@ class Verdict:
 
 
 class Fusion:
-    """The evidence of one track, added frame by frame."""
+    """The evidence of one track, added frame by frame. What it keeps is bounded, however long the track is."""
 
     def __init__(self, scheme: PlateScheme, settings: FusionSettings = FusionSettings()) -> None:
         self.scheme = scheme
         self.settings = settings
-        self._views: list[View] = []
+        self.readings: Counter[str] = Counter()
+        """How many frames read which text by themselves, best of their beam; empty where they read none."""
+        self._looks: list[_Look] = []
         self._texts: list[str] = []
-        self._scores = np.empty((0, 0))  # a row a frame, a column a text; log-probabilities, floored
         self._verdict: Verdict | None = None
 
     def __len__(self) -> int:
-        return len(self._views)
+        """Frames that were added."""
+        return self.readings.total()
 
     def add(self, view: "View") -> None:
         """One more frame."""
-        self._add([view], view.texts)
+        self._add(view)
+        self._count(Counter((view.best,)))
 
     def join(self, other: "Fusion") -> None:
         """All that another track's frames say."""
-        self._add(other._views, other._texts)
+        for look in other._looks:
+            for view in look.views:
+                self._add(view)
+        self._count(other.readings)
 
-    @property
-    def readings(self) -> list[str]:
-        """What each frame that counts reads by itself, best text of its beam; empty where it reads none."""
-        return [each.best for each in self._views]
+    def _count(self, readings: Counter[str]) -> None:
+        self.readings.update(readings)
+        if len(self.readings) > _READINGS:
+            self.readings = Counter(dict(self.readings.most_common(_READINGS // 2)))
 
-    def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Texts -> the weighted sum of each one's log-probabilities over the frames, not below the floor: (K,)."""
-        return self._weights() @ self._score(self._views, texts)
+    def _add(self, view: "View") -> None:
+        self._propose(view.texts)
+        scores = self._score([view], self._texts)[0]
+        look = min(self._looks, key=lambda each: self._difference(each.first, view), default=None)
+        if look is None or self._difference(look.first, view) >= 1:
+            look = _Look(view, len(self._texts))
+            self._looks.append(look)
+        look.add(view, scores, self.settings)
+        if len(self._looks) > self.settings.looks:
+            self._merge_nearest()
+        if 0 < len(self._texts) < self.settings.rivals:
+            self._propose(self._neighbours(self._texts[int(self._sums().argmax())]))
+        self._forget_texts()
+        self._verdict = None
 
     @property
     def verdict(self) -> Verdict:
@@ -124,25 +162,33 @@ class Fusion:
         return self._verdict
 
     def probability(self, text: str) -> float:
-        """That the plate has this text rather than one of those in the running, 0..1."""
+        """That the plate has this text rather than one of those in the running or none of them, 0..1."""
         verdict = dict(self.verdict.texts)
-        if text in verdict or not self._views:
+        if text in verdict or not self._looks:
             return verdict.get(text, 0.0)
-        sums = np.append(self._sums(), self.score([text]))
-        return float(_softmax(sums)[-1])
+        asked = sum(float(look.estimate(self._score(look.views, [text]), self.settings)[0]) for look in self._looks)
+        return float(self._probabilities(np.append(self._sums(), asked))[-2])
 
-    def _add(self, views: Sequence["View"], texts: Sequence[str]) -> None:
-        self._scores = np.vstack((self._scores, self._score(views, self._texts)))
-        self._views += views
-        self._propose(texts)
-        if 0 < len(self._texts) < self.settings.rivals:
-            self._propose(self._neighbours(self._texts[int(self._sums().argmax())]))
-        self._forget()
-        self._verdict = None
+    def _difference(self, one: "View", other: "View") -> float:
+        """Of two frames by size and place; from 1 on they are two looks."""
+        (x, y), height = one.centre, math.sqrt(one.height * other.height)
+        way = math.hypot(x - other.centre[0], y - other.centre[1]) / height
+        grown = abs(math.log(one.height / other.height))
+        return max(grown / self.settings.size, way / self.settings.way)
+
+    def _merge_nearest(self) -> None:
+        pairs = ((one, other) for index, one in enumerate(self._looks) for other in self._looks[:index])
+        one, other = min(pairs, key=lambda pair: self._difference(pair[0].first, pair[1].first))
+        other.join(one, self.settings)
+        self._looks.remove(one)
 
     def _propose(self, texts: Sequence[str]) -> None:
         new = [text for text in texts if text not in self._texts]
-        self._scores = np.hstack((self._scores, self._score(self._views, new)))
+        if not new:
+            return
+        for look in self._looks:
+            estimate = look.estimate(self._score(look.views, new), self.settings)
+            look.means = np.append(look.means, estimate)
         self._texts += new
 
     def _neighbours(self, text: str) -> list[str]:
@@ -156,35 +202,74 @@ class Fusion:
         logp = np.stack([each.logp for each in views])
         return np.maximum(log_probabilities(logp, texts, self.scheme), self.settings.floor)
 
-    def _weights(self) -> NDArray[np.float64]:
-        return np.array([each.weight for each in self._views])
-
     def _sums(self) -> NDArray[np.float64]:
-        """Of each text in the running, as `score`."""
-        return self._weights() @ self._scores
+        """Of each text in the running: the means of the looks, added up."""
+        return np.asarray(sum(look.means for look in self._looks), np.float64)
 
-    def _forget(self) -> None:
-        """Keep the surest frames and the likeliest texts, in the order they came."""
-        if len(self._views) > self.settings.frames:
-            surest = self._weights() * (self._scores.max(axis=1, initial=self.settings.floor) - self.settings.floor)
-            kept = np.sort(np.argsort(-surest, kind="stable")[: self.settings.frames])
-            self._views = [self._views[row] for row in kept]
-            self._scores = self._scores[kept]
+    def _probabilities(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums of K texts -> the probability of each, and that it is none of them: (K + 1,)."""
+        settings, looks = self.settings, sum(look.weight for look in self._looks)
+        heat = settings.temperature * looks**-settings.tempering
+        odds = heat * np.append(sums, settings.none * looks)
+        weights = np.exp(odds - odds.max())
+        return np.asarray(weights / weights.sum(), np.float64)
+
+    def _forget_texts(self) -> None:
+        """Keep the likeliest texts, in the order they came."""
         if len(self._texts) > self.settings.texts:
             kept = np.sort(np.argsort(-self._sums(), kind="stable")[: self.settings.texts])
             self._texts = [self._texts[column] for column in kept]
-            self._scores = self._scores[:, kept]
+            for look in self._looks:
+                look.means = look.means[kept]
 
     def _judge(self) -> Verdict:
         if not self._texts:
-            return Verdict()
-        settings, sums, count = self.settings, self._sums(), float(self._weights().sum())
-        order = np.argsort(-sums, kind="stable")
-        runner_up = sums[order[1]] if len(order) > 1 else settings.floor * count
-        best, lead = float(self._scores[:, order[0]].max()), float(sums[order[0]] - runner_up)
-        texts = tuple(zip((self._texts[index] for index in order), _softmax(sums)[order].tolist(), strict=True))
-        least = max(settings.lead, settings.lead_a_frame * count) - settings.lead_alone * best
-        return Verdict(texts, best, lead, lead >= least)
+            return Verdict(looks=len(self._looks))
+        *found, none = self._probabilities(self._sums()).tolist()
+        texts = tuple(sorted(zip(self._texts, found, strict=True), key=lambda each: -each[1]))
+        return Verdict(texts, none, len(self._looks), texts[0][1] >= self.settings.sure)
+
+
+class _Look:
+    """Frames of a plate at one size and place.
+
+    ``means``: of each text in the running, the mean over all its frames of weight times log-probability, floored;
+    ``weight``: the mean of the frames' weights. ``views``: some of the frames, drawn by lot, however sure they are: by
+    them texts are scored that are proposed later.
+    """
+
+    def __init__(self, first: "View", texts: int) -> None:
+        self.first = first
+        self.views: list[View] = []
+        self.means = np.zeros(texts)
+        self.weight = 0.0
+        self._count = 0
+        self._lot = random.Random(0)
+
+    def add(self, view: "View", scores: NDArray[np.float64], settings: FusionSettings) -> None:
+        """One more frame, and how it scores the texts in the running."""
+        weight = settings.weight(view.height)
+        self._count += 1
+        self.weight += (weight - self.weight) / self._count
+        self.means = self.means + (weight * scores - self.means) / self._count
+        place = len(self.views) if len(self.views) < settings.views else self._lot.randrange(self._count)
+        if place < settings.views:  # Vitter, "Random sampling with a reservoir", 1985: algorithm R
+            self.views[place : place + 1] = [view]
+
+    def join(self, other: "_Look", settings: FusionSettings) -> None:
+        """Another look's frames."""
+        count = self._count + other._count
+        share = other._count / count
+        self.weight += share * (other.weight - self.weight)
+        self.means = self.means + share * (other.means - self.means)
+        self._count = count
+        views = [*self.views, *other.views]
+        self.views = self._lot.sample(views, min(len(views), settings.views))
+
+    def estimate(self, scores: NDArray[np.float64], settings: FusionSettings) -> NDArray[np.float64]:
+        """How the kept frames score texts (F, K) -> about what ``means`` would be of them: (K,)."""
+        weights = np.array([settings.weight(view.height) for view in self.views])
+        return np.asarray(weights @ scores / weights.sum() * self.weight, np.float64)
 
 
 @dataclass(frozen=True)
@@ -195,8 +280,10 @@ class View:
     texts: tuple[str, ...]
     probability: float
     """Of the best text, 0..1."""
-    weight: float = 1.0
-    """How much the frame counts, 0..1."""
+    centre: tuple[float, float]
+    """Of the plate's box, x and y in px."""
+    height: float
+    """Of the plate's box, px."""
 
     @property
     def best(self) -> str:
@@ -204,12 +291,13 @@ class View:
         return self.texts[0] if self.texts else ""
 
 
-def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, weight: float = 1.0) -> View:
-    """LPRNet's logits of one plate (C, 18) -> what they say."""
+def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box: Box) -> View:
+    """LPRNet's logits of one plate (C, 18) and where it is -> what they say."""
     logp = log_softmax(logits[None])[0]
     found = format_texts(logp, scheme, beam_width)
     texts = tuple(sorted(found, key=lambda text: -found[text]))
-    return View(logp, texts, found[texts[0]] if texts else 0.0, weight)
+    centre = ((box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2)
+    return View(logp, texts, found[texts[0]] if texts else 0.0, centre, max(box.height, 1.0))
 
 
 def log_probabilities(logp: NDArray[np.float32], texts: Sequence[str], scheme: PlateScheme) -> NDArray[np.float64]:
@@ -247,8 +335,3 @@ def _labels(
     leaps = np.zeros(labels.shape, np.bool_)
     leaps[:, 2:] = (labels[:, 2:] != scheme.blank) & (labels[:, 2:] != labels[:, :-2])
     return labels, np.array([2 * len(text) + 1 for text in texts], np.intp), leaps
-
-
-def _softmax(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    weights = np.exp(sums - sums.max())
-    return np.asarray(weights / weights.sum(), np.float64)

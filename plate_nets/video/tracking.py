@@ -155,7 +155,7 @@ class Tracker:
         if plate.logits is None:
             return None
         scheme = self._scheme.by_lines[lines_of_plate(plate.corners)]
-        return view(plate.logits, scheme, self._fusion.beam_width, self._fusion.weight(plate.box.height))
+        return view(plate.logits, scheme, self._fusion.beam_width, plate.box)
 
     def _is_gone(self, track: Track) -> bool:
         return not track.seen and self._time - track.last_seen >= self.settings.gone_after

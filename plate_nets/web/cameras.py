@@ -27,7 +27,6 @@ from plate_nets.sinks.settings import SqliteSettings
 from plate_nets.types import Plate, Reading
 from plate_nets.video.analysis import AnalysedFrame, CameraStatus
 from plate_nets.video.cameras_file import WatchPlan
-from plate_nets.video.cars import CarSettings
 from plate_nets.video.pictures import PictureSettings
 from plate_nets.video.settings import WatcherSettings
 from plate_nets.video.watch_lists import WatchList
@@ -77,9 +76,7 @@ class CameraRoom:
         self._watcher = Watcher(
             reader,
             plan.cameras,
-            WatcherSettings(
-                cars=CarSettings(memory=plan.memory), scheme=scheme, watch_lists=tuple(lists), pictures=pictures
-            ),
+            WatcherSettings(cars=plan.cars, scheme=scheme, watch_lists=tuple(lists), pictures=pictures),
             on_frame=self._keep,
         )
         self._events = iter(self._watcher)

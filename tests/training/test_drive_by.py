@@ -12,6 +12,7 @@ from plate_nets.evaluation.video_truth import load_truth
 from plate_nets.plates import default_scheme
 from training.synthesis.__main__ import app
 from training.synthesis.drive_by import LIGHTS, DriveBySettings, LightName, film, plan, truth_path, write_drive_by
+from training.synthesis.drive_by_set import CAMERAS, CameraKind, CameraName
 
 RUSSIA = default_scheme()
 SMALL = DriveBySettings(cars=3, size=(320, 180), rate=5)
@@ -70,3 +71,26 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, monkeypatch: pytest.Monk
     result = CliRunner().invoke(app, ["--drive-by", str(tmp_path / "a.mp4"), "--cars", "3"])
     assert result.exit_code == 0, result.output
     assert "3 cars" in result.stdout and (tmp_path / "a.jsonl").is_file()
+
+
+def test_a_set_is_filmed_by_cameras_of_a_kind_and_goes_on_where_it_was_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CameraKind, "draw", lambda *_: SMALL)
+    arguments = ["--drive-by-set", str(tmp_path / "set"), "--camera", "cheap", "--cars", "3", "--seed", "7"]
+    for clips in ("1", "2"):
+        result = CliRunner().invoke(app, [*arguments, "--clips", clips])
+        assert result.exit_code == 0, result.output
+    assert "2 clips" in result.stdout
+    names = sorted(path.name for path in (tmp_path / "set").iterdir())
+    assert names == [f"drive_{seed}.{suffix}" for seed in (7, 8) for suffix in ("jsonl", "mp4")]
+
+
+@pytest.mark.parametrize("name", CAMERAS)
+def test_the_settings_of_a_clip_are_those_of_its_camera(name: CameraName) -> None:
+    kind = CAMERAS[name]
+    for seed in range(20):
+        settings = kind.draw(np.random.default_rng(seed), 10, "rain")
+        assert kind.bit_rates[0] - 1 <= settings.bit_rate <= kind.bit_rates[1] + 1
+        assert kind.exposures[0] <= settings.exposure <= kind.exposures[1]
+        assert (settings.cars, settings.light) == (10, "rain")

@@ -64,6 +64,7 @@ def test_without_an_option_it_starts_a_server_of_its_own(tmp_path: Path) -> None
         (["--local", "--token-file", "empty"], "expected a token a line"),
         (["--local", "--cameras", "none.yaml"], "none.yaml"),
         (["--local", "--cameras", "hashed.yaml"], "hash: the page shows texts; expected false"),
+        (["--local", "--sure", "2"], "sure: expected a probability between 0 and 1, got 2.0"),
         (["--url", "127.0.0.1:9"], "127.0.0.1:9"),
     ],
 )

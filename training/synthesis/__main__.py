@@ -17,6 +17,7 @@ from training.synthesis import synthesize
 from training.synthesis.benchmark import crops_per_second
 from training.synthesis.calibration import write_calibration
 from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
+from training.synthesis.drive_by_set import CameraName, write_drive_by_set
 from training.synthesis.perspective import fit_perspective
 from training.synthesis.scene import render_scene
 from training.synthesis.sheet import draw_sheet
@@ -54,6 +55,12 @@ def main(
     exposure: Annotated[
         float, typer.Option(min=0, max=0.04, help="Of the clip, s: by it moving cars blur.")
     ] = DriveBySettings.exposure,
+    drive_by_set: Annotated[
+        Path | None,
+        typer.Option(help="Write such clips into this folder, of the seed and those after."),
+    ] = None,
+    clips: Annotated[int, typer.Option(min=1, help="Of the set.")] = 20,
+    camera: Annotated[CameraName, typer.Option(help="That films the set.")] = "good",
     perspective: Annotated[
         Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
     ] = None,
@@ -68,6 +75,9 @@ def main(
         if drive_by is not None:
             settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
             _film(drive_by, scheme, seed, settings)
+        if drive_by_set is not None:
+            written = write_drive_by_set(drive_by_set, load_scheme(scheme), camera, clips, seed, cars)
+            _write(written, clips, drive_by_set, "clips")
     except (PlateError, OSError) as error:
         Console(stderr=True).print(f"error: {error}", soft_wrap=True)
         raise typer.Exit(1) from error
@@ -105,11 +115,11 @@ def _run(
         console.print(f"{model} fitted to {used} plates")
 
 
-def _write(photos: Iterable[Path], count: int, folder: Path) -> None:
+def _write(files: Iterable[Path], count: int, folder: Path, what: str = "photos") -> None:
     console = Console(soft_wrap=True)
-    for _ in track(photos, total=count, description=folder.name, console=console):
+    for _ in track(files, total=count, description=folder.name, console=console):
         pass
-    console.print(f"wrote {count} photos to {folder}")
+    console.print(f"wrote {count} {what} to {folder}")
 
 
 def _film(path: Path, scheme: str, seed: int, settings: DriveBySettings) -> None:

@@ -56,6 +56,16 @@ def test_a_run_without_sinks_leaves_nothing_behind(clip: Path) -> None:
     assert list(Path().iterdir()) == []
 
 
+def test_a_car_that_no_text_is_sure_enough_of_is_told_where_it_is_asked_for(clip: Path) -> None:
+    arguments = ["watch", str(clip), "--local", "--sure", "0.9999999999"]
+    silent = CliRunner().invoke(app, arguments)
+    assert (silent.exit_code, silent.stdout) == (0, "")
+    (line,) = CliRunner().invoke(app, [*arguments, "--unread"]).stdout.splitlines()
+    assert f"unsure, perhaps {TEXT}" in line and "final" in line
+    refused = CliRunner().invoke(app, ["watch", str(clip), "--local", "--sure", "99"])
+    assert refused.exit_code == 2 and "sure: expected a probability between 0 and 1, got 99" in refused.stderr
+
+
 def test_what_was_saved_is_said_and_a_run_without_a_car_says_so_too(clip: Path) -> None:
     write_clip(Path("road.mp4"), still(3))
     for source, says in ((str(clip), "1 car read in 20 frames"), ("road.mp4", "0 cars read in 3 frames")):
@@ -185,6 +195,7 @@ sinks:
         ("cameras: [{source: a.mp4, zone: Mars}]", "cameras.yaml: camera a: zone: expected a name such as"),
         ("cameras: [{source: 'rtsp://${PLATES_NOBODY}@h/x'}]", "the environment has no variable PLATES_NOBODY"),
         ("cameras: [", "cameras.yaml, line 1: expected YAML"),
+        ("cameras: [{source: a.mp4}]\nsure: 99", "cameras.yaml: sure: expected a probability between 0 and 1, got 99"),
         ("cameras: [{source: a.mp4}]\nsinks: [{type: fax}]", "cameras.yaml: sinks.0: "),
         ("cameras: [{source: a.mp4}]\noutbox_mb: .nan", "cameras.yaml: outbox_mb: expected 1 to 1048576, got nan"),
         ("cameras: [{source: a.mp4}]\noutbox_mb: 0", "cameras.yaml: outbox_mb: expected 1 to 1048576, got 0"),

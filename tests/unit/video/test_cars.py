@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from plate_nets.events import PlateEvent, event_schema
 from plate_nets.types import Plate
 from plate_nets.video.cars import Camera, CarEvents, CarSettings, Line
+from plate_nets.video.fusion import FusionSettings
 from plate_nets.video.watch_lists import WatchList
 from tests.unit.video.traffic import T0, approaching, noise, plate, watch
 
@@ -71,11 +72,11 @@ def test_readings_that_flicker_are_one_text() -> None:
 
 def test_a_text_that_later_frames_correct_is_updated() -> None:
     def frames(time: float) -> list[Plate]:
-        early = time < 0.3
+        early = time < 0.6
         return [plate("A128BC77" if early else ONE, 100 + 300 * time, peak=10.0 if early else 12.0)]
 
-    events = watch(frames, 2, 10)
-    assert stages(events) == [("provisional", "A128BC77"), ("update", ONE), ("final", ONE)]
+    events = watch(frames, 4, 10)
+    assert stages(events) == [("provisional", "A128BC77"), ("update", ""), ("update", ONE), ("final", ONE)]
     assert len({event.id for event in events}) == 1
 
 
@@ -142,12 +143,11 @@ def test_at_one_frame_a_minute_each_car_is_one_event() -> None:
         return [plate(ONE, 300, peak=12.0), *([plate(OTHER, 700, peak=12.0)] if minute == 2 else [])]
 
     events = watch(frames, 600, 1 / 60)
+    assert events[0].is_parked
     assert Counter(stages(events)) == {
         ("provisional", ONE): 1,
-        ("update", ONE): 1,  # parked
         ("final", ONE): 1,
-        ("provisional", OTHER): 1,
-        ("final", OTHER): 1,
+        ("final", OTHER): 1,  # seen in one frame alone
     }
 
 
@@ -161,18 +161,20 @@ def test_two_pieces_of_one_car_that_were_told_apart_become_one() -> None:
             return [plate(ONE, 100 + 50 * time, peak=12.0)]
         if time < 2:
             return []
-        return [plate("A128BC77" if time < 2.3 else ONE, 700 + 50 * time, peak=10.0 if time < 2.3 else 12.0)]
+        early = time < 2.5
+        return [plate("A128BC77" if early else ONE, 600 + 300 * (time - 2), peak=10.0 if early else 12.0)]
 
-    events = watch(frames, 4, 10)
+    events = watch(frames, 6, 10)
     assert stages(events) == [
         ("provisional", ONE),
         ("final", ONE),
         ("provisional", "A128BC77"),
+        ("update", ""),
         ("update", ONE),
         ("final", ONE),
     ]
-    assert events[3].supersedes == events[2].id != events[0].id
-    assert {events[0].id} == {events[index].id for index in (1, 3, 4)}
+    assert events[4].supersedes == events[2].id != events[0].id
+    assert {events[0].id} == {events[index].id for index in (1, 4, 5)}
 
 
 def test_one_text_at_two_places_at_once_is_one_car() -> None:
@@ -252,13 +254,58 @@ def test_cars_say_whose_best_frame_this_is_and_are_forgotten_after_the_memory() 
     assert cars.cars == ()
 
 
+def test_a_car_that_no_text_is_sure_of_has_an_event_where_it_is_asked_for() -> None:
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 300, doubts={4: ("K", 8.5)})]
+
+    lists = [WatchList("staff", {"A123KC77": "Kim", ONE: "Olga"})]
+    assert watch(frames, 1, 10) == []
+    cars = CarEvents(Camera("gate"), CarSettings(unread=True), watch_lists=lists)
+    for frame in range(10):
+        assert cars.update(frames(frame / 10), T0 + frame / 10) == []
+    (event,) = cars.finish()
+    assert (event.stage, event.plate, event.score, event.reading, event.characters) == ("final", "", 0.0, ONE, ())
+    assert [each.plate for each in event.candidates[:2]] == [ONE, "A123KC77"]
+    assert 0.5 < event.candidates[0].score < 0.99 and event.watch == ()
+    Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
+    assert cars.update([noise(300, 400, seed=1)], T0 + 5) == [] == cars.finish()
+
+
+def test_what_was_told_is_taken_back_where_no_text_is_sure_any_more() -> None:
+    def frames(time: float) -> list[Plate]:
+        clear = time < 0.5
+        return [plate(ONE if clear else "A123KC77", 300 + 300 * time, peak=9.0 if clear else 12.0)]
+
+    lists = [WatchList("staff", {ONE: "Olga"})]
+    cars = CarEvents(Camera("gate"), watch_lists=lists)
+    events = [event for frame in range(10) for event in cars.update(frames(frame / 10), T0 + frame / 10)]
+    events += cars.finish()
+    assert stages(events)[0] == ("provisional", ONE) and len(events[0].watch) == 1
+    assert events[-1].stage == "final" and (events[-1].plate, events[-1].score, events[-1].watch) == ("", 0.0, ())
+
+
+@pytest.mark.parametrize("sure", [0.9, 0.99])
+def test_what_an_event_says_agrees_and_is_as_sure_as_the_gate(sure: float) -> None:
+    doubts = [{4: ("K", 7.0)}, {}, {7: ("1", 6.0)}]
+
+    def frames(time: float) -> list[Plate]:
+        return [plate(ONE, 100 + 250 * time, doubts=doubts[round(time * 10) % 3])]
+
+    event = watch(frames, 3, 10, CarSettings(fusion=FusionSettings(sure=sure)))[-1]
+    scores = [each.score for each in event.candidates]
+    assert (event.stage, event.plate, event.candidates[0].plate) == ("final", ONE, ONE)
+    assert event.score == scores[0] >= sure and scores == sorted(scores, reverse=True) and sum(scores) <= 1
+    assert "".join(each.char for each in event.characters) == ONE
+    assert min(each.score for each in event.characters) >= event.score
+
+
 def test_watch_lists_are_matched_by_the_evidence() -> None:
     lists = [WatchList("staff", {"A123KC77": "Kim", OTHER: "Olga"}), WatchList("stolen", {"A123BC99": "red"})]
     cars = CarEvents(Camera("gate"), watch_lists=lists)
     for frame in range(10):
-        doubt = 12.05 if frame == 3 else 10.0  # one frame reads an entry, all together do not
+        doubt = 12.05 if frame == 3 else 4.0  # one frame reads an entry, all together do not
         cars.update([plate(ONE, 300 + 20 * frame, peak=12.0, doubts={4: ("K", doubt)})], T0 + frame / 10)
-    (event,) = cars.finish()
+    (event,) = (each for each in cars.finish() if each.stage == "final")
     assert event.plate == ONE and event.watch == ()
     clear = CarEvents(Camera("gate"), watch_lists=lists)
     clear.update([plate(OTHER, 300, peak=12.0)], T0)
@@ -285,7 +332,8 @@ def test_what_the_camera_is_stands_in_the_event() -> None:
 def test_corners_are_those_of_the_best_frame() -> None:
     corners = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
     cars = CarEvents(Camera("gate"))
-    (event,) = cars.update([replace(plate(ONE, 300, peak=12.0), corners=corners)], T0)
+    cars.update([replace(plate(ONE, 300, peak=12.0), corners=corners)], T0)
+    (event,) = cars.finish()
     assert event.corners == ((1.0, 2.0), (3.0, 4.0), (5.0, 6.0), (7.0, 8.0))
 
 

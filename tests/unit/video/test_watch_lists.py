@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from plate_nets.errors import InputError
+from plate_nets.types import Box
 from plate_nets.video.fusion import Fusion, view
 from plate_nets.video.watch_lists import WatchList, WatchSettings, load_watch_list, matches
 from tests.spelling import RUSSIA, spell
@@ -19,7 +20,7 @@ def write(folder: Path, text: str, name: str = "staff.csv") -> Path:
 def evidence(text: str, doubts: dict[int, tuple[str, float]] | None = None, frames: int = 1) -> Fusion:
     fusion = Fusion(RUSSIA)
     for _ in range(frames):
-        fusion.add(view(spell(text, doubts=doubts)[0], RUSSIA, 8))
+        fusion.add(view(spell(text, doubts=doubts)[0], RUSSIA, 8, Box(0, 0, 100, 24)))
     return fusion
 
 

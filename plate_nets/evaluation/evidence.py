@@ -1,0 +1,84 @@
+"""What was read in the frames of a clip, kept in a file: so that what becomes of it can be tried again in seconds."""
+
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from plate_nets.errors import DatasetError
+from plate_nets.types import Box, Plate, Reading
+from plate_nets.whole_file import whole_file
+
+
+@dataclass(frozen=True)
+class ReadFrame:
+    """A frame of a clip: seconds from the beginning, and the plates that were found, with their evidence."""
+
+    time: float
+    plates: tuple[Plate, ...]
+
+
+def save_evidence(path: Path, frames: Sequence[ReadFrame]) -> None:
+    """Frames -> a file, *.npz, that `load_evidence` reads; it is there whole or not at all.
+
+    Raises:
+        OSError: the disk is full, or may not be written.
+    """
+    records = [
+        {
+            "time": frame.time,
+            "plates": [
+                {
+                    "box": asdict(plate.box),
+                    "score": plate.score,
+                    "reading": asdict(plate.reading),
+                    "corners": plate.corners,
+                    "logits": plate.logits is not None,
+                }
+                for plate in frame.plates
+            ],
+        }
+        for frame in frames
+    ]
+    logits = [plate.logits for frame in frames for plate in frame.plates if plate.logits is not None]
+    with whole_file(path) as aside, aside.open("wb") as file:
+        np.savez_compressed(file, frames=np.array(json.dumps(records)), logits=np.array(logits, np.float32))
+
+
+def load_evidence(path: Path) -> list[ReadFrame]:
+    """A file of `save_evidence` -> its frames.
+
+    Raises:
+        DatasetError: no such file, or it is damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            records, logits = json.loads(str(file["frames"])), iter(file["logits"])
+            return [
+                ReadFrame(
+                    frame["time"],
+                    tuple(
+                        Plate(
+                            Box(**plate["box"]),
+                            plate["score"],
+                            _reading(plate["reading"]),
+                            next(logits) if plate["logits"] else None,
+                            corners=tuple(plate["corners"]),
+                        )
+                        for plate in frame["plates"]
+                    ),
+                )
+                for frame in records
+            ]
+    except (OSError, EOFError, KeyError, TypeError, ValueError, StopIteration, zipfile.BadZipFile) as error:
+        raise DatasetError(
+            f"{path}: expected a file of evidence, got {error!r}; delete it, and it is made anew"
+        ) from error
+
+
+def _reading(values: dict[str, object]) -> Reading:
+    lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return Reading(**(values | lists))  # type: ignore[arg-type]  # what `asdict` gave

@@ -1,0 +1,83 @@
+"""Whether the score of events means what it says: gates, reliability, heights; evidence that is kept."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from plate_nets.errors import DatasetError
+from plate_nets.evaluation.event_scores import LastWord, event_reliability, gate_costs, right_by_height
+from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence
+from plate_nets.plates import default_scheme
+from tests.unit.video.traffic import plate
+from training import calibrate_events
+from training.calibrate_events import log_loss
+from training.synthesis.drive_by import DriveBySettings, write_drive_by
+
+WORDS = [LastWord(0.999, True, 22), LastWord(0.97, True, 15), LastWord(0.93, False, 15), LastWord(0.4, False, 9)]
+
+
+def test_a_lower_gate_tells_more_cars_and_more_wrong_texts() -> None:
+    costs = {each.gate: each for each in gate_costs(WORDS, cars=4)}
+    assert (costs[0.99].told, costs[0.99].wrong, costs[0.99].untold) == (1, 0, 0.75)
+    assert (costs[0.95].told, costs[0.95].untold) == (2, 0.5)
+    assert (costs[0.9].told, costs[0.9].wrong, costs[0.9].wrong_per_thousand) == (3, 1, 250.0)
+
+
+def test_reliability_sets_what_was_thought_beside_what_is_right() -> None:
+    bins = {each.low: each.right for each in event_reliability(WORDS)}
+    assert {low: (right.hits, right.count) for low, right in bins.items()} == {
+        0.0: (0, 1),
+        0.9: (0, 1),
+        0.95: (1, 1),
+        0.99: (1, 1),
+    }
+
+
+def test_right_of_told_stands_by_height() -> None:
+    assert right_by_height(WORDS, 0.9) == [(0.0, 10.0, 1, 0, 0), (14.0, 17.0, 2, 2, 1), (20.0, 1000.0, 1, 1, 1)]
+
+
+def test_the_loss_is_least_where_scores_mean_what_they_say() -> None:
+    honest = [LastWord(0.75, right, 20) for right in (True, True, True, False)]
+    boastful = [LastWord(0.99, right, 20) for right in (True, True, True, False)]
+    assert log_loss(honest) < log_loss(boastful)
+
+
+def test_evidence_comes_back_as_it_was(tmp_path: Path) -> None:
+    frames = [ReadFrame(0.0, (plate("A123BC77", 300), plate("X900KO99", 900))), ReadFrame(0.04, ())]
+    save_evidence(tmp_path / "clip.npz", frames)
+    back = load_evidence(tmp_path / "clip.npz")
+    assert back == frames
+    for one, other in zip(frames[0].plates, back[0].plates, strict=True):
+        assert one.logits is not None and other.logits is not None and np.array_equal(one.logits, other.logits)
+
+
+def test_a_damaged_file_of_evidence_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "clip.npz"
+    for content in (b"", b"no zip at all"):
+        path.write_bytes(content)
+        with pytest.raises(DatasetError, match="expected a file of evidence"):
+            load_evidence(path)
+
+
+@pytest.mark.slow
+def test_the_command_fits_a_temperature_and_reads_each_clip_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in write_drive_by(tmp_path / "drive_3.mp4", default_scheme(), 3, DriveBySettings(cars=1, rate=10)):
+        pass
+    monkeypatch.setattr(calibrate_events, "TEMPERATURES", (1.0, 1.5))
+    command = typer.Typer()
+    command.command()(calibrate_events.main)  # python -m training.calibrate_events
+    arguments = [str(tmp_path), "--evidence", str(tmp_path / "kept"), "--every", "2", "--scheme", "russia"]
+    first = CliRunner().invoke(command, arguments)
+    assert first.exit_code == 0, first.output
+    assert re.search(r"temperature: 1(\.5)?, 1 clip", first.output)
+    (kept,) = (tmp_path / "kept").rglob("*.npz")
+    written = kept.stat().st_mtime_ns
+    assert CliRunner().invoke(command, arguments).output.splitlines()[-1] == first.output.splitlines()[-1]
+    assert kept.stat().st_mtime_ns == written

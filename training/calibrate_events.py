@@ -1,0 +1,79 @@
+"""`python -m training.calibrate_events FOLDER`: the temperature by which the score of events means what it says."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from plate_nets.errors import PlateError
+from plate_nets.evaluation.event_scores import LastWord
+from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence
+from plate_nets.evaluation.video import Clip, VideoOutcome, find_clips, judge, read_clip
+from plate_nets.plates import DEFAULT_SCHEME, load_scheme
+from plate_nets.recognition.local import LocalReader
+from plate_nets.video.cars import CarSettings
+from plate_nets.video.fusion import FusionSettings
+
+TEMPERATURES = (0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
+_CERTAIN = 1e-4
+"""A word is taken to be no surer than all but this, so that one wrong car does not outweigh thousands."""
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="Clips with their truth: `training.synthesis --drive-by-set`.")],
+    evidence: Annotated[
+        Path, typer.Option(help="Keeps what is read, by the networks' version; what is there is not read again.")
+    ] = Path("out/evidence"),
+    every: Annotated[int, typer.Option(min=1, help="Of so many frames one is read.")] = 3,
+    scheme: Annotated[str, typer.Option(help="Whose plates they are.")] = DEFAULT_SCHEME,
+) -> None:
+    """Tells the cars of the clips at several temperatures; the best is the value of `FusionSettings.temperature`."""
+    console = Console()
+    country = load_scheme(scheme)
+    reader = LocalReader(scheme=country)
+    try:
+        kept = evidence / reader.model_version()
+        read = [_read(clip, reader, kept, every) for clip in track(find_clips(folder, None), "reading")]
+    except PlateError as error:
+        Console(stderr=True).print(f"error: {error}", soft_wrap=True)
+        raise typer.Exit(1) from error
+    table = Table(
+        "temperature", "log loss", "told", "wrong", "wrong from 0.9", title=f"{FusionSettings.sure:g} is sure"
+    )
+    losses = {}
+    for temperature in track(TEMPERATURES, "telling"):
+        settings = CarSettings(fusion=replace(FusionSettings(), temperature=temperature))
+        outcome = VideoOutcome()
+        for clip, frames in read:
+            judge(clip, frames, range(len(frames)), country, outcome, settings)
+        losses[temperature] = log_loss(outcome.words)
+        told, likely = (
+            [word for word in outcome.words if word.probability >= gate] for gate in (FusionSettings.sure, 0.9)
+        )
+        wrong = (str(sum(not word.right for word in words)) for words in (told, likely))
+        table.add_row(f"{temperature:g}", f"{losses[temperature]:.4f}", str(len(told)), *wrong)
+    console.print(table)
+    console.print(f"temperature: {min(losses, key=losses.__getitem__):g}, {len(read)} clips")
+
+
+def log_loss(words: Sequence[LastWord]) -> float:
+    """What was thought of cars -> the mean of -log of the probability that the outcome was given; less is better."""
+    given = [(min(max(word.probability, _CERTAIN), 1 - _CERTAIN), word.right) for word in words]
+    return -sum(math.log(p if right else 1 - p) for p, right in given) / max(len(given), 1)
+
+
+def _read(clip: Clip, reader: LocalReader, kept: Path, every: int) -> tuple[Clip, list[ReadFrame]]:
+    path = kept / f"{clip.path.resolve().parent.name}_{clip.path.stem}_{every}.npz"
+    if not path.exists():
+        save_evidence(path, list(read_clip(clip.path, reader, every)))
+    return replace(clip, truth=clip.truth[::every]), load_evidence(path)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,71 @@
+"""Sets of clips of cars that drive by, as cameras of a kind film them: to choose what video does, and to judge it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from plate_nets.plates import PlateScheme
+from training.synthesis.drive_by import DriveBySettings, LightName, write_drive_by
+
+CameraName = Literal["good", "600", "300", "cheap"]
+
+_LIGHTS: tuple[LightName, ...] = ("day", "night", "day", "rain")
+"""Of the clips of a set, in turn."""
+
+
+@dataclass(frozen=True)
+class CameraKind:
+    """From where to where the settings of a set's clips are drawn, as `DriveBySettings` has them.
+
+    ``bit_rates``: drawn evenly by their logarithm. ``focals``: the shorter, the farther off the cars seem.
+    """
+
+    bit_rates: tuple[int, int]
+    exposures: tuple[float, float]
+    focals: tuple[float, float] = (DriveBySettings.focal, DriveBySettings.focal)
+    heights: tuple[float, float] = (DriveBySettings.height, DriveBySettings.height)
+
+    def draw(self, rng: np.random.Generator, cars: int, light: LightName) -> DriveBySettings:
+        """The settings of one clip."""
+        return DriveBySettings(
+            cars=cars,
+            light=light,
+            bit_rate=round(float(np.exp(rng.uniform(*np.log(self.bit_rates))))),
+            exposure=float(rng.uniform(*self.exposures)),
+            focal=float(rng.uniform(*self.focals)),
+            height=float(rng.uniform(*self.heights)),
+        )
+
+
+CAMERAS: dict[CameraName, CameraKind] = {
+    "good": CameraKind((1_500_000, 1_500_000), (0.002, 0.002)),
+    "600": CameraKind((600_000, 600_000), (0.010, 0.015)),
+    "300": CameraKind((300_000, 300_000), (0.010, 0.015)),
+    "cheap": CameraKind((150_000, 1_500_000), (0.002, 0.015), (1.1, 1.9), (2.4, 5.0)),
+}
+
+
+def write_drive_by_set(
+    folder: Path, scheme: PlateScheme, camera: CameraName, count: int, seed: int, cars: int
+) -> Iterator[Path]:
+    """Writes so many clips with their truth, one a step; each depends on its own seed alone: ``seed`` and those after.
+
+    A clip that is there with its truth is left as it is, so that what was interrupted can go on.
+
+    Raises:
+        InputError: a clip cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(seed, seed + count):
+        path = folder / f"drive_{number}.mp4"
+        if not path.exists():
+            settings = CAMERAS[camera].draw(np.random.default_rng(number), cars, _LIGHTS[number % len(_LIGHTS)])
+            unfinished = path.with_name(f"unfinished_{number}.mp4")
+            for _ in write_drive_by(unfinished, scheme, number, settings):
+                pass
+            unfinished.with_suffix(".jsonl").replace(path.with_suffix(".jsonl"))
+            unfinished.replace(path)
+        yield path
