@@ -17,14 +17,13 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
-from plate_nets.recognition.decoding import format_texts, log_softmax, shares
+from plate_nets.recognition.decoding import format_texts, log_softmax, shares, text_log_probabilities
 from plate_nets.types import Box
 
 LogProbabilities = NDArray[np.float32]
@@ -200,7 +199,7 @@ class Fusion:
         if not views or not texts:
             return np.empty((len(views), len(texts)))
         logp = np.stack([each.logp for each in views])
-        return np.maximum(log_probabilities(logp, texts, self.scheme), self.settings.floor)
+        return np.maximum(text_log_probabilities(logp, texts, self.scheme), self.settings.floor)
 
     def _sums(self) -> NDArray[np.float64]:
         """Of each text in the running: the means of the looks, added up."""
@@ -298,40 +297,3 @@ def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box:
     texts = tuple(sorted(found, key=lambda text: -found[text]))
     centre = ((box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2)
     return View(logp, texts, found[texts[0]] if texts else 0.0, centre, max(box.height, 1.0))
-
-
-def log_probabilities(logp: NDArray[np.float32], texts: Sequence[str], scheme: PlateScheme) -> NDArray[np.float64]:
-    """Log-probabilities (N, C, 18) of N plates and K texts -> log P(text given the plate): (N, K).
-
-    A text that the steps are too few for has minus infinity.
-    """
-    labels, lengths, leaps = _labels(tuple(texts), scheme)
-    # of each plate and step, the probability of each label: (N, 18, K, 2 L + 1)
-    steps = np.exp(logp.astype(np.float64)).transpose(0, 2, 1)[:, :, labels]
-    forward = np.zeros((len(logp), *labels.shape))
-    forward[:, :, 0] = steps[:, 0, :, 0]
-    forward[:, :, 1] = steps[:, 0, :, 1]
-    for step in range(1, steps.shape[1]):
-        reached = forward.copy()
-        reached[:, :, 1:] += forward[:, :, :-1]
-        reached[:, :, 2:] += forward[:, :, :-2] * leaps[:, 2:]
-        forward = reached * steps[:, step]
-    rows = np.arange(len(texts))
-    total = forward[:, rows, lengths - 1] + forward[:, rows, lengths - 2]
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(total), np.float64)
-
-
-@lru_cache(maxsize=256)
-def _labels(
-    texts: tuple[str, ...], scheme: PlateScheme
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
-    """Texts -> classes with a blank before, between and after (K, 2 L + 1), how many count, and where a blank may be
-    left out: before a symbol that differs from the last."""
-    longest = max(map(len, texts))
-    labels = np.full((len(texts), 2 * longest + 1), scheme.blank, np.intp)
-    for row, text in enumerate(texts):
-        labels[row, 1 : 2 * len(text) : 2] = [scheme.index[symbol] for symbol in text]
-    leaps = np.zeros(labels.shape, np.bool_)
-    leaps[:, 2:] = (labels[:, 2:] != scheme.blank) & (labels[:, 2:] != labels[:, :-2])
-    return labels, np.array([2 * len(text) + 1 for text in texts], np.intp), leaps

@@ -17,9 +17,10 @@ from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linear_sum_assignment
 
 from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.recognition.decoding import text_log_probabilities
 from plate_nets.recognition.quads import lines_of_plate
 from plate_nets.types import Box, Plate
-from plate_nets.video.fusion import Fusion, FusionSettings, View, log_probabilities, view
+from plate_nets.video.fusion import Fusion, FusionSettings, View, view
 
 _NEVER = 1e6
 """The cost of a pair that is not allowed."""
@@ -197,7 +198,7 @@ class Tracker:
         if rows and columns:
             texts = [tracks[row].evidence.verdict.text for row in rows]
             logp = np.stack([seen.logp for seen in views if seen is not None])
-            agreement[np.ix_(rows, columns)] = np.exp(log_probabilities(logp, texts, self._scheme)).T
+            agreement[np.ix_(rows, columns)] = np.exp(text_log_probabilities(logp, texts, self._scheme)).T
         return agreement
 
     def _is_other(self, text: str, seen: View, agreement: float) -> bool:

@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.errors import DatasetError
-from plate_nets.evaluation.video import Clip, ReadFrame, VideoOutcome, at_rate, find_clips, fused_shares, judge
+from plate_nets.evaluation.evidence import ReadFrame
+from plate_nets.evaluation.video import Clip, VideoOutcome, at_rate, find_clips, fused_shares, judge
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
 from plate_nets.plates import default_scheme
 from plate_nets.types import Plate

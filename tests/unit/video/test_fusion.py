@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from plate_nets.errors import InputError
-from plate_nets.recognition.decoding import log_softmax
+from plate_nets.recognition.decoding import log_softmax, text_log_probabilities
 from plate_nets.types import Box, Logits
-from plate_nets.video.fusion import Fusion, FusionSettings, View, log_probabilities, view
+from plate_nets.video.fusion import Fusion, FusionSettings, View, view
 from tests.spelling import RUSSIA, spell
 
 
@@ -43,12 +43,12 @@ def test_the_forward_probability_is_the_sum_over_all_alignments() -> None:
         for path in paths:
             if spelt(path) == labels:
                 expected += np.exp(logp[:, path, range(6)].sum(axis=1))
-        found = log_probabilities(logp, ["B0A", text], RUSSIA)[:, 1]
+        found = text_log_probabilities(logp, ["B0A", text], RUSSIA)[:, 1]
         assert found == pytest.approx(np.log(expected), rel=1e-5)
 
 
 def test_a_text_that_does_not_fit_into_the_steps_is_impossible() -> None:
-    (found,) = log_probabilities(log_softmax(spell("A777AA777")), ["A" * 10], RUSSIA)
+    (found,) = text_log_probabilities(log_softmax(spell("A777AA777")), ["A" * 10], RUSSIA)
     assert found == [-np.inf]
 
 
