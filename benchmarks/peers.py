@@ -8,58 +8,22 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import cv2
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from plate_nets.errors import InputError, PlateError
+from benchmarks.measures.other_reader import SYMBOLS, OtherReader
+from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates import load_schemes
 from plate_nets.recognition.local import LocalReader
-from plate_nets.types import Boxes, Frame, Reading
-
-_SYMBOLS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_HEIGHT, _WIDTH = 64, 128
-
-
-class OtherReader:
-    """A reader as fast-plate-ocr publishes them: uint8 (N, 64, 128, 3) RGB -> (N, slots, 37), "_" last.
-
-    ``model``: its ONNX file.
-    """
-
-    def __init__(self, model: Path, threads: int) -> None:
-        try:
-            onnxruntime: Any = import_module("onnxruntime")
-        except ModuleNotFoundError as error:
-            raise InputError("benchmarks.peers: expected onnxruntime; pip install onnxruntime brings it") from error
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        self._input = self._session.get_inputs()[0].name
-
-    def cut(self, frame: Frame, boxes: Boxes) -> NDArray[np.uint8]:
-        """Boxes (N, 4) xyxy of a frame, BGR -> what the model takes."""
-        height, width = frame.shape[:2]
-        cut = []
-        for x0, y0, x1, y1 in boxes.round().astype(int).clip(0, (width, height, width, height)).tolist():
-            crop = cv2.resize(frame[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)], (_WIDTH, _HEIGHT))
-            cut.append(cv2.cvtColor(crop, cv2.COLOR_BGR2RGB))
-        return np.stack(cut).astype(np.uint8)
-
-    def read(self, crops: NDArray[np.uint8]) -> list[str]:
-        """Crops -> texts; it has no way to say that it is not sure."""
-        (told, *_) = self._session.run(["plate"], {self._input: crops})
-        return ["".join(_SYMBOLS[i] for i in row if i < len(_SYMBOLS)) for row in told.argmax(axis=2).tolist()]
+from plate_nets.types import Reading
 
 
 def main(
@@ -84,7 +48,7 @@ def main(
 
 
 def _compare(folder: Path, ours: LocalReader, other: OtherReader) -> Sequence[str]:
-    alphabet = set(_SYMBOLS)
+    alphabet = set(SYMBOLS)
     labels: list[str] = []
     found: list[Reading] = []
     others: list[str] = []

@@ -35,6 +35,12 @@ class PlateFormat:
         return 1 if self.first_line is None else 2
 
     @property
+    def parts_of_lines(self) -> tuple[int, ...]:
+        """How many parts each line has."""
+        first = len(self.parts) if self.first_line is None else self.first_line
+        return (first, len(self.parts) - first)[: self.lines]
+
+    @property
     def patterns(self) -> tuple[tuple[str, ...], ...]:
         """A pattern of each part, in all combinations: (("A000AA", "00"), ("A000AA", "100"))."""
         return tuple(product(*self.parts))
@@ -64,13 +70,13 @@ class SynthesisTexts:
     ``shares``: of each format, by name, 0..1.
     ``ways``: by format and pattern, the share of a way to write a part, 0..1; the part's first pattern has the rest.
     ``codes``: by pattern of a part.
-    ``drawings``: how plates look, by format; what has none is drawn in many ways.
+    ``drawings``: the designs of plates, by format; what has none is drawn in many ways.
     """
 
     shares: Mapping[str, float]
     ways: Mapping[str, Mapping[str, float]]
     codes: Mapping[str, Codes]
-    drawings: Mapping[str, PlateDrawing] = field(default_factory=dict)
+    drawings: Mapping[str, tuple[PlateDrawing, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

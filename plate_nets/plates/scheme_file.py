@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plate_nets.errors import InputError, SchemeError
 from plate_nets.intake.toml_file import read_toml
-from plate_nets.plates.drawing import read_drawing
+from plate_nets.plates.drawing import read_drawings
 from plate_nets.plates.scheme import Codes, PlateFormat, PlateScheme, SynthesisTexts
 from plate_nets.plates.table import Table
 from plate_nets.types import STEPS
@@ -98,7 +98,7 @@ def _scheme(table: Table) -> PlateScheme:
     synthesis.done()
     table.done()
     drawn = {
-        each.name: read_drawing(drawings.table(each.name), len(each.parts))
+        each.name: read_drawings(drawings, each.name, each.parts_of_lines)
         for each in formats
         if each.name in drawings.values
     }
