@@ -32,8 +32,8 @@ class Mixture:
     cut along their corners; the rest is cut along a box. ``foreign``: plates of other countries, in which there is
     nothing to read. ``largest_source``: what one folder has at most of the real plates. ``hard``: how often a real
     plate that is hard to read (see `RealPlate.hard`) comes for one that is not. ``covered``: of the real ones, those of
-    which something hides a part. ``far``: of those that are cut along their corners, those that a cheap camera sees from
-    afar.
+    which something hides a part. ``far``: of those that are cut along their corners, those that a cheap camera sees
+    from afar.
     """
 
     real: float = 0.5
