@@ -201,6 +201,10 @@ class PlateScheme:
         """The schemes whose plate a text is: this one or, of several countries, those whose formats it fits."""
         return tuple(each for each in self.members or (self,) if each.is_plate(text))
 
+    def country_of(self, text: str) -> str:
+        """The code of the country whose plate a text is; of several countries that of the first."""
+        return next((each.country for each in self.owners(text)), self.country)
+
     def fits(self, text: str) -> tuple[Fit, ...]:
         """How a text fits the formats, most often in no way or one."""
         if self.members:
