@@ -41,7 +41,7 @@ class Answer:
 
 @dataclass
 class Compared:
-    """Plates of a folder: texts and countries (empty: unknown), what both readers say, and what each takes, ms a plate."""
+    """Plates of a folder: texts and countries (empty: unknown), what both readers say, what each takes, ms a plate."""
 
     folder: str
     labels: list[tuple[str, str]] = field(default_factory=list)
