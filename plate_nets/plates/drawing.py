@@ -145,7 +145,7 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
     lines = tuple(
         Line(
             *(each.number(key, 0, _LARGEST, "mm") for key in (*places, "gap")),
-            each.texts("between", f'"-", ".", "{SEAL}" or ""', lambda text: text in ("", "-", ".", SEAL)),
+            between=each.texts("between", f'"-", ".", "{SEAL}" or ""', lambda text: text in ("", "-", ".", SEAL)),
         )
         for each in table.tables("lines")
     )
@@ -163,7 +163,7 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
         bands += (Band((left, 0, left + wide, height), _colour(each, "colour") if "colour" in each.values else _BLUE),)
         if "text" in each.values:
             word = each.text("text")
-            longest = max(map(len, word.split("|")))
+            longest = max(1, *map(len, word.split("|")))
             small += (Small(word, centre, min(0.19 * height, 1.25 * wide / longest), 0.91 * height, _WHITE),)
         if each.take("stars", bool, "true or false", default=False):
             stars += ((centre, 0.11 * height + 0.45 * wide, 0.32 * wide),)
@@ -171,8 +171,8 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
     discs = tuple(
         Disc(
             *(each.number(key, 0, _LARGEST, "mm") for key in ("x", "y", "radius")),
-            _colour(each, "colour"),
-            each.share("share") if "share" in each.values else 1.0,
+            colour=_colour(each, "colour"),
+            share=each.share("share") if "share" in each.values else 1.0,
         )
         for each in table.tables("discs")
     )
@@ -208,9 +208,8 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
 
 def _small(table: Table) -> Small:
     ink = _colour(table, "ink") if "ink" in table.values else None
-    return Small(
-        table.text("text"), *(table.number(key, 0, _LARGEST, "mm") for key in ("x", "height", "baseline")), ink
-    )
+    x, height, baseline = (table.number(key, 0, _LARGEST, "mm") for key in ("x", "height", "baseline"))
+    return Small(table.text("text"), x, height, baseline, ink)
 
 
 def _area(table: Table) -> Area:
