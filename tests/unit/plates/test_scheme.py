@@ -167,25 +167,6 @@ def test_signs_may_share_symbols() -> None:
     assert walk(RUSSIA, "A123BC0") != walk(RUSSIA, "A123BC7")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ('"9999 LLL"', '"9999 ' + "|".join(["L", "LL", "LLL"] * 2000) + '"', "formats: expected 1000 ways to write"),
-        (
-            '"9999 LLL"',
-            '"' + " ".join(["9|L"] * 18) + '"',
-            "1000 ways to write a plate at most, got 262,145",
-        ),
-        ('"9999 LLL"', '"9999999 LLL"\n[synthesis.codes.9999999]\nissued = []', "expected a pattern of 100,000 texts"),
-        ("lines = 1", "# " + 300_000 * "x" + "\nlines = 1", "expected 200 kB at most"),
-    ],
-)
-def test_a_file_with_thousands_of_alternatives_is_refused(old: str, new: str, says: str, tmp_path: Path) -> None:
-    assert old in TESTLAND
-    with pytest.raises(SchemeError, match=says):
-        load_scheme(str(write_testland(tmp_path, TESTLAND.replace(old, new))))
-
-
 def test_many_formats_are_read(tmp_path: Path) -> None:
     many = "".join(f'\n[[formats]]\nname = "{number}"\npattern = "{"L" * (number % 9 + 1)}"\n' for number in range(900))
     scheme = load_scheme(str(write_testland(tmp_path, TESTLAND + many)))
