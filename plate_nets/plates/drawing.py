@@ -140,15 +140,8 @@ def _whole(table: Table, drawings: Table) -> list[Table]:
 
 def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
     width, height = table.numbers("size", 2, "[width, height] in mm")
-    places = ("left", "right", "height", "baseline")
-    rows = tuple(Row(*(each.number(key, 0, _LARGEST, "mm") for key in places)) for each in table.tables("rows"))
-    lines = tuple(
-        Line(
-            *(each.number(key, 0, _LARGEST, "mm") for key in (*places, "gap")),
-            between=each.texts("between", f'"-", ".", "{SEAL}" or ""', lambda text: text in ("", "-", ".", SEAL)),
-        )
-        for each in table.tables("lines")
-    )
+    rows = tuple(Row(*_mm(each, "left", "right", "height", "baseline")) for each in table.tables("rows"))
+    lines = tuple(map(_line, table.tables("lines")))
     if lines and not rows:
         if len(lines) != len(parts):
             raise table.error("lines", f"{len(parts)}, one a line of the pattern", str(len(lines)))
@@ -168,14 +161,7 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
         if each.take("stars", bool, "true or false", default=False):
             stars += ((centre, 0.11 * height + 0.45 * wide, 0.32 * wide),)
         each.done()
-    discs = tuple(
-        Disc(
-            *(each.number(key, 0, _LARGEST, "mm") for key in ("x", "y", "radius")),
-            colour=_colour(each, "colour"),
-            share=each.share("share") if "share" in each.values else 1.0,
-        )
-        for each in table.tables("discs")
-    )
+    discs = tuple(map(_disc, table.tables("discs")))
     looks = tuple(
         Look(_colour(each, "ground"), _colour(each, "ink"), each.share("share")) for each in table.tables("looks")
     )
@@ -206,10 +192,26 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
     return drawing
 
 
+def _mm(table: Table, *keys: str) -> tuple[float, ...]:
+    return tuple(table.number(key, 0, _LARGEST, "mm") for key in keys)
+
+
+def _line(table: Table) -> Line:
+    left, right, height, baseline, gap = _mm(table, "left", "right", "height", "baseline", "gap")
+    between = table.texts("between", f'"-", ".", "{SEAL}" or ""', lambda text: text in ("", "-", ".", SEAL))
+    return Line(left, right, height, baseline, gap, between)
+
+
 def _small(table: Table) -> Small:
+    x, height, baseline = _mm(table, "x", "height", "baseline")
     ink = _colour(table, "ink") if "ink" in table.values else None
-    x, height, baseline = (table.number(key, 0, _LARGEST, "mm") for key in ("x", "height", "baseline"))
     return Small(table.text("text"), x, height, baseline, ink)
+
+
+def _disc(table: Table) -> Disc:
+    x, y, radius = _mm(table, "x", "y", "radius")
+    share = table.share("share") if "share" in table.values else 1.0
+    return Disc(x, y, radius, _colour(table, "colour"), share)
 
 
 def _area(table: Table) -> Area:

@@ -105,7 +105,7 @@ class Samples(TorchDataset[Batch]):
             {name: total * self.weights.get(name, 1.0) for name, total in sums.items()}, self.mixture.largest_source
         )
         factors = np.array([shares[name] / sums[name] for name in sources.tolist()])
-        return rates * factors
+        return np.asarray(rates * factors, np.float64)
 
     def __getitem__(self, step: int) -> Batch:
         crops, texts = zip(*(self._sample(step, place) for place in range(self.batch)), strict=True)
