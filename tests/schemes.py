@@ -1,8 +1,12 @@
-"""A country that the package does not have: another alphabet, other formats."""
+"""The countries that the package has, and one that it has not: another alphabet, other formats."""
 
 from pathlib import Path
 
 from plate_nets.plates import PlateScheme, load_scheme
+from tests.paths import ROOT
+
+SHIPPED = sorted(path.stem for path in (ROOT / "plate_nets" / "plates").glob("*.toml"))
+"""The names of the schemes that the package has."""
 
 TESTLAND = """\
 name = "testland"

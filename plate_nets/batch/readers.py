@@ -7,7 +7,7 @@ from functools import partial
 
 from plate_nets.client import PlateClient
 from plate_nets.client.url import WireProtocol
-from plate_nets.plates import DEFAULT_SCHEME, load_scheme
+from plate_nets.plates import DEFAULT_SCHEME, load_schemes
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import Reader
 
@@ -41,10 +41,10 @@ class ReaderSettings:
         Raises:
             PlateError: the server does not answer, or the networks are not there.
         """
-        scheme = load_scheme(self.scheme)
+        schemes = load_schemes(self.scheme)
         if not self.urls:
-            local = LocalReader(scheme=scheme, threads=self.threads)
+            local = LocalReader(scheme=schemes, threads=self.threads)
             yield OpenReader(local, local.model_version(), lambda: None)
             return
-        with PlateClient(self.urls, self.protocol, self.timeout, scheme=scheme) as client:
+        with PlateClient(self.urls, self.protocol, self.timeout, scheme=schemes) as client:
             yield OpenReader(client, client.model_version(), partial(client.wait_until_healthy, self.timeout))

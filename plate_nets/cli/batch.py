@@ -44,7 +44,7 @@ def batch(
     timeout: Timeout = 30.0,
     column: Annotated[str, typer.Option(help="Of a Parquet file: the column with paths or photos.")] = "",
     scheme: Annotated[
-        str, typer.Option(help="Whose plates are read: a country that the package has, or a TOML file.")
+        str, typer.Option(help="Whose plates are read: countries, groups or TOML files, with a comma between.")
     ] = DEFAULT_SCHEME,
     shard_size: Annotated[
         int | None,

@@ -18,12 +18,21 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from plate_nets.cli.options import Local, Log, ModelRepository, Protocol, Scheme, Timeout, Urls, only_scheme
+from plate_nets.cli.options import (
+    Local,
+    Log,
+    ModelRepository,
+    Protocol,
+    SchemesOfOneReader,
+    Timeout,
+    Urls,
+    schemes_of_one_reader,
+)
 from plate_nets.cli.readers import local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, SourceError
 from plate_nets.extras import needs
-from plate_nets.plates import DEFAULT_SCHEME, PlateScheme
+from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, joined
 from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
@@ -138,7 +147,7 @@ def watch(
         typer.Option(help="Answer /health and /metrics on this port; 0 takes a free one.", min=0, max=65535),
     ] = None,
     address: Annotated[str, typer.Option(help="Address that --metrics-port listens on.")] = "127.0.0.1",
-    scheme: Scheme = DEFAULT_SCHEME,
+    scheme: SchemesOfOneReader = DEFAULT_SCHEME,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -203,7 +212,7 @@ def watch(
     def say(*words: str) -> None:
         terminal.print(": ".join(words), markup=False)
 
-    country = only_scheme(scheme)
+    schemes = schemes_of_one_reader(scheme)
     cars: set[str] = set()
     with ExitStack() as stack:
         recorder = None
@@ -212,12 +221,12 @@ def watch(
             stack.callback(recorder.close)
         recording = stack.enter_context(Recording(save_video, blur_unlisted=plan.blur)) if save_video else None
         # Last, for it takes seconds: what cannot be written is refused at once
-        reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, country))
+        reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, schemes))
         watcher = stack.enter_context(
             Watcher(
                 reader,
                 plan.cameras,
-                _settings(plan, country, say),
+                _settings(plan, joined(schemes), say),
                 notice=lambda camera, line: say(names.get(camera, camera), line),
                 on_frame=recording.write if recording else None,
             )
@@ -306,12 +315,12 @@ def _reader(
     timeout: float,
     repository: Path | None,
     log: Path | None,
-    scheme: PlateScheme,
+    schemes: Sequence[PlateScheme],
 ) -> Iterator[Reader]:
     if reads_in_process(local, url):
-        yield local_reader(scheme, repository)
+        yield local_reader(schemes, repository)
     elif url:
-        with PlateClient(url, protocol, timeout, scheme=scheme) as client:
+        with PlateClient(url, protocol, timeout, scheme=schemes) as client:
             client.is_ready()  # another program at the address is no fault of the first picture
             yield client
     else:
@@ -325,7 +334,7 @@ def _reader(
                 timeout,
                 shared_memory=True,
                 control_key=server.control_key,
-                scheme=scheme,
+                scheme=schemes,
             ) as client,
         ):
             yield _Healed(client, server)

@@ -108,10 +108,12 @@ def read_metadata(path: Path) -> dict[str, str]:
     """The metadata of a safetensors file; empty where it has none.
 
     Raises:
-        WeightsError: the file is not readable.
+        WeightsError: the file is missing or not readable.
     """
     from safetensors import SafetensorError, safe_open
 
+    if not path.is_file():
+        raise WeightsError(f"{path}: no such weights file")
     try:
         with safe_open(path, framework="numpy") as file:
             return dict(file.metadata() or {})

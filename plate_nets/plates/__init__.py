@@ -1,6 +1,6 @@
 """What plates of a country say: alphabet and formats as one value, read from a TOML file."""
 
-from plate_nets.plates.scheme import PlateFormat, PlateScheme
+from plate_nets.plates.scheme import PlateFormat, PlateScheme, joined
 from plate_nets.plates.scheme_file import DEFAULT_SCHEME, default_scheme, load_scheme, load_schemes, own_reader
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "PlateFormat",
     "PlateScheme",
     "default_scheme",
+    "joined",
     "load_scheme",
     "load_schemes",
     "own_reader",

@@ -1,6 +1,7 @@
 """How a plate of a format looks, for training on drawn ones: sizes in mm from its top left corner, y down."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plate_nets.plates.table import Table
@@ -10,8 +11,12 @@ Colour = tuple[int, int, int]
 Area = tuple[float, float, float, float]
 """Left, top, right, bottom, mm."""
 
+SEAL = "o"
+"""What `Line.between` calls a round seal."""
 _COLOUR = re.compile("#[0-9a-f]{6}")
 _LARGEST = 2000.0
+_BLUE: Colour = (144, 60, 28)
+_WHITE: Colour = (235, 235, 235)
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,21 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A line of the plate: its characters stand side by side, each as wide as it is, in the middle of the room.
+
+    ``gap``: between two parts, mm. ``between``: what stands in each gap: "-", ".", `SEAL`, or "" for nothing.
+    """
+
+    left: float
+    right: float
+    height: float
+    baseline: float
+    gap: float
+    between: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Band:
     """A part of the plate in another colour."""
 
@@ -34,20 +54,46 @@ class Band:
 
 @dataclass(frozen=True)
 class Small:
-    """Small letters that are no part of the text, around a centre."""
+    """Small letters that are no part of the text, around a centre; ``ink`` None: that of the plate.
+
+    ``text``: "|" stands between the ways to write it, "#" for any digit, "@" for any letter.
+    """
 
     text: str
     x: float
     height: float
     baseline: float
+    ink: Colour | None = None
+
+
+@dataclass(frozen=True)
+class Disc:
+    """Something round that is no letter: a seal, a sticker, a coat of arms. ``share``: of the plates that have it."""
+
+    x: float
+    y: float
+    radius: float
+    colour: Colour
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """Other colours of the same design, and the share of its plates that have them."""
+
+    ground: Colour
+    ink: Colour
+    share: float
 
 
 @dataclass(frozen=True)
 class PlateDrawing:
     """The front of a plate.
 
-    ``rows``: one a part of the format, in order. ``typeface``: a name of `training.synthesis.typefaces`. ``divider``:
-    the centre x of a line from edge to edge, or None. ``flag``: its area and its stripes from the top.
+    ``rows``: one a part of the format, in order; or ``lines``: one a line. ``typeface``: a name of
+    `training.synthesis.typefaces`. ``divider``: the centre x of a line from edge to edge, or None. ``flag``: its area
+    and its stripes from the top. ``stars``: centre and radius of a ring of yellow stars. ``share``: of the format's
+    plates that look so, for 1 of those without one.
     """
 
     width: float
@@ -56,29 +102,68 @@ class PlateDrawing:
     ink: Colour
     typeface: str
     rows: tuple[Row, ...]
+    lines: tuple[Line, ...] = ()
     divider: float | None = None
     bands: tuple[Band, ...] = ()
     small: tuple[Small, ...] = ()
     flag: tuple[Area, tuple[Colour, ...]] | None = None
+    discs: tuple[Disc, ...] = ()
+    stars: tuple[tuple[float, float, float], ...] = ()
+    looks: tuple[Look, ...] = ()
+    share: float = 1.0
 
 
-def read_drawing(table: Table, parts: int) -> PlateDrawing:
-    """A table of the drawing of a format with so many parts, as `uzbekistan.toml` has them -> the drawing.
+def read_drawings(table: Table, name: str, parts: Sequence[int]) -> tuple[PlateDrawing, ...]:
+    """The drawings of a format in the table of all of them -> the designs that its plates may have.
+
+    ``name``: of the format. ``parts``: on each line. A drawing that names another format by ``like`` has what the
+    designs of that have, but for its own keys.
 
     Raises:
         SchemeError: a key is unknown, missing or wrong.
     """
+    written = table.tables(name) if type(table.values[name]) is list else [table.table(name)]
+    return tuple(_read(whole, parts) for each in written for whole in _whole(each, table))
+
+
+def _whole(table: Table, drawings: Table) -> list[Table]:
+    """A drawing with what it takes over: one for each design of the format that it names by ``like``."""
+    if "like" not in table.values:
+        return [table]
+    like = table.text("like")
+    found = drawings.values.get(like, [])
+    bases = found if type(found) is list else [found]
+    if not bases or any(type(base) is not dict or "like" in base for base in bases):
+        raise table.error("like", "a format whose drawings are whole", repr(like))
+    return [table.over(base, "like") for base in bases]
+
+
+def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
     width, height = table.numbers("size", 2, "[width, height] in mm")
-    rows = tuple(
-        Row(*(each.number(key, 0, _LARGEST, "mm") for key in ("left", "right", "height", "baseline")))
-        for each in table.tables("rows")
-    )
-    if len(rows) != parts:
-        raise table.error("rows", f"{parts}, one a part of the pattern", str(len(rows)))
+    rows = tuple(Row(*_mm(each, "left", "right", "height", "baseline")) for each in table.tables("rows"))
+    lines = tuple(map(_line, table.tables("lines")))
+    if lines and not rows:
+        if len(lines) != len(parts):
+            raise table.error("lines", f"{len(parts)}, one a line of the pattern", str(len(lines)))
+    elif lines or len(rows) != sum(parts):
+        raise table.error("rows", f"{sum(parts)}, one a part of the pattern", str(len(rows)))
     bands = tuple(Band(_area(each), _colour(each, "colour")) for each in table.tables("bands"))
-    small = tuple(
-        Small(each.text("text"), *(each.number(key, 0, _LARGEST, "mm") for key in ("x", "height", "baseline")))
-        for each in table.tables("small")
+    small = tuple(map(_small, table.tables("small")))
+    stars: tuple[tuple[float, float, float], ...] = ()
+    for each in table.tables("strips"):  # the field that names the country: a band, its letters and, in the EU, stars
+        left, wide = (each.number(key, 0, width, "mm") for key in ("left", "width"))
+        centre = left + wide / 2
+        bands += (Band((left, 0, left + wide, height), _colour(each, "colour") if "colour" in each.values else _BLUE),)
+        if "text" in each.values:
+            word = each.text("text")
+            longest = max(1, *map(len, word.split("|")))
+            small += (Small(word, centre, min(0.19 * height, 1.25 * wide / longest), 0.91 * height, _WHITE),)
+        if each.take("stars", bool, "true or false", default=False):
+            stars += ((centre, 0.11 * height + 0.45 * wide, 0.32 * wide),)
+        each.done()
+    discs = tuple(map(_disc, table.tables("discs")))
+    looks = tuple(
+        Look(_colour(each, "ground"), _colour(each, "ink"), each.share("share")) for each in table.tables("looks")
     )
     flag = None
     if "flag" in table.values:
@@ -93,13 +178,40 @@ def read_drawing(table: Table, parts: int) -> PlateDrawing:
         _colour(table, "ink"),
         table.text("typeface"),
         rows,
+        lines,
         table.number("divider", 0, width, "mm") if "divider" in table.values else None,
         bands,
         small,
         flag,
+        discs,
+        stars,
+        looks,
+        table.number("share", 0, 1000, "a number of 0 and more") if "share" in table.values else 1.0,
     )
     table.done()
     return drawing
+
+
+def _mm(table: Table, *keys: str) -> tuple[float, ...]:
+    return tuple(table.number(key, 0, _LARGEST, "mm") for key in keys)
+
+
+def _line(table: Table) -> Line:
+    left, right, height, baseline, gap = _mm(table, "left", "right", "height", "baseline", "gap")
+    between = table.texts("between", f'"-", ".", "{SEAL}" or ""', lambda text: text in ("", "-", ".", SEAL))
+    return Line(left, right, height, baseline, gap, between)
+
+
+def _small(table: Table) -> Small:
+    x, height, baseline = _mm(table, "x", "height", "baseline")
+    ink = _colour(table, "ink") if "ink" in table.values else None
+    return Small(table.text("text"), x, height, baseline, ink)
+
+
+def _disc(table: Table) -> Disc:
+    x, y, radius = _mm(table, "x", "y", "radius")
+    share = table.share("share") if "share" in table.values else 1.0
+    return Disc(x, y, radius, _colour(table, "colour"), share)
 
 
 def _area(table: Table) -> Area:

@@ -5,7 +5,7 @@ A scheme is handed to whatever needs one: decoder, network, contract, synthesis,
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -33,6 +33,12 @@ class PlateFormat:
     def lines(self) -> int:
         """1 or 2."""
         return 1 if self.first_line is None else 2
+
+    @property
+    def parts_of_lines(self) -> tuple[int, ...]:
+        """How many parts each line has."""
+        first = len(self.parts) if self.first_line is None else self.first_line
+        return (first, len(self.parts) - first)[: self.lines]
 
     @property
     def patterns(self) -> tuple[tuple[str, ...], ...]:
@@ -64,23 +70,70 @@ class SynthesisTexts:
     ``shares``: of each format, by name, 0..1.
     ``ways``: by format and pattern, the share of a way to write a part, 0..1; the part's first pattern has the rest.
     ``codes``: by pattern of a part.
-    ``drawings``: how plates look, by format; what has none is drawn in many ways.
+    ``drawings``: the designs of plates, by format; what has none is drawn in many ways.
     """
 
     shares: Mapping[str, float]
     ways: Mapping[str, Mapping[str, float]]
     codes: Mapping[str, Codes]
-    drawings: Mapping[str, PlateDrawing] = field(default_factory=dict)
+    drawings: Mapping[str, tuple[PlateDrawing, ...]] = field(default_factory=dict)
+
+
+Rest = frozenset[tuple[str, ...]]
+"""What may still come of a text: for each place the symbols that may stand there."""
+
+
+class Successors:
+    """What may come next, by state: (class of a symbol, the state that it leads to), ...; the empty text is at `start`.
+
+    The prefixes of patterns as an automaton, of which only what is asked for is worked out. Threads may share one.
+    """
+
+    def __init__(self, patterns: Rest, alphabet: str) -> None:
+        # A state is the set of what may still come (the derivative of the patterns by a prefix, Brzozowski 1964)
+        self.start = patterns
+        self._alphabet = alphabet
+        self._known = {patterns: patterns}
+        self._rows: dict[Rest, tuple[tuple[int, Rest], ...]] = {}
+
+    def __getitem__(self, state: Rest) -> tuple[tuple[int, Rest], ...]:
+        row = self._rows.get(state)
+        if row is None:
+            row = self._rows[state] = tuple(self._row(state))
+        return row
+
+    def explore(self, most_work: int) -> None:
+        """Works out every state.
+
+        Raises:
+            SchemeError: it would take more looks at a symbol of a pattern than ``most_work``.
+        """
+        work, waiting, seen = 0, [self.start], {self.start}
+        for state in waiting:  # grows meanwhile
+            work += len(state) * len(self._alphabet)
+            if work > most_work:
+                raise SchemeError(f"an automaton of more than {len(seen)} states")
+            for _, after in self[state]:
+                if after not in seen:
+                    seen.add(after)
+                    waiting.append(after)
+
+    def _row(self, state: Rest) -> Iterator[tuple[int, Rest]]:
+        for index, symbol in enumerate(self._alphabet):
+            after = frozenset(each[1:] for each in state if each and symbol in each[0])
+            if after:
+                yield index, self._known.setdefault(after, after)  # one object a state: its hash is worked out once
 
 
 @dataclass(frozen=True)
 class PlateScheme:
-    """The plates of a country.
+    """The plates of a country, or of several.
 
     ``alphabet``: the symbols in the order of LPRNet's classes. ``signs``: a sign of patterns -> the symbols it stands
     for. ``not_issued``: digits that no part has alone. ``lines``: of a plate, 1 or at most 2. The first format is the
     usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty; ``region_is_last``: a plate's last part is its
-    region's code. ``reader``: the scheme whose reader reads these plates too; empty: it has one of its own.
+    region's code. ``reader``: the scheme whose reader reads these plates too; empty: it has one of its own. ``groups``:
+    names under which it can be asked for with others. ``members``: of several countries each one, see `joined`.
     """
 
     name: str
@@ -93,6 +146,8 @@ class PlateScheme:
     country: str = ""
     region_is_last: bool = False
     reader: str = ""
+    groups: tuple[str, ...] = ()
+    members: tuple["PlateScheme", ...] = ()
 
     @property
     def trained_as(self) -> str:
@@ -132,37 +187,28 @@ class PlateScheme:
         return hashlib.sha256(self.alphabet.encode()).hexdigest()
 
     @cached_property
-    def successors(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """The prefixes of all formats as an automaton, for a search that follows formats alone.
+    def successors(self) -> Successors:
+        """The prefixes of all formats as an automaton, for a search that follows formats alone."""
+        patterns = (
+            tuple(each.signs[sign] for sign in "".join(pattern))
+            for each in self.members or (self,)
+            for plate_format in each.formats
+            for pattern in plate_format.patterns
+        )
+        return Successors(frozenset(patterns), self.alphabet)
 
-        State -> (class of a symbol that may come next, the state that it leads to); state 0 is the empty text.
+    def owners(self, text: str) -> tuple["PlateScheme", ...]:
+        """The schemes whose plate a text is: this one or, of several countries, those whose formats it fits."""
+        return tuple(each for each in self.members or (self,) if each.is_plate(text))
 
-        Raises:
-            SchemeError: it would take too long; a scheme of a file has been asked for it.
-        """
-        work = 0
-        # A state is the set of what may still come (the derivative of the patterns by a prefix, Brzozowski 1964)
-        start = frozenset("".join(patterns) for each in self.formats for patterns in each.patterns)
-        states = {start: 0}
-        table: list[tuple[tuple[int, int], ...]] = []
-        waiting = [start]
-        for rest in waiting:  # grows meanwhile
-            work += len(rest) * len(self.alphabet)
-            if work > MOST_WORK:
-                raise SchemeError(f"an automaton of more than {len(states)} states")
-            row = []
-            for index, symbol in enumerate(self.alphabet):
-                after = frozenset(each[1:] for each in rest if each and symbol in self.signs[each[0]])
-                if after:
-                    if after not in states:
-                        states[after] = len(states)
-                        waiting.append(after)
-                    row.append((index, states[after]))
-            table.append(tuple(row))
-        return tuple(table)
+    def country_of(self, text: str) -> str:
+        """The code of the country whose plate a text is; of several countries that of the first."""
+        return next((each.country for each in self.owners(text)), self.country)
 
     def fits(self, text: str) -> tuple[Fit, ...]:
         """How a text fits the formats, most often in no way or one."""
+        if self.members:
+            return tuple(fit for each in self.members for fit in each.fits(text))
         found = []
         for plate_format, patterns, expression in self._expressions:
             match = expression.fullmatch(text)
@@ -176,6 +222,8 @@ class PlateScheme:
 
     def region_of(self, text: str) -> str | None:
         """The code of the region that a text names, where the plates of the country have one."""
+        if self.members:
+            return next((each.region_of(text) for each in self.owners(text)), None)
         fits = self.fits(text)
         return fits[0].parts[-1] if fits and self.region_is_last else None
 
@@ -196,6 +244,8 @@ class PlateScheme:
         return tuple(filter(self.is_issued, map("".join, product(*(self.signs[sign] for sign in pattern)))))
 
     def _only(self, lines: int) -> "PlateScheme":
+        if self.members:
+            return replace(joined([each.by_lines[lines] for each in self.members]), name=self.name)
         formats = tuple(each for each in self.formats if each.lines == lines)
         shares = {each.name: self.synthesis.shares[each.name] for each in formats}
         total = sum(shares.values()) or 1.0
@@ -212,3 +262,27 @@ class PlateScheme:
             for plate_format in self.formats
             for patterns in plate_format.patterns
         )
+
+
+def joined(schemes: Sequence[PlateScheme]) -> PlateScheme:
+    """Schemes of one reader -> one that has the formats of all: a text fits where it fits one of them.
+
+    Of one scheme it is that scheme. Formats of several countries may have the same name.
+    """
+    first, *rest = schemes
+    if not rest:
+        return first
+    formats = tuple(each for scheme in schemes for each in scheme.formats)
+    name = ",".join(scheme.name for scheme in schemes)
+    lines = max(scheme.lines for scheme in schemes)
+    return PlateScheme(
+        name,
+        first.alphabet,
+        {},
+        formats,
+        frozenset(),
+        lines,
+        SynthesisTexts({}, {}, {}),
+        reader=first.reader,
+        members=tuple(schemes),
+    )

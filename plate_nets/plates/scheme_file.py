@@ -9,14 +9,15 @@ from pathlib import Path
 
 from plate_nets.errors import InputError, SchemeError
 from plate_nets.intake.toml_file import read_toml
-from plate_nets.plates.drawing import read_drawing
-from plate_nets.plates.scheme import Codes, PlateFormat, PlateScheme, SynthesisTexts
+from plate_nets.plates.drawing import read_drawings
+from plate_nets.plates.scheme import MOST_WORK, Codes, PlateFormat, PlateScheme, SynthesisTexts
 from plate_nets.plates.table import Table
 from plate_nets.types import STEPS
 
 DEFAULT_SCHEME = "russia"
 _SUFFIX = ".toml"
 _COUNTRY = re.compile("([a-z]{2})?")
+_GROUP = re.compile("[a-z_]+")
 _FOLDER = Path(__file__).parent
 _MOST_SYMBOLS = 256
 _MOST_PATTERNS = 1000
@@ -36,15 +37,38 @@ def load_scheme(name: str, folder: Path = Path()) -> PlateScheme:
     Raises:
         SchemeError: there is none, or the file is not as `russia.toml` explains; it names file, key, expected and got.
     """
-    return _read(folder / name) if name.endswith(_SUFFIX) else _of_package(name)
+    if not name.endswith(_SUFFIX):
+        return _of_package(name)
+    scheme = _read(folder / name)
+    try:
+        scheme.successors.explore(MOST_WORK)
+    except SchemeError as error:
+        expected = "fewer patterns, or signs that share fewer symbols"
+        raise SchemeError(f"{folder / name}: formats: expected {expected}, got {error}") from error
+    return scheme
 
 
 @cache
 def _of_package(name: str) -> PlateScheme:
-    known = sorted(path.stem for path in _FOLDER.glob(f"*{_SUFFIX}"))
+    known = _shipped()
     if name not in known:
         raise SchemeError(f"scheme: expected {' or '.join(known)}, or a file *{_SUFFIX}, got {name!r}")
     return _read(_FOLDER / f"{name}{_SUFFIX}")
+
+
+def _shipped() -> list[str]:
+    """The names of the schemes that the package has."""
+    return sorted(path.stem for path in _FOLDER.glob(f"*{_SUFFIX}"))
+
+
+@cache
+def _groups() -> dict[str, tuple[PlateScheme, ...]]:
+    """The schemes of the package by the names of their groups; those of no country come last in each."""
+    found: dict[str, list[PlateScheme]] = {}
+    for scheme in sorted(map(load_scheme, _shipped()), key=lambda scheme: (not scheme.country, scheme.name)):
+        for group in scheme.groups:
+            found.setdefault(group, []).append(scheme)
+    return {name: tuple(members) for name, members in found.items()}
 
 
 def _read(path: Path) -> PlateScheme:
@@ -56,12 +80,25 @@ def _read(path: Path) -> PlateScheme:
 
 
 def load_schemes(names: str, folder: Path = Path()) -> tuple[PlateScheme, ...]:
-    """Names or files of schemes, with a comma between -> the schemes, each once, in order.
+    """Names or files of schemes and names of groups, with a comma between -> the schemes, each once, in order.
 
     Raises:
         SchemeError: as `load_scheme`.
     """
-    return tuple(dict.fromkeys(load_scheme(name.strip(), folder) for name in names.split(",")))
+    found: dict[PlateScheme, None] = {}
+    for name in map(str.strip, names.split(",")):
+        # Only what is no file of the package can be a group: so the others need not be read
+        one = name.endswith(_SUFFIX) or (_FOLDER / f"{name}{_SUFFIX}").is_file()
+        found |= dict.fromkeys([load_scheme(name, folder)] if one else _group(name))
+    return tuple(found)
+
+
+def _group(name: str) -> tuple[PlateScheme, ...]:
+    groups = _groups()
+    if name not in groups:
+        expected = f"{', '.join(_shipped())}, a group ({', '.join(sorted(groups))}) or a file *{_SUFFIX}"
+        raise SchemeError(f"scheme: expected {expected}, got {name!r}")
+    return groups[name]
 
 
 def own_reader(schemes: Iterable[PlateScheme]) -> PlateScheme:
@@ -93,24 +130,21 @@ def _scheme(table: Table) -> PlateScheme:
     if patterns > _MOST_PATTERNS:
         expected = f"at most {_MOST_PATTERNS} patterns, which are all combinations of the parts of each"
         raise table.error("formats", expected, str(patterns))
+    groups = table.texts("groups", "names of groups", lambda group: bool(_GROUP.fullmatch(group)))
     synthesis = table.table("synthesis", {})
     shares, ways, codes, drawings = (synthesis.table(key, {}) for key in ("shares", "ways", "codes", "drawings"))
     synthesis.done()
     table.done()
     drawn = {
-        each.name: read_drawing(drawings.table(each.name), len(each.parts))
+        each.name: read_drawings(drawings, each.name, each.parts_of_lines)
         for each in formats
         if each.name in drawings.values
     }
     drawings.done()
     evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {}, drawn)
     scheme = PlateScheme(
-        name, alphabet, signs, formats, frozenset(not_issued), lines, evenly, country, region_is_last, reader
+        name, alphabet, signs, formats, frozenset(not_issued), lines, evenly, country, region_is_last, reader, groups
     )
-    try:
-        _ = scheme.successors
-    except SchemeError as error:
-        raise table.error("formats", "fewer patterns, or signs that share fewer symbols", str(error)) from error
     return replace(scheme, synthesis=replace(evenly, codes=_codes(codes, scheme)))
 
 
@@ -187,10 +221,9 @@ def _codes(table: Table, scheme: PlateScheme) -> dict[str, Codes]:
     for pattern in sorted(known & table.values.keys()):
         if (count := math.prod(len(scheme.signs[sign]) for sign in pattern)) > _MOST_CODES:
             raise table.error(pattern, f"a pattern of at most {_MOST_CODES} texts", str(count))
-        lists, texts = table.table(pattern), scheme.texts_of(pattern)
+        lists, texts = table.table(pattern), frozenset(scheme.texts_of(pattern))
         repeated, issued = (
-            lists.texts(key, f"texts of the pattern {pattern}", frozenset(texts).__contains__)
-            for key in ("repeated", "issued")
+            lists.texts(key, f"texts of the pattern {pattern}", texts.__contains__) for key in ("repeated", "issued")
         )
         lists.done()
         codes[pattern] = Codes(repeated, issued)

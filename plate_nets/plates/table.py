@@ -81,6 +81,11 @@ class Table:
         )
         return [Table(self._path, f"{key}[{number}]", value) for number, value in enumerate(values, 1)]
 
+    def over(self, base: Mapping[str, Any], dropped: str) -> "Table":
+        """This table without one key, and with the keys of another that it has not itself."""
+        own = {key: value for key, value in self.values.items() if key != dropped}
+        return Table(self._path, self._where, {**base, **own})
+
     def distinct(self, key: str, values: Sequence[str], expected: str) -> None:
         """Refuses a value that comes twice."""
         seen = set()

@@ -127,7 +127,11 @@ class PlateDecoder:
 
 def _reading(best: Candidate, scheme: PlateScheme, sure: bool) -> Reading:
     text = best.text if sure else ""
-    return Reading(text, best.text, best.confidence, best.characters, scheme.format_names(text), scheme.name)
+    owners = scheme.owners(best.text) or scheme.members or (scheme,)
+    names = tuple(each.name for each in owners) if text and scheme.members else ()
+    return Reading(
+        text, best.text, best.confidence, best.characters, owners[0].format_names(text), owners[0].name, names
+    )
 
 
 def log_softmax(logits: Logits) -> NDArray[np.float32]:
@@ -244,7 +248,7 @@ def format_texts(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> 
     """Log-probabilities (C, 18) -> the texts of a beam that fit a plate format, with the probability of each."""
     # prefix -> [probability of the paths that end in a blank, of those that end in its last symbol]
     beam: dict[str, list[float]] = {"": [1.0, 0.0]}
-    states = {"": 0}
+    states = {"": scheme.successors.start}
     for step in np.exp(logp.T.astype(np.float64)).tolist():
         grown: dict[str, list[float]] = {}
         for prefix, (blank, symbol) in beam.items():

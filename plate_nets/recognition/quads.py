@@ -12,11 +12,11 @@ Quad = NDArray[np.float32]
 Quads = NDArray[np.float32]
 """(N, 4, 2), one `Quad` a plate."""
 
-LEAST_ASPECT, ONE_LINE_ASPECT = 0.8, 2.2
+LEAST_ASPECT, ONE_LINE_ASPECT = 0.8, 1.87
 """Width over height of a plate of two lines: from the first, up to the second.
 
-Seen from the front, plates of two lines have 1.3 to 1.7 and those of one line 4.6; seen from the side less. Of the
-26,528 plates of one line of ru_plate_quads.csv 0.2 % have 0.8 to 2.2.
+Seen from the front, plates of two lines have 1.2 to 1.7; those of one line 2.0 in North America, 2.3 to 5 elsewhere;
+seen from the side less. Of the corners found on 738 US plates 2 % have less than 1.87, a fifth has less than 2.2.
 """
 
 BORDER = 0.25

@@ -7,7 +7,7 @@ import numpy as np
 
 from plate_nets.contract import reader_of
 from plate_nets.errors import InputError, SchemeError
-from plate_nets.plates import PlateScheme
+from plate_nets.plates import PlateScheme, joined
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.types import Lines, Logits, Reading
 
@@ -15,8 +15,10 @@ from plate_nets.types import Lines, Logits, Reading
 class SchemeDecoder:
     """Reads the plates of some schemes: the evidence decides between them.
 
-    A plate is read by every scheme that is asked for. The surest text is its text; where schemes give the same text,
-    the plate belongs to the one that was named first. A text is as sure as its least sure character, see `Reading`.
+    Countries with one reader are searched together: what another country would read speaks against a text, and many
+    cost little more than one. Of what the searches find the surest is the plate's text; where schemes give the same
+    text, the plate belongs to the one that was named first. A text is as sure as its least sure character, see
+    `Reading`.
 
     ``schemes``: what can be asked for, and is where nobody asks.
     """
@@ -24,11 +26,12 @@ class SchemeDecoder:
     def __init__(self, schemes: Sequence[PlateScheme], settings: DecodingSettings = DecodingSettings()) -> None:
         if not schemes:
             raise SchemeError("schemes: expected one at least, got none")
-        self._decoders = {scheme.name: PlateDecoder(scheme, settings) for scheme in schemes}
-        if len(self._decoders) != len(schemes):
+        self._known = {scheme.name: scheme for scheme in schemes}
+        if len(self._known) != len(schemes):
             raise SchemeError(f"schemes: expected every name once, got {', '.join(each.name for each in schemes)}")
         self.schemes = tuple(schemes)
         self.settings = settings
+        self._searches: dict[tuple[str, ...], list[PlateDecoder]] = {}
 
     def choose(self, names: str) -> tuple[PlateScheme, ...]:
         """What a caller asks for, names with a comma between -> the schemes; all of them where the text is empty.
@@ -39,12 +42,12 @@ class SchemeDecoder:
         if not names:
             return self.schemes
         asked = tuple(dict.fromkeys(name.strip() for name in names.split(",")))
-        if unknown := [name for name in asked if name not in self._decoders]:
+        if unknown := [name for name in asked if name not in self._known]:
             raise InputError(
-                f"scheme: expected {' or '.join(self._decoders)}, got {', '.join(map(repr, unknown))}; a server that "
-                f"reads them starts with --scheme {','.join([*self._decoders, *unknown])}"
+                f"scheme: expected {' or '.join(self._known)}, got {', '.join(map(repr, unknown))}; a server that "
+                f"reads them starts with --scheme {','.join([*self._known, *unknown])}"
             )
-        return tuple(self._decoders[name].scheme for name in asked)
+        return tuple(self._known[name] for name in asked)
 
     def decode(
         self, logits: Mapping[str, Logits], lines: Lines | None = None, schemes: Sequence[PlateScheme] = ()
@@ -53,11 +56,25 @@ class SchemeDecoder:
 
         ``schemes``: of these, where not of all.
         """
-        each = [
-            self._decoders[scheme.name].decode(logits[reader_of(scheme).name], lines)
-            for scheme in schemes or self.schemes
+        asked = tuple(schemes or self.schemes)
+        each = [search.decode(logits[reader_of(search.scheme).name], lines) for search in self._searches_of(asked)]
+        if len(asked) == 1:
+            return each[0]
+        counts = np.ones(len(each[0]), np.intp) if lines is None else lines
+        return [
+            surest(readings, [scheme.by_lines[int(count)] for scheme in asked])
+            for *readings, count in zip(*each, counts, strict=True)
         ]
-        return each[0] if len(each) == 1 else [surest(readings) for readings in zip(*each, strict=True)]
+
+    def _searches_of(self, schemes: tuple[PlateScheme, ...]) -> list[PlateDecoder]:
+        """One decoder for the countries of each reader, and one for each scheme of no country, which fits any text."""
+        names = tuple(scheme.name for scheme in schemes)
+        if names not in self._searches:
+            together: dict[tuple[str, str], list[PlateScheme]] = {}
+            for scheme in schemes:
+                together.setdefault((reader_of(scheme).name, "" if scheme.country else scheme.name), []).append(scheme)
+            self._searches[names] = [PlateDecoder(joined(each), self.settings) for each in together.values()]
+        return self._searches[names]
 
     def decode_looks(
         self, logits: Mapping[str, Logits], lines: int = 1, schemes: Sequence[PlateScheme] = ()
@@ -66,11 +83,11 @@ class SchemeDecoder:
 
         As `PlateDecoder.decode_looks`; ``schemes`` as in `decode`.
         """
+        asked = tuple(schemes or self.schemes)
         each = [
-            self._decoders[scheme.name].decode_looks(logits[reader_of(scheme).name], lines)
-            for scheme in schemes or self.schemes
+            search.decode_looks(logits[reader_of(search.scheme).name], lines) for search in self._searches_of(asked)
         ]
-        return each[0] if len(each) == 1 else surest(each)
+        return each[0] if len(asked) == 1 else surest(each, [scheme.by_lines[lines] for scheme in asked])
 
     def unsure(self, readings: Sequence[Reading]) -> list[int]:
         """Readings -> the rows that are worth a second look."""
@@ -82,14 +99,16 @@ class SchemeDecoder:
         ]
 
 
-def surest(readings: Sequence[Reading]) -> Reading:
-    """What schemes read on one plate, in the order in which they were named -> the plate's reading."""
+def surest(readings: Sequence[Reading], asked: Sequence[PlateScheme]) -> Reading:
+    """What searches found on one plate, and the schemes in the order in which they were named -> its reading."""
     told = [reading for reading in readings if reading.text] or readings
     best = max(told, key=lambda reading: reading.confidence)  # of equals the first
     if not best.text:
         return best
-    alike = [reading for reading in told if reading.text == best.text]
-    return replace(alike[0], schemes=tuple(reading.scheme for reading in alike))
+    found = {name for reading in told if reading.text == best.text for name in reading.schemes or (reading.scheme,)}
+    owners = [scheme for scheme in asked if scheme.name in found]
+    names = tuple(scheme.name for scheme in owners)
+    return replace(best, scheme=names[0], schemes=names, format=owners[0].format_names(best.text))
 
 
 def evidence_of(readings: Sequence[Reading], logits: Mapping[str, Logits], schemes: Sequence[PlateScheme]) -> Logits:

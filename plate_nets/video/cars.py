@@ -262,7 +262,7 @@ class CarEvents:
                 Candidate(other, probability, scheme.is_plate(other))
                 for other, probability in evidence.verdict.texts[:_CANDIDATES]
             ),
-            region=Region(scheme.country, scheme.region_of(text)),
+            region=Region(scheme.country_of(text), scheme.region_of(text)),
             plate_type=scheme.format_names(text),
             box=plate.box,
             corners=tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None,

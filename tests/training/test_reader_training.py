@@ -1,5 +1,6 @@
 """The reader's training on a handful of plates: it learns, resumes exactly, and names what is wrong."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,27 +8,31 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
-from plate_nets.errors import WeightsError
+from benchmarks.measures.other_reader import OtherReader
+from plate_nets.errors import InputError, WeightsError
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.evaluation.reading_metrics import ReadPlate
-from plate_nets.nets.checkpoint import WEIGHTS
+from plate_nets.nets.checkpoint import WEIGHTS, read_weights
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import default_scheme, load_scheme
 from plate_nets.recognition.geometry import normalize_crop
+from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import quad_size
-from plate_nets.types import Reading
+from plate_nets.types import Box, Reading
 from tests.frames import Placed, compose
 from training.loop import Budget
 from training.reader import locate
-from training.reader.__main__ import app
+from training.reader.__main__ import app, factors
 from training.reader.lookalikes import look_alike, pictures_of, worst
 from training.reader.real import RealPlate, load_foreign, readable
-from training.reader.samples import Mixture, Samples
+from training.reader.samples import Mixture, Samples, source_shares
 from training.reader.state import Reader, ReaderState
+from training.reader.teach import taught
 from training.reader.trainer import ReaderTrainer, ctc_loss, save_reader
-from training.reader.validation import best_paths
+from training.reader.validation import best_paths, load_crops, load_straightened_crops, validation_crops
 from training.synthesis.__main__ import app as synthesis_app
 
 CPU = torch.device("cpu")
@@ -81,6 +86,68 @@ def test_hard_plates_come_more_often() -> None:
     assert [plate.hard for plate in (easy, turned, dim)] == [False, True, True]
     samples = Samples(RUSSIA, [easy, turned, dim], [], batch=2, seed=0, mixture=Mixture(hard=2))
     assert samples.chances == pytest.approx([0.2, 0.6, 1.0])
+
+
+def test_each_source_has_its_share_and_none_too_much() -> None:
+    assert source_shares({"a": 90, "b": 10}, 1.0) == {"a": 0.9, "b": 0.1}
+    shares = source_shares({"a": 800, "b": 100, "c": 60, "d": 40}, 1 / 3)
+    assert shares == pytest.approx({"a": 1 / 3, "b": 1 / 3, "c": 0.2, "d": 2 / 15})
+    assert source_shares({"a": 9, "b": 1}, 0.3) == {"a": 0.5, "b": 0.5}, "two cannot both have less than half"
+    front = np.array([[0, 0], [188, 0], [188, 48], [0, 48]], np.float32)
+    plain = np.full((48, 188, 3), 90, np.uint8)
+    plates = [RealPlate(plain, front, f"A{number}BC77", exact=True, source="many") for number in range(120, 129)]
+    plates.append(RealPlate(plain, front, "A129BC77", exact=True, source="few"))
+    weighed = Samples(RUSSIA, plates, [], batch=1, seed=0, weights={"few": 9})
+    assert weighed.chances[-2] == pytest.approx(0.5)
+    with pytest.raises(InputError, match="weight: expected a folder with plates or a drawn scheme, got fwe"):
+        Samples(RUSSIA, plates, [], batch=1, seed=0, weights={"fwe": 9})
+
+
+def test_drawn_schemes_come_by_their_weights() -> None:
+    schemes, latin = [load_scheme(name) for name in ("brazil", "sweden")], load_scheme("latin")
+    mixture = Mixture(real=0, empty=0)
+    batch = Samples(latin, [], [], batch=60, seed=0, mixture=mixture, drawn=schemes, weights={"sweden": 0.1})[0]
+    assert (batch.lengths == 7).mean() > 0.8, "of Brazil; Sweden has six"
+
+
+@pytest.mark.parametrize(("written", "got"), [("brazil", "brazil"), ("brazil=much", "much"), ("a=-1", "a=-1")])
+def test_a_weight_is_a_name_and_a_factor(written: str, got: str) -> None:
+    assert factors(["brazil=3", "runs/a_train=0.5"]) == {"brazil": 3, "runs/a_train": 0.5}
+    with pytest.raises(InputError, match=f"--weight: expected NAME=FACTOR, such as brazil=3, got '.*{got}'"):
+        factors([written])
+
+
+def test_a_real_plate_of_two_lines_is_cut_along_its_corners_always() -> None:
+    square = np.array([[40, 40], [160, 40], [160, 120], [40, 120]], np.float32)
+    picture = np.zeros((160, 200, 3), np.uint8)
+    picture[40:80, 40:160] = (0, 0, 255)  # the first line red
+    picture[80:120, 40:160] = (0, 255, 0)
+    plate = RealPlate(picture, square, "A123BC77", exact=True)
+    assert plate.lines == 2 and replace(plate, exact=False).lines == 1
+    batch = Samples(RUSSIA, [plate], [], batch=4, seed=0, mixture=Mixture(real=1, shuffled=0))[0]
+    for red, green, _ in batch.crops:
+        assert red[8:16, 12:36].mean() > green[8:16, 12:36].mean()
+        assert green[8:16, 58:82].mean() > red[8:16, 58:82].mean(), "the second line is laid beside the first"
+
+
+def test_folders_of_one_name_are_measured_apart(tmp_path: Path, dataset: Path) -> None:
+    for parent in ("one", "two"):
+        shutil.copytree(dataset, tmp_path / parent / "validation")
+    folders = [tmp_path / "one" / "validation", tmp_path / "two" / "validation", dataset]
+    found = validation_crops(RUSSIA, folders, straightened=True)
+    names = ["one/validation", "two/validation", dataset.name]
+    assert list(found) == [each for name in names for each in (f"{name}, straightened", name)]
+    assert [crops.decides for crops in found.values()] == [True, False] * 3
+    assert all(crops.decides for crops in validation_crops(RUSSIA, folders, straightened=False).values())
+
+
+def test_plates_without_corners_are_measured_as_boxes(tmp_path: Path, dataset: Path) -> None:
+    shutil.copytree(dataset, tmp_path / "boxes")
+    written = tmp_path / "boxes" / "labels.csv"
+    rows = [",".join(row.split(",")[:6]) for row in written.read_text().splitlines()]
+    written.write_text("\n".join(rows) + "\n")
+    boxes = load_straightened_crops(RUSSIA, tmp_path / "boxes")
+    assert len(boxes.texts) == 12 and np.array_equal(boxes.crops, load_crops(RUSSIA, tmp_path / "boxes").crops)
 
 
 def test_plates_of_two_lines_take_part() -> None:
@@ -177,6 +244,22 @@ def test_a_reader_of_another_alphabet_begins_beside_russias(tmp_path: Path) -> N
         NETWORKS["lprnet_latin"].load(default_scheme(), WEIGHTS / "lprnet.safetensors")
 
 
+def test_the_shipped_latin_reader_goes_on_learning(tmp_path: Path) -> None:
+    latin = load_scheme("latin")
+    state = ReaderState(latin, CPU)
+    state.start_from(WEIGHTS)
+    shipped = read_weights(WEIGHTS / "lprnet_latin.safetensors", latin)
+    assert all(np.array_equal(value, state.network.lprnet.state_dict()[name]) for name, value in shipped.items())
+    assert not state.network.stn_learns and not any(each.requires_grad for each in state.network.stn.parameters())
+    save_reader(state.network, tmp_path, {}, latin)
+    assert [path.name for path in tmp_path.glob("*.safetensors")] == ["lprnet_latin.safetensors"]
+    again = ReaderState(latin, CPU)
+    again.start_from(tmp_path, WEIGHTS)
+    assert not again.network.stn_learns
+    with pytest.raises(WeightsError, match=r"stn\.safetensors: no such weights file"):
+        again.start_from(tmp_path)
+
+
 def test_plates_of_several_schemes_are_drawn() -> None:
     schemes = [load_scheme(name) for name in ("brazil", "uzbekistan")]
     batch = Samples(load_scheme("latin"), [], [], batch=40, seed=0, mixture=Mixture(real=0, empty=0), drawn=schemes)[0]
@@ -200,3 +283,48 @@ def test_plates_of_loose_crops_are_located_and_split_by_text(tmp_path: Path) -> 
         assert label.quad is not None
         heights, widths = quad_size(label.quad[None])
         assert 3.5 < float(widths[0] / heights[0]) < 6, "the plate's corners, not those of the loose box"
+    locate.main(folder, tmp_path / "tight", tight=True)
+    for label in load_dataset(tmp_path / "tight" / "loose_train").labels:
+        assert label.quad is None and label.box == Box(0, 0, 320, 120), "corners that do not fill the box are not its"
+
+
+def test_what_the_source_has_set_aside_is_for_validation(tmp_path: Path) -> None:
+    folder = tmp_path / "loose"
+    (folder / "images").mkdir(parents=True)
+    rows = ["file,xmin,ymin,xmax,ymax,text,country,note"]
+    for number, note in ((123, "train"), (124, "valid"), (124, "train")):
+        name = f"{number}{note}.png"
+        cv2.imwrite(str(folder / "images" / name), compose(120, 320, [Placed(f"A{number}BC77", 60, 40)]))
+        rows.append(f"{name},0,0,320,120,A{number}BC77,RU,{note}")
+    (folder / "labels.csv").write_text("\n".join(rows) + "\n")
+    locate.main(folder, tmp_path / "out")
+    parts = {part: tmp_path / "out" / f"loose_{part}" for part in ("train", "validation")}
+    texts = {part: [label.text for label in load_dataset(path).labels] for part, path in parts.items()}
+    assert texts == {"train": ["A123BC77"], "validation": ["A124BC77"] * 2}, "a text is in one of them alone"
+    assert (parts["train"] / "labels.csv").read_text().splitlines()[1].endswith(",ru")
+
+
+class Teacher(OtherReader):
+    """Reads what it is told to, and is sure of Russia's first region alone."""
+
+    def __init__(self, texts: dict[int, str]) -> None:
+        self.texts = texts
+
+    def read(self, crops: NDArray[np.uint8]) -> list[str]:
+        return [self.texts.pop(next(iter(self.texts))) for _ in crops]
+
+    def regions(self, crops: NDArray[np.uint8]) -> list[tuple[str, float]]:
+        return [("br", 0.9)] + [("ro", 0.5)] * (len(crops) - 1)
+
+
+def test_what_two_readers_read_alike_is_taken_for_the_text(tmp_path: Path) -> None:
+    folder = tmp_path / "boxes"
+    (folder / "images").mkdir(parents=True)
+    frame = compose(240, 320, [Placed("A123BC77", 60, 40), Placed("K456MH99", 60, 160)])
+    cv2.imwrite(str(folder / "images" / "a.png"), frame)
+    rows = ["file,xmin,ymin,xmax,ymax,text"]
+    rows += [f"a.png,60,{top},{60 + 160},{top + 35}," for top in (40, 160)] + ["a.png,5,5,20,15,X999XX99"]
+    (folder / "labels.csv").write_text("\n".join(rows) + "\n")
+    own = LocalReader(threads=1)
+    found = list(taught(folder, own, Teacher({0: "A123BC77", 1: "K456MH98"})))
+    assert [(plate.label.text, plate.country) for plate in found] == [("A123BC77", "br")]

@@ -13,9 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 from plate_nets.errors import DatasetError, InputError
-from plate_nets.plates import default_scheme, load_scheme
+from plate_nets.plates import PlateScheme, default_scheme, load_scheme
+from plate_nets.plates.drawing import SEAL, Line, Small
 from plate_nets.types import CORNER_COLUMNS
 from tests.paths import ROOT
+from tests.schemes import SHIPPED
 from training.synthesis import glyphs, perspective, plates, surroundings, synthesize, texts
 from training.synthesis.camera import HIGHEST, LOWEST, photograph
 from training.synthesis.layouts import drawn, layouts
@@ -57,7 +59,8 @@ def test_a_typeface_has_every_symbol_in_one_piece(typeface: str) -> None:
     assert "".join(sorted(masks)) == load_scheme("latin").alphabet
     for symbol, mask in masks.items():
         pieces, _ = cv2.connectedComponents((mask > 127).astype(np.uint8))
-        assert pieces == 2, f"{symbol}: the ground and the symbol"
+        dotted = typeface == "dotted" and symbol == "0"
+        assert pieces == 2 + dotted, f"{symbol}: the ground and the symbol"
         assert all(edge.max() > 200 for edge in (mask[:4], mask[-4:])), symbol
     alike = [cv2.resize(mask, (64, 96)) > 127 for symbol, mask in masks.items() if symbol not in "0O1I"]
     for one, other in combinations(alike, 2):
@@ -70,26 +73,68 @@ def test_a_latin_letter_that_russian_plates_have_not_comes_from_another_typeface
     assert drawn.max() > 200 and drawn[30:60, drawn.shape[1] // 2].max() < 50, "a ring"
 
 
-@pytest.mark.parametrize("name", ["brazil", "kazakhstan", "latin", "uzbekistan"])
+@pytest.mark.parametrize("name", sorted({*SHIPPED} - {"russia"}))
 def test_plates_of_other_schemes_are_drawn_in_every_format(name: str) -> None:
     scheme, rng = load_scheme(name), np.random.default_rng(4)
     for each in scheme.formats:
-        drawing = scheme.synthesis.drawings.get(each.name)
+        sizes = {(drawing.width, drawing.height) for drawing in scheme.synthesis.drawings.get(each.name, ())}
+        assert sizes or name == "latin", f"{each.name} is not drawn"
         for _ in range(4):
             kind, text = texts.sample_text(scheme, rng, each.name)
             layout = plates.sample_layout(scheme, kind, text, rng)
             assert len(layout.slots) == len(text)
-            assert drawing is None or (layout.width, layout.height) == (drawing.width, drawing.height)
+            assert not sizes or (layout.width, layout.height) in sizes
             for slot in layout.slots:
                 assert 0 < slot.x < layout.width and slot.height < slot.baseline < layout.height, f"{kind} {text}"
+            ends = np.cumsum([sum(map(len, parts)) for parts in lines_of_parts(scheme, kind, text)])
+            for line in np.split(np.array([slot.x for slot in layout.slots]), ends[:-1]):
+                assert (np.diff(line) > 0).all(), f"{kind} {text}: from left to right"
             plate = plates.draw_layout(layout, text, rng, 0.5)
             assert plate.shape == (round(layout.height * 0.5), round(layout.width * 0.5), 3) and plate.std() > 8
 
 
+def lines_of_parts(scheme: PlateScheme, kind: str, text: str) -> list[tuple[str, ...]]:
+    """The parts of a text of a format, line by line."""
+    fit = next(fit for fit in scheme.fits(text) if fit.format.name == kind)
+    first = fit.format.parts_of_lines[0]
+    return [parts for parts in (fit.parts[:first], fit.parts[first:]) if parts]
+
+
 def test_a_drawing_with_an_unknown_typeface_is_refused() -> None:
-    drawing = replace(load_scheme("brazil").synthesis.drawings["old"], typeface="gothic")
+    scheme = load_scheme("brazil")
+    drawing = replace(scheme.synthesis.drawings["old"][0], typeface="gothic")
     with pytest.raises(InputError, match="typeface: expected even, narrow"):
-        drawn.layout(drawing, ("AAA", "0000"))
+        drawn.layout(drawing, scheme.fits("ABC1234")[0], np.random.default_rng(0))
+
+
+def test_characters_of_a_line_stand_close_and_are_narrowed_where_there_is_no_room() -> None:
+    rng = np.random.default_rng(0)
+    wide, _, _ = drawn.in_line(Line(0, 500, 76, 90, 20), ("11", "WW"), "din", rng)
+    tight, _, _ = drawn.in_line(Line(0, 150, 76, 90, 20), ("11", "WW"), "din", rng)
+    ones, letters = wide[1].x - wide[0].x, wide[3].x - wide[2].x
+    assert ones < letters, "a 1 takes less room than a W"
+    assert wide[0].narrowed == 1 and tight[0].narrowed < 0.8
+    assert abs((wide[0].x - 0) - (500 - wide[3].x)) < 40, "in the middle"
+
+
+def test_marks_and_seals_stand_between_the_parts() -> None:
+    line = Line(0, 500, 76, 90, 40, ("-", SEAL))
+    slots, marks, seals = drawn.in_line(line, ("AB", "12", "CD"), "din", np.random.default_rng(0))
+    assert [symbol for symbol, _ in marks] == ["-"] and slots[1].x < marks[0][1].x < slots[2].x
+    assert seals and all(slots[3].x < seal.x < slots[4].x for seal in seals)
+
+
+def test_small_letters_are_written_in_one_of_their_ways() -> None:
+    rng, small = np.random.default_rng(0), Small("SP SANTOS|##.@", 100, 10, 20)
+    told = {"".join(letter for letter, _ in drawn.small_letters(small, rng)) for _ in range(40)}
+    assert "SPSANTOS" in told and any(len(text) == 4 and text[:2].isdigit() and text[2] == "." for text in told)
+
+
+def test_designs_come_by_their_shares_and_a_look_changes_the_colours() -> None:
+    scheme, rng = load_scheme("united_kingdom"), np.random.default_rng(0)
+    layouts_drawn = [plates.sample_layout(scheme, "since 2001", "AB12CDE", rng) for _ in range(60)]
+    yellow = sum(layout.ground[0] < 100 for layout in layouts_drawn) / 60
+    assert 0.3 < yellow < 0.7 and 0.15 < sum(bool(layout.bands) for layout in layouts_drawn) / 60 < 0.6
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,12 +1,14 @@
 """`python -m training.reader`: trains STN and LPRNet jointly."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from plate_nets.plates import DEFAULT_SCHEME, load_scheme
+from plate_nets.errors import InputError
+from plate_nets.plates import DEFAULT_SCHEME, load_scheme, load_schemes
 from training.loop import (
     Budget,
     Every,
@@ -45,9 +47,16 @@ def train(
     ] = DEFAULT_SCHEME,
     draw: Annotated[
         list[str],
-        typer.Option(help="Scheme of the same reader whose plates are drawn too; may be given several times."),
+        typer.Option(help="Schemes of the same reader whose plates are drawn too; may be given several times."),
     ] = [],  # noqa: B006
-    validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; the first decides.")] = [],  # noqa: B006
+    weight: Annotated[
+        list[str],
+        typer.Option(help="NAME=FACTOR: how often plates of a folder or drawn ones of a scheme come; again for more."),
+    ] = [],  # noqa: B006
+    largest_source: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of the real plates that one folder has at most.")
+    ] = 1.0,
+    validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; their mean decides.")] = [],  # noqa: B006
     steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 20_000,
     minutes: Minutes = None,
     batch: Annotated[int, typer.Option(min=1, help="Plates a step.")] = 64,
@@ -68,12 +77,13 @@ def train(
     far: Annotated[
         float, typer.Option(min=0, max=1, help="Share of straightened plates that a cheap camera sees from afar.")
     ] = 0.0,
-    start: Annotated[
-        Path | None, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors to start from.")
-    ] = None,
+    start: Annotated[Path | None, typer.Option(help="Folder with the weights of this reader to start from.")] = None,
     beside: Annotated[
         Path | None,
-        typer.Option(help="Folder with the weights of another alphabet's reader: its STN serves this one too."),
+        typer.Option(
+            help="Folder with the weights of another alphabet's reader: its STN serves this one too, and without "
+            "--start its LPRNet is where this one begins."
+        ),
     ] = None,
     rate: Annotated[
         float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")
@@ -100,8 +110,8 @@ def train(
         )
         state = ReaderState(country, device)
         if start is not None:
-            state.start_from(start)
-        if beside is not None:
+            state.start_from(start, beside)
+        elif beside is not None:
             state.start_beside(beside)
         if resume:
             continue_from(state, out)
@@ -121,11 +131,13 @@ def train(
                     hard=hard,
                     covered=covered,
                     far=far,
+                    largest_source=largest_source,
                 ),
                 foreign=others,
-                drawn=[country, *map(load_scheme, draw)],
+                drawn=tuple(dict.fromkeys([country, *(each for names in draw for each in load_schemes(names))])),
+                weights=factors(weight),
             ),
-            {name: crops for each in validate for name, crops in validation_crops(country, each, straightened > 0)},
+            validation_crops(country, validate, straightened > 0),
             Budget(steps, minutes),
             out,
             device=device,
@@ -135,6 +147,24 @@ def train(
             metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
         )
         trainer.run()
+
+
+def factors(written: Sequence[str]) -> dict[str, float]:
+    """["brazil=3", "uz_crops=0.5"] -> {"brazil": 3, "uz_crops": 0.5}.
+
+    Raises:
+        InputError: not written so.
+    """
+    found = {}
+    for each in written:
+        name, sign, factor = each.rpartition("=")
+        try:
+            found[name] = float(factor)
+        except ValueError:
+            sign = ""
+        if not sign or not 0 <= found[name] < float("inf"):
+            raise InputError(f"--weight: expected NAME=FACTOR, such as brazil=3, got {each!r}")
+    return found
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
 """`python -m training.reader.locate FOLDER --out OUT`: plates whose boxes alone are known, made ready for training.
 
 Loose crops and boxes tell too little of where a plate's characters stand. The product's own detector and CornerNet find
-the corners, so that the reader learns from what it is going to be given; boxes are those around the corners. The plates
-are split by text.
+the corners, so that the reader learns from what it is going to be given; boxes are those around the corners. Where the
+boxes are tight, corners that lead elsewhere are not taken, and the box stays as it is.
+
+The plates are split by text, or as the source did: where the `note` of a row says "valid".
 """
 
 import csv
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -18,41 +20,62 @@ import numpy as np
 import typer
 from rich.progress import track
 
-from plate_nets.errors import PlateError
-from plate_nets.evaluation.dataset import COLUMNS, Label, load_dataset, read_photo
+from plate_nets.evaluation.dataset import COLUMNS, REQUIRED, Label, csv_rows, load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates import load_scheme
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.quads import Quads
+from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import GREY, quad_boxes
-from plate_nets.types import Frame
+from plate_nets.types import CORNER_COLUMNS, Frame
+from training.loop import faults_in_a_line
 from training.reader.real import readable
 
 TRAIN, VALIDATION = "train", "validation"
+COUNTRY = "country"
+"""The column after those of every labelled folder."""
 _MARGIN = 0.5
 """What is added around a photo, in its heights: of 60 loose crops of US plates 45 are found with it, 25 without."""
 
 _NEAR = 0.1
 """The least overlap (IoU) of a found plate with the box of a loose crop."""
+_SAME = 0.6
+"""The least overlap (IoU) of a plate's own box with the box around its corners. A guess."""
 
 
 @dataclass(frozen=True)
 class LocatedPlate:
-    """A label whose corners are known now."""
+    """A label whose corners are known now, (4, 2), or None: its box is all that is known.
+
+    ``country``: whose plate it is, ISO 3166, or empty. ``part``: `TRAIN` or `VALIDATION`.
+    """
 
     label: Label
-    quad: Quads
+    quad: Quad | None
+    country: str
+    part: str
 
     @property
-    def part(self) -> str:
-        """`TRAIN` or `VALIDATION`: one text in ten is for validation, by its hash."""
-        return VALIDATION if hashlib.sha256(self.label.text.encode()).digest()[0] < 26 else TRAIN
+    def row(self) -> list[str | float]:
+        """Its row of a file of labels, with the country last."""
+        photo, text = self.label.photo.name, self.label.text
+        if self.quad is None:
+            box: list[float] = boxes_of([self.label])[0].tolist()
+            return [photo, *box, text, *[""] * len(CORNER_COLUMNS), self.country]
+        quad = self.quad.astype(np.float64).round(2)
+        return [photo, *quad.min(axis=0), *quad.max(axis=0), text, *quad.reshape(-1), self.country]
 
 
-def locate(photo: Frame, labels: tuple[Label, ...], reader: LocalReader) -> Iterator[LocatedPlate]:
-    """A photo (H, W, 3) BGR and its labels -> the same with corners: those of the plate found nearest to the box, or,
-    where none is found, those that CornerNet sees in the box."""
+def part_of(text: str) -> str:
+    """`TRAIN` or `VALIDATION`: one text in ten is for validation, by its hash."""
+    return VALIDATION if hashlib.sha256(text.encode()).digest()[0] < 26 else TRAIN
+
+
+def locate(
+    photo: Frame, labels: Sequence[Label], reader: LocalReader, tight: bool = False
+) -> Iterator[tuple[Label, Quad | None]]:
+    """A photo (H, W, 3) BGR and its labels -> each with corners: those of the plate found nearest to the box, or, where
+    none is found, those that CornerNet sees in the box. ``tight``: not those that do not fill the box."""
     pad = round(_MARGIN * photo.shape[0])
     around = cv2.copyMakeBorder(photo, pad, pad, pad, pad, cv2.BORDER_CONSTANT, value=(GREY, GREY, GREY))
     plates = reader.read(np.asarray(around, np.uint8))
@@ -61,40 +84,56 @@ def locate(photo: Frame, labels: tuple[Label, ...], reader: LocalReader) -> Iter
     for label, seen, overlaps in zip(labels, corners, iou(boxes, boxes_of(plates)), strict=True):
         near = len(plates) > 0 and overlaps.max() > _NEAR
         quad = np.array(plates[int(overlaps.argmax())].corners if near else seen, np.float32)
-        yield LocatedPlate(label, quad.reshape(4, 2) - np.float32(pad))
+        quad = quad.reshape(4, 2) - np.float32(pad)
+        known = not tight or iou(boxes_of([label]), quad_boxes(quad[None]))[0, 0] > _SAME
+        yield label, quad if known else None
+
+
+def located(folder: Path, alphabet: str, tight: bool) -> Iterator[LocatedPlate]:
+    """The plates of a labelled folder that have a text of an alphabet.
+
+    Raises:
+        DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
+    """
+    rows = [row for _, row in csv_rows(folder / "labels.csv", REQUIRED)]
+    valid = {row["text"] for row in rows if row.get("note") == "valid"}  # set aside by the source itself
+    countries = {row["file"]: (row.get("country") or "").lower() for row in rows}
+    reader = LocalReader(threads=1)
+    for path, labels in load_dataset(folder, symbols=alphabet).photos():
+        known = [label for label in labels if readable(label.text)]
+        for label, quad in locate(read_photo(path), known, reader, tight) if known else ():
+            part = part_of(label.text)
+            if valid:
+                part = VALIDATION if label.text in valid else TRAIN
+            yield LocatedPlate(label, quad, countries[path.name], part)
+
+
+def write_parts(plates: Iterable[LocatedPlate], out: Path, name: str) -> dict[Path, int]:
+    """Plates with their photos -> two labelled folders in ``out``, and how many plates each has."""
+    rows: dict[str, list[list[str | float]]] = {TRAIN: [], VALIDATION: []}
+    folders = {part: out / f"{name}_{part}" for part in rows}
+    for folder in folders.values():
+        (folder / "images").mkdir(parents=True, exist_ok=True)
+    for plate in plates:
+        rows[plate.part].append(plate.row)
+        shutil.copyfile(plate.label.photo, folders[plate.part] / "images" / plate.label.photo.name)
+    for part, folder in folders.items():
+        with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([[*COLUMNS, COUNTRY], *rows[part]])
+    return {folder: len(rows[part]) for part, folder in folders.items()}
 
 
 def main(
     folder: Annotated[Path, typer.Argument(help="Labelled folder with texts.")],
     out: Annotated[Path, typer.Option(help=f"For two labelled folders, FOLDER_{TRAIN} and FOLDER_{VALIDATION}.")],
     scheme: Annotated[str, typer.Option(help="Whose alphabet the texts have.")] = "latin",
+    tight: Annotated[bool, typer.Option("--tight", help="The boxes are those of the plates, not looser.")] = False,
 ) -> None:
     """Finds the corners of labelled plates, and splits these by text."""
-    try:
-        alphabet = load_scheme(scheme).alphabet
-        reader = LocalReader(threads=1)
-        rows: dict[str, list[list[str | float]]] = {TRAIN: [], VALIDATION: []}
-        for part in rows:
-            (out / f"{folder.name}_{part}" / "images").mkdir(parents=True, exist_ok=True)
-        photos = [
-            (path, known)
-            for path, labels in load_dataset(folder, symbols=alphabet).photos()
-            if (known := tuple(label for label in labels if readable(label.text)))
-        ]
-        for path, labels in track(photos, folder.name):
-            for plate in locate(read_photo(path), labels, reader):
-                corners = plate.quad.round(2).reshape(-1).tolist()
-                box = quad_boxes(plate.quad[None])[0].round(2).tolist()
-                rows[plate.part].append([path.name, *box, plate.label.text, *corners])
-                shutil.copyfile(path, out / f"{folder.name}_{plate.part}" / "images" / path.name)
-        for part, lines in rows.items():
-            written = out / f"{folder.name}_{part}"
-            with (written / "labels.csv").open("w", encoding="utf-8", newline="") as file:
-                csv.writer(file).writerows([COLUMNS, *lines])
-            typer.echo(f"{written}: {len(lines)} plates")
-    except PlateError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
+    with faults_in_a_line():
+        plates = track(located(folder, load_scheme(scheme).alphabet, tight), folder.name)
+        for written, count in write_parts(plates, out, folder.name).items():
+            typer.echo(f"{written}: {count} plates")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.plates import PlateScheme
+from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Frame
 from training.synthesis.camera import edge_height
@@ -20,7 +21,7 @@ from training.synthesis.perspective import features_of
 CONTEXT = 0.8
 """Surroundings kept around a plate, in plate heights, so that loose and turned crops show real background."""
 STORED_HEIGHT = 48
-"""Plates are stored at most this high, px: twice the crop's height loses nothing that the crop could show."""
+"""A line of a plate is stored at most this high, px: twice the crop's height loses nothing that the crop could show."""
 
 _TURNED, _DIM, _BLURRED = np.radians(3.0), 19.0, 0.8
 """What makes a plate hard to read: a turn above, a contrast (standard deviation of grey) or a sharpness (that of the
@@ -36,12 +37,19 @@ class RealPlate:
         corners: (4, 2) clockwise from the plate's top left, px of the picture.
         text: as labelled.
         exact: whether the corners are the plate's own; else they are those of its box.
+        source: the name of the folder that it is from.
     """
 
     picture: Frame
     corners: NDArray[np.float32]
     text: str
     exact: bool
+    source: str = ""
+
+    @property
+    def lines(self) -> int:
+        """Of the plate, by the shape of its corners; 1 where only its box is known."""
+        return int(lines_of(self.corners[None])[0]) if self.exact else 1
 
     @property
     def hard(self) -> bool:
@@ -75,12 +83,13 @@ def cut_out(photo: Frame, label: Label) -> RealPlate:
     x1, y1 = min(width, int(box.xmax + pad) + 1), min(height, int(box.ymax + pad) + 1)
     picture = photo[y0:y1, x0:x1]
     corners = (corners - [x0, y0]).astype(np.float32)
-    scale = STORED_HEIGHT / max(edge_height(corners), 1.0)
+    plate = RealPlate(picture, corners, label.text, label.quad is not None, label.photo.parent.parent.name)
+    scale = plate.lines * STORED_HEIGHT / max(edge_height(corners), 1.0)
     if scale < 1:
         size = (max(1, round(picture.shape[1] * scale)), max(1, round(picture.shape[0] * scale)))
         corners = (corners * (size[0] / picture.shape[1], size[1] / picture.shape[0])).astype(np.float32)
         picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-    return RealPlate(np.ascontiguousarray(picture), corners, label.text, label.quad is not None)
+    return replace(plate, picture=np.ascontiguousarray(picture), corners=corners)
 
 
 def load_real(

@@ -5,8 +5,8 @@ uninterrupted one would have seen.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,10 @@ class Mixture:
 
     ``two_lines``: drawn plates of two lines, laid side by side. ``straightened``: of the other plates, those that are
     cut along their corners; the rest is cut along a box. ``foreign``: plates of other countries, in which there is
-    nothing to read. ``hard``: how often a real plate that is hard to read (see `RealPlate.hard`) comes for one that is
-    not. ``covered``: of the real ones, those of which something hides a part. ``far``: of those that are cut along
-    their corners, those that a cheap camera sees from afar.
+    nothing to read. ``largest_source``: what one folder has at most of the real plates. ``hard``: how often a real
+    plate that is hard to read (see `RealPlate.hard`) comes for one that is not. ``covered``: of the real ones, those of
+    which something hides a part. ``far``: of those that are cut along their corners, those that a cheap camera sees
+    from afar.
     """
 
     real: float = 0.5
@@ -44,6 +45,7 @@ class Mixture:
     covered: float = 0.0
     far: float = 0.0
     straightened: float = 0.0
+    largest_source: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Batch:
 class Samples(TorchDataset[Batch]):
     """Batches by step: ``samples[step]`` is the batch of that step.
 
-    ``drawn``: whose plates are drawn, each equally often; by default those of the scheme.
+    ``drawn``: whose plates are drawn, by default those of the scheme. ``weights``: how often the real plates of a
+    folder, or the drawn ones of a scheme, come for once of the others, by name.
     """
 
     def __init__(
@@ -72,9 +75,13 @@ class Samples(TorchDataset[Batch]):
         mixture: Mixture = Mixture(),
         foreign: Sequence[RealPlate] = (),
         drawn: Sequence[PlateScheme] = (),
+        weights: Mapping[str, float] | None = None,
     ) -> None:
         self.scheme = scheme
         self.drawn = drawn or (scheme,)
+        self.weights = dict(weights or {})
+        if unknown := self.weights.keys() - {plate.source for plate in plates} - {each.name for each in self.drawn}:
+            raise InputError(f"weight: expected a folder with plates or a drawn scheme, got {' and '.join(unknown)}")
         self.drawn_two = [each for each in self.drawn if each.by_lines[2].formats]
         if mixture.two_lines and not self.drawn_two:
             raise InputError(f"two lines: no plate of {', '.join(each.name for each in self.drawn)} has them")
@@ -86,9 +93,19 @@ class Samples(TorchDataset[Batch]):
         self.mixture = mixture
         counts = Counter(plate.text for plate in plates)
         # Vanity plates and plates photographed often are over-represented: weigh them down.
-        weights = np.array([(0.3 if is_vanity(scheme, p.text) else 1.0) / counts[p.text] ** 0.5 for p in plates])
-        weights *= np.array([mixture.hard if plate.hard else 1.0 for plate in plates])
-        self.chances = np.cumsum(weights / weights.sum()) if len(plates) else np.zeros(0)
+        rates = np.array([(0.3 if is_vanity(scheme, p.text) else 1.0) / counts[p.text] ** 0.5 for p in plates])
+        rates *= np.array([mixture.hard if plate.hard else 1.0 for plate in plates])
+        self.chances = np.cumsum(self._by_source(rates)) if len(plates) else np.zeros(0)
+
+    def _by_source(self, rates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How often each real plate comes by itself (N,) -> its share, so that each source has its own share."""
+        sources = np.array([plate.source for plate in self.plates])
+        sums = {name: float(rates[sources == name].sum()) for name in sorted(set(sources.tolist()))}
+        shares = source_shares(
+            {name: total * self.weights.get(name, 1.0) for name, total in sums.items()}, self.mixture.largest_source
+        )
+        factors = np.array([shares[name] / sums[name] for name in sources.tolist()])
+        return np.asarray(rates * factors, np.float64)
 
     def __getitem__(self, step: int) -> Batch:
         crops, texts = zip(*(self._sample(step, place) for place in range(self.batch)), strict=True)
@@ -108,7 +125,7 @@ class Samples(TorchDataset[Batch]):
             if _lot(rng, self.mixture.covered) and can_cover(self.scheme, plate):
                 plate = cover(self.scheme, plate, rng)
             # Most real photos already carry their own faults: add to them mildly, at times strongly.
-            return self._photograph(plate, rng, plate.exact, float(rng.uniform(0, 1) ** 2)), plate.text
+            return self._photograph(plate, rng, float(rng.uniform(0, 1) ** 2)), plate.text
         if kind > 1 - self.mixture.empty and len(self.empty):
             region = self.empty[int(rng.integers(len(self.empty)))]
             h, w = region.shape[:2]
@@ -116,21 +133,31 @@ class Samples(TorchDataset[Batch]):
             return photograph(region, corners, rng, severity=float(rng.uniform(0, 0.6))), ""
         rest = kind - self.mixture.real
         if 0 <= rest < self.mixture.foreign and len(self.foreign):
-            plate = self.foreign[int(rng.integers(len(self.foreign)))]
-            return self._photograph(plate, rng, True, float(rng.uniform(0, 1) ** 2)), ""
+            plate = replace(self.foreign[int(rng.integers(len(self.foreign)))], exact=True)
+            return self._photograph(plate, rng, float(rng.uniform(0, 1) ** 2)), ""
         if 0 <= rest - self.mixture.foreign < self.mixture.two_lines:
-            sample = synthesize_straightened(_one_of(self.drawn_two, rng), rng, lines=2, far=self._far(rng))
-        elif self._straight(rng):
-            sample = synthesize_straightened(_one_of(self.drawn, rng), rng, far=self._far(rng))
+            sample = synthesize_straightened(self._one_of(self.drawn_two, rng), rng, lines=2, far=self._far(rng))
+            return sample.crop, sample.text
+        scheme = self._one_of(self.drawn, rng)
+        if self._straight(rng):
+            sample = synthesize_straightened(scheme, rng, far=self._far(rng))
         else:
-            sample = synthesize(_one_of(self.drawn, rng), rng)
+            sample = synthesize(scheme, rng)
         return sample.crop, sample.text
 
-    def _photograph(self, plate: RealPlate, rng: np.random.Generator, exact: bool, severity: float) -> Frame:
-        """``exact``: whether its corners are good enough to be cut along."""
-        if exact and self._straight(rng):
-            return photograph_straightened(plate.picture, plate.corners, rng, severity, far=self._far(rng))
+    def _photograph(self, plate: RealPlate, rng: np.random.Generator, severity: float) -> Frame:
+        """A plate of two lines can only be read from a crop along its corners."""
+        if plate.exact and (self._straight(rng) or plate.lines == 2):
+            far = self._far(rng)
+            return photograph_straightened(plate.picture, plate.corners, rng, severity, far=far, lines=plate.lines)
         return photograph(plate.picture, plate.corners, rng, severity)
+
+    def _one_of(self, schemes: Sequence[PlateScheme], rng: np.random.Generator) -> PlateScheme:
+        """One scheme of some, by their weights; of a single one the generator is left alone, as it was before."""
+        if len(schemes) == 1:
+            return schemes[0]
+        weights = np.array([self.weights.get(scheme.name, 1.0) for scheme in schemes])
+        return schemes[int(rng.choice(len(schemes), p=weights / weights.sum()))]
 
     def _straight(self, rng: np.random.Generator) -> bool:
         """Whether a plate is cut along its corners."""
@@ -146,9 +173,18 @@ def _lot(rng: np.random.Generator, share: float) -> bool:
     return share > 0 and bool(rng.random() < share)
 
 
-def _one_of(schemes: Sequence[PlateScheme], rng: np.random.Generator) -> PlateScheme:
-    """One scheme of some; of a single one the generator is left alone, as it was before."""
-    return schemes[int(rng.integers(len(schemes)))] if len(schemes) > 1 else schemes[0]
+def source_shares(amounts: Mapping[str, float], largest: float) -> dict[str, float]:
+    """What there is of each source -> its share of the samples: none above ``largest``, or all alike where they are
+    too few for that."""
+    shares = {name: amount / sum(amounts.values()) for name, amount in amounts.items()}
+    largest = max(largest, 1 / len(shares))
+    full: set[str] = set()
+    while over := {name for name, share in shares.items() if share > largest * (1 + 1e-9)}:
+        full |= over
+        rest = sum(amount for name, amount in amounts.items() if name not in full)
+        left = 1 - largest * len(full)
+        shares = {name: largest if name in full else left * amounts[name] / max(rest, 1e-9) for name in shares}
+    return shares
 
 
 def is_vanity(scheme: PlateScheme, text: str) -> bool:

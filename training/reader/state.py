@@ -5,8 +5,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from plate_nets.contract import reader_network
 from plate_nets.errors import WeightsError
-from plate_nets.nets.checkpoint import load_weights, read_weights, scheme_marks
+from plate_nets.nets.checkpoint import load_weights, read_metadata, read_weights, scheme_marks
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 from plate_nets.plates import PlateScheme
@@ -45,15 +46,22 @@ class ReaderState(TrainingState[Reader]):
         super().__init__(ARCHITECTURE, reader, -1.0, {"stn": 0.3}, scheme_marks(scheme))
         self.scheme = scheme
 
-    def start_from(self, folder: Path) -> None:
-        """Takes over `stn.safetensors` and `lprnet.safetensors` of a folder; steps and optimiser start anew.
+    def start_from(self, folder: Path, beside: Path | None = None) -> None:
+        """Takes over a reader of this alphabet from a folder: `stn.safetensors` and LPRNet's file; steps start anew.
+
+        Where the STN is that of another alphabet's reader it serves both, so it does not learn. ``beside``: the folder
+        that has it, where that is another.
 
         Raises:
             WeightsError: a file is missing, damaged, of another architecture or another scheme.
         """
+        stn = (beside or folder) / "stn.safetensors"
+        shared = read_metadata(stn).get("scheme", self.scheme.trained_as) != self.scheme.trained_as
         for reader in (self.network, self.average):
-            load_weights(reader.stn, folder / "stn.safetensors", self.scheme)
-            load_weights(reader.lprnet, folder / "lprnet.safetensors", self.scheme)
+            load_weights(reader.stn, stn, None if shared else self.scheme)
+            load_weights(reader.lprnet, folder / f"{reader_network(self.scheme)}.safetensors", self.scheme)
+            if shared:
+                keep(reader)
 
     def start_beside(self, folder: Path) -> None:
         """Takes over a reader of another alphabet, in `stn.safetensors` and `lprnet.safetensors` of a folder.
@@ -67,11 +75,16 @@ class ReaderState(TrainingState[Reader]):
         features = {name: torch.from_numpy(value) for name, value in other.items() if not name.startswith("classes.")}
         for reader in (self.network, self.average):
             load_weights(reader.stn, folder / "stn.safetensors")
-            reader.stn.requires_grad_(False)
-            reader.stn_learns = False
+            keep(reader)
             try:
                 missing = reader.lprnet.load_state_dict(features, strict=False).missing_keys
             except RuntimeError as error:
                 raise WeightsError(f"{folder}: weights of another network: {str(error).splitlines()[0]}") from error
             if {name.split(".")[0] for name in missing} != {"classes"}:
                 raise WeightsError(f"{folder}: weights of another network: without {', '.join(missing)}")
+
+
+def keep(reader: Reader) -> None:
+    """The STN of a reader does not learn: it is another reader's too."""
+    reader.stn.requires_grad_(False)
+    reader.stn_learns = False

@@ -23,23 +23,30 @@ _MARGINS = RectificationSettings()
 
 
 def photograph_straightened(
-    picture: Frame, corners: Corners, rng: np.random.Generator, severity: float = 1.0, far: bool = False
+    picture: Frame,
+    corners: Corners,
+    rng: np.random.Generator,
+    severity: float = 1.0,
+    far: bool = False,
+    lines: int = 1,
 ) -> Frame:
-    """As `training.synthesis.camera.photograph`, but cut along the corners: (24, 94, 3) BGR.
+    """As `training.synthesis.camera.photograph`, but cut along the corners of a plate of 1 or 2 lines: (24, 94, 3) BGR.
 
     ``far``: as a cheap camera sees it from afar, see `training.synthesis.far`.
     """
     source = edge_height(corners)
     if far:
-        height = min(source, draw_far_height(rng))
+        height = min(source, lines * draw_far_height(rng))
     else:
-        height = min(source, draw_height(rng, severity)) if rng.random() < 0.6 * severity else min(source, HIGHEST)
+        reduced = rng.random() < 0.6 * severity
+        height = min(source, lines * (draw_height(rng, severity) if reduced else HIGHEST))
     centred = (corners - corners.mean(axis=0)) * np.float32(height / max(source, 1e-3))
     if rng.random() < 0.3:
         angle = float(np.clip(rng.normal(0, np.radians(9)), -0.5, 0.5))
         turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]], np.float32)
         centred = np.asarray(centred @ turn, np.float32)
-    return shoot_straightened(picture, corners, tilt(centred, height, rng, severity), rng, severity, far=far)
+    target = tilt(centred, height, rng, severity)
+    return shoot_straightened(picture, corners, target, rng, severity, lines, far)
 
 
 def synthesize_straightened(

@@ -1,6 +1,7 @@
 """What the reader learns: CTC over STN and LPRNet jointly."""
 
 from pathlib import Path
+from statistics import mean
 
 import torch
 from torch import Tensor
@@ -31,7 +32,7 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
         return ctc_loss(logits.float(), torch.from_numpy(batch.targets), torch.from_numpy(batch.lengths))
 
     def validate(self, writer: SummaryWriter) -> str:
-        """The shares of plates read exactly."""
+        """The shares of plates read exactly; the mean over the folders decides which weights are the best."""
         state = self.state
         shares = {
             name: exact_share(state.average, crops, state.scheme, self.device)
@@ -39,9 +40,9 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
         }
         for name, share in shares.items():
             writer.add_scalar(f"exact/{name}", share, state.step)
-        deciding = next(iter(shares.values()), None)
-        if deciding is not None and deciding > state.best:
-            state.best = deciding
+        deciding = [shares[name] for name, crops in self.validation.items() if crops.decides]
+        if deciding and mean(deciding) > state.best:
+            state.best = mean(deciding)
             self.save("best")
         return f"exact {', '.join(f'{name} {share:.4f}' for name, share in shares.items())}"
 

@@ -1,7 +1,7 @@
 """How well a reader reads labelled plates, boxes given."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,19 +9,24 @@ import torch
 from torch import nn
 
 from plate_nets.evaluation.dataset import load_dataset, read_photo
+from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.geometry import crop_plates
-from plate_nets.recognition.rectification import crop_rectified, order_corners, quad_boxes
+from plate_nets.recognition.rectification import crop_rectified, order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops
 
 
 @dataclass(frozen=True)
 class LabelledCrops:
-    """Crops (N, 3, 24, 94) as the detector hands them on, with their texts."""
+    """Crops (N, 3, 24, 94) as the detector hands them on, with their texts.
+
+    ``decides``: whether they count where the best weights are chosen.
+    """
 
     crops: Crops
     texts: Sequence[str]
+    decides: bool = True
 
 
 def load_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
@@ -31,31 +36,40 @@ def load_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
         labels = tuple(label for label in labels if label.text)
         if not labels:
             continue
-        boxes = np.array([[b.xmin, b.ymin, b.xmax, b.ymax] for b in (label.box for label in labels)], np.float32)
-        crops.append(crop_plates(read_photo(path), boxes, DetectionSettings().crop_margin))
+        crops.append(crop_plates(read_photo(path), boxes_of(labels), DetectionSettings().crop_margin))
         texts += [label.text for label in labels]
     return LabelledCrops(np.concatenate(crops), texts)
 
 
 def load_straightened_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
-    """The plates of a labelled folder that have a text and corners, cut along these."""
+    """The plates of a labelled folder that have a text, cut along their corners; where these are unknown, as a box."""
     crops, texts = [], []
     for path, labels in load_dataset(folder, symbols=scheme.alphabet).photos():
-        known = [(label, order_corners(label.quad)) for label in labels if label.text and label.quad is not None]
+        known = [label for label in labels if label.text]
         if known:
-            quads = np.stack([quad for _, quad in known])
-            crops.append(crop_rectified(read_photo(path), quads, quad_boxes(quads), DetectionSettings().crop_margin))
-            texts += [label.text for label, _ in known]
+            boxes = boxes_of(known)
+            quads = np.stack(
+                [
+                    np.full((4, 2), np.nan, np.float32) if label.quad is None else order_corners(label.quad)
+                    for label in known
+                ]
+            )
+            crops.append(crop_rectified(read_photo(path), quads, boxes, DetectionSettings().crop_margin))
+            texts += [label.text for label in known]
     nothing = np.empty((0, 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
     return LabelledCrops(np.concatenate([nothing, *crops]), texts)
 
 
-def validation_crops(scheme: PlateScheme, folder: Path, straightened: bool) -> list[tuple[str, LabelledCrops]]:
-    """A labelled folder -> the crops to measure on, by name: with ``straightened`` those along corners come first."""
-    upright = (folder.name, load_crops(scheme, folder))
-    if not straightened:
-        return [upright]
-    return [(f"{folder.name}, straightened", load_straightened_crops(scheme, folder)), upright]
+def validation_crops(scheme: PlateScheme, folders: Sequence[Path], straightened: bool) -> dict[str, LabelledCrops]:
+    """Labelled folders -> the crops to measure on, by name: with ``straightened`` those along corners decide."""
+    names = [folder.name for folder in folders]
+    found = {}
+    for folder in folders:
+        name = folder.name if names.count(folder.name) == 1 else f"{folder.parent.name}/{folder.name}"
+        if straightened:
+            found[f"{name}, straightened"] = load_straightened_crops(scheme, folder)
+        found[name] = replace(load_crops(scheme, folder), decides=not straightened)
+    return found
 
 
 def best_paths(logits: torch.Tensor, scheme: PlateScheme) -> list[str]:

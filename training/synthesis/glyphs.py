@@ -40,6 +40,16 @@ def mask(symbol: str, height: int, weight: float = 0.0, typeface: str = GOST) ->
     return drawn
 
 
+def aspect(symbol: str, typeface: str = GOST) -> float:
+    """A symbol -> its width over its height.
+
+    Raises:
+        InputError: no glyph for the symbol.
+    """
+    drawing = _glyph(symbol, typeface)
+    return drawing.width / drawing.height
+
+
 def _glyph(symbol: str, typeface: str) -> Glyph:
     found = GLYPHS.get(symbol) if typeface == GOST else glyph(typeface, symbol)
     found = found or glyph(_SUBSTITUTE, symbol)

@@ -13,7 +13,7 @@ from plate_nets.types import Frame
 from training.synthesis import glyphs
 from training.synthesis.errors import unknown
 from training.synthesis.layouts import layout_of
-from training.synthesis.layouts.layout import BLACK, PlateLayout
+from training.synthesis.layouts.layout import BLACK, PlateLayout, Slot
 
 _OTHERS = 0.15
 """Of plates whose format has another look: the share that has it."""
@@ -49,6 +49,8 @@ def draw_layout(layout: PlateLayout, text: str, rng: np.random.Generator, scale:
     if layout.divider and layout.last_ground and rng.random() < 0.8:
         right = round((layout.divider + 2) * scale)
         canvas[:, right:] = _painted(cover[:, right:], _vary(layout.last_ground, rng), dark)
+    if layout.coloured or layout.discs or layout.stars:
+        _draw_ornaments(canvas, layout, rng, scale)
     if layout.flag and rng.random() < 0.94:
         _draw_flag(canvas, layout, rng, scale)
     if rng.random() < 0.8:
@@ -89,11 +91,12 @@ def _ink(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float)
     wander[:, 1] *= 0.6
     wander += rng.normal(0, 1.0, 2)
     for symbol, slot, (dx, dy) in zip(text, layout.slots, wander, strict=True):
-        _stamp(ink, symbol, slot.x + dx, slot.baseline + dy, slot.height, weight, scale, layout.typeface)
+        moved = replace(slot, x=slot.x + dx, baseline=slot.baseline + dy)
+        _stamp(ink, symbol, moved, weight, scale, layout.typeface)
     if layout.country:
         weight = float(rng.choice((-3.0, -1.5)))
         for symbol, slot in layout.country:
-            _stamp(ink, symbol, slot.x, slot.baseline, slot.height, weight, scale, layout.typeface)
+            _stamp(ink, symbol, slot, weight, scale, layout.typeface)
     return ink
 
 
@@ -104,19 +107,13 @@ def _worn(ink: glyphs.Mask, rng: np.random.Generator) -> glyphs.Mask:
     return np.asarray(cv2.multiply(ink, left, dtype=cv2.CV_8U), np.uint8)
 
 
-def _stamp(
-    ink: glyphs.Mask,
-    symbol: str,
-    x: float,
-    baseline: float,
-    height: float,
-    weight: float,
-    scale: float,
-    typeface: str,
-) -> None:
-    drawn = glyphs.mask(symbol, max(2, round(height * scale)), weight, typeface)
+def _stamp(ink: glyphs.Mask, symbol: str, slot: Slot, weight: float, scale: float, typeface: str) -> None:
+    drawn = glyphs.mask(symbol, max(2, round(slot.height * scale)), weight, typeface)
+    if slot.narrowed < 1:
+        size = (max(1, round(drawn.shape[1] * slot.narrowed)), drawn.shape[0])
+        drawn = np.asarray(cv2.resize(drawn, size, interpolation=cv2.INTER_AREA), np.uint8)
     h, w = drawn.shape
-    top, left = round(baseline * scale) - h, round(x * scale - w / 2)
+    top, left = round(slot.baseline * scale) - h, round(slot.x * scale - w / 2)
     top = min(max(top, 0), ink.shape[0] - h)
     left = min(max(left, 0), ink.shape[1] - w)
     area = ink[top : top + h, left : left + w]
@@ -165,6 +162,35 @@ def _draw_flag(canvas: Frame, layout: PlateLayout, rng: np.random.Generator, sca
     for colour, above, below in zip(layout.flag, rows[:-1], rows[1:], strict=True):
         canvas[above:below, x0:x1] = np.asarray(np.array(colour) * (1 - fade) + 200 * fade, np.uint8)
     cv2.rectangle(canvas, (x0, rows[0]), (x1, rows[-1]), (150, 150, 150), 1)
+
+
+def _draw_ornaments(canvas: Frame, layout: PlateLayout, rng: np.random.Generator, scale: float) -> None:
+    """Letters in an ink of their own, rings of stars, and what is round: seals, stickers, coats of arms."""
+    inks: dict[Colour, glyphs.Mask] = {}
+    for symbol, slot, colour in layout.coloured:
+        cover = inks.setdefault(colour, np.zeros(canvas.shape[:2], np.uint8))
+        _stamp(cover, symbol, slot, -1.5, scale, layout.typeface)
+    for colour, cover in inks.items():
+        share = cover[:, :, None].astype(np.float32) / 255
+        canvas[:] = (canvas * (1 - share) + _vary(colour, rng) * share).astype(np.uint8)
+    for x, y, radius in layout.stars:
+        for angle in np.linspace(0, 2 * np.pi, 12, endpoint=False):
+            point = (x + radius * np.sin(angle), y + radius * np.cos(angle))
+            _dot(canvas, point, 0.17 * radius, (40, 205, 250), scale)
+    for disc in layout.discs:
+        place = (disc.x + rng.normal(0, 0.8), disc.y + rng.normal(0, 0.8))
+        ground = tuple(float(v) for v in _vary(disc.colour, rng))
+        _dot(canvas, place, disc.radius, ground, scale)
+        for _ in range(int(rng.integers(1, 6))):  # what is printed on it
+            at = (place[0] + rng.normal(0, 0.35) * disc.radius, place[1] + rng.normal(0, 0.35) * disc.radius)
+            shade = tuple(float(v) for v in rng.uniform(20, 240, 3))
+            _dot(canvas, at, disc.radius * rng.uniform(0.15, 0.4), shade, scale)
+
+
+def _dot(canvas: Frame, place: tuple[float, float], radius: float, colour: tuple[float, ...], scale: float) -> None:
+    """A disc around a place of the plate, mm."""
+    centre = (round(place[0] * scale * 16), round(place[1] * scale * 16))
+    cv2.circle(canvas, centre, max(1, round(radius * scale * 16)), colour, -1, cv2.LINE_AA, 4)
 
 
 def _draw_bolts(canvas: Frame, layout: PlateLayout, rng: np.random.Generator, scale: float) -> None:

@@ -56,7 +56,10 @@ SKELETON: Mapping[str, str] = {
 }
 """Strokes by symbol, ";" between two: points "x,y", "r" before one with a round corner, "z" where a stroke closes."""
 
-_WIDTHS = {"1": 0.75, "I": 0.4, "M": 1.2, "W": 1.35, "J": 0.85, "L": 0.9}
+MARKS: Mapping[str, str] = {"-": "0,.5 1,.5", ".": ".4,1 .6,1"}
+"""What stands between the characters of a plate, likewise."""
+
+_WIDTHS = {"-": 0.5, ".": 0.35, "1": 0.75, "I": 0.4, "M": 1.2, "W": 1.35, "J": 0.85, "L": 0.9}
 """Of symbols in typefaces whose symbols are not all equally wide, for 1 of the rest."""
 
 
@@ -78,6 +81,18 @@ _SERIFS = ".5,0 .5,1; .1,0 .9,0; .1,1 .9,1"
 _BARRED_J = ".3,0 .9,0 r.9,1 r0,1 0,.75"
 _CLOSED_4 = ".74,1 .74,0 0,.7 1,.7"
 _SLANTED = {"6": ".75,0 .08,.5; r0,.38 r1,.38 r1,1 r0,1 z", "9": ".25,1 .92,.5; r0,0 r1,0 r1,.62 r0,.62 z"}
+_PLAIN_1 = ".1,.2 .6,0 .6,1"
+_SLASHED_0 = "r0,0 r1,0 r1,1 r0,1 z; .25,.7 .75,.3"
+_DOTTED_0 = "r0,0 r1,0 r1,1 r0,1 z; .48,.5 .52,.5"
+_SLIM_0 = "r.12,0 r.88,0 r.88,1 r.12,1 z"
+_DEEP_M = "0,1 0,0 .5,1 1,0 1,1"
+_SHALLOW_M = "0,1 0,0 .5,.42 1,0 1,1"
+_HIGH_W = "0,0 .25,1 .5,0 .75,1 1,0"
+_LOW_W = "0,0 .22,1 .5,.5 .78,1 1,0"
+_SPURRED_G = "1,.2 r1,0 r0,0 r0,1 r1,1 1,.52 .6,.52; 1,.52 1,1"
+_TAILED_J = ".95,0 r.95,1 r0,1 0,.68"
+_OPEN_4 = ".7,.3 .7,1; .5,0 0,.72 1,.72"
+_BENT_7 = "0,0 1,0 r.5,.45 .42,1"
 _FLAT_3 = "0,0 1,0 .42,.42; .35,.42 r1,.42 r1,1 r0,1 0,.83"
 
 TYPEFACES: Mapping[str, Typeface] = {
@@ -88,6 +103,27 @@ TYPEFACES: Mapping[str, Typeface] = {
     "square": Typeface(0.5, 0.14, 0.2, own={"1": ".1,.2 .6,0 .6,1", "3": _FLAT_3}),
     "oval": Typeface(0.54, 0.12, 1.0, own=_SLANTED | {"4": _CLOSED_4}),
     "thin": Typeface(0.5, 0.085, 0.5, own={"1": _FOOT, "I": _SERIFS}),
+    # Germany, Mercosur: FE-Schrift with a 1 without foot and an O wider than the 0
+    "fe": Typeface(
+        0.6, 0.135, 0.55, even=True, own={"0": _SLIM_0, "1": _PLAIN_1, "I": _SERIFS, "J": _BARRED_J, "W": _LOW_W}
+    ),
+    # After DIN 1451: Poland, Turkey, Switzerland, Czechia
+    "din": Typeface(0.52, 0.13, 0.85, own={"1": _PLAIN_1, "M": _SHALLOW_M, "W": _HIGH_W} | _SLANTED),
+    "french": Typeface(0.5, 0.115, 0.95, own={"1": _PLAIN_1, "M": _DEEP_M, "W": _LOW_W, "G": _SPURRED_G}),
+    "polish": Typeface(0.5, 0.12, 0.75, own={"1": _PLAIN_1, "4": _OPEN_4, "7": _BENT_7, "M": _SHALLOW_M, "W": _LOW_W}),
+    "turkish": Typeface(0.49, 0.135, 0.8, own={"1": ".2,.18 .62,0 .62,1", "J": _TAILED_J, "M": _DEEP_M} | _SLANTED),
+    "italian": Typeface(0.5, 0.1, 1.0, own={"1": _PLAIN_1, "3": _FLAT_3, "M": _SHALLOW_M, "W": _HIGH_W} | _SLANTED),
+    # After Charles Wright's: an O and a 0 that are one, a 1 and an I that are one
+    "british": Typeface(0.63, 0.17, 0.6, own={"1": ".5,0 .5,1", "M": _SHALLOW_M, "W": _LOW_W, "4": _CLOSED_4}),
+    "dutch": Typeface(0.56, 0.13, 0.35, own={"1": _PLAIN_1, "M": _SHALLOW_M, "W": _LOW_W, "G": _SPURRED_G}),
+    "nordic": Typeface(0.53, 0.145, 0.9, own={"1": _PLAIN_1, "4": _CLOSED_4, "7": _BENT_7, "M": _DEEP_M, "W": _HIGH_W}),
+    "slender": Typeface(0.38, 0.09, 0.55, own={"1": ".2,.2 .6,0 .6,1", "M": _DEEP_M, "4": _CLOSED_4}),
+    # Stamped in the United States: tall; in some states the 1 has a foot, the I serifs, the 0 a stroke
+    "american": Typeface(0.44, 0.11, 0.5, own={"1": _PLAIN_1, "4": _CLOSED_4, "M": _SHALLOW_M, "W": _LOW_W}),
+    "footed": Typeface(0.46, 0.1, 0.45, own={"1": _FOOT, "I": _SERIFS, "J": _BARRED_J, "W": _HIGH_W, "M": _DEEP_M}),
+    "slashed": Typeface(0.48, 0.11, 0.65, own={"0": _SLASHED_0, "1": _PLAIN_1, "I": _SERIFS} | _SLANTED),
+    "dotted": Typeface(0.52, 0.115, 0.7, own={"0": _DOTTED_0, "1": _FOOT, "4": _CLOSED_4, "I": _SERIFS}),
+    "bold": Typeface(0.55, 0.18, 0.65, own={"1": ".15,.16 .6,0 .6,1", "4": _CLOSED_4, "M": _SHALLOW_M} | _SLANTED),
 }
 """By name, as a layout calls them."""
 
@@ -96,7 +132,7 @@ TYPEFACES: Mapping[str, Typeface] = {
 def glyph(typeface: str, symbol: str) -> Glyph | None:
     """A symbol of a typeface as strokes; None where it has none."""
     face = TYPEFACES[typeface]
-    skeleton = face.own.get(symbol) or SKELETON.get(symbol)
+    skeleton = face.own.get(symbol) or SKELETON.get(symbol) or MARKS.get(symbol)
     if skeleton is None:
         return None
     stroke = face.stroke * DIGIT_HEIGHT

@@ -6,9 +6,8 @@ import pytest
 
 from plate_nets.errors import SchemeError
 from plate_nets.plates import load_scheme
-from plate_nets.plates.drawing import Row
-
-SHIPPED = ("brazil", "kazakhstan", "latin", "russia", "uzbekistan")
+from plate_nets.plates.drawing import Band, Line, Row, Small
+from tests.schemes import SHIPPED
 
 SHARING = """\
 name = "island"
@@ -46,9 +45,39 @@ def island(folder: Path, text: str = SHARING) -> Path:
 def test_a_scheme_takes_the_alphabet_of_the_reader_that_it_names(tmp_path: Path) -> None:
     scheme = load_scheme(str(island(tmp_path)))
     assert scheme.alphabet == load_scheme("latin").alphabet and scheme.trained_as == "latin"
-    drawing = scheme.synthesis.drawings["car"]
+    (drawing,) = scheme.synthesis.drawings["car"]
     assert drawing.rows[0] == Row(20, 100, 60, 90) and drawing.ground == (255, 255, 255)
     assert drawing.flag == ((0, 0, 20, 20), ((0, 0, 255),)), "blue, green, red"
+
+
+def test_a_format_may_have_several_designs_and_another_may_be_drawn_alike(tmp_path: Path) -> None:
+    text = (
+        SHARING.replace("[synthesis.drawings.car]", "[[synthesis.drawings.car]]")
+        + """
+[[synthesis.drawings.car]]
+share = 0.5
+size = [500, 100]
+ground = "#ffffff"
+ink = "#000000"
+typeface = "narrow"
+lines = [{ left = 60, right = 480, height = 70, baseline = 90, gap = 30, between = ["-"] }]
+strips = [{ left = 0, width = 40, text = "IS|ISL", stars = true }]
+looks = [{ ground = "#ffff00", ink = "#000000", share = 0.2 }]
+
+[synthesis.drawings.lorry]
+like = "car"
+ink = "#ff0000"
+"""
+    )
+    text = text.replace('pattern = "00 AAA"', 'pattern = "00 AAA"\n\n[[formats]]\nname = "lorry"\npattern = "AA 000"')
+    drawings = load_scheme(str(island(tmp_path, text))).synthesis.drawings
+    assert [each.share for each in drawings["car"]] == [1, 0.5]
+    second = drawings["car"][1]
+    assert second.lines == (Line(60, 480, 70, 90, 30, ("-",)),) and second.looks[0].share == 0.2
+    assert second.bands == (Band((0, 0, 40, 100), second.bands[0].colour),) and second.stars
+    assert second.small == (Small("IS|ISL", 20, second.small[0].height, 91, second.small[0].ink),)
+    assert [each.ink for each in drawings["lorry"]] == [(0, 0, 255)] * 2
+    assert [each.rows for each in drawings["lorry"]] == [each.rows for each in drawings["car"]]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -61,13 +90,20 @@ def test_shipped_schemes_are_read_by_a_reader_that_is_there(name: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ('reader = "latin"', 'reader = "greek"', "expected brazil or"),
+        ('reader = "latin"', 'reader = "greek"', "expected argentina or"),
         ("lines = 1", 'lines = 1\nalphabet = "ABC"', "alphabet: expected 0123456789AB"),
         ('ground = "#ffffff"', 'ground = "white"', "ground: expected a colour such as #ff0000, got 'white'"),
         ("size = [520, 112]", "size = [520]", "size: expected \\[width, height\\] in mm"),
         ("left = 20", "lefft = 20", "left: expected mm, got none"),
         ('typeface = "narrow"', 'typeface = "narrow"\nshape = 1', "shape: expected one of"),
         ("    { left = 20, right = 100, height = 60, baseline = 90 },\n", "", "rows: expected 2, one a part"),
+        (
+            "small = [",
+            "lines = [{ left = 0, right = 9, height = 5, baseline = 6, gap = 1 }]\nsmall = [",
+            "rows: expected 2",
+        ),
+        ("size = [520, 112]", 'like = "lorry"', "like: expected a format whose drawings are whole, got 'lorry'"),
+        ("small = [{", "strips = [{ left = 0 }]\nsmall = [{", "width: expected mm, got none"),
         ("drawings.car", "drawings.lorry", "lorry: expected one of|expected .*, got an unknown key"),
         ('stripes = ["#ff0000"]', 'stripes = ["red"]', "stripes: expected colours such as"),
     ],

@@ -192,7 +192,16 @@ def test_two_lines_are_laid_side_by_side() -> None:
 
 @pytest.mark.parametrize(
     ("width", "height", "lines"),
-    [(520, 112, 1), (290, 170, 2), (288, 206, 2), (190, 145, 2), (250, 112, 1), (100, 200, 1), (0, 0, 1)],
+    [
+        (520, 112, 1),
+        (290, 170, 2),
+        (288, 206, 2),
+        (190, 145, 2),
+        (305, 152, 1),
+        (250, 112, 1),
+        (100, 200, 1),
+        (0, 0, 1),
+    ],
 )
 def test_the_shape_tells_the_lines(width: float, height: float, lines: int) -> None:
     quads = box_quads(np.array([[0, 0, width, height]], np.float32))

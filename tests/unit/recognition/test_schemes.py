@@ -59,9 +59,37 @@ def test_a_caller_chooses_among_what_is_read() -> None:
 
 
 def test_equal_readings_are_those_of_the_first() -> None:
-    one, other = (Reading("A", "A", 0.9, scheme=name) for name in ("one", "other"))
-    assert surest([one, other]).schemes == ("one", "other")
-    assert surest([Reading("", "B", 0.99, scheme="one"), other]).scheme == "other", "a text comes before none"
+    one, other = (Reading("A123BC77", "A123BC77", 0.9, scheme=name) for name in ("russia", "latin"))
+    assert surest([one, other], [RUSSIA, LATIN]).schemes == ("russia", "latin")
+    assert surest([one, other], [LATIN, RUSSIA]).scheme == "latin"
+    assert surest([Reading("", "B", 0.99, scheme="russia"), other], [RUSSIA, LATIN]).scheme == "latin", "a text first"
+
+
+def test_countries_of_one_reader_are_searched_together() -> None:
+    """Where two countries would read other texts, neither is sure; where both read the same, both are named."""
+    spain, sweden = load_scheme("spain"), load_scheme("sweden")
+    logits = {"lprnet_latin": spelt(LATIN, "1234BCD")}
+    (reading,) = SchemeDecoder([sweden, spain]).decode(logits)
+    assert (reading.text, reading.scheme, reading.format) == ("1234BCD", "spain", "private")
+    logits = {"lprnet_latin": spelt(LATIN, "ABC123")}
+    for names in ("sweden,lithuania", "lithuania,sweden"):
+        (reading,) = SchemeDecoder(load_schemes(names)).decode(logits)
+        assert ",".join(reading.schemes) == names and reading.scheme == names.split(",")[0]
+    between = spelt(LATIN, "0BC123") + spelt(LATIN, "OBC123")  # a nought or an O
+    kazakh, united = load_schemes("kazakhstan,lithuania")
+    assert SchemeDecoder([united]).decode({"lprnet_latin": between})[0].text == "OBC123"
+    assert SchemeDecoder([united, load_scheme("united_states")]).decode({"lprnet_latin": between})[0].text == ""
+    assert SchemeDecoder([kazakh, united]).decode({"lprnet_latin": between})[0].text == "OBC123"
+
+
+def test_the_world_is_read_by_both_readers() -> None:
+    decoder = SchemeDecoder(load_schemes("world"))
+    (reading,) = decoder.decode({"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": silent(LATIN)})
+    assert (reading.text, reading.scheme) == ("A123BC77", "russia")
+    (reading,) = decoder.decode({"lprnet": silent(RUSSIA), "lprnet_latin": spelt(LATIN, "34ABC123")})
+    assert (reading.text, reading.schemes) == ("34ABC123", ("turkey", "latin"))
+    (reading,) = decoder.decode({"lprnet": silent(RUSSIA), "lprnet_latin": spelt(LATIN, "12A34B56C")})
+    assert (reading.text, reading.schemes) == ("12A34B56C", ("latin",)), "of a country that is not known"
 
 
 def test_evidence_is_that_of_the_reader_and_padded_to_the_most_classes() -> None:

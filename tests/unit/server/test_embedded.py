@@ -227,7 +227,7 @@ def test_readers_that_no_scheme_needs_are_not_loaded(
 
 def test_a_scheme_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "atlantis")
-    with pytest.raises(ServerStartError, match=r"expected brazil or .* got 'atlantis'"):
+    with pytest.raises(ServerStartError, match=r"expected argentina or .* got 'atlantis'"):
         EmbeddedTriton(converted).start()
 
 

@@ -19,17 +19,14 @@ _COUNTRIES: dict[str, Callable[[PlateScheme], Layouts]] = {"russia": russia.layo
 
 @lru_cache
 def layouts(scheme: PlateScheme) -> Layouts:
-    """A scheme -> the layouts that are known, of each format in each way to write it."""
-    own = _COUNTRIES[scheme.name](scheme) if scheme.name in _COUNTRIES else {}
-    drawings = scheme.synthesis.drawings
-    return own | {
-        (each.name, patterns): drawn.layout(drawings[each.name], patterns)
-        for each in scheme.formats
-        if each.name in drawings
-        for patterns in each.patterns
-    }
+    """A scheme -> the layouts that a module has, of each format in each way to write it."""
+    return _COUNTRIES[scheme.name](scheme) if scheme.name in _COUNTRIES else {}
 
 
 def layout_of(scheme: PlateScheme, fit: Fit, rng: np.random.Generator) -> PlateLayout:
     """The layout of a format that a text fits; where none is known, one that the generator decides."""
-    return layouts(scheme).get((fit.format.name, fit.patterns)) or varied.layout(fit.format, fit.patterns, rng)
+    if known := layouts(scheme).get((fit.format.name, fit.patterns)):
+        return known
+    if designs := scheme.synthesis.drawings.get(fit.format.name):
+        return drawn.layout(drawn.one_of(designs, rng), fit, rng)
+    return varied.layout(fit, rng)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from plate_nets.plates.drawing import Band, Colour
+from plate_nets.plates.drawing import Band, Colour, Disc
 from training.synthesis.typefaces import GOST
 
 WIDTH = 520.0
@@ -15,11 +15,12 @@ BLACK: Colour = (28, 26, 26)
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one character stands: centre x, height and baseline, mm."""
+    """Where one character stands: centre x, height and baseline, mm; ``narrowed``: its width, for 1 of the usual."""
 
     x: float
     height: float
     baseline: float
+    narrowed: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -49,5 +50,10 @@ class PlateLayout:
     typeface: str = GOST
     bands: tuple[Band, ...] = ()
     """Parts of the ground in other colours, under the characters."""
+    coloured: tuple[tuple[str, Slot, Colour], ...] = ()
+    """Small letters in an ink of their own."""
+    discs: tuple[Disc, ...] = ()
+    stars: tuple[tuple[float, float, float], ...] = ()
+    """Centre and radius of rings of yellow stars, mm."""
     can_shuffle: bool = False
     """Whether symbols may change places in a photo of it: cells of about one size, dark on one light ground."""

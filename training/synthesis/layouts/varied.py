@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from plate_nets.plates.drawing import Band, Colour, Row, Small
-from plate_nets.plates.scheme import PlateFormat
-from training.synthesis.layouts.drawn import in_row, small_letters
+from plate_nets.plates.drawing import SEAL, Band, Colour, Disc, Line, Row, Small
+from plate_nets.plates.scheme import Fit
+from training.synthesis.layouts.drawn import in_line, in_row, small_letters
 from training.synthesis.layouts.layout import BLACK, WHITE, PlateLayout, Slot
 from training.synthesis.typefaces import TYPEFACES
 
@@ -28,33 +28,62 @@ _COLOURS: tuple[tuple[Colour, Colour], ...] = (
 )
 _COLOUR_SHARES = (0.5, 0.09, 0.04, 0.03, 0.08, 0.08, 0.04, 0.04, 0.03, 0.02, 0.05)
 _BLUE: Colour = (150, 60, 20)
+_LIGHT: Colour = (235, 235, 235)
+_STICKERS: tuple[Colour, ...] = ((60, 60, 190), (170, 120, 40), (80, 150, 70), (50, 190, 230), (230, 230, 230))
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_DATES = ("##-##", "##.##", "##", "####")
 _GAP = (0.25, 0.9)
 """Between two groups of characters, in characters."""
+_BETWEEN = ("", "-", ".", SEAL)
+_BETWEEN_SHARES = (0.5, 0.28, 0.06, 0.16)
+"""What stands between two groups."""
 
 
-def layout(plate_format: PlateFormat, patterns: tuple[str, ...], rng: np.random.Generator) -> PlateLayout:
-    """A format and the patterns of a text's parts -> a layout that the generator decides."""
-    sizes, shares = (_SIZES, _SIZE_SHARES) if plate_format.lines == 1 else (_TWO_LINE_SIZES, None)
+def layout(fit: Fit, rng: np.random.Generator) -> PlateLayout:
+    """How a text fits a format -> a layout that the generator decides."""
+    lines = fit.format.lines
+    sizes, shares = (_SIZES, _SIZE_SHARES) if lines == 1 else (_TWO_LINE_SIZES, None)
     width, height = sizes[int(rng.choice(len(sizes), p=shares))]
     ground, ink = _COLOURS[int(rng.choice(len(_COLOURS), p=_COLOUR_SHARES))]
-    first = len(patterns) if plate_format.first_line is None else plate_format.first_line
-    rows = [patterns[:first], patterns[first:]][: plate_format.lines]
+    first = fit.format.parts_of_lines[0]
+    rows = ["".join(part) for part in (fit.parts[:first], fit.parts[first:])][:lines]
     usual = width / height > 4  # the rest has room for small letters above and below
     share = rng.uniform(0.58, 0.74) if usual else rng.uniform(0.42, 0.58)
-    tall = height * (share if plate_format.lines == 1 else rng.uniform(0.34, 0.42))
+    tall = height * (share if lines == 1 else rng.uniform(0.34, 0.42))
     middle = height / 2 + rng.normal(0, 0.03) * height
-    left = width * (rng.uniform(0.1, 0.16) if usual and rng.random() < 0.4 else rng.uniform(0.02, 0.07))
-    band = left > 0.1 * width
+    strip = rng.random() < (0.5 if usual else 0.15)
+    left = width * (rng.uniform(0.095, 0.13) if strip else rng.uniform(0.02, 0.07))
+    right = width * rng.uniform(0.93, 0.98)
+    typeface = list(TYPEFACES)[int(rng.integers(len(TYPEFACES)))]
     slots: tuple[Slot, ...] = ()
+    small: tuple[tuple[str, Slot], ...] = ()
+    coloured: tuple[tuple[str, Slot, Colour], ...] = ()
+    discs: tuple[Disc, ...] = ()
+    bands: tuple[Band, ...] = ()
+    stars: tuple[tuple[float, float, float], ...] = ()
     for place, row in enumerate(rows):
         baseline = middle + tall / 2 if len(rows) == 1 else (0.06 + 0.46 * place) * height + tall
-        slots += _row("".join(row), left, width * rng.uniform(0.93, 0.98), tall, baseline, rng)
-    small: tuple[tuple[str, Slot], ...] = ()
-    if len(rows) == 1 and not usual and rng.random() < 0.8:
-        small = _words(width, (height - tall) / 2 * 0.7, middle - tall / 2 - 0.04 * height, rng)
+        placed, marks, seals = _row(row, left, right, tall, baseline, typeface, rng)
+        slots, small, discs = slots + placed, small + marks, discs + seals
+    if strip:
+        bands += (Band((0, 0, 0.085 * width, height), _BLUE if rng.random() < 0.85 else _STICKERS[0]),)
+        word = "".join(_LETTERS[i] for i in rng.integers(0, len(_LETTERS), int(rng.integers(1, 4))))
+        letters = small_letters(Small(word, 0.0425 * width, 0.17 * height, 0.9 * height), rng)
+        coloured = tuple((letter, slot, _LIGHT) for letter, slot in letters)
+        if rng.random() < 0.7:
+            stars = ((0.0425 * width, 0.32 * height, 0.15 * height),)
+    if len(rows) == 1 and not usual:
+        if rng.random() < 0.8:
+            small += _words(width, (height - tall) / 2 * 0.7, middle - tall / 2 - 0.04 * height, rng)
         if rng.random() < 0.7:
             small += _words(width, (height - tall) / 2 * 0.5, height * 0.95, rng)
+    elif len(rows) == 1 and rng.random() < 0.2:  # until when the plate is valid
+        date = _DATES[int(rng.integers(len(_DATES)))]
+        small += small_letters(Small(date, rng.uniform(0.35, 0.65) * width, 0.13 * height, 0.98 * height), rng)
+    if rng.random() < 0.25:
+        colour = _STICKERS[int(rng.integers(len(_STICKERS)))]
+        x, y = width * rng.choice((0.06, 0.94)), height * rng.uniform(0.1, 0.9)
+        discs += (Disc(x, y, rng.uniform(0.05, 0.1) * height, colour),)
     return PlateLayout(
         slots,
         ground,
@@ -63,29 +92,36 @@ def layout(plate_format: PlateFormat, patterns: tuple[str, ...], rng: np.random.
         bolts=((0.2 * width, 0.08 * height), (0.8 * width, 0.08 * height)),
         width=width,
         height=height,
-        typeface=list(TYPEFACES)[int(rng.integers(len(TYPEFACES)))],
-        bands=(Band((0, 0, 0.085 * width, height), _BLUE),) if band and rng.random() < 0.6 else (),
+        typeface=typeface,
+        bands=bands,
+        coloured=coloured,
+        discs=discs,
+        stars=stars,
     )
 
 
 def _row(
-    text: str, left: float, right: float, height: float, baseline: float, rng: np.random.Generator
-) -> tuple[Slot, ...]:
-    """Characters of one line in up to three groups, with gaps between them."""
+    text: str, left: float, right: float, height: float, baseline: float, typeface: str, rng: np.random.Generator
+) -> tuple[tuple[Slot, ...], tuple[tuple[str, Slot], ...], tuple[Disc, ...]]:
+    """Characters of one line in up to three groups, with gaps between them; half of the lines are evenly spaced."""
     cuts = sorted(set(rng.integers(1, max(len(text), 2), int(rng.integers(0, 3))).tolist())) if len(text) > 3 else []
+    groups = [text[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    if rng.random() < 0.5:
+        between = tuple(_BETWEEN[int(rng.choice(len(_BETWEEN), p=_BETWEEN_SHARES))] for _ in cuts)
+        gap = float(rng.uniform(0.2, 0.5)) * height
+        return in_line(Line(left, right, height, baseline, gap, between), groups, typeface, rng)
     gap = float(rng.uniform(*_GAP))
     pitch = min((right - left) / (len(text) + gap * len(cuts)), height * rng.uniform(0.62, 0.95))
     start = (left + right - pitch * (len(text) + gap * len(cuts))) / 2
     slots: tuple[Slot, ...] = ()
-    for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
-        length = pitch * (end - begin)
-        slots += in_row(Row(start, start + length, height, baseline), end - begin)
+    for group in groups:
+        length = pitch * len(group)
+        slots += in_row(Row(start, start + length, height, baseline), len(group))
         start += length + gap * pitch
-    return slots
+    return slots, (), ()
 
 
 def _words(width: float, height: float, baseline: float, rng: np.random.Generator) -> tuple[tuple[str, Slot], ...]:
     height = max(6.0, min(height, 22.0))
     count = int(rng.integers(4, max(5, int(width * 0.9 / (0.72 * height)))))
-    text = "".join(_LETTERS[i] for i in rng.integers(0, len(_LETTERS), count))
-    return small_letters(Small(text, width / 2, height, baseline))
+    return small_letters(Small("@" * count, width / 2, height, baseline), rng)

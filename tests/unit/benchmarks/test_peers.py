@@ -1,0 +1,38 @@
+"""The table that sets another reader beside this one."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.measures.other_reader import OtherReader
+from benchmarks.peers import compare
+from plate_nets.recognition.local import LocalReader
+from tests.frames import Placed, compose
+
+
+class Other(OtherReader):
+    """Says the same of every plate."""
+
+    def __init__(self) -> None:
+        pass
+
+    def read(self, crops: NDArray[np.uint8]) -> list[str]:
+        return ["A123BC77"] * len(crops)
+
+    def regions(self, crops: NDArray[np.uint8]) -> list[tuple[str, float]]:
+        return [("ro", 0.9)] * len(crops)
+
+
+def test_both_readers_are_judged_by_the_same_labels(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    plates = [Placed("A123BC77", 60, 40), Placed("K456MH99", 60, 160)]
+    cv2.imwrite(str(tmp_path / "images" / "a.png"), compose(240, 320, plates))
+    rows = [f"a.png,{plate.x},{plate.y},{plate.x + 160},{plate.y + 35},{plate.text},ru" for plate in plates]
+    (tmp_path / "labels.csv").write_text("\n".join(["file,xmin,ymin,xmax,ymax,text,country", *rows]) + "\n")
+    found = compare(tmp_path, LocalReader(threads=1), Other())
+    assert [(answer.text, answer.country) for answer in found.ours] == [("A123BC77", "ru"), ("K456MH99", "ru")]
+    cells = found.cells()
+    assert cells[:2] == [tmp_path.name, "2"]
+    assert [cell.split()[0] for cell in cells[2:9]] == ["1.00", "1.00", "0.00", "1.00", "0.50", "0.50", "0.00"]
