@@ -34,11 +34,12 @@ UNUSED: dict[str, str] = {
     "python -m training.detector.smallest_plate": "--plot --long-side --photos",
     "python -m training.detector.speed": "--repository --threads --plates",
     "python -m training.reader": (
-        "--foreign --scheme --draw --minutes --real --straightened --two-lines --hard --covered --far "
+        "--foreign --scheme --draw --largest-source --minutes --real --straightened --two-lines --hard --covered --far "
         "--start --beside --rate --strict"
     ),
     "python -m training.reader.calibrate": "--out --networks --temperature --check --threads",
-    "python -m training.reader.locate": "--out --scheme",
+    "python -m training.reader.locate": "--out --scheme --tight",
+    "python -m training.reader.teach": "--model --scheme",
     "python -m training.reader.speed": "--against --own --batch --threads --rounds",
     "python -m training.synthesis": (
         "--scheme --benchmark --lines --street-set --close --scene --plates --calibration --light --bit-rate --exposure"
