@@ -7,7 +7,7 @@ that only follows plate formats looks for a better reading: so the position deci
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -34,11 +34,14 @@ class DecodingSettings:
     ``certain``: where the best path's text is at least this probable, over all its paths, too little is left for any
     other to be looked for. What is left, such as that of one more symbol at the end, lowers no confidence.
     ``beam_width``: prefixes kept a step.
-    ``again_from``, ``again_below``: a plate whose confidence lies between is looked at again, see `second_look`.
+    ``again_from``, ``again_below``: a plate whose confidence lies between is looked at again, see `second_look`;
+    ``again_under``: so is every plate whose lines are lower than this, px.
     ``doubt``: where several looks leave all texts that fit a format a probability of p together, each character has p
     to the power of this times its share among them. Looks that disagree make p small, and so does a hidden digit. Of
     ru_dev in JPEG 40 at 12 px 0.987 of the sure texts are right without doubt (0), 0.993 with 0.75
     (`plates evaluate --degrade`).
+    ``least_height``: each px that a line is lower than this multiplies the confidence by itself once more: of plates of
+    7 px in JPEG 90 0.95 of the sure texts are right without, 0.96 with it, of those of 8 px 0.98 and all.
     """
 
     sure: float = 0.8
@@ -47,7 +50,9 @@ class DecodingSettings:
     beam_width: int = 8
     again_from: float = 0.05
     again_below: float = 0.95
+    again_under: float = 12.0
     doubt: float = 0.75
+    least_height: float = 9.0
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,16 @@ class PlateDecoder:
         """Whether the best path's text leaves too little for any other; its path alone is a lower bound of that."""
         certain = self.settings.certain
         return best.probability >= certain or text_probability(logp, best.text, scheme) >= certain
+
+
+def at_height(reading: Reading, height: float, settings: DecodingSettings) -> Reading:
+    """A reading of a plate whose lines are so high, px -> the same, less sure where they are lower than the least."""
+    below = settings.least_height - height
+    if below <= 0:
+        return reading
+    characters = tuple(character ** (1 + below) for character in reading.characters)
+    less = replace(reading, confidence=reading.confidence ** (1 + below), characters=characters)
+    return less if less.confidence >= settings.sure else replace(less, text="", format="", schemes=())
 
 
 def _reading(best: Candidate, scheme: PlateScheme, sure: bool) -> Reading:

@@ -4,6 +4,7 @@ The same class runs in one process (crops are numpy arrays) and inside the BLS m
 tensors, handed on without a copy to the host).
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -14,11 +15,12 @@ import numpy as np
 from plate_nets.contract import LPRNET, STN, reader_of
 from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
-from plate_nets.recognition.quads import doubtful, lines_of
+from plate_nets.recognition.decoding import at_height
+from plate_nets.recognition.quads import doubtful, line_heights, lines_of
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
 from plate_nets.recognition.second_look import LOOKS
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, Reading, Scores
+from plate_nets.types import Box, Boxes, Corners, Crops, Logits, Plate, Reading, Scores
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
@@ -90,25 +92,27 @@ class PlateReader(Generic[F, T]):
             crops, boxes, scores, corners = self._detect(frame, stages)
         if len(boxes) == 0:
             return []
-        logits, readings = self._read_all(crops, lines_of(corners.reshape(-1, 4, 2)), chosen, stages)
+        logits, readings = self._read_all(crops, corners, chosen, stages)
         return join(boxes, scores, corners, readings, evidence_of(readings, logits, chosen) if evidence else None)
 
     def read_crops(self, crops: T, corners: Corners | None = None) -> Sequence[Reading]:
         """Crops (N, 3, 24, 94), N above 0, and the corners (N, 8) that they were cut along -> their readings, in order.
 
-        Without corners they are of plates of one line.
+        Without corners they are of plates of one line that are high enough.
         """
-        lines = None if corners is None else lines_of(corners.reshape(-1, 4, 2))
-        return self._read_all(crops, lines, self._decoder.schemes, nullcontext)[1]
+        return self._read_all(crops, corners, self._decoder.schemes, nullcontext)[1]
 
     def _read_all(
-        self, crops: T, lines: Lines | None, schemes: Sequence[PlateScheme], stages: Stages
+        self, crops: T, corners: Corners | None, schemes: Sequence[PlateScheme], stages: Stages
     ) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> each reader's logits at first sight, and the readings, with a second look where it is needed."""
+        quads = None if corners is None else corners.reshape(-1, 4, 2)
+        lines = None if quads is None else lines_of(quads)
         logits = self._logits(crops, schemes, stages)
         with stages("decode_text"):
             readings = self._decoder.decode(logits, lines, schemes)
-        rows = self._decoder.unsure(readings)
+        heights = [math.inf] * len(readings) if quads is None else line_heights(quads).tolist()
+        rows = self._decoder.unsure(readings, heights)
         if self._look_again and rows:
             with stages("look_again"):
                 looks = self._logits(self._look_again(crops, rows), schemes, nullcontext)
@@ -116,7 +120,8 @@ class PlateReader(Generic[F, T]):
                     own = slice(place * LOOKS, (place + 1) * LOOKS)
                     told = {name: each[own] for name, each in looks.items()}
                     readings[row] = self._decoder.decode_looks(told, 1 if lines is None else int(lines[row]), schemes)
-        return logits, readings
+        settings = self._decoder.settings
+        return logits, [at_height(reading, high, settings) for reading, high in zip(readings, heights, strict=False)]
 
     def _logits(self, crops: T, schemes: Sequence[PlateScheme], stages: Stages) -> dict[str, Logits]:
         """Crops -> the logits of each reader that the schemes need, by its name."""

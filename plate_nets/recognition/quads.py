@@ -37,6 +37,13 @@ def lines_of(quads: Quads) -> Lines:
     return np.where(two, 2, 1)
 
 
+def line_heights(quads: Quads) -> NDArray[np.float32]:
+    """Quads (N, 4, 2) -> how high a line of each plate is (N,), px; what is not finite has no height."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        heights = quad_size(quads)[0] / lines_of(quads)
+    return np.where(np.isfinite(heights), heights, 0).astype(np.float32)
+
+
 def doubtful(quads: Quads, boxes: Boxes) -> NDArray[np.bool_]:
     """Quads (N, 4, 2) and the boxes (N, 4) around them, clamped to the frame -> where a symbol may be missing, (N,).
 

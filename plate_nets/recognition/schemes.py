@@ -89,13 +89,14 @@ class SchemeDecoder:
         ]
         return each[0] if len(asked) == 1 else surest(each, [scheme.by_lines[lines] for scheme in asked])
 
-    def unsure(self, readings: Sequence[Reading]) -> list[int]:
-        """Readings -> the rows that are worth a second look."""
+    def unsure(self, readings: Sequence[Reading], heights: Sequence[float]) -> list[int]:
+        """Readings, and the heights of their lines, px -> the rows that are worth a second look."""
         settings = self.settings
         return [
             row
-            for row, reading in enumerate(readings)
-            if settings.again_from <= reading.confidence < settings.again_below
+            for row, (reading, height) in enumerate(zip(readings, heights, strict=False))
+            if reading.confidence >= settings.again_from
+            and (reading.confidence < settings.again_below or height < settings.again_under)
         ]
 
 

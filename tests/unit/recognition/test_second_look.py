@@ -1,13 +1,15 @@
 """A second look: what is looked at again, what the looks are, and what they say together."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from plate_nets.plates import default_scheme
-from plate_nets.recognition.decoding import PlateDecoder, most_probable
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, at_height, most_probable
 from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.quads import line_heights
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import LOOKS, looks_at
 from plate_nets.recognition.stages import Stages
@@ -111,3 +113,26 @@ def test_only_what_is_not_sure_is_looked_at_again() -> None:
     logits = plates[1].logits
     assert logits is not None
     assert (logits == networks.read(np.full((1, 3, 24, 94), 2, np.float32))[0]).all(), "evidence is the first look's"
+
+
+def test_low_lines_are_looked_at_again_however_sure_they_are() -> None:
+    decoder = SchemeDecoder([RUSSIA])
+    sure, unsure, nothing = (Reading("A123BC77", "A123BC77", confidence) for confidence in (0.99, 0.5, 0.01))
+    assert decoder.unsure([sure, unsure, nothing], [20, 20, 20]) == [1]
+    assert decoder.unsure([sure, unsure, nothing], [10, 10, 10]) == [0, 1]
+
+
+def test_a_line_below_the_least_height_is_less_sure() -> None:
+    settings = DecodingSettings()
+    reading = Reading("A123BC77", "A123BC77", 0.88, (0.88,) * 8, "private", "russia")
+    assert at_height(reading, settings.least_height, settings) is reading
+    lower = at_height(reading, settings.least_height - 1, settings)
+    assert lower.confidence == pytest.approx(0.88**2) and lower.characters == pytest.approx((0.88**2,) * 8)
+    assert (lower.text, lower.format, lower.best) == ("", "", "A123BC77")
+    assert at_height(replace(reading, confidence=0.99), settings.least_height - 1, settings).text == "A123BC77"
+
+
+def test_a_plate_of_two_lines_has_lines_of_half_its_height() -> None:
+    quads = np.array([[[0, 0], [46, 0], [46, 10], [0, 10]], [[0, 0], [29, 0], [29, 18], [0, 18]]], np.float32)
+    assert line_heights(quads).tolist() == [10, 9]
+    assert line_heights(np.full((1, 4, 2), np.inf, np.float32)).tolist() == [0]
