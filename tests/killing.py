@@ -2,7 +2,7 @@
 
 import ctypes
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from plate_nets.lasting import LastingThread
 from tests.waiting import eventually
@@ -12,12 +12,13 @@ class Killed(Exception):
     """What no code of ours expects."""
 
 
-def lasting_thread(name: str) -> LastingThread:
-    """The one thread of a name, as soon as it is there."""
+def lasting_thread(name: str, others: Collection[threading.Thread] = ()) -> LastingThread:
+    """The one thread of a name that is none of the others, as soon as it is there."""
     found: list[LastingThread] = []
 
     def look() -> bool:
-        found[:] = [each for each in threading.enumerate() if isinstance(each, LastingThread) and each.name == name]
+        new = (each for each in threading.enumerate() if each not in others)
+        found[:] = [each for each in new if isinstance(each, LastingThread) and each.name == name]
         return bool(found)
 
     assert eventually(look, 60), [each.name for each in threading.enumerate()]
@@ -25,12 +26,14 @@ def lasting_thread(name: str) -> LastingThread:
     return thread
 
 
-def kill(name: str, meanwhile: Callable[[], object] = lambda: None) -> LastingThread:
+def kill(
+    name: str, meanwhile: Callable[[], object] = lambda: None, others: Collection[threading.Thread] = ()
+) -> LastingThread:
     """Have a thread's turn end by an exception -> the thread, after that.
 
     ``meanwhile``: has it do something, where it waits in C and would see the exception only then.
     """
-    thread = lasting_thread(name)
+    thread = lasting_thread(name, others)
     before = thread.faults
     assert thread.ident is not None
     assert ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Killed)) == 1

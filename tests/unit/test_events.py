@@ -6,14 +6,12 @@ import pytest
 
 from plate_nets.errors import ContractError
 from plate_nets.events import PlateEvent, event_schema
-from plate_nets.video.cars import Camera, CarEvents
-from tests.unit.video.traffic import T0, plate
+from tests.unit.video.traffic import plate, watch
 
 
 def record() -> dict[str, Any]:
-    cars = CarEvents(Camera("gate"))
-    (event,) = cars.update([plate("A123BC77", 300, peak=12.0)], T0)
-    return event.to_dict()
+    provisional, _ = watch(lambda time: [plate("A123BC77", 300 + 300 * time, peak=12.0)], 1)
+    return provisional.to_dict()
 
 
 def test_fields_and_schema_are_the_same() -> None:

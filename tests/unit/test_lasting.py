@@ -173,8 +173,9 @@ def test_the_server_s_log(tmp_path: Path) -> None:
 
 
 def test_the_watchdog_s() -> None:
+    others = threading.enumerate()  # those of models that other tests have loaded live as long as the process
     Watchdog(WatchdogSettings(), beat=0.01)
-    thread = kill("watchdog")
+    thread = kill("watchdog", others=others)
     assert eventually(lambda: thread.error is None, 60), "its next turn ended well"
 
 

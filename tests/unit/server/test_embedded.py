@@ -10,7 +10,7 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -97,11 +97,22 @@ def test_a_missing_wheel_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> N
         EmbeddedTriton().start()
 
 
-def test_a_python_without_a_stub_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
-    monkeypatch.setattr(sys, "version_info", (3, 99, 0, "final", 0))
-    version = type("Version", (), {"major": 3, "minor": 99})
-    monkeypatch.setattr(sys, "version_info", version)
-    with pytest.raises(ServerStartError, match=r"no stub for Python 3.99; it has 3.10, 3.11"):
+class Version(NamedTuple):
+    """Of an interpreter, as `sys.version_info`."""
+
+    major: int
+    minor: int
+
+
+def test_a_newer_python_than_the_wheel_has_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", Version(3, 99))
+    with pytest.raises(ServerStartError, match=r"needs Python up to 3.12, this is 3.99; use the container$"):
+        wheel()
+
+
+def test_a_python_without_a_stub_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", Version(3, 7))
+    with pytest.raises(ServerStartError, match=r"no stub for Python 3.7; it has 3.10, 3.11"):
         wheel()
 
 
@@ -227,7 +238,7 @@ def test_readers_that_no_scheme_needs_are_not_loaded(
 
 def test_a_scheme_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "atlantis")
-    with pytest.raises(ServerStartError, match=r"expected argentina or .* got 'atlantis'"):
+    with pytest.raises(ServerStartError, match=r"expected argentina, .* or a file \*\.toml, got 'atlantis'"):
         EmbeddedTriton(converted).start()
 
 
