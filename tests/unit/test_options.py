@@ -11,7 +11,7 @@ UNUSED: dict[str, str] = {
     "plates serve": "--growth --server-growth --exit-timeout",
     "plates swap": "--control-key --keep",
     "plates watch": "--zone --parquet --mqtt --outbox --blur --log",
-    "plates web": "--host --allow-url --rate --timeout --log",
+    "plates web": "--host --allow-url --timeout --log",
     "python -m converters": "--weights",
     "python -m training.average": "--out --scheme",
     "python -m training.corners": "--minutes --rate --threads",
