@@ -43,7 +43,7 @@ def test_metrics_are_those_of_the_traffic(server: EmbeddedTriton) -> None:
     with PlateClient(server.http_url) as http, PlateClient(server.grpc_url, "grpc") as grpc:
         found = [http.read(CAR), grpc.read(encode(CAR)), http.read(encode(EMPTY)), grpc.read(EMPTY)]
         found += [http.read(CAR) for _ in range(12)]  # by every instance: they add up
-        for picture in (b"no picture", CAR[:3]):
+        for picture in (b"no picture", b"none either"):
             with pytest.raises(InputError):
                 http.read(picture)
     plates = [plate for each in found for plate in each]
@@ -57,7 +57,8 @@ def test_metrics_are_those_of_the_traffic(server: EmbeddedTriton) -> None:
     }
     assert now["plates_request_seconds_count"] == 18
     counts = {stage: now[f'plates_stage_seconds_count{{stage="{stage}"}}'] for stage in STAGES}
-    assert counts == {"detect": 16, "rectify": 14, "read": 14, "decode_text": 14}
+    assert 0 <= counts["look_again"] <= 14, "only where a plate was not read surely"
+    assert counts | {"look_again": 0} == {"detect": 16, "rectify": 14, "read": 14, "decode_text": 14, "look_again": 0}
     for stage, count in counts.items():
         bounds = [*map("{:g}".format, BUCKETS), "+Inf"]
         buckets = [now[f'plates_stage_seconds_bucket{{stage="{stage}",le="{bound}"}}'] for bound in bounds]

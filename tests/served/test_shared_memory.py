@@ -129,14 +129,16 @@ def when_back(client: PlateClient) -> list[Plate]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("key", ["", "0" * 43], ids=["no key", "another key"])
+@pytest.mark.parametrize(("key", "got"), [("", "none"), ("0" * 43, "a wrong one")], ids=["no key", "another key"])
 def test_without_the_control_key_it_says_what_it_needs(
-    neighbour: Served, protocol: WireProtocol, key: str, monkeypatch: pytest.MonkeyPatch
+    neighbour: Served, protocol: WireProtocol, key: str, got: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     with (
         PlateClient(neighbour.url(protocol), protocol, shared_memory=True, control_key=key) as client,
-        pytest.raises(ServerError, match=r"restricted.*; shared memory needs .* its control key") as caught,
+        pytest.raises(
+            ServerError, match=f"control key, and got {got}.*; shared memory needs .* its control key"
+        ) as caught,
     ):
         client.read(SMALL)
     assert neighbour.control_key not in str(caught.value)

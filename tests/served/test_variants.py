@@ -24,7 +24,7 @@ from plate_nets.contract import LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, 
 from plate_nets.conversion.conversion import Mode, convert, is_current
 from plate_nets.errors import PlateError
 from plate_nets.plates import default_scheme
-from plate_nets.recognition.decoding import best_path, log_softmax
+from plate_nets.recognition.decoding import DecodingSettings, best_path, log_softmax
 from plate_nets.recognition.geometry import crop_plates, normalize_crop
 from plate_nets.recognition.pipeline import CHUNK
 from plate_nets.server import EmbeddedTriton
@@ -42,11 +42,24 @@ TIMEOUT = 120.0
 FRAMES = [EMPTY, *(compose(720, 1280, PLACED[:count]) for count in (1, 4, 18))]
 
 
+FIRST_LOOK = {"again_below": 0.0, "again_under": 0.0}
+"""Settings without a second look, which an ensemble cannot have."""
+
+
 @pytest.fixture(scope="module")
 def triton() -> Iterator[Served]:
     for conversion in CONVERSIONS.values():
         if not is_current(conversion, Mode.TRACE, MODEL_REPOSITORY):
             convert(conversion, Mode.TRACE, MODEL_REPOSITORY)
+    with pytest.MonkeyPatch.context() as patch:
+        for model, (name, value) in itertools.product(
+            (PLATE_RECOGNITION, PLATE_RECOGNITION_PYTHON), FIRST_LOOK.items()
+        ):
+            patch.setenv(f"PLATES_{model.name}_{name}".upper(), str(value))
+        yield from serve()
+
+
+def serve() -> Iterator[Served]:
     with EmbeddedTriton(
         model_repositories=[MODEL_REPOSITORY],
         packages=[PACKAGE],
@@ -87,7 +100,7 @@ def test_every_variant_answers_as_production(transport: Transport, triton: Serve
     expected = read(transport, PLATE_RECOGNITION, image)
     for model in (PLATE_RECOGNITION_ENSEMBLE, PLATE_RECOGNITION_PYTHON):
         check(read(transport, model, image), expected)
-    with ClientChain(triton.http, timeout=120) as chain:
+    with ClientChain(triton.http, timeout=120, decoding=DecodingSettings(**FIRST_LOOK)) as chain:
         check(chain.read(image), expected)
 
 
