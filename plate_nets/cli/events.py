@@ -3,6 +3,7 @@
 import csv
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -47,10 +48,13 @@ def export(
     left_out: Counter[str] = Counter()
     written = 0
     try:
-        with (labels / "labels.csv").open("w", encoding="utf-8", newline="") as file:
+        with (
+            (labels / "labels.csv").open("w", encoding="utf-8", newline="") as file,
+            closing(store.corrected()) as corrected,  # before the store, which waits for who reads it
+        ):
             rows = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             rows.writeheader()
-            for row in label_rows(store.corrected(), pictures, images, formats):
+            for row in label_rows(corrected, pictures, images, formats):
                 if isinstance(row, str):
                     left_out[row] += 1
                 else:

@@ -56,8 +56,8 @@ class WatchPlan:
     """The oldest pictures over this are deleted."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.outbox_mb <= _MOST_MB:
-            raise InputError(f"outbox_mb: expected 1 to {_MOST_MB}, got {self.outbox_mb:g}")
+        if not 0 < self.outbox_mb <= _MOST_MB:
+            raise InputError(f"outbox_mb: expected more than 0, up to {_MOST_MB}, got {self.outbox_mb:g}")
         for name in ("memory", "keep_days", "keep_mb"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:

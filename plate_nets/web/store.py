@@ -9,7 +9,7 @@ import binascii
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -196,7 +196,7 @@ class EventStore:
                 self._file.database.execute("DELETE FROM corrections WHERE id = ?", (id,))
         return self.get(id)
 
-    def corrected(self) -> Iterator[Document]:
+    def corrected(self) -> Generator[Document, None, None]:
         """Events with a correction, oldest first."""
         with self._reader() as database:
             ids = database.execute(

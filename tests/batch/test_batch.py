@@ -153,7 +153,7 @@ def test_a_photo_by_itself(photos: Path, tmp_path: Path) -> None:
     ("name", "content", "said"),
     [
         ("clip.mp4", b"\0\0\0\x18ftypisom\0\n", "got another file; `plates watch` reads videos"),
-        ("empty.txt", b"", "no photo in it"),
+        ("empty.txt", b"", "is empty"),
         ("nowhere", None, "no such file or folder"),
     ],
 )

@@ -197,8 +197,14 @@ sinks:
         ("cameras: [", "cameras.yaml, line 1: expected YAML"),
         ("cameras: [{source: a.mp4}]\nsure: 99", "cameras.yaml: sure: expected a probability between 0 and 1, got 99"),
         ("cameras: [{source: a.mp4}]\nsinks: [{type: fax}]", "cameras.yaml: sinks.0: "),
-        ("cameras: [{source: a.mp4}]\noutbox_mb: .nan", "cameras.yaml: outbox_mb: expected 1 to 1048576, got nan"),
-        ("cameras: [{source: a.mp4}]\noutbox_mb: 0", "cameras.yaml: outbox_mb: expected 1 to 1048576, got 0"),
+        (
+            "cameras: [{source: a.mp4}]\noutbox_mb: .nan",
+            "cameras.yaml: outbox_mb: expected more than 0, up",
+        ),
+        (
+            "cameras: [{source: a.mp4}]\noutbox_mb: 0",
+            "outbox_mb: expected more than 0, up to 1048576, got 0",
+        ),
         (
             "cameras: [{source: a.mp4}]\nsinks: [{type: sqlite, path: a, keep_days: .inf}]",
             "cameras.yaml: sqlite: keep_days: expected 0 to 36500, got inf",
