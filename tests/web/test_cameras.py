@@ -1,5 +1,6 @@
 """Cameras that the page watches itself: how they stand, their newest picture, and their events in the store."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,8 @@ def test_the_thread_that_keeps_events_is_killed_and_keeps_them(
     reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    camera = RtspCamera(write_clip(tmp_path / "clip.mkv", passing(24, empty=600), fps=8))
+    cars = chain.from_iterable([*passing(40, empty=24)] for _ in range(12))  # one is there whenever it goes on
+    camera = RtspCamera(write_clip(tmp_path / "clip.mkv", cars, fps=8))
     path = tmp_path / "events.sqlite"
     store = EventStore(path)
     plan = WatchPlan(cameras=(CameraSettings(camera.url(), id="gate"),))
