@@ -69,7 +69,7 @@ def log_loss(words: Sequence[LastWord]) -> float:
 
 
 def _read(clip: Clip, reader: LocalReader, kept: Path, every: int) -> tuple[Clip, list[ReadFrame]]:
-    path = kept / f"{clip.path.resolve().parent.name}_{clip.path.stem}_{every}.npz"
+    path = kept / f"{clip.path.resolve().parent.name}_{clip.path.stem}_{every}.safetensors"
     if not path.exists():
         save_evidence(path, list(read_clip(clip.path, reader, every)))
     return replace(clip, truth=clip.truth[::every]), load_evidence(path)

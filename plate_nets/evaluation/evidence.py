@@ -1,12 +1,13 @@
 """What was read in the frames of a clip, kept in a file: so that what becomes of it can be tried again in seconds."""
 
 import json
-import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from plate_nets.errors import DatasetError
 from plate_nets.types import Box, Plate, Reading
@@ -22,7 +23,7 @@ class ReadFrame:
 
 
 def save_evidence(path: Path, frames: Sequence[ReadFrame]) -> None:
-    """Frames -> a file, *.npz, that `load_evidence` reads; it is there whole or not at all.
+    """Frames -> a safetensors file that `load_evidence` reads; it is there whole or not at all.
 
     Raises:
         OSError: the disk is full, or may not be written.
@@ -44,8 +45,8 @@ def save_evidence(path: Path, frames: Sequence[ReadFrame]) -> None:
         for frame in frames
     ]
     logits = [plate.logits for frame in frames for plate in frame.plates if plate.logits is not None]
-    with whole_file(path) as aside, aside.open("wb") as file:
-        np.savez_compressed(file, frames=np.array(json.dumps(records)), logits=np.array(logits, np.float32))
+    with whole_file(path) as aside:
+        save_file({"logits": np.array(logits, np.float32)}, aside, {"frames": json.dumps(records)})
 
 
 def load_evidence(path: Path) -> list[ReadFrame]:
@@ -55,8 +56,8 @@ def load_evidence(path: Path) -> list[ReadFrame]:
         DatasetError: no such file, or it is damaged.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            records, logits = json.loads(str(file["frames"])), iter(file["logits"])
+        with safe_open(path, "numpy") as file:
+            records, logits = json.loads(file.metadata()["frames"]), iter(file.get_tensor("logits"))
             return [
                 ReadFrame(
                     frame["time"],
@@ -73,7 +74,7 @@ def load_evidence(path: Path) -> list[ReadFrame]:
                 )
                 for frame in records
             ]
-    except (OSError, EOFError, KeyError, TypeError, ValueError, StopIteration, zipfile.BadZipFile) as error:
+    except (OSError, KeyError, TypeError, ValueError, StopIteration, SafetensorError) as error:
         raise DatasetError(
             f"{path}: expected a file of evidence, got {error!r}; delete it, and it is made anew"
         ) from error

@@ -49,15 +49,15 @@ def test_the_loss_is_least_where_scores_mean_what_they_say() -> None:
 
 def test_evidence_comes_back_as_it_was(tmp_path: Path) -> None:
     frames = [ReadFrame(0.0, (plate("A123BC77", 300), plate("X900KO99", 900))), ReadFrame(0.04, ())]
-    save_evidence(tmp_path / "clip.npz", frames)
-    back = load_evidence(tmp_path / "clip.npz")
+    save_evidence(tmp_path / "clip.safetensors", frames)
+    back = load_evidence(tmp_path / "clip.safetensors")
     assert back == frames
     for one, other in zip(frames[0].plates, back[0].plates, strict=True):
         assert one.logits is not None and other.logits is not None and np.array_equal(one.logits, other.logits)
 
 
 def test_a_damaged_file_of_evidence_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "clip.npz"
+    path = tmp_path / "clip.safetensors"
     for content in (b"", b"no zip at all"):
         path.write_bytes(content)
         with pytest.raises(DatasetError, match="expected a file of evidence"):
@@ -77,7 +77,7 @@ def test_the_command_fits_a_temperature_and_reads_each_clip_once(
     first = CliRunner().invoke(command, arguments)
     assert first.exit_code == 0, first.output
     assert re.search(r"temperature: 1(\.5)?, 1 clip", first.output)
-    (kept,) = (tmp_path / "kept").rglob("*.npz")
+    (kept,) = (tmp_path / "kept").rglob("*.safetensors")
     written = kept.stat().st_mtime_ns
     assert CliRunner().invoke(command, arguments).output.splitlines()[-1] == first.output.splitlines()[-1]
     assert kept.stat().st_mtime_ns == written
