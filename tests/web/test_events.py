@@ -5,7 +5,8 @@ import json
 import socket
 import sqlite3
 import threading
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -136,10 +137,10 @@ def test_labels_of_a_damaged_store_are_refused_in_one_line(tmp_path: Path, docum
 def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> None:
     seen.write(event(0))
 
-    def next_plate(lines: "httpx.Response", wanted: str) -> str:
+    def next_plate(lines: Iterator[str], wanted: str) -> str:
         """The id of the message."""
         last = ""
-        for line in lines.iter_lines():
+        for line in lines:
             if line.startswith("id: "):
                 last = line[4:]
             if line.startswith("data: "):
@@ -148,16 +149,20 @@ def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> N
                 return last
         raise AssertionError("the stream ended")
 
-    with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": "0"}) as lines:
-        first = next_plate(lines, "A000BC77")
-    with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": first}) as lines:
+    def stream(last: str) -> AbstractContextManager[httpx.Response]:
+        return seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": last})
+
+    with stream("0") as answer:
+        first = next_plate(answer.iter_lines(), "A000BC77")
+    with stream(first) as answer:
+        lines = answer.iter_lines()
         seen.write(event(1))
         second = next_plate(lines, "A001BC77")
         kill("events")
         seen.write(event(2))
         next_plate(lines, "A002BC77")
-    with seen.client.stream("GET", f"{EVENTS}/stream", headers={"Last-Event-ID": second}) as lines:
-        next_plate(lines, "A002BC77")
+    with stream(second) as answer:
+        next_plate(answer.iter_lines(), "A002BC77")
 
 
 def test_events_of_another_outbox_and_of_a_store_that_takes_its_place_are_not_missed(seen: Seen) -> None:
