@@ -84,6 +84,7 @@ class CameraRoom:
         self._thread = LastingThread("cameras", self._record_next, ending=self._ending)
 
     def __enter__(self) -> Self:
+        self._watcher.start()
         self._thread.start()
         return self
 
