@@ -18,7 +18,7 @@ from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ServerError
 from plate_nets.extras import needs
-from plate_nets.intake.files import read_text
+from plate_nets.intake.files import read_secret
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
@@ -179,7 +179,7 @@ def read_tokens(path: Path) -> tuple[str, ...]:
     Raises:
         InputError: there is none in it.
     """
-    lines = [line.strip() for line in read_text(path).splitlines()]
+    lines = [line.strip() for line in read_secret(path).splitlines()]
     tokens = tuple(line for line in lines if line and not line.startswith("#"))
     if not tokens:
         raise InputError(f"--token-file {path}: expected a token a line, got none")

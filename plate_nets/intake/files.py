@@ -2,6 +2,7 @@
 
 import errno
 import os
+import select
 import stat
 from pathlib import Path
 
@@ -15,6 +16,7 @@ MAX_DEPTH = 20
 """Levels of a document of YAML or TOML; ours have six."""
 MAX_VALUES = 20_000
 """Values of such a document, keys among them: some 700 cameras with regions."""
+_MAX_SECRET = 64 << 10
 
 
 def read_file(path: str | os.PathLike[str], most: int) -> bytes:
@@ -32,6 +34,29 @@ def read_file(path: str | os.PathLike[str], most: int) -> bytes:
         if size > most:
             raise InputTooLarge(f"expected a file of at most {most} bytes, got {size}")
         return file.read(size)
+
+
+def read_secret(path: str | os.PathLike[str], pause: float = 10) -> str:
+    """The text of a file or of a pipe, such as the shell's ``<(...)``, which keeps a secret off the disk.
+
+    Raises:
+        InputError: as `read_text`; or a pipe through which nothing comes for ``pause`` seconds.
+    """
+    try:
+        if not Path(path).is_fifo():
+            return read_text(path)
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    text = b""
+    with os.fdopen(handle, "rb", buffering=0) as pipe:
+        while len(text) <= _MAX_SECRET:
+            if not select.select([pipe], [], [], pause)[0]:
+                raise InputError(f"{path}: nothing came through the pipe for {pause:g} s")
+            if not (part := pipe.read(_MAX_SECRET)):
+                return text.decode("utf-8", "replace")
+            text += part
+    raise InputTooLarge(f"{path}: expected at most {_MAX_SECRET} bytes through a pipe")
 
 
 def read_text(path: str | os.PathLike[str], most: int = MAX_TEXT) -> str:

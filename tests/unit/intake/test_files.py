@@ -2,12 +2,13 @@
 
 import os
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from plate_nets.errors import InputTooLarge
-from plate_nets.intake.files import check_file, read_file
+from plate_nets.errors import InputError, InputTooLarge
+from plate_nets.intake.files import check_file, read_file, read_secret
 from tests.limited import in_little_memory
 
 
@@ -28,6 +29,29 @@ def test_what_would_wait_is_not_read(tmp_path: Path) -> None:
             with pytest.raises(OSError) as caught:
                 read_file(tmp_path / name, 1 << 20)
             assert caught.value.strerror
+
+
+def test_a_secret_may_come_through_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_text("one\n", encoding="utf-8")
+    assert read_secret(tmp_path / "tokens") == "one\n"
+    os.mkfifo(tmp_path / "unwritten")
+    with pytest.raises(InputError, match="nothing came through the pipe"):
+        read_secret(tmp_path / "unwritten", pause=0.1)
+    out, into = os.pipe()
+    with os.fdopen(out, "rb"), os.fdopen(into, "wb") as writer:
+        writer.write(b"two\n")
+        writer.close()
+        assert read_secret(f"/dev/fd/{out}") == "two\n"
+    with pytest.raises(InputError, match="none: No such file"):
+        read_secret(tmp_path / "none")
+
+
+def test_a_pipe_that_goes_on_is_no_secret() -> None:
+    with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
+        assert endless.stdout is not None
+        with pytest.raises(InputTooLarge, match="at most 65536 bytes"):
+            read_secret(f"/dev/fd/{endless.stdout.fileno()}")
+        endless.kill()
 
 
 def test_a_file_of_the_kernel_is_empty_and_never_waits(tmp_path: Path) -> None:
