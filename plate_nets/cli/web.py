@@ -3,7 +3,7 @@
 import logging
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -95,16 +95,18 @@ def web(
     console = Console(highlight=False, soft_wrap=True)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     with ExitStack() as stack:
-        backend, wait = open_backend(stack, url, local, timeout, model_repository, log, only_scheme(scheme))
+        backend, supervisor = open_backend(stack, url, local, timeout, model_repository, log, only_scheme(scheme))
         sources = open_sources(stack, backend, cameras, events, pictures, watch_list or [], sure)
-        server = stack.enter_context(WebServer(create_app(backend, settings, sources), address, port))
+        application = create_app(backend, settings, sources)
+        ended = supervisor.end if supervisor else lambda: None
+        server = stack.enter_context(WebServer(application, address, port, ended=ended))
         console.print(f"page     {server.url}/", markup=False)
         if tokens and not token_file:
             console.print(f"token    {tokens[0]}", markup=False)
         if outside:
             console.print("It is reached from outside, so it asks for a token. Put HTTPS in front of it.")
         console.print("Ready. Ctrl-C stops it.")
-        (wait or server.wait)()
+        (supervisor.run if supervisor else server.wait)()
         raise ServerError("the page ended by a fault of ours")
 
 
@@ -116,7 +118,7 @@ def open_backend(
     repository: Path | None,
     log: Path | None,
     scheme: PlateScheme,
-) -> tuple["Backend", Callable[[], None] | None]:
+) -> tuple["Backend", Supervisor | None]:
     """What reads, and for an embedded server what keeps it reading until the process is told to end."""
     from plate_nets.web.health import Backend
 
@@ -134,7 +136,7 @@ def open_backend(
         PlateClient(triton.grpc_url, "grpc", timeout, shared_memory=True, control_key=triton.control_key, scheme=scheme)
     )
     backend = Backend(client, "embedded", client.url, triton.metrics_url, status, scheme)
-    return backend, Supervisor(triton, status).run
+    return backend, Supervisor(triton, status)
 
 
 def open_sources(

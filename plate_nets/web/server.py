@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+from collections.abc import Callable
 from types import TracebackType
 
 import uvicorn
@@ -58,12 +59,20 @@ class WebServer:
         address: where to listen.
         port: 0 takes a free one.
         head: seconds that the head of a request may take.
+        ended: called where it ends by itself, which only a fault of ours does.
 
     Raises:
         ServerStartError: it cannot listen there.
     """
 
-    def __init__(self, app: ASGIApp, address: str = "127.0.0.1", port: int = 0, head: float = HEAD_SECONDS) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        address: str = "127.0.0.1",
+        port: int = 0,
+        head: float = HEAD_SECONDS,
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         try:
             self._socket = socket.create_server((address, port), family=family, backlog=_BACKLOG)
@@ -88,7 +97,8 @@ class WebServer:
                 timeout_graceful_shutdown=_SHUT_DOWN,
             )
         )
-        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="web", daemon=True)
+        self._ended = ended
+        self._thread = threading.Thread(target=self._run, name="web", daemon=True)
 
     def __enter__(self) -> "WebServer":
         self._thread.start()
@@ -102,5 +112,12 @@ class WebServer:
         self._socket.close()
 
     def wait(self) -> None:
-        """Wait until it ends by itself, which only a fault of ours does."""
+        """Wait until it ends by itself."""
         self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._server.run([self._socket])
+        finally:
+            if not self._server.should_exit:
+                self._ended()

@@ -1,10 +1,13 @@
 """The port: what its connections are set to."""
 
+import ctypes
 import socket
+import threading
 from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
@@ -26,3 +29,19 @@ def test_a_body_does_not_wait_for_the_acknowledgement_of_its_head(address: str) 
 
     with WebServer(app, address) as server:
         assert httpx.get(server.url, trust_env=False).json() == {"no_delay": 1}
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_who_watches_something_else_hears_that_the_page_ended() -> None:
+    ended = threading.Event()
+    with WebServer(Starlette(), ended=ended.set) as server:
+        (thread,) = (each for each in threading.enumerate() if each.name == "web")
+        assert thread.ident is not None
+        fault = ctypes.py_object(KeyboardInterrupt)  # asyncio hands on no other exception of a loop's turn
+        assert ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), fault) == 1
+        assert ended.wait(60)
+        server.wait()
+    ended.clear()
+    with WebServer(Starlette(), ended=ended.set):
+        pass
+    assert not ended.is_set(), "as it was left"
