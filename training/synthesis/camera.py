@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.evaluation.coding import code_jpeg
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
 
 Corners = NDArray[np.float32]
@@ -89,7 +90,7 @@ def take_photo(
     light = _sensor(light, strength, severity, rng)
     photo = np.clip(light, 0, 255).astype(np.uint8)
     if rng.random() < 0.5 * severity:
-        photo = _jpeg(photo, int(95 - 70 * strength**0.7 * rng.random() ** 0.7))
+        photo = code_jpeg(photo, int(95 - 70 * strength**0.7 * rng.random() ** 0.7))
     return photo
 
 
@@ -283,8 +284,3 @@ def _grain(rows: int, columns: int, channels: int, rng: np.random.Generator) -> 
         return rng.standard_normal((rows, columns, channels), dtype=np.float32)
     y, x = int(rng.integers(spare_y)), int(rng.integers(spare_x))
     return _GRAIN[y : y + rows, x : x + columns, :channels]
-
-
-def _jpeg(image: Frame, quality: int) -> Frame:
-    coded = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
-    return np.asarray(cv2.imdecode(coded, cv2.IMREAD_COLOR), np.uint8)
