@@ -49,6 +49,10 @@ PICTURE = (replace(FRAME, optional=True), replace(IMAGE, optional=True))
 CORNERS = TensorSpec("corners", "FP32", (-1, 8))
 """Corner points of each plate, clockwise from its own top left, in pixels of the frame; see `types.Corners`."""
 
+AS_ONE = TensorSpec("as_one", "FP32", (-1, *CROP_DIMS))
+"""Those of the plates that have two lines by their corners, in order, cut as of one: the scheme decides, see
+`recognition.quads`."""
+
 YOLO = ModelSpec(
     name="yolo",
     backend="python",
@@ -59,9 +63,11 @@ YOLO = ModelSpec(
         TensorSpec("output__1", "FP32", (-1, 4)),
         TensorSpec("output__2", "FP32", (-1,)),
         CORNERS,
+        AS_ONE,
     ),
 )
-"""Picture -> crops ready for `stn`, boxes xyxy in pixels of the frame, scores, corners; highest score first."""
+"""Picture -> crops ready for `stn`, boxes xyxy in pixels of the frame, scores, corners; highest score first. `AS_ONE`
+has its own rows."""
 
 STN = ModelSpec(
     name="stn",

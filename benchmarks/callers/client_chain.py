@@ -51,10 +51,10 @@ class ClientChain(Closing):
         """
         return self._reader.read(image)
 
-    def _detect(self, image: Frame | bytes, stages: Stages) -> tuple[Crops, Boxes, Scores, Corners]:
+    def _detect(self, image: Frame | bytes, stages: Stages) -> tuple[Crops, Boxes, Scores, Corners, Crops]:
         sent = Input(IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(FRAME, image)
-        crops, boxes, scores, corners = self._ask(YOLO, sent)
-        return crops, boxes, scores, corners
+        crops, boxes, scores, corners, as_one = self._ask(YOLO, sent)
+        return crops, boxes, scores, corners, as_one
 
     def _rectify(self, crops: Crops) -> Crops:
         return self._one(STN, crops)

@@ -228,7 +228,7 @@ def _reading(
 ) -> Reading:
     try:
         scheme = known.get(names[0]) or load_scheme(names[0])
-        formats = scheme.by_lines[lines].format_names(text)
+        formats = scheme.by_shape[lines].format_names(text)
     except SchemeError:  # of the server's own
         formats = ""
     probabilities = tuple(characters[: len(best)].tolist())

@@ -20,10 +20,10 @@ from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
 
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
-CropReader = Callable[[Crops, Corners], Sequence[Reading]]
-"""Crops (N, 3, 24, 94) and the corners (N, 8) of their plates -> N readings."""
-Cut = Callable[[Frame, Boxes], tuple[Crops, Corners]]
-"""A frame and boxes (N, 4) of plates -> crops (N, 3, 24, 94) and corners (N, 8), for a `CropReader`."""
+CropReader = Callable[[Crops, Corners, Crops], Sequence[Reading]]
+"""What a `Cut` gives of N plates -> N readings."""
+Cut = Callable[[Frame, Boxes], tuple[Crops, Corners, Crops]]
+"""A frame and boxes (N, 4) of plates -> as `PlateFinder.cut`, for a `CropReader`."""
 FrameReader = Callable[[Frame], list[Plate]]
 """A frame -> its plates, highest detector score first."""
 
@@ -76,8 +76,9 @@ def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, 
     for path, labels in photos:
         readable = _readable(labels, outcome)
         if readable:
-            crops, corners = cut(read_photo(path), boxes_of(readable))
-            for label, crop, points, reading in zip(readable, crops, corners, read(crops, corners), strict=True):
+            crops, corners, as_one = cut(read_photo(path), boxes_of(readable))
+            readings = read(crops, corners, as_one)
+            for label, crop, points, reading in zip(readable, crops, corners, readings, strict=True):
                 outcome.plates.append(read_plate(label, reading, points))
                 outcome.crops.append(crop[None])
     return outcome

@@ -138,7 +138,7 @@ def by_format(plates: Sequence[ReadPlate], scheme: PlateScheme) -> dict[str, Rea
     """Plates -> a summary for each format of the scheme that the label's text fits on as many lines."""
     return _grouped(
         sorted(plates, key=lambda plate: plate.label),
-        lambda plate: scheme.by_lines[plate.lines].format_names(plate.label) or "other",
+        lambda plate: scheme.by_shape[plate.lines].format_names(plate.label) or "other",
     )
 
 

@@ -131,9 +131,10 @@ class PlateScheme:
 
     ``alphabet``: the symbols in the order of LPRNet's classes. ``signs``: a sign of patterns -> the symbols it stands
     for. ``not_issued``: digits that no part has alone. ``lines``: of a plate, 1 or at most 2. The first format is the
-    usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty; ``region_is_last``: a plate's last part is its
-    region's code. ``reader``: the scheme whose reader reads these plates too; empty: it has one of its own. ``groups``:
-    names under which it can be asked for with others. ``members``: of several countries each one, see `joined`.
+    usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty; ``region_is_last``: a plate's last part is its region's
+    code. ``reader``: the scheme whose reader reads these plates too; empty: it has one of its own. ``groups``: names
+    under which it can be asked for with others. ``any_shape``: its plates of one line may be as short as those of two,
+    see `quads.ONE_LINE_ASPECT`. ``members``: of several countries each one, see `joined`.
     """
 
     name: str
@@ -147,6 +148,7 @@ class PlateScheme:
     region_is_last: bool = False
     reader: str = ""
     groups: tuple[str, ...] = ()
+    any_shape: bool = False
     members: tuple["PlateScheme", ...] = ()
 
     @property
@@ -176,6 +178,13 @@ class PlateScheme:
         The same text can stand on one line and on two: the plate's shape tells the formats apart.
         """
         return {lines: self._only(lines) for lines in (1, 2)}
+
+    @cached_property
+    def by_shape(self) -> Mapping[int, "PlateScheme"]:
+        """Lines that the shape of a plate shows -> the scheme with the formats that such a plate may have."""
+        if self.members:
+            return {lines: self._together([each.by_shape[lines] for each in self.members]) for lines in (1, 2)}
+        return self.by_lines if not self.any_shape else {1: self.by_lines[1], 2: self}
 
     @cached_property
     def sha256(self) -> str:
@@ -245,12 +254,15 @@ class PlateScheme:
 
     def _only(self, lines: int) -> "PlateScheme":
         if self.members:
-            return replace(joined([each.by_lines[lines] for each in self.members]), name=self.name)
+            return self._together([each.by_lines[lines] for each in self.members])
         formats = tuple(each for each in self.formats if each.lines == lines)
         shares = {each.name: self.synthesis.shares[each.name] for each in formats}
         total = sum(shares.values()) or 1.0
         synthesis = replace(self.synthesis, shares={name: share / total for name, share in shares.items()})
         return replace(self, formats=formats, synthesis=synthesis)
+
+    def _together(self, members: Sequence["PlateScheme"]) -> "PlateScheme":
+        return replace(joined(members), name=self.name)
 
     @cached_property
     def _expressions(self) -> tuple[tuple[PlateFormat, tuple[str, ...], re.Pattern[str]], ...]:

@@ -109,6 +109,7 @@ def own_reader(schemes: Iterable[PlateScheme]) -> PlateScheme:
 def _scheme(table: Table) -> PlateScheme:
     name = table.text("name")
     lines: int = table.take("lines", int, "1 or 2", lambda value: value in (1, 2))
+    any_shape: bool = table.take("any_shape", bool, "true or false", default=lines == 1)
     reader: str = table.take(
         "reader", str, "the name of a scheme of the package", lambda text: not text.endswith(_SUFFIX), default=""
     )
@@ -143,7 +144,18 @@ def _scheme(table: Table) -> PlateScheme:
     drawings.done()
     evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {}, drawn)
     scheme = PlateScheme(
-        name, alphabet, signs, formats, frozenset(not_issued), lines, evenly, country, region_is_last, reader, groups
+        name,
+        alphabet,
+        signs,
+        formats,
+        frozenset(not_issued),
+        lines,
+        evenly,
+        country,
+        region_is_last,
+        reader,
+        groups,
+        any_shape,
     )
     return replace(scheme, synthesis=replace(evenly, codes=_codes(codes, scheme)))
 

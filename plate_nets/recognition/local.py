@@ -87,17 +87,19 @@ class LocalReader:
         with self._turn:
             return self._pipeline.read(frame, evidence=evidence, stages=stages)
 
-    def read_crops(self, crops: Crops, corners: Corners | None = None) -> Sequence[Reading]:
-        """Crops (N, 3, 24, 94), N above 0 -> their readings, in order; as `PlateReader.read_crops`.
+    def read_crops(
+        self, crops: Crops, corners: Corners | None = None, as_one: Crops | None = None
+    ) -> Sequence[Reading]:
+        """What `cut` gives, N above 0 -> the readings of the N plates, in order; as `PlateReader.read_crops`.
 
         Raises:
             WeightsError: a network is missing, damaged, or not converted yet.
         """
         with self._turn:
-            return self._pipeline.read_crops(crops, corners)
+            return self._pipeline.read_crops(crops, corners, as_one)
 
-    def cut(self, frame: Frame, boxes: Boxes) -> tuple[Crops, Corners]:
-        """Boxes (N, 4) xyxy of plates in a frame -> crops (N, 3, 24, 94) for `read_crops`, and the corners (N, 8).
+    def cut(self, frame: Frame, boxes: Boxes) -> tuple[Crops, Corners, Crops]:
+        """Boxes (N, 4) xyxy of plates in a frame -> what `read_crops` takes, as `PlateFinder.cut`.
 
         Raises:
             WeightsError: a network is missing, damaged, or not converted yet.

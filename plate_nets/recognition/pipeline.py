@@ -16,11 +16,11 @@ from plate_nets.contract import LPRNET, STN, reader_of
 from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.decoding import at_height
-from plate_nets.recognition.quads import doubtful, line_heights, lines_of
+from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
 from plate_nets.recognition.second_look import LOOKS
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Box, Boxes, Corners, Crops, Logits, Plate, Reading, Scores
+from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, Reading, Scores
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
@@ -42,10 +42,11 @@ class PlateReader(Generic[F, T]):
     `types.Crops`. Its stages are ``detect``, which may have stages of its own, ``rectify``, ``read``, ``decode_text``.
 
     Each crop is rectified once, and read by every reader that its schemes need. Where it is not read surely, other
-    looks at it are rectified and read too, in the stage ``look_again``.
+    looks at it are rectified and read too, in the stage ``look_again``. Plates of two lines by their shape
+    are read as of one, too, where `PlateScheme.any_shape` says that those of a country may be; the surer reading counts.
 
     Args:
-        detect: frame and stages -> crops, boxes (N, 4), scores (N,) and corners (N, 8).
+        detect: frame and stages -> what `PlateFinder.find` gives.
         rectify: at most `CHUNK` crops -> straightened crops.
         readers: by name, straightened crops -> logits (N, C, 18).
         decoder: logits -> readings, of the schemes that can be read.
@@ -58,7 +59,7 @@ class PlateReader(Generic[F, T]):
 
     def __init__(
         self,
-        detect: Callable[[F, Stages], tuple[T, Boxes, Scores, Corners]],
+        detect: Callable[[F, Stages], tuple[T, Boxes, Scores, Corners, T]],
         rectify: Callable[[T], T],
         readers: Mapping[str, Callable[[T], Logits]],
         decoder: SchemeDecoder,
@@ -89,29 +90,49 @@ class PlateReader(Generic[F, T]):
         """
         chosen = self._decoder.choose(schemes)
         with stages("detect"):
-            crops, boxes, scores, corners = self._detect(frame, stages)
+            crops, boxes, scores, corners, as_one = self._detect(frame, stages)
         if len(boxes) == 0:
             return []
-        logits, readings = self._read_all(crops, corners, chosen, stages)
+        logits, readings = self._read_all(crops, corners, as_one, chosen, stages)
         return join(boxes, scores, corners, readings, evidence_of(readings, logits, chosen) if evidence else None)
 
-    def read_crops(self, crops: T, corners: Corners | None = None) -> Sequence[Reading]:
-        """Crops (N, 3, 24, 94), N above 0, and the corners (N, 8) that they were cut along -> their readings, in order.
+    def read_crops(self, crops: T, corners: Corners | None = None, as_one: T | None = None) -> Sequence[Reading]:
+        """What `PlateFinder.cut` gives, N above 0 -> the readings of the N plates, in order.
 
         Without corners they are of plates of one line that are high enough.
         """
-        return self._read_all(crops, corners, self._decoder.schemes, nullcontext)[1]
+        return self._read_all(crops, corners, as_one, self._decoder.schemes, nullcontext)[1]
 
     def _read_all(
-        self, crops: T, corners: Corners | None, schemes: Sequence[PlateScheme], stages: Stages
+        self, crops: T, corners: Corners | None, as_one: T | None, schemes: Sequence[PlateScheme], stages: Stages
+    ) -> tuple[dict[str, Logits], list[Reading]]:
+        """What was cut -> each reader's logits at first sight of what the readings rest on, and the readings."""
+        if corners is None:
+            return self._read_cut(crops, None, None, schemes, stages)
+        quads = corners.reshape(-1, 4, 2)
+        lines = lines_of(quads)
+        logits, readings = self._read_cut(crops, quads, lines, schemes, stages)
+        rows, of_any_shape = np.flatnonzero(lines == 2), [scheme for scheme in schemes if scheme.any_shape]
+        if as_one is not None and len(rows) and of_any_shape:
+            told, others = self._read_cut(as_one, quads[rows], np.ones(len(rows), np.intp), of_any_shape, stages)
+            certain = all(scheme.lines == 1 for scheme in schemes)
+            for place, (row, other) in enumerate(zip(rows, others, strict=True)):
+                if certain or _sureness(other) > _sureness(readings[row]):
+                    readings[row] = other
+                    for name, each in told.items():
+                        logits[name][row] = each[place]
+        return logits, readings
+
+    def _read_cut(
+        self, crops: T, quads: Quads | None, lines: Lines | None, schemes: Sequence[PlateScheme], stages: Stages
     ) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> each reader's logits at first sight, and the readings, with a second look where it is needed."""
-        quads = None if corners is None else corners.reshape(-1, 4, 2)
-        lines = None if quads is None else lines_of(quads)
         logits = self._logits(crops, schemes, stages)
         with stages("decode_text"):
             readings = self._decoder.decode(logits, lines, schemes)
-        heights = [math.inf] * len(readings) if quads is None else line_heights(quads).tolist()
+        heights = [math.inf] * len(readings)
+        if quads is not None and lines is not None:
+            heights = line_heights(quads, lines).tolist()
         rows = self._decoder.unsure(readings, heights)
         if self._look_again and rows:
             with stages("look_again"):
@@ -135,6 +156,11 @@ class PlateReader(Generic[F, T]):
 
         told = zip(*self._each(ask, self._split(crops, CHUNK)), strict=True)
         return {name: np.concatenate(chunks) for name, chunks in zip(names, told, strict=True)}
+
+
+def _sureness(reading: Reading) -> tuple[bool, float]:
+    """By what readings of one plate are compared: those with a text come first."""
+    return bool(reading.text), reading.confidence
 
 
 def unsure(reading: Reading) -> Reading:

@@ -16,9 +16,9 @@ LEAST_ASPECT, ONE_LINE_ASPECT = 0.8, 2.2
 """Width over height of a plate of two lines: from the first, up to the second.
 
 Seen from the front, plates of two lines have 1.2 to 1.7; those of one line 2.0 in North America, 2.3 to 5 elsewhere;
-seen from the side less. Of the corners found on 738 US plates 2 % have less than 1.87, a fifth has less than 2.2. But
-with 1.87 only 0.85 of rendered square plates of Russia are read, where with 2.2 it is 0.97
-(`python -m training.corners.reading`): which bound is right is for the scheme to say.
+seen from the side less. Of the corners found on 738 US plates a fifth has less than 2.2. But with a bound of 1.87 only
+0.85 of rendered square plates of Russia are read, where with 2.2 it is 0.97 (`python -m training.corners.reading`). So
+plates of this shape are cut both ways, and `PlateScheme.any_shape` says which countries have plates of one line there.
 """
 
 BORDER = 0.25
@@ -32,17 +32,17 @@ def quad_size(quads: Quads) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 
 
 def lines_of(quads: Quads) -> Lines:
-    """Quads (N, 4, 2) -> the lines of each plate, by its shape."""
+    """Quads (N, 4, 2) -> the lines of each plate, by its shape alone."""
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite has one line
         heights, widths = quad_size(quads)
     two = (widths >= LEAST_ASPECT * heights) & (widths < ONE_LINE_ASPECT * heights)
     return np.where(two, 2, 1)
 
 
-def line_heights(quads: Quads) -> NDArray[np.float32]:
-    """Quads (N, 4, 2) -> how high a line of each plate is (N,), px; what is not finite has no height."""
+def line_heights(quads: Quads, lines: Lines) -> NDArray[np.float32]:
+    """Quads (N, 4, 2) of plates of so many lines (N,) -> how high a line is (N,), px; 0 for what is not finite."""
     with np.errstate(invalid="ignore", over="ignore"):
-        heights = quad_size(quads)[0] / lines_of(quads)
+        heights = quad_size(quads)[0] / lines
     return np.where(np.isfinite(heights), heights, 0).astype(np.float32)
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
 from plate_nets.recognition.geometry import crop_plates, normalize_crop
-from plate_nets.recognition.quads import LEAST_ASPECT, Quad, Quads, lines_of, quad_size
-from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame
+from plate_nets.recognition.quads import LEAST_ASPECT, Quad, Quads, quad_size
+from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame, Lines
 
 GREY = 114
 """What is seen beyond the frame."""
@@ -192,6 +192,7 @@ def crop_rectified(
     frame: Frame,
     quads: Quads,
     boxes: Boxes,
+    lines: Lines,
     box_margin: float,
     settings: RectificationSettings = RectificationSettings(),
 ) -> Crops:
@@ -202,6 +203,7 @@ def crop_rectified(
         quads: (N, 4, 2) corners, px of the frame.
         boxes: (N, 4) xyxy px; cut upright, with ``box_margin`` times their height around them, where the corners
             cannot be those of a plate.
+        lines: (N,) how many each is to be cut as, see `quads.lines_of`.
         box_margin: see `geometry.crop_plates`.
         settings: what a straightened crop holds.
 
@@ -209,7 +211,7 @@ def crop_rectified(
         (N, 3, 24, 94) RGB float32, ``(value - 127.5) / 128``.
     """
     crops = np.empty((len(quads), 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
-    good, lines = usable(quads, settings), lines_of(quads)
+    good = usable(quads, settings)
     for index, quad in enumerate(quads):
         if good[index]:
             crops[index] = normalize_crop(straighten(frame, quad, int(lines[index]), settings))

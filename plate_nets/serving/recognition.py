@@ -134,13 +134,15 @@ class Recognition:
         return plates, outputs
 
 
-def detect(picture: Tensor, stages: Stages) -> tuple[Tensor, Boxes, Scores, Corners]:
-    """Picture -> crops where `yolo` left them, boxes, scores, corners; the stages within `yolo` are not seen from here.
+def detect(picture: Tensor, stages: Stages) -> tuple[Tensor, Boxes, Scores, Corners, Tensor]:
+    """Picture -> crops where `yolo` left them, boxes, scores, corners, and `AS_ONE`.
+
+    The stages within `yolo` are not seen from here.
 
     The caller's own tensor is handed on: its memory is shared already, and an encoded one is decoded there, once.
     """
-    crops, boxes, scores, corners = call(YOLO, [picture])
-    return crops, boxes.as_numpy(), scores.as_numpy(), corners.as_numpy()
+    crops, boxes, scores, corners, as_one = call(YOLO, [picture])
+    return crops, boxes.as_numpy(), scores.as_numpy(), corners.as_numpy(), as_one
 
 
 def rectify(crops: Tensor) -> Tensor:

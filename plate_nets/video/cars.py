@@ -236,7 +236,7 @@ class CarEvents:
     def _event(self, stay: "_Stay", stage: Stage, supersedes: str | None = None) -> PlateEvent:
         track, plate, camera = stay.track, stay.best, self.camera
         evidence, text = track.evidence, stay.text
-        scheme = self.scheme.by_lines[lines_of_plate(plate.corners)]
+        scheme = self.scheme.by_shape[lines_of_plate(plate.corners)]
         texts = dict(evidence.verdict.texts)
         stay.revision += 1
         stay.told_parked = stay.is_parked

@@ -155,7 +155,7 @@ class Tracker:
     def _view(self, plate: Plate) -> View | None:
         if plate.logits is None:
             return None
-        scheme = self._scheme.by_lines[lines_of_plate(plate.corners)]
+        scheme = self._scheme.by_shape[lines_of_plate(plate.corners)]
         return view(plate.logits, scheme, self._fusion.beam_width, plate.box)
 
     def _is_gone(self, track: Track) -> bool:

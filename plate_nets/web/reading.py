@@ -164,7 +164,7 @@ class PictureReader:
 
     def _plate(self, plate: Plate, crop: str | None) -> bodies.Plate:
         reading = plate.reading
-        scheme = self.scheme.by_lines[lines_of_plate(plate.corners)]
+        scheme = self.scheme.by_shape[lines_of_plate(plate.corners)]
         known = replace(plate, corners=tuple(corners_of(plate)))
         return bodies.Plate(
             **known.to_dict(),

@@ -82,7 +82,8 @@ def straightened(settings: RectificationSettings, box_margin: float = DetectionS
     """Crops along the corners."""
 
     def cut(frame: Frame, boxes: Boxes, corners: FoundCorners) -> tuple[Crops, Lines]:
-        return crop_rectified(frame, corners.quads, boxes, box_margin, settings), lines_of(corners.quads)
+        lines = lines_of(corners.quads)
+        return crop_rectified(frame, corners.quads, boxes, lines, box_margin, settings), lines
 
     return cut
 

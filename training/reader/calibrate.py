@@ -65,7 +65,7 @@ def look(folder: Path, networks: Path) -> Seen:
     for path, labels in track(photos, folder.name, console=Console(stderr=True), transient=True):
         readable = [label for label in labels if label.text]
         if readable:
-            crops, corners = cutter.cut(read_photo(path), boxes_of(readable))
+            crops, corners, _ = cutter.cut(read_photo(path), boxes_of(readable))
             with torch.inference_mode():
                 logits.append(lprnet(stn(torch.from_numpy(crops))).numpy())
             lines.append(lines_of(corners.reshape(-1, 4, 2)))

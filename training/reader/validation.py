@@ -13,6 +13,7 @@ from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.geometry import crop_plates
+from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import crop_rectified, order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops
 
@@ -54,7 +55,9 @@ def load_straightened_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
                     for label in known
                 ]
             )
-            crops.append(crop_rectified(read_photo(path), quads, boxes, DetectionSettings().crop_margin))
+            crops.append(
+                crop_rectified(read_photo(path), quads, boxes, lines_of(quads), DetectionSettings().crop_margin)
+            )
             texts += [label.text for label in known]
     nothing = np.empty((0, 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
     return LabelledCrops(np.concatenate([nothing, *crops]), texts)

@@ -70,11 +70,12 @@ def test_each_plate_with_a_text_is_read_in_each_cell_below_its_height(folder: Pa
     photos = list(load_dataset(folder).photos())
     heights: list[float] = []
 
-    def cut(frame: Frame, boxes: Boxes) -> tuple[Crops, Corners]:
+    def cut(frame: Frame, boxes: Boxes) -> tuple[Crops, Corners, Crops]:
         heights.append(float(boxes[0, 3] - boxes[0, 1]))
-        return np.zeros((1, 3, 24, 94), np.float32), np.zeros((1, 8), np.float32)
+        crops = np.zeros((1, 3, 24, 94), np.float32)
+        return crops, np.zeros((1, 8), np.float32), crops[:0]
 
-    def read(crops: Crops, corners: Corners) -> list[Reading]:
+    def read(crops: Crops, corners: Corners, as_one: Crops) -> list[Reading]:
         return [Reading("A123BC77", "A123BC77", 0.9)]
 
     cells = evaluate_degraded(photos, cut, read, (8, 12, 20), ("JPEG 90", "night"))

@@ -126,12 +126,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def cut(frame: Frame, boxes: Boxes) -> tuple[Crops, Corners]:
-    return crop_plates(frame, boxes, 0.1), box_quads(boxes).reshape(-1, 8)
+def cut(frame: Frame, boxes: Boxes) -> tuple[Crops, Corners, Crops]:
+    crops = crop_plates(frame, boxes, 0.1)
+    return crops, box_quads(boxes).reshape(-1, 8), crops[:0]
 
 
 def test_given_boxes(folder: Path) -> None:
-    def read(crops: Crops, corners: Corners) -> list[Reading]:
+    def read(crops: Crops, corners: Corners, as_one: Crops) -> list[Reading]:
         return [Reading("A123BC77", "A123BC77", 1.0)] * len(crops)
 
     dataset = load_dataset(folder)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from plate_nets.errors import SchemeError
-from plate_nets.plates import default_scheme, load_scheme
+from plate_nets.plates import default_scheme, joined, load_scheme, load_schemes
 from plate_nets.plates.scheme import PlateScheme, Rest
 from tests.schemes import TESTLAND, make_testland, write_testland
 from training.synthesis.texts import sample_text
@@ -58,6 +58,17 @@ def test_the_formats_of_two_lines(text: str, names: str) -> None:
     assert " ".join(each.name for each in two.formats_of(text)) == names
     assert walk(two, text) is not None if names else not two.is_plate(text)
     assert two.by_lines[1].formats == () and two.sha256 == RUSSIA.sha256
+
+
+def test_the_shape_of_a_plate_tells_its_lines_where_a_country_has_long_plates_alone() -> None:
+    russia = {lines: RUSSIA.by_shape[lines].format_names("B911TO150") for lines in (1, 2)}
+    america = {lines: load_scheme("united_states").by_shape[lines].is_plate("ABC1234") for lines in (1, 2)}
+    anywhere = {lines: load_scheme("latin").by_shape[lines].format_names("ABC1234") for lines in (1, 2)}
+    assert russia == {1: "private", 2: "square"} and america == {1: True, 2: True}
+    assert anywhere == {1: "any", 2: "any or any of two lines"}
+    both = joined(load_schemes("turkey,united_states"))
+    owners = {text: [scheme.name for scheme in both.by_shape[2].owners(text)] for text in ("34ABC123", "1ABC234")}
+    assert owners == {"34ABC123": ["turkey"], "1ABC234": ["united_states"]} and not both.by_lines[2].is_plate("1ABC234")
 
 
 def test_a_fit_tells_the_parts() -> None:
@@ -126,7 +137,7 @@ def test_a_relative_file_is_looked_for_from_a_folder(tmp_path: Path) -> None:
         ("lines = 1", "lines = 3", "lines: expected 1 or 2, got 3"),
         ("lines = 1", "lines = true", "lines: expected 1 or 2, got True"),
         ('"9999 LLL"', '"9999 / LLL"', "formats[2].pattern: expected 1 line at most, as the key lines says, got"),
-        ("lines = 1", "lines = 1\nplates = 3", "plates: expected one of alphabet, country, formats, groups, lines, "),
+        ("lines = 1", "lines = 1\nplates = 3", "plates: expected one of alphabet, any_shape, country, formats, "),
         ("lines = 1", 'lines = 1\ncountry = "RUS"', "country: expected two small letters, ISO 3166 alpha-2, got 'RUS'"),
         ("lines = 1", 'lines = 1\nnot_issued = ["0A"]', "not_issued: expected digits of 0123456789, got '0A'"),
         ('9 = "0123456789"', '9 = "01234567890"', "signs.9: expected every symbol once, got '0' twice"),

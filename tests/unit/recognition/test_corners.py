@@ -165,8 +165,10 @@ def test_what_is_no_plate_is_cut_upright(quad: np.ndarray) -> None:
     quads, boxes = quad[None].astype(np.float32), np.array([[10, 10, 60, 20]], np.float32)
     assert not usable(quads)[0]
     frame = gradient()
-    crops = crop_rectified(frame, quads, boxes, 0.0)
-    expected = crop_rectified(frame, box_quads(boxes), boxes, 0.0, RectificationSettings(0, 0, least_height=50))
+    crops = crop_rectified(frame, quads, boxes, lines_of(quads), 0.0)
+    expected = crop_rectified(
+        frame, box_quads(boxes), boxes, lines_of(quads), 0.0, RectificationSettings(0, 0, least_height=50)
+    )
     assert np.array_equal(crops, expected) and np.isfinite(crops).all()
 
 
@@ -183,7 +185,7 @@ def two_line_frame() -> tuple[np.ndarray, np.ndarray]:
 def test_two_lines_are_laid_side_by_side() -> None:
     frame, quad = two_line_frame()
     assert lines_of(quad[None]).tolist() == [2]
-    crop = crop_rectified(frame, quad[None], quad_boxes(quad[None]), 0.1)[0] * 128 + 127.5  # RGB
+    crop = crop_rectified(frame, quad[None], quad_boxes(quad[None]), lines_of(quad[None]), 0.1)[0] * 128 + 127.5  # RGB
     inner = crop[:, 5:-5, 8:-8]
     left, right = inner[:, :, :31], inner[:, :, -31:]
     assert left[0].min() > 150 and left[2].max() < 50, "the first line, red"
@@ -209,7 +211,12 @@ def test_the_shape_tells_the_lines(width: float, height: float, lines: int) -> N
 
 def test_no_plates_give_no_crops() -> None:
     nothing = np.empty((0, 4), np.float32)
-    assert crop_rectified(gradient(), box_quads(nothing), nothing, 0.1).shape == (0, 3, 24, 94)
+    assert crop_rectified(gradient(), box_quads(nothing), nothing, lines_of(box_quads(nothing)), 0.1).shape == (
+        0,
+        3,
+        24,
+        94,
+    )
     assert lines_of(box_quads(nothing)).shape == (0,)
 
 
@@ -226,7 +233,7 @@ def test_settings_are_checked() -> None:
 @given(st.lists(st.floats(-300, 500, width=32), min_size=8, max_size=8))
 def test_any_corners_give_a_crop(numbers: list[float]) -> None:
     quads = np.array(numbers, np.float32).reshape(1, 4, 2)
-    crops = crop_rectified(gradient(), quads, np.array([[0, 0, 50, 20]], np.float32), 0.1)
+    crops = crop_rectified(gradient(), quads, np.array([[0, 0, 50, 20]], np.float32), lines_of(quads), 0.1)
     assert crops.shape == (1, 3, 24, 94) and np.isfinite(crops).all()
 
 

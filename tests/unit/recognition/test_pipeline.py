@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from plate_nets.contract import CROP_DIMS
 from plate_nets.errors import ContractError
-from plate_nets.plates import PlateScheme, default_scheme
+from plate_nets.plates import PlateScheme, default_scheme, load_schemes
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.pipeline import CHUNK, DOUBTED, PlateReader, join, split_rows
 from plate_nets.recognition.rectification import box_quads, quad_boxes
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Box, Crops, Frame, Lines, Logits, Reading
+from plate_nets.types import STEPS, Box, Crops, Frame, Lines, Logits, Reading
 
 FRAME = np.zeros((4, 4, 3), np.uint8)
 
@@ -47,13 +47,14 @@ class Chain:
     def reader(self) -> PlateReader[Frame, Crops]:
         return PlateReader(self.detect, self.rectify, {"lprnet": self.recognise}, NumberDecoder(), split_rows)
 
-    def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray]:
+    def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray, Crops]:
         numbers = np.arange(self.count, dtype=np.float32)
         crops = np.broadcast_to(numbers[:, None, None, None], (self.count, *CROP_DIMS))
         scores = self.scores if self.scores is not None else np.linspace(1, 0.5, self.count)
         boxes = numbers[:, None] + np.array([0, 0, 94, 24], np.float32)
         corners = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + np.array([0.1] + [0] * 7, np.float32)
-        return crops.astype(np.float32), boxes, np.asarray(scores, np.float32), corners
+        crops = crops.astype(np.float32)
+        return crops, boxes, np.asarray(scores, np.float32), corners, crops[:0]
 
     def rectify(self, crops: Crops) -> Crops:
         self.rectified.append(len(crops))
@@ -68,8 +69,9 @@ def test_the_decoder_is_told_the_lines_that_the_corners_show() -> None:
     decoder = NumberDecoder()
     corners = box_quads(np.array([[0, 0, 52, 11], [0, 0, 29, 17]], np.float32)).reshape(-1, 8)
 
-    def detect(frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray]:
-        return np.zeros((2, *CROP_DIMS), np.float32), corners[:, :4], np.ones(2, np.float32), corners
+    def detect(frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray, Crops]:
+        crops = np.zeros((2, *CROP_DIMS), np.float32)
+        return crops, corners[:, :4], np.ones(2, np.float32), corners, crops[:1]
 
     chain = Chain(2)
     reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, decoder, split_rows)
@@ -77,6 +79,52 @@ def test_the_decoder_is_told_the_lines_that_the_corners_show() -> None:
     assert decoder.lines == [1, 2]
     reader.read_crops(np.zeros((2, *CROP_DIMS), np.float32))
     assert decoder.lines is None
+
+
+SHORT = box_quads(np.array([[0, 0, 40, 20]], np.float32)).reshape(-1, 8)
+"""Corners of a plate twice as wide as high: of two lines in Russia, of one in the USA."""
+
+
+@pytest.mark.parametrize(
+    ("schemes", "as_two", "as_one", "text", "country"),
+    [
+        ("united_states", "ABC1235", "ABC1234", "ABC1234", "united_states"),
+        ("united_states,brazil", "X", "ABC1234", "ABC1234", "united_states"),
+        ("united_states,brazil", "ABC1D23", "X", "ABC1D23", "brazil"),
+        ("brazil", "ABC1D23", "ABC1234", "ABC1D23", "brazil"),
+    ],
+    ids=["one line alone", "one line", "two lines", "two lines alone"],
+)
+def test_the_countries_asked_for_say_whether_a_short_plate_has_one_line(
+    schemes: str, as_two: str, as_one: str, text: str, country: str
+) -> None:
+    asked = load_schemes(schemes)
+    alphabet, spelt = asked[0].alphabet, (as_two, as_one)
+
+    def spell(crops: Crops) -> Logits:
+        logits = np.zeros((len(crops), len(alphabet) + 1, STEPS), np.float32)
+        for row, number in zip(logits, crops[:, 0, 0, 0], strict=True):
+            path = [step for symbol in spelt[int(number)] for step in (alphabet.index(symbol), len(alphabet))]
+            row[path + [len(alphabet)] * (STEPS - len(path)), np.arange(STEPS)] = 12
+        return logits
+
+    def detect(frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray, Crops]:
+        crops = np.zeros((1, *CROP_DIMS), np.float32)
+        return crops, SHORT[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), SHORT, crops + 1
+
+    reader = PlateReader(detect, lambda crops: crops, {"lprnet_latin": spell}, SchemeDecoder(asked), split_rows)
+    (plate,) = reader.read(FRAME, evidence=True)
+    assert (plate.reading.text, plate.reading.scheme) == (text, country) and plate.reading.format
+    assert plate.logits is not None
+    np.testing.assert_array_equal(plate.logits, spell(np.full((1, *CROP_DIMS), spelt.index(text), np.float32))[0])
+
+
+def test_russia_s_plates_of_two_lines_are_not_read_as_of_one() -> None:
+    chain = Chain(1)
+    reader = PlateReader(chain.detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows)
+    crop = np.zeros((1, *CROP_DIMS), np.float32)
+    reader.read_crops(crop, SHORT, crop)
+    assert chain.read == [1]
 
 
 def test_no_plate_stops_after_the_detector() -> None:

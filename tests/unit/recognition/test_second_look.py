@@ -78,11 +78,11 @@ class Networks:
     def __init__(self) -> None:
         self.rows: list[int] = []
 
-    def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, Boxes, Scores, Corners]:
+    def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, Boxes, Scores, Corners, Crops]:
         crops = np.zeros((2, 3, 24, 94), np.float32)
         crops[:, :, 12, 40] = [[1], [2]]
         boxes = np.array([[0, 0, 47, 12], [60, 0, 107, 12]], np.float32)
-        return crops, boxes, np.array([0.9, 0.8], np.float32), boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + 0.1
+        return crops, boxes, np.array([0.9, 0.8], np.float32), boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + 0.1, crops[:0]
 
     def look_again(self, crops: Crops, rows: Sequence[int]) -> Crops:
         self.rows += rows
@@ -134,5 +134,5 @@ def test_a_line_below_the_least_height_is_less_sure() -> None:
 
 def test_a_plate_of_two_lines_has_lines_of_half_its_height() -> None:
     quads = np.array([[[0, 0], [46, 0], [46, 10], [0, 10]], [[0, 0], [29, 0], [29, 18], [0, 18]]], np.float32)
-    assert line_heights(quads).tolist() == [10, 9]
-    assert line_heights(np.full((1, 4, 2), np.inf, np.float32)).tolist() == [0]
+    assert line_heights(quads, np.array([1, 2])).tolist() == [10, 9]
+    assert line_heights(np.full((1, 4, 2), np.inf, np.float32), np.array([1])).tolist() == [0]

@@ -54,7 +54,8 @@ def plates(count: int) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
         crops = np.ascontiguousarray(np.broadcast_to(numbers[:, None, None, None], (count, *CROP_DIMS)))
         boxes = (numbers[:, None] + [0, -24, 94, 0]).astype(np.float32)
         corners = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + np.array([0.1] + [0] * 7, np.float32)
-        return crops, boxes, (1 - numbers / 1000).astype(np.float32), np.ascontiguousarray(corners)
+        scores = (1 - numbers / 1000).astype(np.float32)
+        return crops, boxes, scores, np.ascontiguousarray(corners), crops[:0]
 
     return detect
 
