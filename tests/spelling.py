@@ -2,21 +2,27 @@
 
 import numpy as np
 
-from plate_nets.plates import default_scheme
+from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.types import STEPS, Logits
 
 RUSSIA = default_scheme()
 
 
-def spell(text: str, *, doubts: dict[int, tuple[str, float]] | None = None, peak: float = 9.0) -> Logits:
-    """Logits (1, 23, 18) of a text, a symbol at every second step; doubts: place -> (other symbol, its logit)."""
-    logits = np.zeros((1, RUSSIA.classes, STEPS), np.float32)
-    logits[0, RUSSIA.blank] = peak
+def spell(
+    text: str,
+    *,
+    doubts: dict[int, tuple[str, float]] | None = None,
+    peak: float = 9.0,
+    scheme: PlateScheme = RUSSIA,
+) -> Logits:
+    """Logits (1, C, 18) of a text, a symbol at every second step; doubts: place -> (other symbol, its logit)."""
+    logits = np.zeros((1, scheme.classes, STEPS), np.float32)
+    logits[0, scheme.blank] = peak
     for place, symbol in enumerate(text):
         step = 2 * place
-        logits[0, RUSSIA.blank, step] = 0
-        logits[0, RUSSIA.index[symbol], step] = peak
+        logits[0, scheme.blank, step] = 0
+        logits[0, scheme.index[symbol], step] = peak
         other = (doubts or {}).get(place)
         if other:
-            logits[0, RUSSIA.index[other[0]], step] = other[1]
+            logits[0, scheme.index[other[0]], step] = other[1]
     return logits

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from plate_nets.cli.options import Protocol, Timeout, Urls
+from plate_nets.cli.options import NamedSchemes, Protocol, Timeout, Urls
 from plate_nets.plates import DEFAULT_SCHEME
 from plate_nets.serving.quota import usable_cores
 from plate_nets.words import counted
@@ -43,9 +43,7 @@ def batch(
     protocol: Protocol = "http",
     timeout: Timeout = 30.0,
     column: Annotated[str, typer.Option(help="Of a Parquet file: the column with paths or photos.")] = "",
-    scheme: Annotated[
-        str, typer.Option(help="Whose plates are read: countries, groups or TOML files, with a comma between.")
-    ] = DEFAULT_SCHEME,
+    scheme: NamedSchemes = DEFAULT_SCHEME,
     shard_size: Annotated[
         int | None,
         typer.Option(

@@ -1,6 +1,7 @@
 """`plates evaluate`: how well a labelled folder is found and read."""
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,10 @@ from rich.console import Console
 from rich.progress import track
 
 from plate_nets.cli.evaluate_video import RATES, evaluate_video
+from plate_nets.cli.options import NamedSchemes
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
-from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
+from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, joined, load_schemes
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.runtimes.networks import Networks, Runtime
 from plate_nets.words import counted
@@ -53,9 +55,7 @@ def evaluate(
         int | None, typer.Option(help="Long side of the detector's input, px; else the reader's.")
     ] = None,
     sure: Annotated[float, typer.Option(help="Least confidence of a text.")] = DecodingSettings().sure,
-    scheme: Annotated[
-        str, typer.Option(help="Whose plates are read: a country that the package has, or a TOML file.")
-    ] = DEFAULT_SCHEME,
+    scheme: NamedSchemes = DEFAULT_SCHEME,
     runtime: Annotated[
         Runtime, typer.Option(help="The converted networks in OpenVINO, or the committed weights in torch.")
     ] = "openvino",
@@ -81,8 +81,8 @@ def evaluate(
     if video is not None:
         with needs("evaluate", "an evaluation"):
             from plate_nets.recognition.local import LocalReader
-        country = load_scheme(scheme)
-        evaluate_video(video, truth, rates, country, LocalReader(scheme=country, runtime=runtime), json_file)
+        schemes = load_schemes(scheme)
+        evaluate_video(video, truth, rates, joined(schemes), LocalReader(scheme=schemes, runtime=runtime), json_file)
         return
     if dataset is None:
         raise InputError("plates evaluate: expected a folder with images/ and labels.csv, or --video CLIP, got neither")
@@ -106,7 +106,8 @@ def evaluate(
 
     console = Console(stderr=json_file is not None and str(json_file) == "-")
     progress = partial(track, console=Console(stderr=True), transient=True)
-    plates = load_scheme(scheme)
+    schemes = load_schemes(scheme)
+    plates = joined(schemes)
     labelled = load_dataset(dataset, strict=strict)
     photos = list(labelled.photos())
     settings = DetectionSettings()
@@ -115,7 +116,7 @@ def evaluate(
         from plate_nets.cli.evaluate_degraded import report_degraded
 
         decoding = DecodingSettings(sure=sure)
-        as_set = LocalReader(scheme=plates, runtime=runtime, decoding=decoding)
+        as_set = LocalReader(scheme=schemes, runtime=runtime, decoding=decoding)
         report_degraded(labelled, as_set, quick, json_file, curves)
         return
     free_pictures = pictures_below(plate_free) if plate_free else []
@@ -123,11 +124,11 @@ def evaluate(
     long_side = settings.long_side if long_side is None else long_side
     # Every box and text that the curves need is asked for once; what is given by default is chosen from them.
     reader = LocalReader(
-        scheme=plates,
+        scheme=schemes,
         runtime=runtime,
         detection=DetectionSettings(long_side=long_side, crop_margin=margin, score_threshold=CURVES_FROM),
         decoding=DecodingSettings(sure=0.0),
-        networks=partial(_with_reader_of, networks, plates) if networks else None,
+        networks=partial(_with_readers_of, networks, schemes) if networks else None,
     )
     if boxes is BoxSource.given:
         outcome = evaluate_given(progress(photos, "reading"), reader.cut, reader.read_crops, plates)
@@ -164,8 +165,8 @@ def evaluate(
         console.print(f"curves: {curves}", soft_wrap=True)
 
 
-def _with_reader_of(folder: Path, scheme: PlateScheme) -> Networks:
+def _with_readers_of(folder: Path, schemes: Sequence[PlateScheme]) -> Networks:
     with needs("convert", "--networks"):
         from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
 
-    return load_eager([scheme], folder)
+    return load_eager(schemes, folder)

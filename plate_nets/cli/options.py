@@ -30,7 +30,7 @@ Schemes = Annotated[
     str,
     typer.Option(
         "--scheme",
-        help="Whose plates are read: countries that the package has or TOML files, with a comma between; of several "
+        help="Whose plates are read: countries, groups or TOML files, with a comma between; of several "
         "the surest text is given. By default what the server is set to, which is russia.",
         envvar=SCHEME_VARIABLE,
         show_default=False,
@@ -40,11 +40,9 @@ Scheme = Annotated[
     str,
     typer.Option("--scheme", help="Whose plates are read: one country that the package has, or one TOML file."),
 ]
-SchemesOfOneReader = Annotated[
+NamedSchemes = Annotated[
     str,
-    typer.Option(
-        "--scheme", help="Whose plates are read: countries or TOML files that one reader reads, with a comma between."
-    ),
+    typer.Option("--scheme", help="Whose plates are read: countries, groups or TOML files, with a comma between."),
 ]
 Local = Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")]
 Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to a server where --url does not say.")]
@@ -88,19 +86,3 @@ def only_scheme(names: str) -> PlateScheme:
     if others:
         raise InputError(f"--scheme: expected one, as the frames of a car are read together, got {names!r}")
     return scheme
-
-
-def schemes_of_one_reader(names: str) -> tuple[PlateScheme, ...]:
-    """As `use_schemes`, where the frames of a car are read together: by one reader, of one country or of several.
-
-    Raises:
-        InputError: they have several readers.
-    """
-    schemes = use_schemes(names)
-    readers = {scheme.trained_as: scheme.name for scheme in schemes}
-    if len(readers) > 1:
-        raise InputError(
-            "--scheme: expected schemes that one reader reads, as the frames of a car are read together, "
-            f"got {' and '.join(readers.values())}; ask for them one at a time"
-        )
-    return schemes

@@ -22,11 +22,11 @@ from plate_nets.cli.options import (
     Local,
     Log,
     ModelRepository,
+    NamedSchemes,
     Protocol,
-    SchemesOfOneReader,
     Timeout,
     Urls,
-    schemes_of_one_reader,
+    use_schemes,
 )
 from plate_nets.cli.readers import local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
@@ -147,7 +147,7 @@ def watch(
         typer.Option(help="Answer /health and /metrics on this port; 0 takes a free one.", min=0, max=65535),
     ] = None,
     address: Annotated[str, typer.Option(help="Address that --metrics-port listens on.")] = "127.0.0.1",
-    scheme: SchemesOfOneReader = DEFAULT_SCHEME,
+    scheme: NamedSchemes = DEFAULT_SCHEME,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -212,7 +212,7 @@ def watch(
     def say(*words: str) -> None:
         terminal.print(": ".join(words), markup=False)
 
-    schemes = schemes_of_one_reader(scheme)
+    schemes = use_schemes(scheme)
     cars: set[str] = set()
     with ExitStack() as stack:
         recorder = None

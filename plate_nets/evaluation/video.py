@@ -272,7 +272,7 @@ def _fused(plates: Sequence[Plate], scheme: PlateScheme) -> Verdict:
     fusion = Fusion(scheme)
     for plate in plates:
         assert plate.logits is not None, "_sightings leaves out plates without evidence"
-        fusion.add(view(plate.logits, scheme, fusion.settings.beam_width, plate.box))
+        fusion.add(view(plate.logits, scheme, fusion.settings.beam_width, plate.box, plate.reading.scheme))
     return fusion.verdict
 
 

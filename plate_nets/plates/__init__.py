@@ -1,13 +1,14 @@
 """What plates of a country say: alphabet and formats as one value, read from a TOML file."""
 
 from plate_nets.plates.scheme import PlateFormat, PlateScheme, joined
-from plate_nets.plates.scheme_file import DEFAULT_SCHEME, default_scheme, load_scheme, load_schemes, own_reader
+from plate_nets.plates.scheme_file import DEFAULT_SCHEME, default_scheme, group, load_scheme, load_schemes, own_reader
 
 __all__ = [
     "DEFAULT_SCHEME",
     "PlateFormat",
     "PlateScheme",
     "default_scheme",
+    "group",
     "joined",
     "load_scheme",
     "load_schemes",

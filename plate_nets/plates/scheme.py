@@ -131,10 +131,10 @@ class PlateScheme:
 
     ``alphabet``: the symbols in the order of LPRNet's classes. ``signs``: a sign of patterns -> the symbols it stands
     for. ``not_issued``: digits that no part has alone. ``lines``: of a plate, 1 or at most 2. The first format is the
-    usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty; ``region_is_last``: a plate's last part is its region's
-    code. ``reader``: the scheme whose reader reads these plates too; empty: it has one of its own. ``groups``: names
-    under which it can be asked for with others. ``any_shape``: its plates of one line may be as short as those of two,
-    see `quads.ONE_LINE_ASPECT`. ``members``: of several countries each one, see `joined`.
+    usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty; ``region_is_last``: a plate's last part is the
+    code of its region. ``reader``: the scheme whose reader reads these plates too; empty: it has one of its own.
+    ``groups``: names under which it can be asked for with others. ``any_shape``: its plates of one line may be as short
+    as those of two, see `quads.ONE_LINE_ASPECT`. ``members``: of several countries each one, see `joined`.
     """
 
     name: str
@@ -210,9 +210,23 @@ class PlateScheme:
         """The schemes whose plate a text is: this one or, of several countries, those whose formats it fits."""
         return tuple(each for each in self.members or (self,) if each.is_plate(text))
 
-    def country_of(self, text: str) -> str:
-        """The code of the country whose plate a text is; of several countries that of the first."""
-        return next((each.country for each in self.owners(text)), self.country)
+    def owner(self, text: str, named: str = "") -> "PlateScheme":
+        """Of several countries the one whose plate a text is: the one so named, where it fits, or the first that fits."""
+        owners = self.owners(text) if self.members else (self,)
+        return next((each for each in owners if each.name == named), next(iter(owners), self))
+
+    def read_with(self, name: str) -> "PlateScheme":
+        """Of several countries those that the reader of the one so named reads; all where they share a reader."""
+        return self._read_with.get(name, self)
+
+    @cached_property
+    def _read_with(self) -> Mapping[str, "PlateScheme"]:
+        readers: dict[str, list[PlateScheme]] = {}
+        for each in self.members:
+            readers.setdefault(each.trained_as, []).append(each)
+        if len(readers) <= 1:
+            return {}
+        return {each.name: self._together(readers[each.trained_as]) for each in self.members}
 
     def fits(self, text: str) -> tuple[Fit, ...]:
         """How a text fits the formats, most often in no way or one."""
@@ -277,9 +291,10 @@ class PlateScheme:
 
 
 def joined(schemes: Sequence[PlateScheme]) -> PlateScheme:
-    """Schemes of one reader -> one that has the formats of all: a text fits where it fits one of them.
+    """Schemes -> one that has the formats of all: a text fits where it fits one of them.
 
-    Of one scheme it is that scheme. Formats of several countries may have the same name.
+    Of one scheme it is that scheme. Formats of several countries may have the same name. Where they have several
+    readers its alphabet is that of all, and no reader's: see `PlateScheme.read_with`.
     """
     first, *rest = schemes
     if not rest:
@@ -289,7 +304,7 @@ def joined(schemes: Sequence[PlateScheme]) -> PlateScheme:
     lines = max(scheme.lines for scheme in schemes)
     return PlateScheme(
         name,
-        first.alphabet,
+        "".join(dict.fromkeys(symbol for scheme in schemes for symbol in scheme.alphabet)),
         {},
         formats,
         frozenset(),

@@ -89,16 +89,17 @@ def load_schemes(names: str, folder: Path = Path()) -> tuple[PlateScheme, ...]:
     for name in map(str.strip, names.split(",")):
         # Only what is no file of the package can be a group: so the others need not be read
         one = name.endswith(_SUFFIX) or (_FOLDER / f"{name}{_SUFFIX}").is_file()
-        found |= dict.fromkeys([load_scheme(name, folder)] if one else _group(name))
+        members = (load_scheme(name, folder),) if one else group(name)
+        if not members:
+            expected = f"{', '.join(_shipped())}, a group ({', '.join(sorted(_groups()))}) or a file *{_SUFFIX}"
+            raise SchemeError(f"scheme: expected {expected}, got {name!r}")
+        found |= dict.fromkeys(members)
     return tuple(found)
 
 
-def _group(name: str) -> tuple[PlateScheme, ...]:
-    groups = _groups()
-    if name not in groups:
-        expected = f"{', '.join(_shipped())}, a group ({', '.join(sorted(groups))}) or a file *{_SUFFIX}"
-        raise SchemeError(f"scheme: expected {expected}, got {name!r}")
-    return groups[name]
+def group(name: str) -> tuple[PlateScheme, ...]:
+    """The schemes of the package that a group stands for, such as "europe"; none where there is no such group."""
+    return _groups().get(name, ())
 
 
 def own_reader(schemes: Iterable[PlateScheme]) -> PlateScheme:

@@ -42,8 +42,8 @@ class PlateReader(Generic[F, T]):
     `types.Crops`. Its stages are ``detect``, which may have stages of its own, ``rectify``, ``read``, ``decode_text``.
 
     Each crop is rectified once, and read by every reader that its schemes need. Where it is not read surely, other
-    looks at it are rectified and read too, in the stage ``look_again``. Plates of two lines by their shape
-    are read as of one, too, where `PlateScheme.any_shape` says that those of a country may be; the surer reading counts.
+    looks at it are rectified and read too, in the stage ``look_again``. Plates of two lines by their shape are read as
+    of one, too, where `PlateScheme.any_shape` says that those of a country may be; the surer reading counts.
 
     Args:
         detect: frame and stages -> what `PlateFinder.find` gives.

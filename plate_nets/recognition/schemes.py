@@ -7,7 +7,7 @@ import numpy as np
 
 from plate_nets.contract import reader_of
 from plate_nets.errors import InputError, SchemeError
-from plate_nets.plates import PlateScheme, joined
+from plate_nets.plates import PlateScheme, group, joined
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.types import Lines, Logits, Reading
 
@@ -34,20 +34,26 @@ class SchemeDecoder:
         self._searches: dict[tuple[str, ...], list[PlateDecoder]] = {}
 
     def choose(self, names: str) -> tuple[PlateScheme, ...]:
-        """What a caller asks for, names with a comma between -> the schemes; all of them where the text is empty.
+        """What a caller asks for -> the schemes; all of them where the text is empty.
+
+        ``names``: of schemes that are read here, or of groups of which all are, with a comma between.
 
         Raises:
             InputError: a scheme that is not read here; the message names those that are.
         """
         if not names:
             return self.schemes
-        asked = tuple(dict.fromkeys(name.strip() for name in names.split(",")))
+        asked = tuple(dict.fromkeys(each for name in names.split(",") for each in self._named(name.strip())))
         if unknown := [name for name in asked if name not in self._known]:
             raise InputError(
                 f"scheme: expected {' or '.join(self._known)}, got {', '.join(map(repr, unknown))}; a server that "
                 f"reads them starts with --scheme {','.join([*self._known, *unknown])}"
             )
         return tuple(self._known[name] for name in asked)
+
+    def _named(self, name: str) -> tuple[str, ...]:
+        """The name of a scheme or a group -> the schemes that it stands for; what is neither stands for itself."""
+        return (name,) if name in self._known else tuple(each.name for each in group(name)) or (name,)
 
     def decode(
         self, logits: Mapping[str, Logits], lines: Lines | None = None, schemes: Sequence[PlateScheme] = ()

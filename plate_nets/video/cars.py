@@ -237,7 +237,7 @@ class CarEvents:
         track, plate, camera = stay.track, stay.best, self.camera
         evidence, text = track.evidence, stay.text
         scheme = self.scheme.by_shape[lines_of_plate(plate.corners)]
-        texts = dict(evidence.verdict.texts)
+        own, texts = scheme.owner(text, plate.reading.scheme), dict(evidence.verdict.texts)
         stay.revision += 1
         stay.told_parked = stay.is_parked
         assert self._start is not None, "an event comes after a frame"
@@ -262,8 +262,8 @@ class CarEvents:
                 Candidate(other, probability, scheme.is_plate(other))
                 for other, probability in evidence.verdict.texts[:_CANDIDATES]
             ),
-            region=Region(scheme.country_of(text), scheme.region_of(text)),
-            plate_type=scheme.format_names(text),
+            region=Region(own.country, own.region_of(text)),
+            plate_type=own.format_names(text),
             box=plate.box,
             corners=tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None,
             frames=Frames(stay.frames_seen, len(evidence), evidence.readings[evidence.verdict.text]),

@@ -290,10 +290,23 @@ class View:
         return self.texts[0] if self.texts else ""
 
 
-def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box: Box) -> View:
-    """LPRNet's logits of one plate (C, 18) and where it is -> what they say."""
-    logp = log_softmax(logits[None])[0]
-    found = format_texts(logp, scheme, beam_width)
+def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box: Box, read_by: str = "") -> View:
+    """A reader's logits of one plate (C, 18) and where it is -> what they say, in the alphabet of the scheme.
+
+    ``read_by``: where the scheme joins several, the one that the plate was read by.
+    """
+    own = scheme.read_with(read_by)
+    logp = log_softmax(logits[None, : own.classes])[0]
+    found = format_texts(logp, own, beam_width)
     texts = tuple(sorted(found, key=lambda text: -found[text]))
     centre = ((box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2)
-    return View(logp, texts, found[texts[0]] if texts else 0.0, centre, max(box.height, 1.0))
+    return View(_spread(logp, own, scheme), texts, found[texts[0]] if texts else 0.0, centre, max(box.height, 1.0))
+
+
+def _spread(logp: LogProbabilities, own: PlateScheme, scheme: PlateScheme) -> LogProbabilities:
+    """Log-probabilities in the alphabet of one reader -> in that of several: it rules out symbols that it lacks."""
+    if own.alphabet == scheme.alphabet:
+        return logp
+    spread = np.full((scheme.classes, logp.shape[1]), -np.inf, np.float32)
+    spread[[*(scheme.index[symbol] for symbol in own.alphabet), scheme.blank]] = logp
+    return spread

@@ -156,7 +156,7 @@ class Tracker:
         if plate.logits is None:
             return None
         scheme = self._scheme.by_shape[lines_of_plate(plate.corners)]
-        return view(plate.logits, scheme, self._fusion.beam_width, plate.box)
+        return view(plate.logits, scheme, self._fusion.beam_width, plate.box, plate.reading.scheme)
 
     def _is_gone(self, track: Track) -> bool:
         return not track.seen and self._time - track.last_seen >= self.settings.gone_after

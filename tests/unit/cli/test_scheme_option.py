@@ -7,7 +7,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
-from plate_nets.cli.options import only_scheme, schemes_of_one_reader, use_schemes
+from plate_nets.cli.options import only_scheme, use_schemes
 from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.errors import InputError, SchemeError
 from plate_nets.serving.settings import SchemeSettings, read_settings
@@ -54,9 +54,3 @@ def test_what_takes_one_scheme_promises_no_more() -> None:
     assert "comma" not in option.help
     result = CliRunner().invoke(app, ["web", "--scheme", "russia,brazil"])
     assert (result.exit_code, "expected one" in result.stderr) == (2, True)
-
-
-def test_frames_of_a_car_are_read_together_by_one_reader() -> None:
-    assert [scheme.name for scheme in schemes_of_one_reader("turkey,spain")] == ["turkey", "spain"]
-    with pytest.raises(InputError, match=r"expected schemes that one reader reads, .* got russia and turkey"):
-        schemes_of_one_reader("russia,turkey")

@@ -82,5 +82,11 @@ def test_joined_countries_read_what_one_of_them_reads() -> None:
     assert both.is_plate("34ABC123") and both.is_plate("1234BCD") and not both.is_plate("ABC1D23")
     assert [scheme.name for scheme in both.owners("1234BCD")] == ["spain"]
     assert both.by_lines[2].is_plate("1234BCD") and both.format_names("1234BCD") == "private or motorcycle"
+    assert both.read_with("turkey") is both and both.owner("1234BCD", "turkey").name == "spain"
+    three = joined(load_schemes("russia,kazakhstan,romania"))
+    assert three.read_with("russia").alphabet == load_scheme("russia").alphabet != three.alphabet
+    assert [each.name for each in three.read_with("romania").members] == ["kazakhstan", "romania"]
+    owners = [three.owner("B123ABC", name).name for name in ("romania", "kazakhstan", "russia", "")]
+    assert owners == ["romania", "kazakhstan", "kazakhstan", "kazakhstan"] and three.owner("nothing") is three
     assert joined([load_scheme("turkey")]) is load_scheme("turkey")
     assert joined(load_schemes("russia,turkey")[:1]).region_of("A123BC77") == "77"

@@ -47,6 +47,21 @@ def test_what_no_scheme_reads_surely_has_no_text() -> None:
     assert (reading.text, reading.schemes) == ("", ())
 
 
+def test_a_caller_may_ask_for_a_group_of_what_is_read() -> None:
+    europe = load_schemes("europe")
+    decoder = SchemeDecoder(load_schemes("world"))
+    assert decoder.choose("europe") == europe
+    assert decoder.choose("turkey, europe") == load_schemes("turkey,europe")
+    with pytest.raises(InputError, match=r"expected russia or turkey, got 'armenia', .* starts with --scheme russia,"):
+        SchemeDecoder(load_schemes("russia,turkey")).choose("cis")
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd.toml", "iceland.toml", ""])
+def test_a_caller_names_no_files(name: str) -> None:
+    with pytest.raises(InputError, match=r"expected russia, got"):
+        SchemeDecoder([RUSSIA]).choose(f"russia,{name}")
+
+
 def test_a_caller_chooses_among_what_is_read() -> None:
     decoder = SchemeDecoder([RUSSIA, UZBEKISTAN])
     assert decoder.choose("") == (RUSSIA, UZBEKISTAN)

@@ -11,10 +11,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from plate_nets.events import PlateEvent, event_schema
+from plate_nets.plates import PlateScheme, joined, load_schemes
 from plate_nets.types import Plate
 from plate_nets.video.cars import Camera, CarEvents, CarSettings, Line
 from plate_nets.video.fusion import FusionSettings
 from plate_nets.video.watch_lists import WatchList
+from tests.spelling import spell
 from tests.unit.video.traffic import T0, approaching, noise, plate, watch
 
 ONE = "A123BC77"
@@ -52,6 +54,28 @@ def test_every_event_is_of_the_schema_and_comes_back_from_json() -> None:
         validator.validate(record)
         assert set(record) == set(event_schema()["properties"])
         assert PlateEvent.from_dict(record).to_dict() == record
+
+
+def test_cars_of_two_readers_are_told_each_with_its_country() -> None:
+    """Russia's reader reads one plate, the Latin one the other; one frame in five of each is read by the wrong one."""
+    russia, turkey = schemes = load_schemes("russia,turkey")
+
+    def read(text: str, scheme: PlateScheme, peak: float, x: float, y: float) -> Plate:
+        found = plate("", x, y)
+        reading = replace(found.reading, text=text, best=text, scheme=scheme.name)
+        return replace(found, reading=reading, logits=spell(text, peak=peak, scheme=scheme)[0])
+
+    def frames(time: float, wrong: bool) -> list[Plate]:
+        x = 100 + 200 * time
+        if wrong:
+            return [read("77ACK123", turkey, 4.0, x, 200), read("A123BC34", russia, 4.0, x, 500)]
+        return [read(ONE, russia, 12.0, x, 200), read("34ABC123", turkey, 12.0, x, 500)]
+
+    cars = CarEvents(Camera("gate"), scheme=joined(schemes))
+    for step in range(30):
+        cars.update(frames(step / 10, wrong=step % 5 == 4), T0 + step / 10)
+    told = {event.plate: (event.region.code, event.plate_type, event.score > 0.99) for event in cars.finish()}
+    assert told == {ONE: ("ru", "private", True), "34ABC123": ("tr", "three letters", True)}
 
 
 def test_a_car_that_flickers_is_one_car() -> None:
