@@ -22,12 +22,14 @@ class PlateFormat:
     """One type of plate.
 
     ``parts``: its parts in order, each with the patterns that it may have: (("A000AA",), ("00", "100")).
-    ``first_line``: how many of them stand on the first line of two; None: there is but one line.
+    ``first_line``: how many of them stand on the first line of two; None: there is but one line. ``design``: where the
+    formats of the country look different, what tells them apart, see `plates.designs`.
     """
 
     name: str
     parts: tuple[tuple[str, ...], ...]
     first_line: int | None = None
+    design: str = ""
 
     @property
     def lines(self) -> int:
@@ -211,7 +213,7 @@ class PlateScheme:
         return tuple(each for each in self.members or (self,) if each.is_plate(text))
 
     def owner(self, text: str, named: str = "") -> "PlateScheme":
-        """Of several countries the one whose plate a text is: the one so named, where it fits, or the first that fits."""
+        """Of several countries the one whose plate a text is: the one so named where it fits, or the first to fit."""
         owners = self.owners(text) if self.members else (self,)
         return next((each for each in owners if each.name == named), next(iter(owners), self))
 

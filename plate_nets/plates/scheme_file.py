@@ -189,6 +189,7 @@ def _signs(table: Table, alphabet: str) -> dict[str, str]:
 
 def _format(table: Table, signs: Mapping[str, str], lines: int) -> PlateFormat:
     name, pattern = table.text("name"), table.text("pattern")
+    design: str = table.take("design", str, "a name", default="")
     table.done()
     written = [line.split(" ") for line in pattern.split(" / ")]
     if len(written) > lines:
@@ -200,7 +201,7 @@ def _format(table: Table, signs: Mapping[str, str], lines: int) -> PlateFormat:
         raise table.error("pattern", f"signs of {' '.join(signs)}", f"{''.join(unknown)!r} in {pattern!r}")
     if (longest := sum(max(map(len, part)) for part in parts)) > STEPS:
         raise table.error("pattern", f"at most {STEPS} symbols, the steps of LPRNet", f"{longest} in {pattern!r}")
-    return PlateFormat(name, parts, len(written[0]) if len(written) > 1 else None)
+    return PlateFormat(name, parts, len(written[0]) if len(written) > 1 else None, design)
 
 
 def _shares(table: Table, formats: Collection[PlateFormat]) -> dict[str, float]:

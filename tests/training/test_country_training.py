@@ -1,0 +1,98 @@
+"""The training of CountryNet: which plates are which class, and that it writes weights and resumes."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.nets.checkpoint import load_weights
+from plate_nets.nets.country import CountryNet
+from plate_nets.plates import load_scheme, load_schemes
+from plate_nets.plates.designs import CLASSES, DESIGNS, UNKNOWN, design_of
+from training.country.__main__ import app
+from training.country.samples import Samples, drawn_formats, load_real
+
+HEADER = "file,xmin,ymin,xmax,ymax,text,x1,y1,x2,y2,x3,y3,x4,y4"
+
+
+def write_folder(folder: Path, rows: dict[str, tuple[str, str]], country: bool = True) -> Path:
+    """Photos of 120 x 60 px with a plate of 100 x 50 px each: name -> its text and its country."""
+    (folder / "images").mkdir(parents=True)
+    lines = [HEADER + ",country" * country]
+    for name, (text, code) in rows.items():
+        cv2.imwrite(str(folder / "images" / name), np.full((60, 120, 3), 90, np.uint8))
+        lines.append(f"{name},10,5,110,55,{text},10,5,110,5,110,55,10,55" + f",{code}" * country)
+    (folder / "labels.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_every_country_of_the_package_has_a_class_and_brazil_two() -> None:
+    world = load_schemes("world")
+    assert {scheme.country for scheme in world if scheme.country} == {each[:2] for each in DESIGNS if each != UNKNOWN}
+    brazil = load_scheme("brazil")
+    assert {each.name: design_of(brazil, each) for each in brazil.formats} == {
+        "Mercosur": "br",
+        "old": "br old",
+        "Mercosur motorcycle": "br",
+        "old motorcycle": "br old",
+    }
+    assert {design_of(load_scheme("latin"), each) for each in load_scheme("latin").formats} == {UNKNOWN}
+    assert drawn_formats(world).keys() == set(DESIGNS)
+
+
+def test_real_plates_are_of_the_design_that_their_text_fits(tmp_path: Path) -> None:
+    rows = {
+        "a.png": ("ABC1D23", "br"),
+        "b.png": ("ABC1234", "br"),
+        "c.png": ("ABC1234", "us"),
+        "d.png": ("ABC12345678", "br"),
+        "e.png": ("KL12345", "no"),
+        "f.png": ("ABC1234", ""),
+    }
+    real = load_real(load_schemes("brazil,united_states"), [write_folder(tmp_path / "crops", rows)], {})
+    found = {design: [(each.plate.text, each.lines) for each in plates] for design, plates in real.items()}
+    assert found == {
+        "br": [("ABC1D23", 2)],
+        "br old": [("ABC1234", 2)],
+        "us": [("ABC1234", 1)],
+        UNKNOWN: [("KL12345", 2)],
+    }
+    without = write_folder(tmp_path / "ours", {"a.png": ("ABC1234", "")}, country=False)
+    assert list(load_real(load_schemes("united_states"), [without], {"ours": "us"})) == ["us"]
+
+
+def test_a_batch_is_a_function_of_its_step(tmp_path: Path) -> None:
+    schemes = load_schemes("brazil,turkey")
+    real = load_real(schemes, [write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "br")})], {})
+    one, other = (Samples(schemes, real, batch=8, seed=3)[5] for _ in range(2))
+    np.testing.assert_array_equal(one.crops, other.crops)
+    assert one.crops.shape == (8, 3, 24, 94) and set(one.designs) <= {CLASSES[each] for each in ("br", "br old", "tr")}
+
+
+def test_it_writes_weights_and_goes_on(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "br"), "b.png": ("34ABC123", "tr")})
+    command = ["--out", str(tmp_path / "out"), "--data", str(folder), "--validate", str(folder), "--scheme", "turkey"]
+    command += ["--batch", "4", "--workers", "0", "--every", "1"]
+    for steps in (["--steps", "1"], ["--steps", "2", "--resume"]):
+        result = CliRunner().invoke(app, [*command, *steps])
+        assert result.exit_code == 0, result.output
+    assert "step 2," in result.output and "right crops" in result.output
+    load_weights(CountryNet(), tmp_path / "out" / "last" / "country.safetensors")
+    load_weights(CountryNet(), tmp_path / "out" / "best" / "country.safetensors")
+
+
+def test_a_country_of_a_folder_is_written_as_a_pair(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["--out", str(tmp_path), "--country", "ru"])
+    assert result.exit_code == 1 and "expected FOLDER=CODE, such as ru_train=ru, got 'ru'" in result.output
+
+
+@pytest.mark.parametrize("key", ["design = 5", 'designs = "old"'])
+def test_a_design_in_a_file_is_a_name(key: str, tmp_path: Path) -> None:
+    from plate_nets.errors import SchemeError
+    from tests.schemes import TESTLAND, write_testland
+
+    path = write_testland(tmp_path, TESTLAND.replace("[[formats]]", f"[[formats]]\n{key}", 1))
+    with pytest.raises(SchemeError, match="design"):
+        load_scheme(str(path))

@@ -1,0 +1,91 @@
+"""`python -m training.country`: trains CountryNet."""
+
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from plate_nets.errors import InputError
+from plate_nets.nets.checkpoint import load_weights
+from plate_nets.nets.country import CountryNet
+from plate_nets.plates import load_schemes
+from training.checkpoint import TrainingState
+from training.country.samples import Samples, load_real
+from training.country.trainer import ARCHITECTURE, CountryTrainer, known_crops
+from training.loop import (
+    Budget,
+    Every,
+    Minutes,
+    Resume,
+    Rhythm,
+    Schedule,
+    Workers,
+    continue_from,
+    faults_in_a_line,
+    prepare,
+)
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def train(
+    out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
+    data: Annotated[
+        list[Path], typer.Option(help="Labelled folder with a column country; may be given several times.")
+    ] = [],  # noqa: B006
+    validate: Annotated[list[Path], typer.Option(help="The same, to measure on; their mean decides.")] = [],  # noqa: B006
+    country: Annotated[
+        list[str], typer.Option(help="FOLDER=CODE: the country of a folder without that column, by name.")
+    ] = [],  # noqa: B006
+    scheme: Annotated[str, typer.Option(help="Whose plates are drawn.")] = "world",
+    steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 12_000,
+    minutes: Minutes = None,
+    batch: Annotated[int, typer.Option(min=2, help="Plates a step.")] = 64,
+    start: Annotated[Path | None, typer.Option(help="Weights to start from.")] = None,
+    rate: Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")] = 2e-3,
+    seed: int = 0,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the network.")] = 1,
+    workers: Workers = 1,
+    every: Every = 500,
+    resume: Resume = False,
+) -> None:
+    """Trains CountryNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
+    device = prepare(out, threads, seed)
+    with faults_in_a_line():
+        schemes = load_schemes(scheme)
+        countries = dict(_pair(each) for each in country)
+        real = load_real(schemes, data, countries)
+        logging.info("%d real plates of %d designs; %s", sum(map(len, real.values())), len(real), device)
+        network: CountryNet = CountryNet().to(device)
+        state = TrainingState(ARCHITECTURE, network, -1.0)
+        if start is not None:
+            for each in (state.network, state.average):
+                load_weights(each, start)
+        if resume:
+            continue_from(state, out)
+        trainer = CountryTrainer(
+            state,
+            Samples(schemes, real, batch=batch, seed=seed),
+            {folder.name: known_crops(load_real(schemes, [folder], countries)) for folder in validate},
+            Budget(steps, minutes),
+            out,
+            device=device,
+            workers=workers,
+            schedule=Schedule(peak=rate),
+            rhythm=Rhythm(validate=every),
+            metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
+        )
+        trainer.run()
+
+
+def _pair(written: str) -> tuple[str, str]:
+    folder, sign, code = written.rpartition("=")
+    if not sign or not folder:
+        raise InputError(f"--country: expected FOLDER=CODE, such as ru_train=ru, got {written!r}")
+    return folder, code
+
+
+if __name__ == "__main__":
+    app()
