@@ -1,0 +1,61 @@
+"""Plates of any country, asked for at once: whose text is given, and that none is invented."""
+
+from pathlib import Path
+
+import cv2
+import matplotlib
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw, ImageFont
+
+from plate_nets.plates import load_scheme, load_schemes
+from plate_nets.recognition.local import LocalReader
+from plate_nets.types import Frame
+from tests.frames import Placed, compose
+from training.synthesis import plates
+
+FONT = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans-Bold.ttf"
+RUSSIAN, TURKISH = "A123BC77", "34ABC123"
+
+
+@pytest.fixture(scope="module")
+def reader() -> LocalReader:
+    return LocalReader(scheme=load_schemes("world"), threads=1)
+
+
+def car(*drawn: Frame) -> Frame:
+    """A car with a Russian plate, and with others below it."""
+    frame = compose(600, 900, [Placed(RUSSIAN, 120, 400)])
+    for place, plate in enumerate(drawn):
+        frame[400:434, 330 + 200 * place : 490 + 200 * place] = cv2.resize(
+            plate, (160, 34), interpolation=cv2.INTER_AREA
+        )
+    return frame
+
+
+def written(text: str) -> Frame:
+    """A white plate with a text in any letters."""
+    picture = Image.new("RGB", (520, 112), (235, 235, 235))
+    draw = ImageDraw.Draw(picture)
+    draw.rectangle((3, 3, 516, 108), outline=(20, 20, 20), width=4)
+    draw.text((260, 56), text, (20, 20, 20), ImageFont.truetype(str(FONT), 78), anchor="mm")
+    return np.asarray(picture)[:, :, ::-1].copy()
+
+
+def turkish() -> Frame:
+    return plates.draw(load_scheme("turkey"), "three letters", TURKISH, np.random.default_rng(3))
+
+
+def test_plates_of_two_countries_on_a_car_are_read_each_by_its_own(reader: LocalReader) -> None:
+    found = {plate.reading.text: plate.reading.scheme for plate in reader.read(car(turkish()))}
+    assert found == {RUSSIAN: "russia", TURKISH: "turkey"}
+
+
+@pytest.mark.parametrize("code", [0, 1], ids=["upside down", "mirrored"])
+def test_a_mirrored_plate_of_any_country_gets_no_text(reader: LocalReader, code: int) -> None:
+    assert {plate.reading.text for plate in reader.read(np.asarray(cv2.flip(car(turkish()), code), np.uint8))} <= {""}
+
+
+@pytest.mark.parametrize("text", ["ЖФ ДЮЯ", "ЩЛ 47 ЫЭ", "ب د ه", "١٢٣ ق ٤٥"])
+def test_no_latin_text_is_invented_for_other_letters(reader: LocalReader, text: str) -> None:
+    assert {plate.reading.text for plate in reader.read(car(written(text)))} == {RUSSIAN, ""}
