@@ -52,7 +52,7 @@ def test_real_plates_are_of_the_design_that_their_text_fits(tmp_path: Path) -> N
         "f.png": ("ABC1234", ""),
     }
     real = load_real(load_schemes("brazil,united_states"), [write_folder(tmp_path / "crops", rows)], {})
-    found = {design: [(each.plate.text, each.lines) for each in plates] for design, plates in real.items()}
+    found = {design: [(each.text, each.lines) for each in plates] for design, plates in real.items()}
     assert found == {
         "br": [("ABC1D23", 2)],
         "br old": [("ABC1234", 2)],

@@ -21,13 +21,14 @@ from plate_nets.plates import default_scheme, load_scheme
 from plate_nets.recognition.geometry import normalize_crop
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import quad_size
+from plate_nets.recognition.rectification import RectificationSettings, straighten
 from plate_nets.types import Box, Reading
 from tests.frames import Placed, compose
 from training.loop import Budget
 from training.reader import locate
 from training.reader.__main__ import app, factors
 from training.reader.lookalikes import look_alike, pictures_of, worst
-from training.reader.real import RealPlate, load_foreign, readable
+from training.reader.real import RealPlate, load_foreign, load_real, readable
 from training.reader.samples import Mixture, Samples, source_shares
 from training.reader.state import Reader, ReaderState
 from training.reader.teach import taught
@@ -115,6 +116,24 @@ def test_a_weight_is_a_name_and_a_factor(written: str, got: str) -> None:
     assert factors(["brazil=3", "runs/a_train=0.5"]) == {"brazil": 3, "runs/a_train": 0.5}
     with pytest.raises(InputError, match=f"--weight: expected NAME=FACTOR, such as brazil=3, got '.*{got}'"):
         factors([written])
+
+
+def test_short_plates_of_a_country_without_two_lines_are_cut_as_one(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    photo = np.random.default_rng(1).integers(0, 255, (80, 160, 3), np.uint8)
+    rows = ["file,xmin,ymin,xmax,ymax,text,x1,y1,x2,y2,x3,y3,x4,y4,country"]
+    for name, country in (("us.png", "us"), ("br.png", "br"), ("none.png", "")):
+        cv2.imwrite(str(tmp_path / "images" / name), photo)
+        rows.append(f"{name},30,15,130,65,ABC1234,30,15,130,15,130,65,30,65,{country}")
+    (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    latin = load_scheme("latin")
+    plates, _ = load_real(latin, [tmp_path])
+    assert [plate.lines for plate in plates] == [1, 2, 2]
+    american, brazilian, unknown = load_straightened_crops(latin, tmp_path).crops
+    quad = np.array([[30, 15], [130, 15], [130, 65], [30, 65]], np.float32)
+    np.testing.assert_array_equal(american, normalize_crop(straighten(photo, quad, 1, RectificationSettings())))
+    np.testing.assert_array_equal(brazilian, normalize_crop(straighten(photo, quad, 2, RectificationSettings())))
+    np.testing.assert_array_equal(unknown, brazilian)
 
 
 def test_a_real_plate_of_two_lines_is_cut_along_its_corners_always() -> None:

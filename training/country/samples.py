@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Dataset as TorchDataset
 
-from plate_nets.evaluation.dataset import REQUIRED, csv_rows, load_dataset, read_photo
+from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.plates import PlateFormat, PlateScheme
 from plate_nets.plates.designs import CLASSES, DESIGNS, UNKNOWN, design_of
 from plate_nets.recognition.geometry import normalize_crop
 from plate_nets.types import Crops, Frame
-from training.reader.real import RealPlate, cut_out
+from training.reader.real import RealPlate, countries_in, cut_out, most_lines
 from training.reader.straightened import photograph_straightened, synthesize_straightened
 from training.synthesis.camera import photograph
 
@@ -33,21 +33,13 @@ class Batch:
     designs: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class KnownPlate:
-    """A real plate, and how many lines it has: its shape tells that of plates of some countries alone."""
-
-    plate: RealPlate
-    lines: int
-
-
 class Samples(TorchDataset[Batch]):
     """Batches by step: every design comes equally often, the countries' own and `UNKNOWN`."""
 
     def __init__(
         self,
         schemes: Sequence[PlateScheme],
-        real: Mapping[str, Sequence[KnownPlate]],
+        real: Mapping[str, Sequence[RealPlate]],
         *,
         batch: int,
         seed: int,
@@ -73,11 +65,11 @@ class Samples(TorchDataset[Batch]):
         return synthesize_straightened(scheme, rng, kind, far=rng.random() < _FAR).crop, CLASSES[design]
 
 
-def photograph_real(known: KnownPlate, rng: np.random.Generator) -> Frame:
+def photograph_real(plate: RealPlate, rng: np.random.Generator) -> Frame:
     """A real plate, seen a little worse than it was."""
-    plate, severity = known.plate, float(rng.uniform(0, 1) ** 2)
+    severity = float(rng.uniform(0, 1) ** 2)
     if plate.exact:
-        return photograph_straightened(plate.picture, plate.corners, rng, severity, lines=known.lines)
+        return photograph_straightened(plate.picture, plate.corners, rng, severity, lines=plate.lines)
     return photograph(plate.picture, plate.corners, rng, severity)
 
 
@@ -96,7 +88,7 @@ def drawn_formats(schemes: Sequence[PlateScheme]) -> dict[str, list[tuple[PlateS
 
 def load_real(
     schemes: Sequence[PlateScheme], folders: Sequence[Path], countries: Mapping[str, str]
-) -> dict[str, list[KnownPlate]]:
+) -> dict[str, list[RealPlate]]:
     """Labelled folders with a column ``country`` -> the plates of each design.
 
     A plate counts where its text fits a format of its country; those of countries without a scheme are `UNKNOWN`.
@@ -107,20 +99,17 @@ def load_real(
         DatasetError: as `load_dataset`.
     """
     by_country = {scheme.country: scheme for scheme in schemes if scheme.country}
-    found: dict[str, list[KnownPlate]] = {}
+    found: dict[str, list[RealPlate]] = {}
     for folder in folders:
-        rows = csv_rows(folder / "labels.csv", REQUIRED)
-        told = {row["file"]: row.get("country") or countries.get(folder.name, "") for _, row in rows}
+        told = countries_in(folder)
         for path, labels in load_dataset(folder).photos():
-            country = told[path.name]
+            country = told[path.name] or countries.get(folder.name, "")
             if not country:
                 continue
-            photo, scheme = read_photo(path), by_country.get(country)
+            photo, scheme, lines = read_photo(path), by_country.get(country), most_lines(country)
             for label in labels:
                 if design := _design(scheme, label.text):
-                    plate = cut_out(photo, label)
-                    lines = min(plate.lines, scheme.lines) if scheme else plate.lines
-                    found.setdefault(design, []).append(KnownPlate(plate, lines))
+                    found.setdefault(design, []).append(cut_out(photo, label, lines))
     return found
 
 

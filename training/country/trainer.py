@@ -18,8 +18,9 @@ from plate_nets.recognition.geometry import crop_plates, normalize_crop
 from plate_nets.recognition.rectification import RectificationSettings, quad_boxes, straighten
 from plate_nets.types import Crops
 from training.checkpoint import TrainingState
-from training.country.samples import Batch, KnownPlate
+from training.country.samples import Batch
 from training.loop import Trainer
+from training.reader.real import RealPlate
 
 ARCHITECTURE = "country/1"
 _SMOOTHED = 0.05
@@ -66,7 +67,7 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], Batch, KnownCrops]):
         save_weights(self.state.average, self.out / name / "country.safetensors", metadata)
 
 
-def known_crops(real: Mapping[str, Sequence[KnownPlate]]) -> KnownCrops:
+def known_crops(real: Mapping[str, Sequence[RealPlate]]) -> KnownCrops:
     """Real plates by design -> their crops as the detector hands them on."""
     crops, designs = [], []
     for design, plates in real.items():
@@ -75,9 +76,8 @@ def known_crops(real: Mapping[str, Sequence[KnownPlate]]) -> KnownCrops:
     return KnownCrops(np.stack(crops), np.array(designs, np.int64))
 
 
-def _crop(known: KnownPlate) -> NDArray[np.float32]:
-    plate = known.plate
+def _crop(plate: RealPlate) -> NDArray[np.float32]:
     if plate.exact:
-        return normalize_crop(straighten(plate.picture, plate.corners, known.lines, RectificationSettings()))
+        return normalize_crop(straighten(plate.picture, plate.corners, plate.lines, RectificationSettings()))
     crops = crop_plates(plate.picture, quad_boxes(plate.corners[None]), DetectionSettings().crop_margin)
     return np.asarray(crops[0], np.float32)

@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
-from plate_nets.plates import PlateScheme
+from plate_nets.evaluation.dataset import REQUIRED, Label, csv_rows, load_dataset, read_photo
+from plate_nets.plates import PlateScheme, load_schemes
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS, Frame
@@ -38,6 +38,7 @@ class RealPlate:
         text: as labelled.
         exact: whether the corners are the plate's own; else they are those of its box.
         source: the name of the folder that it is from.
+        most_lines: that plates of its country have: where it is 1, the shape tells nothing.
     """
 
     picture: Frame
@@ -45,11 +46,12 @@ class RealPlate:
     text: str
     exact: bool
     source: str = ""
+    most_lines: int = 2
 
     @property
     def lines(self) -> int:
-        """Of the plate, by the shape of its corners; 1 where only its box is known."""
-        return int(lines_of(self.corners[None])[0]) if self.exact else 1
+        """Of the plate, by its country and the shape of its corners; 1 where only its box is known."""
+        return min(int(lines_of(self.corners[None])[0]), self.most_lines) if self.exact else 1
 
     @property
     def hard(self) -> bool:
@@ -70,8 +72,22 @@ def readable(text: str) -> bool:
     return text != "" and len(text) + repeats <= STEPS
 
 
-def cut_out(photo: Frame, label: Label) -> RealPlate:
-    """A labelled plate with its surroundings, reduced where it is higher than needed."""
+def countries_in(folder: Path) -> dict[str, str]:
+    """A labelled folder -> the country of each photo, by its file's name; empty where the column is, or is missing.
+
+    Raises:
+        DatasetError: there is no table of labels.
+    """
+    return {row["file"]: row.get("country") or "" for _, row in csv_rows(folder / "labels.csv", REQUIRED)}
+
+
+def most_lines(country: str) -> int:
+    """The most lines that plates of a country have, by its scheme; 2 where it has none."""
+    return next((scheme.lines for scheme in load_schemes("world") if scheme.country == country), 2) if country else 2
+
+
+def cut_out(photo: Frame, label: Label, lines: int = 2) -> RealPlate:
+    """A labelled plate with its surroundings, reduced where it is higher than needed; ``lines``: it has at most."""
     box = label.box
     if label.quad is None:
         corners = np.array([[box.xmin, box.ymin], [box.xmax, box.ymin], [box.xmax, box.ymax], [box.xmin, box.ymax]])
@@ -83,7 +99,7 @@ def cut_out(photo: Frame, label: Label) -> RealPlate:
     x1, y1 = min(width, int(box.xmax + pad) + 1), min(height, int(box.ymax + pad) + 1)
     picture = photo[y0:y1, x0:x1]
     corners = (corners - [x0, y0]).astype(np.float32)
-    plate = RealPlate(picture, corners, label.text, label.quad is not None, label.photo.parent.parent.name)
+    plate = RealPlate(picture, corners, label.text, label.quad is not None, label.photo.parent.parent.name, lines)
     scale = plate.lines * STORED_HEIGHT / max(edge_height(corners), 1.0)
     if scale < 1:
         size = (max(1, round(picture.shape[1] * scale)), max(1, round(picture.shape[0] * scale)))
@@ -104,10 +120,10 @@ def load_real(
     empty: list[Frame] = []
     rng = np.random.default_rng(0)
     for folder in folders:
-        dataset = load_dataset(folder, symbols=scheme.alphabet, strict=strict)
+        dataset, countries = load_dataset(folder, symbols=scheme.alphabet, strict=strict), countries_in(folder)
         for path, labels in dataset.photos():
-            photo = read_photo(path)
-            plates += [cut_out(photo, label) for label in labels if readable(label.text)]
+            photo, lines = read_photo(path), most_lines(countries[path.name])
+            plates += [cut_out(photo, label, lines) for label in labels if readable(label.text)]
             region = _empty_region(photo, labels, rng)
             if region is not None:
                 empty.append(region)

@@ -16,6 +16,7 @@ from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import crop_rectified, order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops
+from training.reader.real import countries_in, most_lines
 
 
 @dataclass(frozen=True)
@@ -45,19 +46,19 @@ def load_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
 def load_straightened_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
     """The plates of a labelled folder that have a text, cut along their corners; where these are unknown, as a box."""
     crops, texts = [], []
+    countries = countries_in(folder)
     for path, labels in load_dataset(folder, symbols=scheme.alphabet).photos():
         known = [label for label in labels if label.text]
         if known:
-            boxes = boxes_of(known)
+            boxes, most = boxes_of(known), most_lines(countries[path.name])
             quads = np.stack(
                 [
                     np.full((4, 2), np.nan, np.float32) if label.quad is None else order_corners(label.quad)
                     for label in known
                 ]
             )
-            crops.append(
-                crop_rectified(read_photo(path), quads, boxes, lines_of(quads), DetectionSettings().crop_margin)
-            )
+            lines, margin = np.minimum(lines_of(quads), most), DetectionSettings().crop_margin
+            crops.append(crop_rectified(read_photo(path), quads, boxes, lines, margin))
             texts += [label.text for label in known]
     nothing = np.empty((0, 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
     return LabelledCrops(np.concatenate([nothing, *crops]), texts)
