@@ -19,7 +19,8 @@ from tests.frames import Placed, compose
 from training.synthesis import plates
 
 RUSSIA, UZBEKISTAN = default_scheme(), load_scheme("uzbekistan")
-RUSSIAN, UZBEK = "A123BC77", "01A234BC"
+AMERICA = load_scheme("united_states")
+RUSSIAN, UZBEK, AMERICAN = "A123BC77", "01A234BC", "ABC1234"
 
 
 def two_countries() -> Frame:
@@ -36,7 +37,7 @@ MIXED = two_countries()
 @pytest.fixture(scope="module")
 def mixed(model_repository: Path) -> Iterator[EmbeddedTriton]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "russia,uzbekistan")
+        patch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "russia,uzbekistan,united_states")
         with EmbeddedTriton(model_repository, exit_timeout=0) as server:
             yield server
 
@@ -67,13 +68,22 @@ def test_a_caller_who_names_a_scheme_gets_its_plates_alone(url: str, scheme: obj
     assert {reading.scheme for reading in readings} == {scheme.name}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("asked", ["brazil", "russia,atlantis", " "])
+@pytest.mark.parametrize("asked", ["brazil", "russia,atlantis", "cis", " "])
 def test_a_scheme_that_is_not_read_here_is_refused_with_those_that_are(url: str, asked: str) -> None:
     _, encoded = cv2.imencode(".jpg", MIXED)
     call = infer(PLATE_RECOGNITION, Input(IMAGE, encoded.reshape(-1)), outputs=[SCHEMES], parameters={SCHEME: asked})
     with open_transport(ServerAccess(parse_url(url))) as transport, pytest.raises(InputError) as caught:
         transport.send(call, 60)
-    assert "scheme: expected russia or uzbekistan, got" in str(caught.value)
+    assert "scheme: expected russia or uzbekistan or united_states, got" in str(caught.value)
+
+
+def test_a_short_plate_has_one_line_where_a_country_asked_for_has_such_plates(url: str) -> None:
+    frame = compose(600, 900, [Placed(RUSSIAN, 120, 400)])
+    drawn = plates.draw(AMERICA, "letters first", AMERICAN, np.random.default_rng(3))
+    frame[340:420, 600:760] = cv2.resize(drawn, (160, 80), interpolation=cv2.INTER_AREA)
+    with PlateClient(url, timeout=60) as client:
+        found = {plate.reading.text: (plate.reading.scheme, plate.reading.format) for plate in client.read(frame)}
+    assert found == {RUSSIAN: ("russia", "private"), AMERICAN: ("united_states", "letters first or personal")}
 
 
 def test_only_readers_that_are_needed_are_loaded(mixed: EmbeddedTriton) -> None:
