@@ -42,6 +42,9 @@ PLATE_COLUMNS = (
 Lines = NDArray[np.intp]
 """How many lines plates have: (N,), 1 or 2."""
 
+VEHICLES = ("car", "truck", "bus", "motorcycle")
+"""The kinds of vehicle that the detector tells apart, in the order of its classes."""
+
 CROP_HEIGHT = 24
 CROP_WIDTH = 94
 WINDOW_HEIGHT = 64

@@ -141,7 +141,7 @@ class _Recorder:
 
 def _export(network: nn.Module, path: Path, facts: dict[str, str]) -> None:
     """The package's network -> our weights, once both are seen to give the same boxes."""
-    ours = YOLOv5n().eval()
+    ours = YOLOv5n(vehicles=False).eval()
     ours.load_state_dict(from_package(network.state_dict()))
     save_weights(ours, path, facts)
     reloaded = YOLOv5n().eval()
@@ -174,7 +174,7 @@ def _write_start(weights: Path, path: Path) -> None:
 
     Ours are taken whole. From the package's names (COCO) backbone and neck are taken, with a fresh head for one class.
     """
-    network = YOLOv5n()
+    network = YOLOv5n(vehicles=False)
     state = load_file(weights)
     if any(key.startswith("model.") for key in state):
         kept = {key: value for key, value in from_package(state).items() if not key.startswith("detect.")}
