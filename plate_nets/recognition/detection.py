@@ -46,12 +46,12 @@ class DetectionSettings:
     """
 
     long_side: int = 0
-    detail: Detail = DEFAULT_DETAIL
     proposal: float = 0.1
     score_threshold: float = 0.15
     iou_threshold: float = 0.45
     max_detections: int = 300
     crop_margin: float = 0.1
+    detail: Detail = DEFAULT_DETAIL
 
     def __post_init__(self) -> None:
         for name, valid, expected in (

@@ -93,6 +93,10 @@ def drawn(folder: Path, streets: int, others: int, seed: int) -> Iterator[tuple[
         yield name, objects
 
 
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
 def main(
     folder: Annotated[Path, typer.Argument(help="For images/ and objects.csv.")],
     streets: Annotated[int, typer.Option(min=0, help="Full-HD streets with traffic.")] = 250,
@@ -110,4 +114,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

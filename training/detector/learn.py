@@ -84,14 +84,14 @@ def fresh(head: Detect | None) -> None:
 
 @dataclass(frozen=True)
 class Look:
-    """One picture at one size: what is there, and what is left out of account, for plates and for vehicles."""
+    """One picture at one size: the plates in it and those left out of account, and vehicles where they are known."""
 
     picture: Callable[[], NDArray[np.uint8]]
     long_side: int
     plates: Boxes
     doubtful_plates: Boxes
-    vehicles: Boxes
-    doubtful_vehicles: Boxes
+    vehicles: Boxes | None = None
+    doubtful_vehicles: Boxes | None = None
 
 
 class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
@@ -120,7 +120,7 @@ class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
             plates, vehicles = measured(self.state.average, looks)
             figures[f"{name}: recall"] = float(found(plates, threshold).mean())
             figures[f"{name}: AP50"] = average_precision(plates)
-            if any(len(look.vehicles) for look in looks):
+            if any(len(each.truth) for each in vehicles):
                 figures[f"{name}: vehicles AP50"] = average_precision(vehicles)
         for name, value in figures.items():
             writer.add_scalar(name.replace(": ", "/"), value, self.state.step)
@@ -156,15 +156,17 @@ def measured(network: YOLOv5n, looks: Sequence[Look]) -> tuple[list[Detections],
 
         return rows
 
-    plates, vehicles = [], []
+    plates: list[Detections] = []
+    vehicles: list[Detections] = []
+    of_plates, of_vehicles = heads(network)
     for look in looks:
         frame = look.picture()
         settings = DetectionSettings(look.long_side, proposal=0.01)
         for head, there, doubtful, into in (
-            (network.detect, look.plates, look.doubtful_plates, plates),
-            (network.vehicles, look.vehicles, look.doubtful_vehicles, vehicles),
+            (of_plates, look.plates, look.doubtful_plates, plates),
+            (of_vehicles, look.vehicles, look.doubtful_vehicles, vehicles),
         ):
-            if head is network.vehicles and not len(there):
+            if there is None or doubtful is None:
                 continue
             boxes, scores = PlateDetector(answer(head), settings).detect(frame)
             into.append(Detections(boxes, scores, there, doubtful))
@@ -184,11 +186,7 @@ def looks_of(examples: Sequence[Example]) -> dict[str, list[Look]]:
         for height in FAR:
             placed = far(read_photo(each.photo), labelled, height)
             if placed is not None:
-                shrunk.append(
-                    Look(
-                        lambda at=(each.photo, labelled, height): _far(*at), FAR_LONG_SIDE, placed[1][None], *[none] * 3
-                    )  # type: ignore[misc]
-                )
+                shrunk.append(Look(partial(_far, each.photo, labelled, height), FAR_LONG_SIDE, placed[1][None], none))
     return {"near": near, "far": shrunk}
 
 

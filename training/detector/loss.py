@@ -33,7 +33,7 @@ def head_loss(head: Detect, maps: Sequence[Tensor], wanted: Tensor) -> Tensor:
     sure, doubtful = wanted[wanted[:, 1] >= 0], wanted[wanted[:, 1] == DOUBTFUL]
     total = maps[0].new_zeros(())
     for found, anchors, stride, balance in zip(maps, head.anchors, head.strides, _BALANCE, strict=True):
-        logits = found.unflatten(1, (len(anchors), -1)).permute(0, 1, 3, 4, 2)  # (N, 3, h, w, values)
+        logits = torch.unflatten(found, 1, (len(anchors), -1)).permute(0, 1, 3, 4, 2)  # (N, 3, h, w, values)
         places, boxes, kinds = _assigned(sure, anchors, stride, (found.shape[2], found.shape[3]))
         objects = torch.zeros_like(logits[..., 4])
         counts = _counted(objects, doubtful, stride)

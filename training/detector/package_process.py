@@ -174,7 +174,7 @@ def _write_start(weights: Path, path: Path) -> None:
 
     Ours are taken whole. From the package's names (COCO) backbone and neck are taken, with a fresh head for one class.
     """
-    network = YOLOv5n(vehicles=False)
+    network = YOLOv5n()
     state = load_file(weights)
     if any(key.startswith("model.") for key in state):
         kept = {key: value for key, value in from_package(state).items() if not key.startswith("detect.")}

@@ -106,8 +106,8 @@ class PlateTeacher:
         networks = load_converted(first_versions(default_repository()), threads=1, readers=())
         corners = CornerFinder(networks.corners)
         self._finders = [
-            PlateFinder(PlateDetector(networks.yolo, DetectionSettings(side, _LEAST, _LEAST)), corners)
-            for side in long_sides
+            PlateFinder(PlateDetector(networks.yolo, settings), corners)
+            for settings in (DetectionSettings(side, _LEAST, _LEAST) for side in long_sides)
         ]
 
     def __call__(self, frame: Frame) -> Objects:
@@ -120,6 +120,10 @@ class PlateTeacher:
         return found
 
 
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
 def main(
     folders: Annotated[list[Path], typer.Argument(help="Folders of photos, labelled or not.")],
     vehicles: Annotated[Path, typer.Option(help="The teacher of vehicles: YOLOv5n of COCO, safetensors.")],
@@ -142,4 +146,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

@@ -112,7 +112,9 @@ class Views:
         rng = np.random.default_rng((self.seed, step))
         h, w = SHAPES[int(rng.choice(len(SHAPES), p=_OFTEN))]
         count = max(1, round(self.batch * SHAPES[0][0] * SHAPES[0][1] / (h * w)))
-        frames, plates, vehicles = [], [], []
+        frames: list[Frame] = []
+        plates: list[NDArray[np.float32]] = []
+        vehicles: list[NDArray[np.float32]] = []
         for number in range(count):
             frame, boxes, kinds = self._view(rng, (h, w))
             frames.append(frame)
@@ -168,7 +170,9 @@ def seen(
     boxes = boxes + np.array((left, top, left, top), np.float32)
     if rng.random() < 0.5:
         view = view[:, ::-1]
-        boxes = boxes[:, [2, 1, 0, 3]] * np.float32((-1, 1, -1, 1)) + np.float32((hw[1], 0, hw[1], 0))
+        boxes = boxes[:, [2, 1, 0, 3]] * np.array((-1, 1, -1, 1), np.float32) + np.array(
+            (hw[1], 0, hw[1], 0), np.float32
+        )
     return view, *within(boxes, chosen, hw)
 
 
@@ -185,7 +189,7 @@ def _offset(rng: np.random.Generator, side: int, view: int, aim: NDArray[np.floa
 
 def within(boxes: Boxes, chosen: Example, hw: tuple[int, int]) -> tuple[Boxes, NDArray[np.int64]]:
     """Boxes (N, 4) of an example's objects -> those in view, clipped to it, and their kinds (M, 2)."""
-    cut = np.clip(boxes, 0, np.float32((hw[1], hw[0], hw[1], hw[0])))
+    cut = np.clip(boxes, 0, np.array((hw[1], hw[0], hw[1], hw[0]), np.float32))
     sizes, whole = cut[:, 2:] - cut[:, :2], boxes[:, 2:] - boxes[:, :2]
     share = sizes.prod(axis=1) / np.maximum(whole.prod(axis=1), 1e-6)
     plates = chosen.objects.kinds == 0
@@ -199,7 +203,7 @@ def developed(frame: Frame, rng: np.random.Generator) -> Frame:
     """The same in another light, at times blurred, noisy, coarsely coded."""
     light = frame.astype(np.float32) * rng.uniform(0.85, 1.15, 3) * rng.uniform(0.5, 1.3) + rng.uniform(-15, 15)
     if rng.random() < 0.15:
-        light = cv2.GaussianBlur(light, (0, 0), float(rng.uniform(0.3, 0.9)))
+        light = np.asarray(cv2.GaussianBlur(light, (0, 0), float(rng.uniform(0.3, 0.9))), light.dtype)
     if rng.random() < 0.2:
         light = light + rng.normal(0, rng.uniform(2, 10), (*frame.shape[:2], 1))
     developed = np.clip(light, 0, 255).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""--detail: how closely pictures are looked at, in this process and by a server that it starts."""
+"""--detail of plates read, plates watch, plates web and plates serve: how closely pictures are looked at."""
 
 from pathlib import Path
 
