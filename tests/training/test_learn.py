@@ -18,6 +18,7 @@ from tests.frames import Placed, compose
 from training.detector.draw import app as draw
 from training.detector.draw import objects_of
 from training.detector.learn import app as learn
+from training.detector.learn import fresh
 from training.detector.loss import DOUBTFUL, head_loss
 from training.detector.names import to_package
 from training.detector.objects import KINDS, Objects, read_objects, write_objects
@@ -170,7 +171,9 @@ def test_from_photos_to_weights(tmp_path: Path) -> None:
         rows.append(f"vk_{number}.png,60,80,154,104,A{number}23BC77")
     (photos / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
     torch.manual_seed(0)
-    coco = YOLOv5n(80, "silu", vehicles=False)
+    coco, begin = YOLOv5n(80, "silu", vehicles=False), YOLOv5n(vehicles=False)
+    for each in (coco, begin):
+        fresh(each.detect)  # sure of nothing, as any that is asked
     save_file(to_package(coco.state_dict()), tmp_path / "coco.safetensors")
     taught, drawn, out = tmp_path / "taught", tmp_path / "drawn", tmp_path / "run"
     teacher = ["--vehicles", tmp_path / "coco.safetensors"]
@@ -180,7 +183,7 @@ def test_from_photos_to_weights(tmp_path: Path) -> None:
     assert len(list((drawn / "images").iterdir())) == 3
 
     start = tmp_path / "start.safetensors"
-    save_weights(YOLOv5n(vehicles=False), start, {})
+    save_weights(begin, start, {})
     options = ["--data", photos, "--taught", taught, "--drawn", drawn, "--start", start, "--out", out, "--seed", 1]
     options += [
         "--batch",
