@@ -4,7 +4,7 @@ Signatures that use these names need no further comment.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,13 @@ PLATE_COLUMNS = (
 
 Lines = NDArray[np.intp]
 """How many lines plates have: (N,), 1 or 2."""
+
+Detail = Literal["fast", "balanced", "far"]
+"""How closely a picture is looked at, see `recognition.detection.DetectionSettings`."""
+DEFAULT_DETAIL: Detail = "fast"
+
+VEHICLES = ("car", "truck", "bus", "motorcycle")
+"""The kinds of vehicle that the detector tells apart, in the order of its classes."""
 
 CROP_HEIGHT = 24
 CROP_WIDTH = 94

@@ -73,7 +73,8 @@ class InProcess:
 
     def inputs(self, picture: Picture) -> tuple[Pictures, Crops]:
         """A picture -> what the detector's network and the reader get for it."""
-        letterbox = Letterbox((picture.frame.shape[0], picture.frame.shape[1]), DetectionSettings().long_side)
+        hw = (picture.frame.shape[0], picture.frame.shape[1])
+        letterbox = Letterbox(hw, DetectionSettings().side_for(hw))
         return letterbox.place(picture.frame), self._finder.find(picture.frame)[0]
 
     def stages(self, picture: Picture) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,9 +9,12 @@ import typer
 
 from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme, load_schemes
+from plate_nets.types import DEFAULT_DETAIL, Detail
 
 SCHEME_VARIABLE = "PLATES_PLATE_RECOGNITION_SCHEME"
 """The setting of a server's schemes, see `serving.settings`."""
+DETAIL_VARIABLE = "PLATES_YOLO_DETAIL"
+"""The setting of how closely a server looks at pictures, see `recognition.detection.DetectionSettings`."""
 URL_VARIABLES = ["PLATES_URL", "TRITON_URL"]
 
 Url = Annotated[
@@ -44,6 +48,15 @@ NamedSchemes = Annotated[
     str,
     typer.Option("--scheme", help="Whose plates are read: countries, groups or TOML files, with a comma between."),
 ]
+Details = Annotated[
+    Detail | None,
+    typer.Option(
+        "--detail",
+        help="How closely pictures are looked at: far finds plates that are farther away, fast takes the least time, "
+        "which counts from full HD on.",
+        show_default=DEFAULT_DETAIL,
+    ),
+]
 Local = Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")]
 Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to a server where --url does not say.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001, max=86_400)]
@@ -60,6 +73,19 @@ Log = Annotated[
     Path | None,
     typer.Option(help="File that the log of a server of its own is appended to; - for standard error.", dir_okay=False),
 ]
+
+
+def use_detail(detail: Detail | None, url: Sequence[str] | str | None = None) -> None:
+    """What --detail says -> the setting of this process, and of a server that it starts.
+
+    Raises:
+        InputError: a server that runs is asked, which has a setting of its own.
+    """
+    if detail is None:
+        return
+    if url:
+        raise InputError("--detail: a server has its own; start it with `plates serve --detail`, or read without --url")
+    os.environ[DETAIL_VARIABLE] = detail
 
 
 def use_schemes(names: str) -> tuple[PlateScheme, ...]:

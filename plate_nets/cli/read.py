@@ -14,7 +14,18 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from plate_nets.cli.options import Local, Log, ModelRepository, Protocol, Schemes, Timeout, Urls, use_schemes
+from plate_nets.cli.options import (
+    Details,
+    Local,
+    Log,
+    ModelRepository,
+    Protocol,
+    Schemes,
+    Timeout,
+    Urls,
+    use_detail,
+    use_schemes,
+)
 from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, is_annotated, shown
 from plate_nets.cli.readers import local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
@@ -54,6 +65,7 @@ def read(
         typer.Option(help="Also write the pictures, with boxes and texts, into this folder.", file_okay=False),
     ] = None,
     scheme: Schemes = "",
+    detail: Details = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -77,6 +89,7 @@ def read(
             outputs.append(stack.enter_context(CsvOutput(csv)))
         if save_annotated:
             outputs.append(stack.enter_context(PictureOutput(save_annotated)))
+        use_detail(detail, url)
         schemes = use_schemes(scheme)
         reader, recover = _open_reader(stack, local, url, protocol, timeout, model_repository, log, schemes)
         for source in _progress(sources):

@@ -9,12 +9,14 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.options import URL_VARIABLES
+from plate_nets.contract import YOLO
 from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.extras import needs
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.health import check_health
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind, find_installation
+from plate_nets.serving.settings import read_settings
 
 if TYPE_CHECKING:
     from plate_nets.recognition.local import LocalReader
@@ -44,16 +46,19 @@ def reads_in_process(local: bool, url: str | Sequence[str] | None) -> bool:
 
 
 def local_reader(schemes: PlateScheme | Sequence[PlateScheme], repository: Path | None) -> "LocalReader":
-    """A reader of this process, its networks loaded and tried.
+    """A reader of this process, its networks loaded and tried; its detector is set by the environment, as a server's.
 
     Raises:
+        ContractError, InputError: a setting in the environment is not valid.
         MissingExtra: a package is not installed.
         WeightsError: a network is missing, damaged, or not converted yet.
         ServerError: it does not read the known picture.
     """
     with needs("local", "reading in this process"):
+        from plate_nets.recognition.detection import DetectionSettings
         from plate_nets.recognition.local import LocalReader
-    reader = LocalReader(scheme=schemes, repository=repository)
+    detection = read_settings(DetectionSettings, YOLO.name, {})
+    reader = LocalReader(scheme=schemes, repository=repository, detection=detection)
     with waiting("Loading the models"):
         check_health(reader)
     return reader

@@ -10,7 +10,7 @@ from typing import Annotated, BinaryIO, Literal
 import typer
 from rich.console import Console
 
-from plate_nets.cli.options import Log, ModelRepository, Schemes, use_schemes
+from plate_nets.cli.options import Details, Log, ModelRepository, Schemes, use_detail, use_schemes
 from plate_nets.cli.readers import started
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import MissingExtra, ServerStartError
@@ -52,6 +52,7 @@ def serve(
     ] = None,
     model_repository: ModelRepository = None,
     scheme: Schemes = "",
+    detail: Details = None,
     control_key_file: Annotated[
         Path | None, typer.Option(help="New file, for its owner alone, that gets the control key.", dir_okay=False)
     ] = None,
@@ -107,6 +108,7 @@ def serve(
     console = Console(highlight=False)
     with ExitStack() as stack:
         use_schemes(scheme)
+        use_detail(detail)
         status = Status(stack.enter_context(open_events(events)))
         triton = EmbeddedTriton(
             model_repository,

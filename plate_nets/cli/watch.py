@@ -19,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from plate_nets.cli.options import (
+    Details,
     Local,
     Log,
     ModelRepository,
@@ -26,6 +27,7 @@ from plate_nets.cli.options import (
     Protocol,
     Timeout,
     Urls,
+    use_detail,
     use_schemes,
 )
 from plate_nets.cli.readers import local_reader, reads_in_process, started
@@ -148,6 +150,7 @@ def watch(
     ] = None,
     address: Annotated[str, typer.Option(help="Address that --metrics-port listens on.")] = "127.0.0.1",
     scheme: NamedSchemes = DEFAULT_SCHEME,
+    detail: Details = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -212,6 +215,7 @@ def watch(
     def say(*words: str) -> None:
         terminal.print(": ".join(words), markup=False)
 
+    use_detail(detail, url)
     schemes = use_schemes(scheme)
     cars: set[str] = set()
     with ExitStack() as stack:

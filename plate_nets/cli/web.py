@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from plate_nets.cli.options import Local, Log, ModelRepository, Scheme, Timeout, Url, only_scheme
+from plate_nets.cli.options import Details, Local, Log, ModelRepository, Scheme, Timeout, Url, only_scheme, use_detail
 from plate_nets.cli.readers import local_reader, reads_in_process, started
 from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
@@ -76,6 +76,7 @@ def web(
         float, typer.Option(help="Pictures a second that one token may send; 200 come at once.", min=0.01)
     ] = 20.0,
     scheme: Scheme = DEFAULT_SCHEME,
+    detail: Details = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -94,6 +95,7 @@ def web(
     settings = WebSettings(tokens=tokens, hosts=tuple(host or ()), allowed_urls=tuple(allow_url or ()), rate=rate)
     console = Console(highlight=False, soft_wrap=True)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
+    use_detail(detail, url)
     with ExitStack() as stack:
         backend, supervisor = open_backend(stack, url, local, timeout, model_repository, log, only_scheme(scheme))
         sources = open_sources(stack, backend, cameras, events, pictures, watch_list or [], sure)

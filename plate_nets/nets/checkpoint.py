@@ -64,12 +64,17 @@ def read_weights(path: Path, scheme: PlateScheme | None = None) -> dict[str, NDA
 def load_weights(network: "nn.Module", path: Path, scheme: PlateScheme | None = None) -> None:
     """A safetensors file -> the parameters and buffers of ``network``, in place; read as by `read_weights`.
 
+    A part that the network names as ``optional`` and the file has nothing of becomes None.
+
     Raises:
         WeightsError: the file is missing, damaged, not the listed one, of another scheme or another network.
     """
     import torch
 
     state = {name: torch.from_numpy(array) for name, array in read_weights(path, scheme).items()}
+    for part in getattr(network, "optional", ()):
+        if not any(name.startswith(f"{part}.") for name in state):
+            setattr(network, part, None)
     own = network.state_dict()
     name = type(network).__name__
     expected = getattr(network, ACTIVATION, None)

@@ -8,6 +8,8 @@ block are those of the yolov5 package; the blocks have names instead of numbers 
 import torch
 from torch import Tensor, nn
 
+from plate_nets.types import VEHICLES
+
 STRIDES = (8, 16, 32)
 
 ANCHORS = (
@@ -21,10 +23,20 @@ Spread over the plates of the training photos at a long side of 640: 1st to 99th
 of the height 5 to 110 px, median aspect 3.6.
 """
 
+VEHICLE_ANCHORS = (
+    ((10.0, 13.0), (16.0, 30.0), (33.0, 23.0)),
+    ((30.0, 61.0), (62.0, 45.0), (59.0, 119.0)),
+    ((116.0, 90.0), (156.0, 198.0), (373.0, 326.0)),
+)
+"""The same of vehicles: those of `yolov5n.yaml`, which were fitted to COCO."""
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"hardswish": nn.Hardswish, "silu": nn.SiLU}
 """HardSwish (Howard et al., "Searching for MobileNetV3", 2019) is that of our weights, SiLU that of the package's, and
 of ours up to 0.2."""
+
+
+Anchors = tuple[tuple[tuple[float, float], ...], ...]
+"""Width and height in pixels, by stride and number."""
 
 
 class Conv(nn.Module):
@@ -94,13 +106,12 @@ class Detect(nn.Module):
 
     anchors: Tensor
 
-    def __init__(self, classes: int, channels: tuple[int, int, int]) -> None:
+    def __init__(self, classes: int, channels: tuple[int, int, int], anchors: Anchors) -> None:
         super().__init__()
         self.values = 5 + classes
         self.strides = STRIDES
-        anchors = torch.tensor(ANCHORS) / torch.tensor(STRIDES).view(-1, 1, 1)
-        self.register_buffer("anchors", anchors)
-        self.m = nn.ModuleList(nn.Conv2d(count, len(ANCHORS[0]) * self.values, 1) for count in channels)
+        self.register_buffer("anchors", torch.tensor(anchors) / torch.tensor(STRIDES).view(-1, 1, 1))
+        self.m = nn.ModuleList(nn.Conv2d(count, len(anchors[0]) * self.values, 1) for count in channels)
 
     def forward(self, features: list[Tensor]) -> Tensor:
         """Feature maps at strides 8, 16, 32 -> (N, A, 5 + classes), A = 3 * cells of all maps."""
@@ -124,12 +135,19 @@ class YOLOv5n(nn.Module):
 
     A row is cx, cy, width, height in pixels of the input, objectness 0..1, one score 0..1 a class.
 
+    ``vehicles`` is a second head on the same features, whose classes are `types.VEHICLES`. Weights may lack it; the
+    network that they are loaded into has None in its place then.
+
     Args:
         classes: what it tells apart.
         activation: one of `ACTIVATIONS`, which its weights are trained with.
+        vehicles: whether it has that head.
     """
 
-    def __init__(self, classes: int = 1, activation: str = "hardswish") -> None:
+    optional = ("vehicles",)
+    """Parts that weights may lack, see `nets.checkpoint.load_weights`."""
+
+    def __init__(self, classes: int = 1, activation: str = "hardswish", vehicles: bool = True) -> None:
         super().__init__()
         self.activation = activation
         self.down1 = Conv(3, 16, 6, 2, 2)
@@ -150,7 +168,8 @@ class YOLOv5n(nn.Module):
         self.out4 = C3(128, 128, 1, shortcut=False)
         self.up5 = Conv(128, 128, 3, 2)
         self.out5 = C3(256, 256, 1, shortcut=False)
-        self.detect = Detect(classes, (64, 128, 256))
+        self.detect = Detect(classes, (64, 128, 256), ANCHORS)
+        self.vehicles = Detect(len(VEHICLES), (64, 128, 256), VEHICLE_ANCHORS) if vehicles else None
         self.enlarge = nn.Upsample(scale_factor=2.0, mode="nearest")
         for module in self.modules():
             if isinstance(module, Conv):

@@ -11,18 +11,28 @@ from plate_nets.errors import InputError
 from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
 from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.rows import best_rows, row_scores
-from plate_nets.types import Boxes, Frame, Scores
+from plate_nets.types import DEFAULT_DETAIL, Boxes, Detail, Frame, Scores
 
 DetectorNetwork = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
 """The network: (1, h, w, 3) BGR -> (1, A, 6) cx, cy, w, h in px of the input, objectness, class score; all rows, or
 those with an objectness of 0.001 and more (`runtimes.detector.NEGLIGIBLE`)."""
 
 
+LEAST_SIDE = 640
+"""Long side of the network's input, px, for pictures from near, whatever their size."""
+
+_DETAILS: dict[Detail, tuple[float, int]] = {"fast": (0.0, LEAST_SIDE), "balanced": (0.5, 960), "far": (1.0, 1280)}
+"""The input's long side as a share of the picture's, and the most px of it."""
+
+
 @dataclass(frozen=True)
 class DetectionSettings:
     """Numbers of the detector.
 
-    ``long_side``: px of the network's input, the size it was trained at.
+    ``long_side``: px of the network's input; 0: by ``detail``.
+    ``detail``: with "fast" the input is 640 px long, with "balanced" half as long as the picture, but 640 to 960 px,
+    with "far" as long as the picture, but 640 to 1280 px. So with "balanced" a picture of up to 1280 px is looked at
+    as with "fast". What each finds is in docs/performance.md, by `python -m training.detector.smallest_plate`.
     ``proposal``: least score of a box of the detector alone. In it corners are looked for, and what the corner network
     sees there corrects the score, see `corners.rescored`.
     ``score_threshold``: least score of a plate, by both networks. The correction is made so that 0.15 suits.
@@ -34,16 +44,18 @@ class DetectionSettings:
     175 at 0.3 (weights a little older); the middle of the plateau is taken.
     """
 
-    long_side: int = 640
+    long_side: int = 0
     proposal: float = 0.1
     score_threshold: float = 0.15
     iou_threshold: float = 0.45
     max_detections: int = 300
     crop_margin: float = 0.1
+    detail: Detail = DEFAULT_DETAIL
 
     def __post_init__(self) -> None:
         for name, valid, expected in (
-            ("long_side", self.long_side >= STRIDE, f"at least {STRIDE}"),
+            ("long_side", self.long_side == 0 or self.long_side >= STRIDE, f"0 or at least {STRIDE}"),
+            ("detail", self.detail in _DETAILS, f"one of {', '.join(_DETAILS)}"),
             ("proposal", 0 <= self.proposal < 1, "0 to below 1"),
             ("score_threshold", 0 <= self.score_threshold < 1, "0 to below 1"),
             ("iou_threshold", 0 < self.iou_threshold <= 1, "above 0 to 1"),
@@ -52,6 +64,13 @@ class DetectionSettings:
         ):
             if not valid:
                 raise InputError(f"detection settings: {name}: expected {expected}, got {getattr(self, name)}")
+
+    def side_for(self, hw: tuple[int, int]) -> int:
+        """The size of a picture, px -> the long side of the network's input, px."""
+        if self.long_side:
+            return self.long_side
+        share, most = _DETAILS[self.detail]
+        return min(max(int(share * max(hw)) // STRIDE * STRIDE, LEAST_SIDE), most)
 
 
 class PlateDetector:
@@ -71,7 +90,7 @@ class PlateDetector:
             (N, 4) boxes xyxy in pixels of the frame, clamped to it, and (N,) scores 0..1.
         """
         hw = (frame.shape[0], frame.shape[1])
-        letterbox = Letterbox(hw, self.settings.long_side)
+        letterbox = Letterbox(hw, self.settings.side_for(hw))
         with stages("letterbox"):
             self._pixels = letterbox.place(frame, self._pixels)
         with stages("network"):

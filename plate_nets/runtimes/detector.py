@@ -23,6 +23,9 @@ STRIDES = (8, 16, 32)
 HEAD, SIZES = "head", "sizes"
 """With the stride after them, the names in the graph: of a map (N, 3 * values, h, w), before its sigmoid, and of the
 sizes (3, 2, 1), px, that a width and height of 1 stand for after it."""
+PLATES, VEHICLES = "detect", "vehicles"
+HEADS = {PLATES: "", VEHICLES: "vehicle_"}
+"""The parts of the network that end it, and how the names of theirs begin."""
 NEGLIGIBLE = 1e-3
 """Rows with less objectness than this are left out."""
 

@@ -22,7 +22,7 @@ from plate_nets.serving.settings import ModelArgs, NetworkSettings, read_setting
 from plate_nets.serving.triton import Request, Response, Tensor, answer, model_args, start_fault, tensor
 from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
 
-ASPECTS = ((720, 1280), (480, 640), (1000, 1500), (1280, 720), (640, 480))
+ASPECTS = ((720, 1280), (1080, 1920), (480, 640), (1000, 1500), (1280, 720), (640, 480))
 """Height and width of the frames of a warm-up. The first frame of an aspect costs as much again as any other."""
 
 

@@ -31,6 +31,7 @@ from plate_nets.nets.registry import NETWORKS
 from plate_nets.nets.stn import STN
 from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
+from plate_nets.runtimes.openvino import compile_model
 from tests.converters.conftest import randomize
 
 ROOT = Path(__file__).parents[2]
@@ -188,3 +189,19 @@ def test_weights_of_another_network_are_refused(
         openvino_ir.build(stn, path)
     assert str(error.value).startswith(f"{path}: not weights of stn: ")
     assert fault in str(error.value)
+
+
+def test_the_detectors_graph_gives_vehicles_beside_plates(tmp_path: Path) -> None:
+    network = YOLOv5n().eval()
+    randomize(network)
+    assert network.vehicles is not None
+    save_weights(network, tmp_path / "weights.safetensors", {})
+    model = openvino_ir.build(yolov5, tmp_path / "weights.safetensors")
+    array = np.random.default_rng(0).uniform(0, 1, (1, 3, 96, 64)).astype(np.float32)
+    answer = compile_model(model, 1, "float32")([array])
+    with torch.no_grad():
+        pictures = torch.from_numpy(array)
+        expected = network(pictures), network.vehicles(network.features(pictures))
+    assert [each.shape for each in expected] == [(1, 378, 6), (1, 378, 9)]
+    for found, rows in zip(answer.values(), expected, strict=True):
+        np.testing.assert_allclose(found, rows.numpy(), rtol=1e-3, atol=1e-3)

@@ -97,7 +97,7 @@ class DetectorState(TrainingState[YOLOv5n]):
     """Of YOLOv5n, which begins with the weights of another one, whatever that one's activation."""
 
     def __init__(self, device: torch.device, start: YOLOv5n) -> None:
-        network = YOLOv5n()
+        network = YOLOv5n(vehicles=start.vehicles is not None)
         network.load_state_dict(start.state_dict())
         super().__init__(ARCHITECTURE, network.to(device).to(memory_format=torch.channels_last), float("inf"))  # type: ignore[call-overload]
 

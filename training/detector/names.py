@@ -36,10 +36,11 @@ def from_package(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def to_package(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Our state dict -> the package's, the reverse of `from_package`."""
+    """Our state dict -> the package's, the reverse of `from_package`; the package has no head for vehicles."""
     numbers = {name: number for number, name in BLOCKS.items()}
     renamed = {}
     for key, tensor in state.items():
         name, rest = key.split(".", 1)
-        renamed[f"model.{numbers[name]}.{rest}"] = tensor
+        if name in numbers:
+            renamed[f"model.{numbers[name]}.{rest}"] = tensor
     return renamed

@@ -82,7 +82,8 @@ def main(
 def _placed(path: Path) -> Pictures:
     """A photo in the detector's size: (1, h, w, 3) BGR."""
     photo = read_photo(path)
-    return Letterbox((photo.shape[0], photo.shape[1]), DetectionSettings().long_side).place(photo)
+    hw = (photo.shape[0], photo.shape[1])
+    return Letterbox(hw, DetectionSettings().side_for(hw)).place(photo)
 
 
 if __name__ == "__main__":

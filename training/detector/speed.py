@@ -29,6 +29,7 @@ from training.detector.trainer import environment
 
 REPOSITORY = Path("model_repository")
 WARM_UP = 5
+FRAME = (720, 1280)
 
 
 def main(
@@ -42,7 +43,7 @@ def main(
     """Prints the median of each and their ratio; 1280x720."""
     report = Report({"threads": threads}, json_file)
     settings = DetectionSettings()
-    frame = drawn_picture(plates).frame
+    frame = drawn_picture(plates, FRAME).frame
     try:
         network = load_network(YOLO.name, released(repository, YOLO.name), None, threads)
     except PlateError as error:
@@ -86,7 +87,7 @@ class Package:
     """The package's detector in a process of its own, asked by a line: a number of frames -> times, ms."""
 
     def __init__(self, folder: Path, threads: int, settings: DetectionSettings) -> None:
-        numbers = [settings.long_side, settings.proposal, settings.iou_threshold, settings.max_detections]
+        numbers = [settings.side_for(FRAME), settings.proposal, settings.iou_threshold, settings.max_detections]
         arguments = [str(folder / "frame.npy"), str(weights_path("yolo")), str(threads), *map(str, numbers)]
         self._process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "training.detector.package_detector", *arguments],

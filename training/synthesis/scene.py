@@ -1,6 +1,6 @@
 """A street scene with plates, drawn by code: the picture of the demo, and training scenes for the detector."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -20,12 +20,16 @@ PLATE_SCALE = 1.5
 
 @dataclass(frozen=True)
 class ScenePlate:
-    """A plate of a scene: its text ("" where it is of another country), kind, corners (4, 2) and upright box, px."""
+    """A plate of a scene: its text ("" where it is of another country), kind, corners (4, 2) and upright box, px.
+
+    ``car``: the box of its car, which other cars may hide a part of, and which may reach beyond the frame.
+    """
 
     text: str
     kind: str
     quad: NDArray[np.float32]
     box: Box
+    car: Box
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,9 @@ class Scene:
         left, top = max(0, int(x - half_x)), max(0, int(y - half_y))
         part = self.frame[top : min(height, int(y + half_y)), left : min(width, int(x + half_x))]
         quad = np.asarray(plate.quad - np.array([left, top]), np.float32)
-        return Scene(np.ascontiguousarray(part), (ScenePlate(plate.text, plate.kind, quad, box_around(quad)),))
+        car = Box(plate.car.xmin - left, plate.car.ymin - top, plate.car.xmax - left, plate.car.ymax - top)
+        shown = replace(plate, quad=quad, box=box_around(quad), car=car)
+        return Scene(np.ascontiguousarray(part), (shown,))
 
 
 def render_scene(
@@ -53,6 +59,7 @@ def render_scene(
     size: tuple[int, int] = (1280, 720),
     plates: int = 1,
     foreign: float = 0.0,
+    reach: float | None = None,
 ) -> Scene:
     """A scheme and a generator -> a street scene.
 
@@ -60,8 +67,10 @@ def render_scene(
         scheme: whose plates the cars have.
         rng: decides everything.
         size: width and height of the frame, px.
-        plates: plates in it, 0..6; fewer where no place was found that the frame shows whole.
+        plates: plates in it, 0..6, or more with a longer reach; fewer where no place was found that the frame shows
+            whole.
         foreign: share of plates of other countries.
+        reach: from the nearest place of a car to the farthest, m; by default it grows with the number of plates.
     """
     width, height = size[0] * _FINE, size[1] * _FINE
     frame = np.zeros((height, width, 3), np.uint8)
@@ -73,7 +82,7 @@ def render_scene(
     )
     weather = street.sample_weather(rng)
     street.draw_street(frame, camera, weather, rng)
-    placed = _place(camera, (width, height), plates, rng)
+    placed = _place(camera, (width, height), plates, rng, reach)
     shown: list[ScenePlate] = []
     for car in sorted(placed, key=lambda c: -c.z):
         cars.draw_car(frame, camera, car, rng, lamps_on=weather.dim < 0.72 or rng.random() < 0.25)
@@ -81,8 +90,11 @@ def render_scene(
     return Scene(_develop(frame, size, weather, rng), tuple(shown))
 
 
-def _place(camera: Pinhole, size: tuple[int, int], count: int, rng: np.random.Generator) -> list[cars.Car]:
+def _place(
+    camera: Pinhole, size: tuple[int, int], count: int, rng: np.random.Generator, reach: float | None
+) -> list[cars.Car]:
     """Cars whose plates the frame shows whole and no nearer car hides."""
+    reach = 9 + 2.5 * count if reach is None else reach
     placed: list[cars.Car] = []
     for _ in range(60 * max(count, 1)):
         if len(placed) == count:
@@ -92,7 +104,7 @@ def _place(camera: Pinhole, size: tuple[int, int], count: int, rng: np.random.Ge
         car = cars.Car(
             shape=(cars.SEDAN, cars.HATCH, cars.SUV)[int(rng.integers(3))],
             x=lane + float(rng.normal(0, 0.25)),
-            z=float(nearest + (9 + 2.5 * count) * rng.random() ** 1.6),
+            z=float(nearest + reach * rng.random() ** 1.6),
             paint=cars.PAINTS[int(rng.integers(len(cars.PAINTS)))],
             front=bool(rng.random() < (0.75 if lane < -1 else 0.15)),
         )
@@ -129,7 +141,8 @@ def _hang(
         picture = plates.draw(scheme, kind, text, rng, PLATE_SCALE)
     hang(frame, picture, quad)
     small = np.asarray((quad + 0.5) / _FINE - 0.5, np.float32)
-    return ScenePlate(text, kind, small, box_around(small))
+    around = Box(*((side + 0.5) / _FINE - 0.5 for side in cars.extent(car, camera)))
+    return ScenePlate(text, kind, small, box_around(small), around)
 
 
 def box_around(quad: Quad) -> Box:

@@ -14,13 +14,20 @@ from plate_nets.conversion.graphs.layers import (
     reshape,
     transpose,
 )
-from plate_nets.runtimes.detector import HEAD, SIZES, STRIDES
+from plate_nets.runtimes.detector import HEAD, HEADS, PLATES, SIZES, STRIDES, VEHICLES
 
 
 def yolov5(weights: Weights) -> Model:
-    """RGB pictures (N, 3, H, W), 0..1, H and W multiples of 32 -> rows (N, A, 5 + classes)."""
+    """RGB pictures (N, 3, H, W), 0..1, H and W multiples of 32 -> rows (N, A, 5 + classes), plates and then vehicles.
+
+    Weights without a head for vehicles give those of plates alone.
+    """
     frames = parameter("x", 3, -1, -1)
-    return Model([detect(features(frames, weights), weights.part("detect"))], [frames], "yolo")
+    maps = features(frames, weights)
+    rows = [detect(maps, weights.part(PLATES))]
+    if (vehicles := weights.part(VEHICLES)).parts():
+        rows.append(detect(maps, vehicles))
+    return Model(rows, [frames], "yolo")
 
 
 def features(x: Node, weights: Weights) -> tuple[Node, Node, Node]:
@@ -68,19 +75,20 @@ def sppf(x: Node, weights: Weights) -> Node:
 
 def detect(features: tuple[Node, Node, Node], weights: Weights) -> Node:
     """Feature maps at strides 8, 16, 32 -> (N, A, 5 + classes), A = 3 * cells of all maps."""
+    prefix = HEADS[weights.name]
     heads = zip(features, weights.part("m").parts(), weights["anchors"], STRIDES, strict=True)
-    return opset.concat([boxes(convolution(x, head), anchors, stride) for x, head, anchors, stride in heads], 1)
+    return opset.concat([boxes(convolution(x, head), anchors, stride, prefix) for x, head, anchors, stride in heads], 1)
 
 
-def boxes(head: Node, anchors: Array, stride: int) -> Node:
+def boxes(head: Node, anchors: Array, stride: int, prefix: str) -> Node:
     """What a head gives, (N, 3 * values, h, w), and its anchors (3, 2) in cells -> (N, 3 * h * w, values)."""
-    named(f"{HEAD}{stride}", head)
+    named(f"{prefix}{HEAD}{stride}", head)
     values = head.get_output_partial_shape(0)[1].get_length() // len(anchors)
     x = opset.sigmoid(reshape(head, (0, len(anchors), values, -1)))  # (N, 3, values, h * w)
     xy, wh, scores = opset.variadic_split(x, 2, [2, 2, values - 4]).outputs()
     # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
     xy = opset.multiply(xy, constant(2 * stride)) + (cells(head) - constant(0.5)) * constant(stride)
-    sizes = named(f"{SIZES}{stride}", constant(4 * stride * anchors[:, :, None]))
+    sizes = named(f"{prefix}{SIZES}{stride}", constant(4 * stride * anchors[:, :, None]))
     wh = opset.multiply(wh, wh) * sizes
     x = transpose(opset.concat([xy, wh, scores], 2), (0, 1, 3, 2))  # (N, 3, h * w, values)
     return reshape(x, (0, -1, values))

@@ -2,11 +2,12 @@
 
 import pytest
 
-from plate_nets.cli.options import SCHEME_VARIABLE
+from plate_nets.cli.options import DETAIL_VARIABLE, SCHEME_VARIABLE
 
 
 @pytest.fixture(autouse=True)
-def no_scheme_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command tells a server of its own process the scheme by the environment: not that of the next test."""
-    monkeypatch.setenv(SCHEME_VARIABLE, "")
-    monkeypatch.delenv(SCHEME_VARIABLE)
+def no_setting_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command tells a server of its own process some settings by the environment: not that of the next test."""
+    for variable in (SCHEME_VARIABLE, DETAIL_VARIABLE):
+        monkeypatch.setenv(variable, "")
+        monkeypatch.delenv(variable)

@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import pytest
 import torch
 
+from plate_nets.nets.checkpoint import load_weights, save_weights
 from plate_nets.nets.yolov5 import YOLOv5n
 
 SIZES = [(640, 384), (416, 416)]
@@ -30,8 +33,19 @@ def test_rows(classes: int) -> None:
     assert ((rows[..., 4:] >= 0) & (rows[..., 4:] <= 1)).all()
 
 
-def test_size() -> None:
-    assert sum(parameter.numel() for parameter in YOLOv5n().parameters()) == 1_765_270
+@pytest.mark.parametrize(("vehicles", "size"), [(False, 1_765_270), (True, 1_777_447)])
+def test_size(vehicles: bool, size: int) -> None:
+    assert sum(parameter.numel() for parameter in YOLOv5n(vehicles=vehicles).parameters()) == size
+
+
+@pytest.mark.parametrize("vehicles", [False, True])
+def test_weights_may_lack_the_head_for_vehicles(vehicles: bool, tmp_path: Path) -> None:
+    path = tmp_path / "yolo.safetensors"
+    given, loaded = YOLOv5n(vehicles=vehicles), YOLOv5n()
+    save_weights(given, path, {})
+    load_weights(loaded, path)
+    assert loaded.state_dict().keys() == given.state_dict().keys()
+    assert (loaded.vehicles is not None) == vehicles
 
 
 @pytest.mark.parametrize("kind", ["script", "trace", "fused", "fused trace"])

@@ -1,11 +1,13 @@
 import subprocess
 import sys
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from plate_nets.errors import InputError
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector, select
+from plate_nets.types import Detail
 
 
 def network_of(*rows: tuple[float, ...]):  # type: ignore[no-untyped-def]
@@ -68,6 +70,26 @@ def test_boxes_end_at_the_frame_and_those_in_the_grey_go() -> None:
     np.testing.assert_allclose(boxes, [[0, 10, 40, 30]], atol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("hw", "fast", "balanced", "far"),
+    [
+        ((480, 640), 640, 640, 640),
+        ((720, 1280), 640, 640, 1280),
+        ((900, 1600), 640, 800, 1280),
+        ((1080, 1920), 640, 960, 1280),
+        ((1920, 1080), 640, 960, 1280),
+        ((4320, 7680), 640, 960, 1280),
+        ((1, 1500), 640, 736, 1280),
+        ((1, 1), 640, 640, 640),
+    ],
+)
+def test_the_input_follows_the_picture(hw: tuple[int, int], fast: int, balanced: int, far: int) -> None:
+    sides = [DetectionSettings(detail=detail).side_for(hw) for detail in get_args(Detail)]
+    assert sides == [fast, balanced, far]
+    assert DetectionSettings().side_for(hw) == fast
+    assert DetectionSettings(long_side=416, detail="far").side_for(hw) == 416
+
+
 @pytest.mark.parametrize("hw", [(1, 1), (1, 500), (500, 1), (3, 2), (33, 7)])
 def test_tiny_frames(hw: tuple[int, int]) -> None:
     detector = PlateDetector(lambda picture: np.zeros((1, 9, 6), np.float32))
@@ -77,7 +99,8 @@ def test_tiny_frames(hw: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"long_side": 0},
+        {"long_side": 31},
+        {"detail": "sharp"},
         {"score_threshold": 1.0},
         {"score_threshold": -0.1},
         {"iou_threshold": 0.0},
@@ -86,7 +109,7 @@ def test_tiny_frames(hw: tuple[int, int]) -> None:
         {"crop_margin": float("nan")},
     ],
 )
-def test_settings_cannot_be_half_right(wrong: dict[str, float]) -> None:
+def test_settings_cannot_be_half_right(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         DetectionSettings(**wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError):

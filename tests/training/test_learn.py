@@ -1,0 +1,213 @@
+"""Far plates and vehicles: what names them, what is drawn, what is wanted, and the training on it."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+import typer
+from safetensors.torch import save_file
+from typer.testing import CliRunner
+
+from plate_nets.errors import DatasetError
+from plate_nets.nets.checkpoint import load_weights, read_metadata, save_weights
+from plate_nets.nets.yolov5 import ANCHORS, Detect, YOLOv5n
+from plate_nets.plates import default_scheme
+from tests.frames import Placed, compose
+from training.detector.draw import app as draw
+from training.detector.draw import objects_of
+from training.detector.learn import app as learn
+from training.detector.learn import fresh
+from training.detector.loss import DOUBTFUL, head_loss
+from training.detector.names import to_package
+from training.detector.objects import KINDS, Objects, read_objects, write_objects
+from training.detector.teach import app as teach
+from training.detector.views import SHAPES, Example, Views, example, within
+from training.synthesis.scene import render_scene
+
+NONE = np.empty((0, 4), np.float32)
+
+
+def boxes(*rows: tuple[float, ...]) -> np.ndarray:
+    return np.array(rows, np.float32).reshape(-1, 4)
+
+
+@pytest.fixture
+def objects() -> Objects:
+    return Objects.of(
+        [("plate", (10, 20, 60, 32), 0.9), ("bus", (0, 0, 200, 100), 0.6), ("car", (90, 10, 150, 60), 0.3)]
+    )
+
+
+def test_objects_come_back(objects: Objects, tmp_path: Path) -> None:
+    write_objects(tmp_path / "photos.csv", {"a.jpg": objects, "b.jpg": Objects()})
+    found = read_objects(tmp_path / "photos.csv")
+    assert found.keys() == {"a.jpg"}
+    assert [KINDS[kind] for kind in found["a.jpg"].kinds] == ["plate", "bus", "car"]
+    np.testing.assert_allclose(found["a.jpg"].boxes, objects.boxes)
+    np.testing.assert_allclose(found["a.jpg"].scores, objects.scores)
+
+
+@pytest.mark.parametrize(
+    "row", ["a.jpg,tram,0,0,9,9,1", "a.jpg,car,0,0,0,9,1", "a.jpg,car,0,0,9,9,2", "a.jpg,car,x,0,9,9,1"]
+)
+def test_objects_that_cannot_be_used_are_named(row: str, tmp_path: Path) -> None:
+    path = tmp_path / "photos.csv"
+    path.write_text(f"file,kind,xmin,ymin,xmax,ymax,score\n{row}\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"photos\.csv:2 \(a\.jpg\)"):
+        read_objects(path)
+
+
+def test_what_was_named_is_wanted_doubtful_or_none() -> None:
+    named = Objects.of(
+        [
+            ("plate", (100, 100, 150, 112), 0.9),  # nobody labelled it
+            ("plate", (11, 11, 61, 23), 0.9),  # that is labelled
+            ("plate", (200, 100, 250, 112), 0.3),
+            ("car", (0, 0, 200, 200), 0.8),
+            ("car", (20, 20, 100, 100), 0.3),  # a part of the car
+            ("truck", (300, 0, 400, 100), 0.3),
+            ("truck", (300, 200, 400, 300), 0.15),
+        ]
+    )
+    labelled = boxes((10, 10, 60, 22))
+    partly, whole = (example(Path("a.jpg"), named, labelled, complete) for complete in (False, True))
+    kinds = ["plate", "plate", "plate", "car", "truck"]
+    assert [KINDS[kind] for kind in partly.objects.kinds] == kinds
+    assert partly.sure.tolist() == [True, True, False, True, False]
+    assert whole.sure.tolist() == [True, False, False, True, False], (
+        "where all are labelled it was left out by somebody"
+    )
+
+
+def test_what_is_hardly_in_view_is_doubtful() -> None:
+    objects = Objects.of(
+        [("plate", (-30, 10, 20, 22), 1.0), ("car", (-60, 0, 40, 80), 1.0), ("car", (-95, 0, 5, 80), 1.0)]
+    )
+    found, kinds = within(objects.boxes, Example(Path("a.jpg"), objects, np.ones(3, bool)), (100, 200))
+    np.testing.assert_allclose(found, [[0, 10, 20, 22], [0, 0, 40, 80]])
+    assert kinds.tolist() == [[0, 0], [1, 1]]
+
+
+def test_the_boxes_of_a_view_lie_on_what_they_name(tmp_path: Path) -> None:
+    frame = np.zeros((500, 800, 3), np.uint8)
+    frame[200:240, 300:420] = 255
+    cv2.imwrite(str(tmp_path / "a.png"), frame)
+    objects = Objects.of([("plate", (300, 200, 420, 240), 1.0)])
+    views = Views([[Example(tmp_path / "a.png", objects, np.ones(1, bool))]] * 3, batch=2, seed=1)
+    seen = 0
+    for step in range(6):
+        batch = views[step]
+        assert batch.pictures.shape[2:] in SHAPES and torch.equal(batch.pictures, views[step].pictures)
+        for number, kind, x1, y1, x2, y2 in batch.plates.tolist():
+            if kind == 0 and y2 - y1 > 12:
+                middle = batch.pictures[int(number), :, int((y1 + y2) / 2), int((x1 + x2) / 2)]
+                above = batch.pictures[int(number), :, max(0, int(y1 - 4)), int((x1 + x2) / 2)]
+                assert middle.mean() > above.mean() + 0.1
+                seen += 1
+    assert seen > 3
+
+
+def wanted_maps(head: Detect, box: tuple[float, ...], hw: tuple[int, int], sure: float) -> list[torch.Tensor]:
+    """What a head would give that finds one box of the size of its first anchor, in the cell of its middle."""
+    maps = [torch.zeros(1, 18, hw[0] // stride, hw[1] // stride) for stride in head.strides]
+    for each in maps:
+        each.unflatten(1, (3, 6))[:, :, 4] = -8
+    x, y = (box[0] + box[2]) / 16, (box[1] + box[3]) / 16
+    for column, row in ((int(x), int(y)), (int(x) - 1, int(y)), (int(x), int(y) - 1)):
+        cell = maps[0].unflatten(1, (3, 6))[0, 0, :, row, column]
+        cell[:2] = torch.logit((torch.tensor((x - column, y - row)) + 0.5) / 2)
+        cell[4] = sure
+    return maps
+
+
+def test_the_loss_is_least_where_the_box_is_found() -> None:
+    head = Detect(1, (64, 128, 256), ANCHORS)
+    (w, h), hw = ANCHORS[0][0], (64, 96)
+    box = (41.0 - w / 2, 25.0 - h / 2, 41.0 + w / 2, 25.0 + h / 2)  # in the first half of its cell: that and two before
+    wanted = torch.tensor([[0, 0, *box]])
+    found, missed = (head_loss(head, wanted_maps(head, box, hw, sure), wanted) for sure in (8.0, -8.0))
+    beside = head_loss(head, wanted_maps(head, (box[0] + 24, box[1], box[2] + 24, box[3]), hw, 8.0), wanted)
+    assert found < missed < beside
+
+
+def test_nothing_is_wanted_of_a_doubtful_region() -> None:
+    head = Detect(1, (64, 128, 256), ANCHORS)
+    box, hw = (34.0, 22.0, 48.0, 28.0), (64, 96)
+    none = torch.empty(0, 6)
+    doubtful = torch.tensor([[0, DOUBTFUL, 20.0, 10.0, 60.0, 40.0]])
+    silent, loud = (wanted_maps(head, box, hw, sure) for sure in (-8.0, 8.0))
+    assert head_loss(head, loud, none) > head_loss(head, silent, none) * 10
+    torch.testing.assert_close(head_loss(head, loud, doubtful), head_loss(head, silent, doubtful), rtol=0.1, atol=1e-4)
+
+
+def test_drawn_streets_know_their_cars() -> None:
+    scene = render_scene(default_scheme(), np.random.default_rng(2), (480, 270), plates=4, reach=30.0)
+    objects = objects_of(scene)
+    plates, cars = (objects.boxes[objects.kinds == kind] for kind in (0, 1))
+    assert len(plates) == len(cars) == len(scene.plates) > 1
+    middles = (plates[:, :2] + plates[:, 2:]) / 2
+    assert ((middles > cars[:, :2]) & (middles < cars[:, 2:])).all(), "each plate is on its car"
+
+
+def run(app: typer.Typer, *arguments: object) -> str:
+    """What a command says."""
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.mark.slow
+def test_from_photos_to_weights(tmp_path: Path) -> None:
+    """Photos are taught, pictures are drawn, a detector without vehicles learns from both, and is resumed."""
+    photos = tmp_path / "photos"
+    (photos / "images").mkdir(parents=True)
+    rows = ["file,xmin,ymin,xmax,ymax,text"]
+    for number in range(6):
+        cv2.imwrite(
+            str(photos / "images" / f"vk_{number}.png"), compose(240, 320, [Placed(f"A{number}23BC77", 60, 80)])
+        )
+        rows.append(f"vk_{number}.png,60,80,154,104,A{number}23BC77")
+    (photos / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
+    torch.manual_seed(0)
+    coco, begin = YOLOv5n(80, "silu", vehicles=False), YOLOv5n(vehicles=False)
+    for each in (coco, begin):
+        fresh(each.detect)  # sure of nothing, as any that is asked
+    save_file(to_package(coco.state_dict()), tmp_path / "coco.safetensors")
+    taught, drawn, out = tmp_path / "taught", tmp_path / "drawn", tmp_path / "run"
+    teacher = ["--vehicles", tmp_path / "coco.safetensors"]
+    for _ in range(2):  # the second time nothing is left to do
+        assert "in 6 photos" in run(teach, photos, *teacher, "--out", taught)
+        assert "3 pictures" in run(draw, drawn, "--streets", 1, "--others", 2, "--seed", 3)
+    assert len(list((drawn / "images").iterdir())) == 3
+
+    start = tmp_path / "start.safetensors"
+    save_weights(begin, start, {})
+    options = ["--data", photos, "--taught", taught, "--drawn", drawn, "--start", start, "--out", out, "--seed", 1]
+    options += [
+        "--batch",
+        1,
+        "--threads",
+        1,
+        "--workers",
+        0,
+        "--every",
+        2,
+        "--holdout",
+        0.4,
+        "--rate",
+        1e-4,
+        "--minutes",
+        99,
+    ]
+    for steps in (2, 4):
+        run(learn, *options, "--steps", steps, *["--resume"] * (steps == 4))
+    weights = out / "last" / "yolo.safetensors"
+    assert read_metadata(weights)["steps"] == "4"
+    learnt, begun = YOLOv5n(), YOLOv5n()
+    load_weights(learnt, weights)
+    load_weights(begun, start)
+    assert learnt.vehicles is not None and begun.vehicles is None
+    assert torch.equal(learnt.down1.conv.weight, begun.down1.conv.weight), "the first stages stay"
+    assert not torch.equal(learnt.out4.cv1.conv.weight, begun.out4.cv1.conv.weight)

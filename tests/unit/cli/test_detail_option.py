@@ -1,0 +1,61 @@
+"""--detail of plates read, plates watch, plates web and plates serve: how closely pictures are looked at."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.cli import app
+from plate_nets.cli.options import use_detail
+from plate_nets.contract import YOLO
+from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.health import known_picture
+from plate_nets.serving.settings import read_settings
+from plate_nets.types import DEFAULT_DETAIL
+
+
+@pytest.fixture(scope="module")
+def far_away(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A full-HD picture with the known one in it, smaller and smaller."""
+    near = cv2.imdecode(np.frombuffer(known_picture().image, np.uint8), cv2.IMREAD_COLOR)
+    frame = np.full((1080, 1920, 3), 114, np.uint8)
+    for number, width in enumerate((180, 140, 110, 90, 70, 56)):
+        height = round(width * near.shape[0] / near.shape[1])
+        small = cv2.resize(near, (width, height), interpolation=cv2.INTER_AREA)
+        frame[400 : 400 + height, 100 + 300 * number : 100 + 300 * number + width] = small
+    path = tmp_path_factory.mktemp("far") / "far.png"
+    cv2.imwrite(str(path), frame)
+    return path
+
+
+def test_far_plates_are_found_where_it_is_asked_for(far_away: Path) -> None:
+    found = {}
+    for detail in ("fast", "far"):
+        result = CliRunner().invoke(app, ["read", str(far_away), "--local", "--detail", detail])
+        assert result.exit_code == 0, result.stderr
+        found[detail] = result.stdout.count("score")
+    assert found["fast"] < found["far"]
+
+
+def test_a_server_of_this_process_is_told() -> None:
+    use_detail(None)
+    assert read_settings(DetectionSettings, YOLO.name, {}).detail == DEFAULT_DETAIL
+    use_detail("far")
+    assert read_settings(DetectionSettings, YOLO.name, {}).detail == "far"
+
+
+@pytest.mark.parametrize("command", ["read car.jpg", "watch car.mp4", "web"])
+def test_a_server_that_runs_has_its_own(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("car.jpg").touch()
+    result = CliRunner().invoke(app, [*command.split(), "--url", "127.0.0.1:9", "--detail", "far"])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "plates serve --detail" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["read car.jpg", "serve", "watch car.mp4", "web"])
+def test_another_word_is_refused(command: str) -> None:
+    result = CliRunner().invoke(app, [*command.split(), "--detail", "sharp"])
+    assert result.exit_code == 2 and "sharp" in result.stderr

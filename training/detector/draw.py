@@ -1,0 +1,117 @@
+"""`python -m training.detector.draw FOLDER`: drawn training pictures, with what is in them.
+
+Three kinds: full-HD streets with traffic, whose plates are of 4 to 40 px, as a camera codes them; streets without a
+plate; and plates of every size and what only looks alike, without a car (`training.detector.drawn`).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import cv2
+import numpy as np
+import typer
+from rich.progress import track
+
+from plate_nets.errors import DatasetError
+from plate_nets.evaluation.coding import code_h264, code_jpeg
+from plate_nets.evaluation.detection_metrics import inside
+from plate_nets.plates import default_scheme
+from plate_nets.recognition.geometry import clip
+from plate_nets.types import Boxes, Frame
+from training.detector.drawn import draw_picture
+from training.detector.objects import PLATE, Objects, read_objects, write_objects
+from training.loop import faults_in_a_line
+from training.synthesis.scene import Scene, render_scene
+
+OBJECTS = "objects.csv"
+"""The file beside the folder of pictures."""
+FULL_HD = (1920, 1080)
+EVERY = 20
+"""Pictures from one writing of the file to the next."""
+_CAR = "car"
+_MOST, _REACH = 12, 45.0
+"""Cars of a street, and how far the farthest is, m."""
+_HIDDEN = 0.5
+"""Share of a car behind another one from which on it is doubtful whether it is seen."""
+_DOUBTED = 0.3
+"""The score of such a car."""
+
+
+def traffic(rng: np.random.Generator) -> tuple[Frame, Objects]:
+    """A generator -> a full-HD street with cars far and near, coded, and the plates and cars in it."""
+    count = 0 if rng.random() < 0.15 else int(rng.integers(2, _MOST + 1))
+    scene = render_scene(default_scheme(), rng, FULL_HD, count, foreign=1 / 3, reach=_REACH)
+    return coded(scene.frame, rng), objects_of(scene)
+
+
+def objects_of(scene: Scene) -> Objects:
+    """A street -> its plates and cars; a car of which another one hides much has a low score."""
+    hw = (scene.frame.shape[0], scene.frame.shape[1])
+    edges = [(p.car.xmin, p.car.ymin, p.car.xmax, p.car.ymax) for p in scene.plates]
+    cars: Boxes = clip(np.array(edges, np.float32).reshape(-1, 4), hw)
+    plates = [(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in scene.plates]
+    behind = np.triu(inside(cars, cars), 1).max(axis=1, initial=0)  # the nearest is the last
+    scores = np.where(behind > _HIDDEN, _DOUBTED, 1.0).tolist()
+    return Objects.of((PLATE, box, 1.0) for box in plates) + Objects.of(
+        (_CAR, box, score) for box, score in zip(cars.tolist(), scores, strict=True)
+    )
+
+
+def coded(frame: Frame, rng: np.random.Generator) -> Frame:
+    """A frame as a camera hands it over: as JPEG or H.264, good or coarse."""
+    if rng.random() < 0.5:
+        return code_jpeg(frame, int(rng.integers(35, 96)))
+    return code_h264([frame], crf=int(rng.integers(20, 36)))[-1]
+
+
+def alone(rng: np.random.Generator) -> tuple[Frame, Objects]:
+    """A generator -> a picture without a car, two fifths of them without a plate, and its plates."""
+    count = 0 if rng.random() < 0.4 else int(rng.integers(1, 5))
+    narrow = round(960 * rng.uniform(0.55, 1.0))
+    frame, plates = draw_picture(rng, (narrow, 960) if rng.random() < 0.2 else (960, narrow), count)
+    return frame, Objects.of((PLATE, box, 1.0) for box in plates.tolist())
+
+
+def drawn(folder: Path, streets: int, others: int, seed: int) -> Iterator[tuple[str, Objects]]:
+    """Draws pictures into ``folder/images``, each a function of (seed, number) -> its name and what is in it.
+
+    Those that are there already are drawn no more, where `OBJECTS` knows them.
+    """
+    images = folder / "images"
+    images.mkdir(parents=True, exist_ok=True)
+    known = read_objects(folder / OBJECTS) if (folder / OBJECTS).is_file() else {}
+    draws = [(f"street_{number:04d}.jpg", traffic, (seed, 0, number)) for number in range(streets)]
+    draws += [(f"alone_{number:04d}.jpg", alone, (seed, 1, number)) for number in range(others)]
+    for name, draw, seeds in draws:
+        if name in known and (images / name).is_file():
+            yield name, known[name]
+            continue
+        frame, objects = draw(np.random.default_rng(seeds))
+        if not cv2.imwrite(str(images / name), frame, [cv2.IMWRITE_JPEG_QUALITY, 95]):
+            raise DatasetError(f"{images / name}: could not be written")
+        yield name, objects
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    folder: Annotated[Path, typer.Argument(help="For images/ and objects.csv.")],
+    streets: Annotated[int, typer.Option(min=0, help="Full-HD streets with traffic.")] = 250,
+    others: Annotated[int, typer.Option(min=0, help="Pictures without a car.")] = 500,
+    seed: int = 0,
+) -> None:
+    """Draws training pictures; what was drawn before an interruption stays."""
+    with faults_in_a_line():
+        found: dict[str, Objects] = {}
+        for name, objects in track(drawn(folder, streets, others, seed), "drawing", total=streets + others):
+            found[name] = objects
+            if len(found) % EVERY == 0 or len(found) == streets + others:
+                write_objects(folder / OBJECTS, found)
+        typer.echo(f"{folder / OBJECTS}: {len(found)} pictures")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,248 @@
+"""`python -m training.detector.learn`: plates near and far, and vehicles, from labelled, taught and drawn pictures.
+
+Begins with weights of the detector, with or without a head for vehicles. Its first stages, which see edges and colours,
+stay as they are. `training.detector.teach` and `training.detector.draw` make what it learns from.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import torch
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from torch import nn
+from torch.utils.tensorboard.writer import SummaryWriter
+
+from plate_nets.evaluation.dataset import read_photo
+from plate_nets.evaluation.detection_metrics import Detections, average_precision, found
+from plate_nets.nets.checkpoint import save_weights, sha256
+from plate_nets.nets.yolov5 import Detect, YOLOv5n
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.runtimes.torchscript import detector_input
+from plate_nets.types import VEHICLES, Box, Boxes
+from training.checkpoint import TrainingState
+from training.detector.distil import ARCHITECTURE, detector
+from training.detector.draw import OBJECTS
+from training.detector.loss import head_loss
+from training.detector.objects import read_objects
+from training.detector.pictures import split_photos
+from training.detector.smallest_plate import far
+from training.detector.views import Batch, Example, Views, of_drawn, of_photos
+from training.loop import (
+    Budget,
+    Every,
+    Minutes,
+    Resume,
+    Rhythm,
+    Schedule,
+    Trainer,
+    Workers,
+    continue_from,
+    faults_in_a_line,
+    prepare,
+)
+
+FROZEN = ("down1", "down2", "stage2")
+FAR, FAR_LONG_SIDE = (12, 15), 960
+"""Heights of the plates that are looked for in full HD, px, and the long side of the input."""
+MEASURED, MEASURED_FAR = 100, 40
+"""Held-out photos that are measured on, as they are and shrunk."""
+CHECKPOINT = 100
+"""Steps from one checkpoint to the next."""
+_VEHICLES = 0.5
+"""What the loss of vehicles counts, beside that of plates."""
+
+
+class DetectorState(TrainingState[YOLOv5n]):
+    """Of a detector with both heads, which begins with the weights of another; a head that this one lacks is fresh."""
+
+    def __init__(self, device: torch.device, start: YOLOv5n) -> None:
+        network = YOLOv5n()
+        if start.vehicles is None:
+            fresh(network.vehicles)
+        network.load_state_dict(start.state_dict(), strict=False)
+        for name in FROZEN:
+            network.get_submodule(name).requires_grad_(False)
+        super().__init__(f"{ARCHITECTURE}/vehicles", network.to(device).to(memory_format=torch.channels_last), 0.0)  # type: ignore[call-overload]
+
+
+def fresh(head: Detect | None) -> None:
+    """Objectness starts low, at the share of cells that hold an object, and the classes at theirs."""
+    assert head is not None
+    for stride, convolution in zip(head.strides, head.m, strict=True):
+        assert isinstance(convolution, nn.Conv2d) and convolution.bias is not None
+        bias = convolution.bias.data.view(3, -1)
+        bias[:, 4] = math.log(8 / (640 / stride) ** 2)
+        bias[:, 5:] = math.log(0.6 / (len(VEHICLES) - 0.6))
+
+
+@dataclass(frozen=True)
+class Look:
+    """One picture at one size: the plates in it and those left out of account, and vehicles where they are known."""
+
+    picture: Callable[[], NDArray[np.uint8]]
+    long_side: int
+    plates: Boxes
+    doubtful_plates: Boxes
+    vehicles: Boxes | None = None
+    doubtful_vehicles: Boxes | None = None
+
+
+class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
+    """Trains a detector on what is wanted of its heads."""
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """The loss of both heads on a batch."""
+        network = self.state.network
+        for name in FROZEN:
+            network.get_submodule(name).eval()  # their means and variances stay too
+        pictures = batch.pictures.to(self.device, memory_format=torch.channels_last)
+        with torch.autocast(self.device.type, torch.bfloat16):
+            features = network.features(pictures)
+            maps = [[layer(each) for layer, each in zip(head.m, features, strict=True)] for head in heads(network)]
+        plates, vehicles = (
+            head_loss(head, [each.float() for each in own], wanted.to(self.device))
+            for head, own, wanted in zip(heads(network), maps, (batch.plates, batch.vehicles), strict=True)
+        )
+        return plates + _VEHICLES * vehicles
+
+    def validate(self, writer: SummaryWriter) -> str:
+        """Plates and vehicles of photos that are not learnt from, and far plates in full HD."""
+        figures: dict[str, float] = {}
+        threshold = DetectionSettings().score_threshold
+        for name, looks in self.validation.items():
+            plates, vehicles = measured(self.state.average, looks)
+            figures[f"{name}: recall"] = float(found(plates, threshold).mean())
+            figures[f"{name}: AP50"] = average_precision(plates)
+            if any(len(each.truth) for each in vehicles):
+                figures[f"{name}: vehicles AP50"] = average_precision(vehicles)
+        for name, value in figures.items():
+            writer.add_scalar(name.replace(": ", "/"), value, self.state.step)
+        mean = float(np.mean([value for name, value in figures.items() if "AP50" in name]))
+        if mean > self.state.best:
+            self.state.best = mean
+            self.save("best")
+        return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
+
+    def save(self, name: str) -> None:
+        """Writes the network."""
+        metadata = self.metadata | {"steps": str(self.state.step)}
+        save_weights(self.state.average, self.out / name / "yolo.safetensors", metadata)
+
+
+def heads(network: YOLOv5n) -> tuple[Detect, Detect]:
+    """A network -> its heads for plates and for vehicles."""
+    assert network.vehicles is not None
+    return network.detect, network.vehicles
+
+
+def measured(network: YOLOv5n, looks: Sequence[Look]) -> tuple[list[Detections], list[Detections]]:
+    """What a network finds in pictures: plates and, of any kind, vehicles, beside what is there."""
+
+    def answer(head: Detect) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
+        device = next(network.parameters()).device
+
+        @torch.inference_mode()
+        def rows(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
+            with torch.autocast(device.type, torch.bfloat16):
+                features = network.features(detector_input(pictures, device))
+            return np.asarray(head([each.float() for each in features]).cpu().numpy())
+
+        return rows
+
+    plates: list[Detections] = []
+    vehicles: list[Detections] = []
+    of_plates, of_vehicles = heads(network)
+    for look in looks:
+        frame = look.picture()
+        settings = DetectionSettings(look.long_side, proposal=0.01)
+        for head, there, doubtful, into in (
+            (of_plates, look.plates, look.doubtful_plates, plates),
+            (of_vehicles, look.vehicles, look.doubtful_vehicles, vehicles),
+        ):
+            if there is None or doubtful is None:
+                continue
+            boxes, scores = PlateDetector(answer(head), settings).detect(frame)
+            into.append(Detections(boxes, scores, there, doubtful))
+    return plates, vehicles
+
+
+def looks_of(examples: Sequence[Example]) -> dict[str, list[Look]]:
+    """Held-out photos -> what is measured: as they are at 640 px, and shrunk into full HD at `FAR_LONG_SIDE`."""
+    none = np.empty((0, 4), np.float32)
+    near, shrunk = [], []
+    for each in examples[:: max(1, len(examples) // MEASURED)]:
+        plates = each.objects.kinds == 0
+        parts = (each.objects.boxes[own & sure] for own in (plates, ~plates) for sure in (each.sure, ~each.sure))
+        near.append(Look(partial(read_photo, each.photo), 640, *parts))
+    for each in examples[:: max(1, len(examples) // MEASURED_FAR)]:
+        labelled = Box(*each.objects.boxes[0].tolist())
+        for height in FAR:
+            placed = far(read_photo(each.photo), labelled, height)
+            if placed is not None:
+                shrunk.append(Look(partial(_far, each.photo, labelled, height), FAR_LONG_SIDE, placed[1][None], none))
+    return {"near": near, "far": shrunk}
+
+
+def _far(photo: Path, labelled: Box, height: float) -> NDArray[np.uint8]:
+    placed = far(read_photo(photo), labelled, height)
+    assert placed is not None
+    return placed[0]
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    data: Annotated[list[Path], typer.Option(help="Labelled folder; may be given again.")],
+    taught: Annotated[Path, typer.Option(help="Folder of what `training.detector.teach` wrote, a file a folder.")],
+    drawn: Annotated[Path, typer.Option(help="Folder that `training.detector.draw` filled.")],
+    start: Annotated[Path, typer.Option(help="Weights to begin with.")],
+    out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
+    steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 10_000,
+    minutes: Minutes = None,
+    batch: Annotated[int, typer.Option(min=1, help="Pictures of 640x448 a step; of larger ones fewer.")] = 8,
+    rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 8e-4,
+    holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the photos kept out.")] = 0.12,
+    seed: int = 0,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the network.")] = 1,
+    workers: Workers = 1,
+    every: Every = 500,
+    resume: Resume = False,
+) -> None:
+    """Trains the detector; the averaged weights are written to OUT/best where they measure best, and to OUT/last."""
+    device = prepare(out, threads, seed)
+    with faults_in_a_line():
+        named = {folder.name: read_objects(taught / f"{folder.name}.csv") for folder in data}
+        chosen, held = split_photos(data, holdout)
+        streets, others = of_drawn(drawn, read_objects(drawn / OBJECTS))
+        Console(stderr=True).print(
+            f"{len(chosen)} photos, {len(streets)} streets and {len(others)} other drawn pictures to learn from, "
+            f"{len(held)} photos held out; {device}"
+        )
+        state = DetectorState(device, detector(start))
+        if resume:
+            continue_from(state, out)
+        Detection(
+            state,
+            Views((of_photos(chosen, named), streets, others), batch, seed),
+            looks_of(of_photos(held, named)),
+            Budget(steps, minutes),
+            out,
+            device=device,
+            workers=workers,
+            schedule=Schedule(peak=rate),
+            rhythm=Rhythm(validate=every, checkpoint=CHECKPOINT),
+            metadata={"seed": str(seed), "start": sha256(start)[:12]},
+        ).run()
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,90 @@
+"""What a head of the detector is taught by labelled boxes: the loss of YOLOv5, but for regions left out of account.
+
+A box is wanted of the anchors that are at most four times as large or small, in its own cell and the two nearest ones;
+objectness is to be the overlap (IoU) of what is found with what is wanted (https://github.com/ultralytics/yolov5,
+release 7.0).
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torchvision.ops import box_iou, complete_box_iou_loss
+
+from plate_nets.nets.yolov5 import Detect
+
+DOUBTFUL = -1
+"""The kind of a region in which nothing is wanted, nor wanted not to be."""
+
+_BOX, _OBJECT, _CLASS = 0.05, 1.0, 0.1
+_BALANCE = (4.0, 1.0, 0.4)
+"""Weights of the parts of the loss, and of objectness at each stride."""
+_LARGEST_RATIO = 4.0
+_NOMINAL = 640
+"""Side of the picture, px, for which these weights were chosen: a larger one counts more."""
+
+
+def head_loss(head: Detect, maps: Sequence[Tensor], wanted: Tensor) -> Tensor:
+    """What a head gives at each stride, (N, 3 * values, h, w), before its sigmoid, and what is wanted -> its loss.
+
+    ``wanted``: (K, 6) picture, kind or `DOUBTFUL`, xmin, ymin, xmax, ymax in px of the input.
+    """
+    sure, doubtful = wanted[wanted[:, 1] >= 0], wanted[wanted[:, 1] == DOUBTFUL]
+    total = maps[0].new_zeros(())
+    for found, anchors, stride, balance in zip(maps, head.anchors, head.strides, _BALANCE, strict=True):
+        logits = torch.unflatten(found, 1, (len(anchors), -1)).permute(0, 1, 3, 4, 2)  # (N, 3, h, w, values)
+        places, boxes, kinds = _assigned(sure, anchors, stride, (found.shape[2], found.shape[3]))
+        objects = torch.zeros_like(logits[..., 4])
+        counts = _counted(objects, doubtful, stride)
+        if len(kinds):
+            picture, anchor, row, column = places
+            own = logits[picture, anchor, row, column]
+            cell = torch.stack((column, row), 1)
+            middle = own[:, :2].sigmoid() * 2 - 0.5 + cell
+            half = (own[:, 2:4].sigmoid() * 2) ** 2 * anchors[anchor] / 2
+            given = torch.cat((middle - half, middle + half), 1)
+            total = total + _BOX * complete_box_iou_loss(given, boxes, reduction="mean")
+            overlap = box_iou(given.detach(), boxes).diagonal().clamp(0)
+            order = overlap.argsort()  # of several boxes wanted in one place the best counts
+            objects[picture[order], anchor[order], row[order], column[order]] = overlap[order]
+            counts[picture, anchor, row, column] = 1
+            if own.shape[1] > 6:
+                classes = functional.one_hot(kinds, own.shape[1] - 5).to(own.dtype)
+                total = total + _CLASS * functional.binary_cross_entropy_with_logits(own[:, 5:], classes)
+        cells = objects.shape[0] * len(anchors) * (_NOMINAL / stride) ** 2
+        loss = functional.binary_cross_entropy_with_logits(logits[..., 4], objects, counts, reduction="sum")
+        total = total + _OBJECT * balance * loss / cells
+    return total
+
+
+def _assigned(
+    wanted: Tensor, anchors: Tensor, stride: int, hw: tuple[int, int]
+) -> tuple[tuple[Tensor, Tensor, Tensor, Tensor], Tensor, Tensor]:
+    """Wanted boxes (K, 6) -> where they are wanted of a map: pictures, anchors, rows and columns (M,) each; the boxes
+    (M, 4) xyxy in cells; and their kinds (M,)."""
+    boxes = wanted[:, 2:] / stride
+    middles, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
+    ratios = sizes[None] / anchors[:, None]
+    anchor, number = (torch.maximum(ratios, 1 / ratios).amax(2) < _LARGEST_RATIO).nonzero(as_tuple=True)
+    size = middles.new_tensor((hw[1], hw[0]))
+    near = torch.tensor(((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)), device=boxes.device)
+    inner = middles[number] % 1
+    low, high = inner < 0.5, inner > 0.5  # the side of the cell that the middle is nearer to
+    chosen = torch.stack((torch.ones_like(low[:, 0]), low[:, 0], high[:, 0], low[:, 1], high[:, 1]))
+    step, row = chosen.nonzero(as_tuple=True)
+    cells = middles[number[row]].floor().long() + near[step]
+    within = ((cells >= 0) & (cells < size)).all(1)
+    anchor, number, cells = anchor[row][within], number[row][within], cells[within]
+    picture, kinds = wanted[number, 0].long(), wanted[number, 1].long()
+    return (picture, anchor, cells[:, 1], cells[:, 0]), boxes[number], kinds
+
+
+def _counted(objects: Tensor, doubtful: Tensor, stride: int) -> Tensor:
+    """Which cells count, (N, 3, h, w), 1 or 0: all but those that a doubtful region touches."""
+    counts = torch.ones_like(objects)
+    low = (doubtful[:, 2:4] / stride).floor().long().clamp(min=0).tolist()
+    high = (doubtful[:, 4:] / stride).ceil().long().tolist()
+    for picture, (left, top), (right, bottom) in zip(doubtful[:, 0].long().tolist(), low, high, strict=True):
+        counts[picture, :, top:bottom, left:right] = 0
+    return counts

@@ -1,0 +1,86 @@
+"""What is in training pictures besides labelled plates: a file ``file,kind,xmin,ymin,xmax,ymax,score`` a folder, px.
+
+``kind`` is "plate" or one of `types.VEHICLES`; ``score`` is how sure the one who named it was, 1 where it was drawn.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from plate_nets.errors import DatasetError
+from plate_nets.evaluation.dataset import BOX_COLUMNS, csv_rows, parse_box
+from plate_nets.types import VEHICLES, Boxes, Scores
+from plate_nets.whole_file import write_whole
+
+COLUMNS = ("file", "kind", *BOX_COLUMNS, "score")
+PLATE = "plate"
+KINDS = (PLATE, *VEHICLES)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Boxes (N, 4) xyxy px, the number of each one's kind in `KINDS` (N,), and scores 0..1 (N,)."""
+
+    boxes: Boxes = field(default_factory=lambda: np.empty((0, 4), np.float32))
+    kinds: np.ndarray[tuple[int], np.dtype[np.int64]] = field(default_factory=lambda: np.empty(0, np.int64))
+    scores: Scores = field(default_factory=lambda: np.empty(0, np.float32))
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, Iterable[float], float]]) -> "Objects":
+        """Rows of kind, box and score -> the objects."""
+        listed = [(KINDS.index(kind), tuple(box), score) for kind, box, score in rows]
+        return cls(
+            np.array([box for _, box, _ in listed], np.float32).reshape(-1, 4),
+            np.array([kind for kind, _, _ in listed], np.int64),
+            np.array([score for _, _, score in listed], np.float32),
+        )
+
+    def __add__(self, other: "Objects") -> "Objects":
+        return Objects(
+            np.concatenate((self.boxes, other.boxes)),
+            np.concatenate((self.kinds, other.kinds)),
+            np.concatenate((self.scores, other.scores)),
+        )
+
+    def where(self, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> "Objects":
+        """Those of them that are chosen, (N,)."""
+        return Objects(self.boxes[chosen], self.kinds[chosen], self.scores[chosen])
+
+
+def write_objects(path: Path, pictures: Mapping[str, Objects]) -> None:
+    """The objects of each picture, by the picture's file name -> a file of them."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for name, objects in pictures.items():
+        for box, kind, score in zip(
+            objects.boxes.tolist(), objects.kinds.tolist(), objects.scores.tolist(), strict=True
+        ):
+            rows.writerow((name, KINDS[kind], *(f"{side:.1f}" for side in box), f"{score:.3f}"))
+    write_whole(path, text.getvalue().encode())
+
+
+def read_objects(path: Path) -> dict[str, Objects]:
+    """A file that `write_objects` wrote -> the objects of each picture that has any, by the picture's file name.
+
+    Raises:
+        DatasetError: no such file, a missing column, an unknown kind, or a box or a score that cannot be used.
+    """
+    if not path.is_file():
+        raise DatasetError(f"{path}: no such file; `python -m training.detector.teach` writes it")
+    found: dict[str, list[tuple[str, tuple[float, ...], float]]] = {}
+    for where, row in csv_rows(path, COLUMNS):
+        try:
+            if row["kind"] not in KINDS:
+                raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {row['kind']!r}")
+            box, score = parse_box(row), float(row["score"])
+            if not 0 <= score <= 1:
+                raise ValueError(f"score: expected 0 to 1, got {score:g}")
+        except ValueError as error:
+            raise DatasetError(f"{where}: {error}") from error
+        found.setdefault(row["file"], []).append((row["kind"], (box.xmin, box.ymin, box.xmax, box.ymax), score))
+    return {name: Objects.of(rows) for name, rows in found.items()}

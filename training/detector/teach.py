@@ -1,0 +1,149 @@
+"""`python -m training.detector.teach FOLDER...`: vehicles, and plates that nobody labelled, named by other networks.
+
+The teacher of vehicles is the YOLOv5n of COCO that the detector itself began with (AGPL-3.0, as this project); nothing
+of it goes into what is shipped but what was learnt from its answers. That of plates is this project's own pipeline,
+detector and corners. Both look at several sizes: a large one for what is far, smaller ones for what fills the picture.
+They name what they are unsure of too, which a training leaves out of account.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import openvino
+import torch
+import typer
+from numpy.typing import NDArray
+from rich.progress import track
+from safetensors.torch import load_file
+
+from plate_nets.errors import WeightsError
+from plate_nets.evaluation.dataset import read_photo
+from plate_nets.evaluation.detection_metrics import iou
+from plate_nets.evaluation.evaluate import pictures_below
+from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.recognition.corners import CornerFinder
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.recognition.finder import PlateFinder
+from plate_nets.recognition.geometry import Letterbox, clip
+from plate_nets.runtimes.networks import default_repository, first_versions, load_converted
+from plate_nets.runtimes.openvino import compile_model, has_bfloat16
+from plate_nets.runtimes.rows import best_rows, row_scores
+from plate_nets.types import VEHICLES, Frame
+from training.detector.names import from_package
+from training.detector.objects import PLATE, Objects, read_objects, write_objects
+from training.loop import faults_in_a_line
+
+LONG_SIDES, PLATE_LONG_SIDES = (320, 640, 1280), (640, 1280)
+"""Of what the teachers look at, px."""
+COCO = (2, 7, 5, 3)
+"""The teacher's classes of `VEHICLES`."""
+_CLASSES = 80
+EVERY = 50
+"""Photos from one writing of the file to the next."""
+_LEAST = 0.1
+"""Score from which on an object is written."""
+_OVERLAPPING = 0.6
+"""Overlap (IoU) from which on two boxes are the same vehicle."""
+_SAME = 0.3
+"""And the same plate."""
+
+
+class VehicleTeacher:
+    """The YOLOv5n of COCO, on one thread of OpenVINO: a frame -> its vehicles.
+
+    Raises:
+        WeightsError: no such file, or not the weights of that network.
+    """
+
+    def __init__(self, weights: Path, long_sides: Sequence[int] = LONG_SIDES) -> None:
+        network = YOLOv5n(_CLASSES, "silu", vehicles=False)
+        try:
+            network.load_state_dict(from_package(load_file(weights)))
+        except (OSError, RuntimeError, ValueError, KeyError) as error:
+            raise WeightsError(f"{weights}: not YOLOv5n of COCO: {str(error).splitlines()[0]}") from error
+        self._long_sides = long_sides
+        self._network = _compiled(network.eval().fuse())
+
+    def __call__(self, frame: Frame) -> Objects:
+        """A frame -> the vehicles in it, in its pixels."""
+        hw = (frame.shape[0], frame.shape[1])
+        looks = []
+        for side in self._long_sides:
+            letterbox = Letterbox(hw, side)
+            rgb = letterbox.place(frame)[..., ::-1].transpose(0, 3, 1, 2)
+            rows = self._network(np.ascontiguousarray(rgb, np.float32) / 255)[0]
+            rows = rows[rows[:, 4] > _LEAST]
+            corners = np.concatenate((rows[:, :2] - rows[:, 2:4] / 2, rows[:, :2] + rows[:, 2:4] / 2), axis=1)
+            boxes = clip(letterbox.to_frame(corners), hw)
+            middles, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
+            seen = (sizes > 0).all(axis=1)
+            looks.append(np.concatenate((middles, sizes, rows[:, 4:]), axis=1)[seen])
+        return vehicles(np.concatenate(looks))
+
+
+def vehicles(rows: NDArray[np.float32]) -> Objects:
+    """Rows (A, 5 + 80) of a network of COCO -> the vehicles among them; of those that overlap the best one."""
+    rows = np.concatenate((rows[:, :5], rows[:, [5 + number for number in COCO]]), axis=1)
+    best = rows[best_rows(rows, _LEAST, _OVERLAPPING)]
+    boxes = np.concatenate((best[:, :2] - best[:, 2:4] / 2, best[:, :2] + best[:, 2:4] / 2), axis=1)
+    kinds = [VEHICLES[number] for number in best[:, 5:].argmax(axis=1)]
+    return Objects.of(zip(kinds, boxes.tolist(), row_scores(best).tolist(), strict=True))
+
+
+def _compiled(network: YOLOv5n) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
+    model = openvino.convert_model(network, example_input=torch.zeros(1, 3, 64, 96), input=[(1, 3, -1, -1)])
+    compiled = compile_model(model, 1, "bfloat16" if has_bfloat16() else "float32")
+    request = compiled.create_infer_request()
+    return lambda given: np.asarray(request.infer([given], share_inputs=True)[0]).copy()
+
+
+class PlateTeacher:
+    """This project's detector and corners, on one thread: a frame -> its plates."""
+
+    def __init__(self, long_sides: Sequence[int] = PLATE_LONG_SIDES) -> None:
+        networks = load_converted(first_versions(default_repository()), threads=1, readers=())
+        corners = CornerFinder(networks.corners)
+        self._finders = [
+            PlateFinder(PlateDetector(networks.yolo, settings), corners)
+            for settings in (DetectionSettings(side, _LEAST, _LEAST) for side in long_sides)
+        ]
+
+    def __call__(self, frame: Frame) -> Objects:
+        """A frame -> the plates in it, in its pixels; of those that overlap the one of the smaller size."""
+        found = Objects()
+        for finder in self._finders:
+            _, boxes, scores, _ = finder.find(frame)
+            more = Objects.of((PLATE, box, score) for box, score in zip(boxes.tolist(), scores.tolist(), strict=True))
+            found += more.where(iou(more.boxes, found.boxes).max(axis=1, initial=0) < _SAME)
+        return found
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of photos, labelled or not.")],
+    vehicles: Annotated[Path, typer.Option(help="The teacher of vehicles: YOLOv5n of COCO, safetensors.")],
+    out: Annotated[Path, typer.Option(help="Folder for a file of objects a folder, FOLDER.csv.")],
+) -> None:
+    """Names the vehicles and the plates of photos; what was named before an interruption stays."""
+    with faults_in_a_line():
+        teachers = VehicleTeacher(vehicles), PlateTeacher()
+        for folder in folders:
+            path = out / f"{folder.name}.csv"
+            found = read_objects(path) if path.is_file() else {}
+            unknown = [photo for photo in pictures_below(folder) if photo.name not in found]
+            for number, photo in enumerate(track(unknown, folder.name)):
+                frame = read_photo(photo)
+                found[photo.name] = sum((teacher(frame) for teacher in teachers), Objects())
+                if number % EVERY == 0 or photo is unknown[-1]:
+                    write_objects(path, found)
+            count = sum(len(objects.boxes) for objects in found.values())
+            typer.echo(f"{path}: {count} objects in {len(found)} photos")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,220 @@
+"""What the detector is trained on: parts of photos and drawn pictures, near and far, and what is wanted in them.
+
+A full-HD frame that comes in at 640 to 1280 px and a photo of a car from near are seen alike: as parts of the size of
+the input. In a grid of four or nine of them plates and vehicles are as far as a camera sees them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from plate_nets.evaluation.coding import code_jpeg
+from plate_nets.evaluation.dataset import read_photo
+from plate_nets.evaluation.detection_metrics import inside, iou
+from plate_nets.recognition.geometry import GREY
+from plate_nets.runtimes.torchscript import detector_input
+from plate_nets.types import Boxes, Frame
+from training.detector.loss import DOUBTFUL
+from training.detector.objects import KINDS, PLATE, Objects
+from training.detector.pictures import Picture
+from training.detector.signs import with_signs
+
+SHAPES = ((448, 640), (544, 960), (736, 1280))
+"""Height and width of a batch's pictures, px: of them the first is the most frequent."""
+_OFTEN = (0.7, 0.2, 0.1)
+GRIDS, _HOW_OFTEN = (1, 2, 3), (0.55, 0.25, 0.2)
+"""Parts along a side of a picture."""
+_SOURCES = (0.6, 0.2, 0.2)
+"""Shares of photos, drawn streets and other drawn pictures."""
+_SURE = {PLATE: 0.7}
+_SURE_VEHICLE, _LEAST_VEHICLE = 0.5, 0.2
+"""Scores from which on what was named is wanted, and from which on it is doubtful."""
+_SAME = 0.2
+_LEAST_SEEN = {True: (0.6, 3.0), False: (0.4, 10.0)}
+"""Of plates and of vehicles: the share that must be in view, and the least side, px; what has less is doubtful."""
+_HARDLY = 0.1
+"""What has less than this share in view is not there."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A picture, and the objects that are wanted (``sure``) or doubtful in it."""
+
+    photo: Path
+    objects: Objects
+    sure: NDArray[np.bool_]
+
+
+class Batch(NamedTuple):
+    """Pictures (N, 3, h, w) float32 RGB 0..1, and what is wanted of each head, as `loss.head_loss` takes it."""
+
+    pictures: Tensor
+    plates: Tensor
+    vehicles: Tensor
+
+
+def example(photo: Path, named: Objects, labelled: Boxes, complete: bool) -> Example:
+    """A picture, what was named in it and its labelled plates (N, 4) -> the example.
+
+    ``complete``: every plate is said to be labelled, so that one that was named is doubtful at the most. A vehicle that
+    is not sure and lies in a sure one is none.
+    """
+    plates, sure_ones = named.kinds == 0, named.scores >= _SURE_VEHICLE
+    known = iou(named.boxes, labelled).max(axis=1, initial=0) >= _SAME
+    known |= inside(named.boxes, labelled).max(axis=1, initial=0) >= 0.5
+    within = inside(named.boxes, named.boxes[sure_ones & ~plates]).max(axis=1, initial=0) >= 0.7
+    kept = np.where(plates, ~known, sure_ones | ((named.scores >= _LEAST_VEHICLE) & ~within))
+    sure = np.where(plates, (named.scores >= _SURE[PLATE]) & (not complete), sure_ones)
+    own = Objects.of((PLATE, box, 1.0) for box in labelled.tolist())
+    return Example(photo, own + named.where(kept), np.concatenate((np.ones(len(labelled), bool), sure[kept])))
+
+
+def of_photos(pictures: Sequence[Picture], named: Mapping[str, Mapping[str, Objects]]) -> list[Example]:
+    """Labelled photos and, by the name of their folder and their own, what was named in them -> examples."""
+    return [
+        example(
+            each.photo, named[each.photo.parent.parent.name].get(each.photo.name, Objects()), each.boxes, each.complete
+        )
+        for each in pictures
+    ]
+
+
+def of_drawn(folder: Path, named: Mapping[str, Objects]) -> tuple[list[Example], list[Example]]:
+    """A folder that `training.detector.draw` filled -> its streets and its other pictures."""
+    both: tuple[list[Example], list[Example]] = ([], [])
+    for photo in sorted((folder / "images").iterdir()):
+        objects = named.get(photo.name, Objects())
+        both[not photo.name.startswith("street")].append(Example(photo, objects, objects.scores >= _SURE_VEHICLE))
+    return both
+
+
+@dataclass
+class Views:
+    """Batches, a function of (seed, step) alone, of photos, drawn streets and other drawn pictures.
+
+    ``batch``: pictures of the smallest of `SHAPES`; of the larger ones as many as have so many pixels.
+    """
+
+    sources: Sequence[Sequence[Example]]
+    batch: int
+    seed: int
+
+    def __getitem__(self, step: int) -> Batch:
+        """The batch of a step."""
+        rng = np.random.default_rng((self.seed, step))
+        h, w = SHAPES[int(rng.choice(len(SHAPES), p=_OFTEN))]
+        count = max(1, round(self.batch * SHAPES[0][0] * SHAPES[0][1] / (h * w)))
+        frames: list[Frame] = []
+        plates: list[NDArray[np.float32]] = []
+        vehicles: list[NDArray[np.float32]] = []
+        for number in range(count):
+            frame, boxes, kinds = self._view(rng, (h, w))
+            frames.append(frame)
+            of_plates, of_vehicles = wanted(boxes, kinds)
+            for rows, into in ((of_plates, plates), (of_vehicles, vehicles)):
+                into.append(np.concatenate((np.full((len(rows), 1), number, np.float32), rows), axis=1))
+        both = (torch.from_numpy(np.concatenate(rows)) for rows in (plates, vehicles))
+        return Batch(detector_input(np.stack(frames)), *both)
+
+    def _view(self, rng: np.random.Generator, hw: tuple[int, int]) -> tuple[Frame, Boxes, NDArray[np.int64]]:
+        """A picture of size ``hw``, and the boxes (N, 4) and kinds (N, 2) in it: of `KINDS`, and whether it is sure."""
+        grid = int(rng.choice(GRIDS, p=_HOW_OFTEN))
+        frame = np.full((*hw, 3), GREY, np.uint8)
+        rows, columns = (np.linspace(0, side, grid + 1).round().astype(int) for side in hw)
+        boxes, kinds = [], []
+        for top, bottom in pairwise(rows.tolist()):
+            for left, right in pairwise(columns.tolist()):
+                source = self.sources[int(rng.choice(len(self.sources), p=_SOURCES)) if grid == 1 else 0]
+                chosen = source[int(rng.integers(len(source)))]
+                part, own, which = seen(chosen, (bottom - top, right - left), rng, grid)
+                frame[top:bottom, left:right] = part
+                boxes.append(own + np.array((left, top, left, top), np.float32))
+                kinds.append(which)
+        together = np.concatenate(boxes), np.concatenate(kinds)
+        if grid == 1 and rng.random() < 0.3:
+            plates = together[0][together[1][:, 0] == 0]
+            frame = with_signs(rng, frame, plates)
+        return developed(frame, rng), *together
+
+
+def seen(
+    chosen: Example, hw: tuple[int, int], rng: np.random.Generator, grid: int
+) -> tuple[Frame, Boxes, NDArray[np.int64]]:
+    """An example -> a part of it that fills ``hw``, as far as it reaches; the boxes in it, and their kinds (N, 2)."""
+    frame = read_photo(chosen.photo)
+    h, w = frame.shape[:2]
+    fit = min(hw[0] / h, hw[1] / w)
+    if w >= 2 * hw[1]:  # a frame that comes in at 640 px to its half and more
+        scale = rng.uniform(fit, 0.7)
+    else:
+        scale = fit * float(np.exp(rng.uniform(np.log(0.4 if grid == 1 else 0.8), np.log(1.6))))
+    size = (max(1, round(w * scale)), max(1, round(h * scale)))
+    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    frame = np.asarray(cv2.resize(frame, size, interpolation=how), np.uint8)
+    boxes = (chosen.objects.boxes * np.float32(scale)).reshape(-1, 4)
+    plates = np.flatnonzero((chosen.objects.kinds == 0) & chosen.sure)
+    aim = boxes[rng.choice(plates)] if len(plates) and rng.random() < 0.8 else None
+    left, top = (_offset(rng, size[axis], hw[1 - axis], aim, axis) for axis in (0, 1))
+    view = np.full((*hw, 3), GREY, np.uint8)
+    x, y = max(left, 0), max(top, 0)
+    part = frame[max(-top, 0) :, max(-left, 0) :][: hw[0] - y, : hw[1] - x]
+    view[y : y + part.shape[0], x : x + part.shape[1]] = part
+    boxes = boxes + np.array((left, top, left, top), np.float32)
+    if rng.random() < 0.5:
+        view = view[:, ::-1]
+        boxes = boxes[:, [2, 1, 0, 3]] * np.array((-1, 1, -1, 1), np.float32) + np.array(
+            (hw[1], 0, hw[1], 0), np.float32
+        )
+    return view, *within(boxes, chosen, hw)
+
+
+def _offset(rng: np.random.Generator, side: int, view: int, aim: NDArray[np.float32] | None, axis: int) -> int:
+    """Where a side of the picture begins in the view, px, so that what is aimed at is in it."""
+    if side <= view:
+        return int(rng.integers(0, view - side + 1))
+    least, most = view - side, 0
+    if aim is not None:
+        least = max(least, min(0, int(np.ceil(-aim[axis]))) if aim[axis + 2] - aim[axis] > view else int(-aim[axis]))
+        most = min(most, int(view - aim[axis + 2]))
+    return int(rng.integers(min(least, most), max(least, most) + 1))
+
+
+def within(boxes: Boxes, chosen: Example, hw: tuple[int, int]) -> tuple[Boxes, NDArray[np.int64]]:
+    """Boxes (N, 4) of an example's objects -> those in view, clipped to it, and their kinds (M, 2)."""
+    cut = np.clip(boxes, 0, np.array((hw[1], hw[0], hw[1], hw[0]), np.float32))
+    sizes, whole = cut[:, 2:] - cut[:, :2], boxes[:, 2:] - boxes[:, :2]
+    share = sizes.prod(axis=1) / np.maximum(whole.prod(axis=1), 1e-6)
+    plates = chosen.objects.kinds == 0
+    least = np.where(plates[:, None], _LEAST_SEEN[True], _LEAST_SEEN[False])
+    sure = chosen.sure & (share >= least[:, 0]) & (sizes.min(axis=1, initial=np.inf) >= least[:, 1])
+    there = share >= _HARDLY
+    return cut[there], np.stack((chosen.objects.kinds, sure), axis=1)[there].astype(np.int64)
+
+
+def developed(frame: Frame, rng: np.random.Generator) -> Frame:
+    """The same in another light, at times blurred, noisy, coarsely coded."""
+    light = frame.astype(np.float32) * rng.uniform(0.85, 1.15, 3) * rng.uniform(0.5, 1.3) + rng.uniform(-15, 15)
+    if rng.random() < 0.15:
+        light = np.asarray(cv2.GaussianBlur(light, (0, 0), float(rng.uniform(0.3, 0.9))), light.dtype)
+    if rng.random() < 0.2:
+        light = light + rng.normal(0, rng.uniform(2, 10), (*frame.shape[:2], 1))
+    developed = np.clip(light, 0, 255).astype(np.uint8)
+    return code_jpeg(developed, int(rng.integers(40, 96))) if rng.random() < 0.4 else developed
+
+
+def wanted(boxes: Boxes, kinds: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Boxes (N, 4) and their kinds (N, 2) -> (K, 5) of plates and (M, 5) of vehicles: kind or `DOUBTFUL`, box."""
+    plates = kinds[:, 0] == KINDS.index(PLATE)
+    both = []
+    for own, first in ((plates, 0), (~plates, 1)):
+        kind = np.where(kinds[own, 1] > 0, kinds[own, 0] - first, DOUBTFUL)
+        both.append(np.concatenate((kind[:, None], boxes[own]), axis=1).astype(np.float32))
+    return both[0], both[1]
