@@ -17,6 +17,7 @@ from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.decoding import at_height
 from plate_nets.recognition.quads import doubtful, line_heights, lines_of
+from plate_nets.recognition.reader import check_sure
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
 from plate_nets.recognition.second_look import LOOKS
 from plate_nets.recognition.stages import Stages
@@ -74,25 +75,35 @@ class PlateReader(Generic[F, T]):
         self._each = each
         self._look_again = look_again
 
-    def read(self, frame: F, *, evidence: bool = False, schemes: str = "", stages: Stages = nullcontext) -> list[Plate]:
+    def read(
+        self,
+        frame: F,
+        *,
+        evidence: bool = False,
+        schemes: str = "",
+        sure: float | None = None,
+        stages: Stages = nullcontext,
+    ) -> list[Plate]:
         """A frame, as ``detect`` takes it -> its plates, highest detector score first; none: an empty list.
 
         Args:
             frame: what ``detect`` takes.
             evidence: the plates have their logits.
             schemes: names of the schemes to read by, with a comma between; all that can be read where it is empty.
+            sure: the least confidence of a text, between 0 and 1; by default the decoder's.
             stages: what is entered around each stage, see `recognition.stages`.
 
         Raises:
-            InputError: a scheme that cannot be read.
+            InputError: a scheme that cannot be read, or ``sure`` is no probability.
             ContractError: the networks did not answer one reading a box.
         """
         chosen = self._decoder.choose(schemes)
+        decoder = self._decoder if sure is None else self._decoder.asking(check_sure(sure))
         with stages("detect"):
             crops, boxes, scores, corners = self._detect(frame, stages)
         if len(boxes) == 0:
             return []
-        logits, readings = self._read_all(crops, corners, chosen, stages)
+        logits, readings = self._read_all(crops, corners, decoder, chosen, stages)
         return join(boxes, scores, corners, readings, evidence_of(readings, logits, chosen) if evidence else None)
 
     def read_crops(self, crops: T, corners: Corners | None = None) -> Sequence[Reading]:
@@ -100,27 +111,32 @@ class PlateReader(Generic[F, T]):
 
         Without corners they are of plates of one line that are high enough.
         """
-        return self._read_all(crops, corners, self._decoder.schemes, nullcontext)[1]
+        return self._read_all(crops, corners, self._decoder, self._decoder.schemes, nullcontext)[1]
 
     def _read_all(
-        self, crops: T, corners: Corners | None, schemes: Sequence[PlateScheme], stages: Stages
+        self,
+        crops: T,
+        corners: Corners | None,
+        decoder: SchemeDecoder,
+        schemes: Sequence[PlateScheme],
+        stages: Stages,
     ) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> each reader's logits at first sight, and the readings, with a second look where it is needed."""
         quads = None if corners is None else corners.reshape(-1, 4, 2)
         lines = None if quads is None else lines_of(quads)
         logits = self._logits(crops, schemes, stages)
         with stages("decode_text"):
-            readings = self._decoder.decode(logits, lines, schemes)
+            readings = decoder.decode(logits, lines, schemes)
         heights = [math.inf] * len(readings) if quads is None else line_heights(quads).tolist()
-        rows = self._decoder.unsure(readings, heights)
+        rows = decoder.unsure(readings, heights)
         if self._look_again and rows:
             with stages("look_again"):
                 looks = self._logits(self._look_again(crops, rows), schemes, nullcontext)
                 for place, row in enumerate(rows):
                     own = slice(place * LOOKS, (place + 1) * LOOKS)
                     told = {name: each[own] for name, each in looks.items()}
-                    readings[row] = self._decoder.decode_looks(told, 1 if lines is None else int(lines[row]), schemes)
-        settings = self._decoder.settings
+                    readings[row] = decoder.decode_looks(told, 1 if lines is None else int(lines[row]), schemes)
+        settings = decoder.settings
         return logits, [at_height(reading, high, settings) for reading, high in zip(readings, heights, strict=False)]
 
     def _logits(self, crops: T, schemes: Sequence[PlateScheme], stages: Stages) -> dict[str, Logits]:

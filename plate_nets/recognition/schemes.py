@@ -1,6 +1,7 @@
 """Plates of several schemes: which readers look at them, and whose plate each is."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -48,6 +49,13 @@ class SchemeDecoder:
                 f"reads them starts with --scheme {','.join([*self._known, *unknown])}"
             )
         return tuple(self._known[name] for name in asked)
+
+    def asking(self, sure: float) -> "SchemeDecoder":
+        """The same decoder, which asks for another least confidence of a text; between 0 and 1."""
+        other = copy(self)
+        other.settings = replace(self.settings, sure=sure)
+        other._searches = {}
+        return other
 
     def decode(
         self, logits: Mapping[str, Logits], lines: Lines | None = None, schemes: Sequence[PlateScheme] = ()
