@@ -64,8 +64,8 @@ class FusionSettings:
     views: int = 6
     floor: float = -6.5
     full_height: float = 11.0
-    temperature: float = 2.0
-    tempering: float = 0.8
+    temperature: float = 1.5
+    tempering: float = 0.6
     none: float = -5.0
 
     def __post_init__(self) -> None:
