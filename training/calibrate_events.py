@@ -21,8 +21,6 @@ from plate_nets.video.cars import CarSettings
 from plate_nets.video.fusion import FusionSettings
 
 TEMPERATURES = (0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
-_NEARLY = 1.01
-"""Losses that differ by so little are equal; of their temperatures the least is taken, which makes no text too sure."""
 _CERTAIN = 1e-4
 """A word is taken to be no surer than all but this, so that one wrong car does not outweigh thousands."""
 
@@ -35,7 +33,7 @@ def main(
     every: Annotated[int, typer.Option(min=1, help="Of so many frames one is read.")] = 3,
     scheme: Annotated[str, typer.Option(help="Whose plates they are.")] = DEFAULT_SCHEME,
 ) -> None:
-    """Tells the cars of the clips at several temperatures; the last line has that of `FusionSettings.temperature`."""
+    """Tells the cars of the clips at several temperatures; the best is the value of `FusionSettings.temperature`."""
     console = Console()
     country = load_scheme(scheme)
     reader = LocalReader(scheme=country)
@@ -61,8 +59,7 @@ def main(
         wrong = (str(sum(not word.right for word in words)) for words in (told, likely))
         table.add_row(f"{temperature:g}", f"{losses[temperature]:.4f}", str(len(told)), *wrong)
     console.print(table)
-    careful = min(each for each, loss in losses.items() if loss <= min(losses.values()) * _NEARLY)
-    console.print(f"temperature: {careful:g}, {len(read)} clips")
+    console.print(f"temperature: {min(losses, key=losses.__getitem__):g}, {len(read)} clips")
 
 
 def log_loss(words: Sequence[LastWord]) -> float:
