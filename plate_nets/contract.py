@@ -121,6 +121,9 @@ SCHEMES = TensorSpec("schemes", "STRING", (-1, 1))
 SCHEME = "scheme"
 """The parameter of a request that says whose plates are read: names of schemes, with a comma between."""
 
+SURE = "sure"
+"""The parameter of a request that says how sure a text must be to be given: a number between 0 and 1, or its text."""
+
 PLATE_RECOGNITION = ModelSpec(
     name="plate_recognition",
     backend="python",

@@ -38,6 +38,12 @@ def compose(h: int, w: int, plates: Iterable[Placed] = (), seed: int = 0) -> Fra
     return frame
 
 
+def hard_to_read(frame: Frame) -> Frame:
+    """A frame of 480x640 as from far away and out of focus: readers are not sure of its plates."""
+    small = cv2.resize(frame, None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.GaussianBlur(small, (0, 0), 1.2), np.uint8)
+
+
 def encode(frame: Frame, suffix: str = ".png") -> bytes:
     """A frame -> the bytes of a picture file."""
     done, encoded = cv2.imencode(suffix, frame)

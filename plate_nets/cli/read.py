@@ -33,7 +33,7 @@ from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailab
 from plate_nets.intake.files import read_file
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.recognition.reader import FrameLimits, Reader
+from plate_nets.recognition.reader import FrameLimits, GatedReader, check_sure
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.words import counted
@@ -66,6 +66,9 @@ def read(
     ] = None,
     scheme: Schemes = "",
     detail: Details = None,
+    sure: Annotated[
+        float | None, typer.Option(help="How sure a text must be to be given, 0 to 1; by default 0.8.")
+    ] = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
@@ -82,6 +85,8 @@ def read(
         raise InputError(f"no such file or folder: {', '.join(map(shown, paths))}")
     if csv:
         keep_inputs(sources, csv)
+    if sure is not None:
+        check_sure(sure)  # before a server is started
     failed = 0
     with ExitStack() as stack:
         outputs: list[Output] = [stack.enter_context(JsonOutput() if json else LineOutput())]
@@ -93,7 +98,7 @@ def read(
         schemes = use_schemes(scheme)
         reader, recover = _open_reader(stack, local, url, protocol, timeout, model_repository, log, schemes)
         for source in _progress(sources):
-            picture = read_picture(reader, source, recover)
+            picture = read_picture(reader, source, recover, sure)
             failed += picture.error is not None
             for output in outputs:
                 output.write(picture)
@@ -142,7 +147,7 @@ def keep_inputs(sources: Iterable[Source], table: Path) -> None:
             raise InputError(f"--csv {shown(source.path)}: is one of the pictures; expected another file")
 
 
-def read_picture(reader: Reader, source: Source, recover: Callable[[], None]) -> Picture:
+def read_picture(reader: GatedReader, source: Source, recover: Callable[[], None], sure: float | None) -> Picture:
     """One picture through a reader; a fault of this picture alone is part of the result.
 
     Where a process of the server died at it, it is not sent again, and ``recover`` is called for the next one.
@@ -153,7 +158,7 @@ def read_picture(reader: Reader, source: Source, recover: Callable[[], None]) ->
     started = time.perf_counter()
     try:
         encoded = read_file(source.path, FrameLimits().max_bytes)
-        plates = reader.read(encoded)
+        plates = reader.read(encoded, sure=sure)
     except ServerUnavailable:
         raise
     except ModelDied as error:
@@ -175,7 +180,7 @@ def _open_reader(
     repository: Path | None,
     log: Path | None,
     schemes: Sequence[PlateScheme],
-) -> tuple[Reader, Callable[[], None]]:
+) -> tuple[GatedReader, Callable[[], None]]:
     """What reads, and what brings it back after a process of it died: a new start, or waiting for its healing."""
     if reads_in_process(local, urls):
         return local_reader(schemes or default_scheme(), repository), lambda: None

@@ -30,13 +30,14 @@ from plate_nets.contract import (
     SCHEME,
     SCHEMES,
     STN,
+    SURE,
     YOLO,
 )
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import PlateError, SchemeError, ServerUnavailable
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
 from plate_nets.recognition.quads import lines_of
-from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size
+from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size, check_sure
 from plate_nets.types import Box, Frame, Plate, Reading
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
@@ -111,7 +112,7 @@ class PlateClient(Closing):
         """Close the connections."""
         self._transport.close()
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
 
         Args:
@@ -119,9 +120,11 @@ class PlateClient(Closing):
                 BMP file.
             evidence: the plates have their ``logits`` and the ``characters`` of their readings: 1.7 kB more a plate,
                 which are not sent otherwise.
+            sure: the least confidence of a text, between 0 and 1; by default what the server is set to.
 
         Raises:
-            InputError: the picture is not accepted (InputTooLarge: by its size); the message says what was expected.
+            InputError: the picture is not accepted (InputTooLarge: by its size), or ``sure`` is no probability; the
+                message says what was expected.
             DeadlineExceeded: no answer in time.
             ServerUnavailable: no attempt was answered: nobody at the address, a model being loaded or healed, or
                 (ServerOverloaded) too much to do.
@@ -139,6 +142,8 @@ class PlateClient(Closing):
         picture = Input(spec, array)
         outputs = (*PLATES, SCHEMES, *(EVIDENCE if evidence else ()))
         asked = {SCHEME: ",".join(each.name for each in self.schemes)} if self.schemes else {}
+        if sure is not None:
+            asked[SURE] = str(check_sure(sure))  # gRPC's parameters hold no fractions
 
         def recognise(seconds: float) -> Infer:
             return infer(PLATE_RECOGNITION, picture, outputs=outputs, parameters=asked, timeout=seconds)

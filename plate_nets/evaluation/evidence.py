@@ -16,10 +16,14 @@ from plate_nets.whole_file import whole_file
 
 @dataclass(frozen=True)
 class ReadFrame:
-    """A frame of a clip: seconds from the beginning, and the plates that were found, with their evidence."""
+    """A frame of a clip: seconds from the beginning, and the plates that were found, with their evidence.
+
+    ``cut``: it shows something else than the frame before.
+    """
 
     time: float
     plates: tuple[Plate, ...]
+    cut: bool = False
 
 
 def save_evidence(path: Path, frames: Sequence[ReadFrame]) -> None:
@@ -31,6 +35,7 @@ def save_evidence(path: Path, frames: Sequence[ReadFrame]) -> None:
     records = [
         {
             "time": frame.time,
+            "cut": frame.cut,
             "plates": [
                 {
                     "box": asdict(plate.box),
@@ -71,6 +76,7 @@ def load_evidence(path: Path) -> list[ReadFrame]:
                         )
                         for plate in frame["plates"]
                     ),
+                    frame["cut"],
                 )
                 for frame in records
             ]

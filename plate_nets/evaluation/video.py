@@ -3,10 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import av
+import cv2
 import motmetrics
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from plate_nets.plates import PlateScheme
 from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.types import Box, Frame, Plate
 from plate_nets.video.cars import Camera, CarEvents, CarSettings
+from plate_nets.video.cuts import Cuts
 from plate_nets.video.fusion import Fusion, Verdict, view
 from plate_nets.video.regions import Regions
 
@@ -133,9 +135,11 @@ def read_clip(path: Path, reader: Reader, every: int = 1) -> Iterator[ReadFrame]
     Raises:
         InputError: it does not open as a video.
     """
+    cuts = Cuts()
     for time, frame in islice(_frames(path), None, None, every):
         h, w = frame.shape[:2]
-        yield ReadFrame(time, tuple(Regions().select(reader.read(frame, evidence=True), (h, w))))
+        plates = tuple(Regions().select(reader.read(frame, evidence=True), (h, w)))
+        yield ReadFrame(time, plates, cuts.at(np.asarray(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY), np.uint8)))
 
 
 def count_frames(path: Path) -> int | None:
@@ -169,8 +173,10 @@ def judge(
     cars = CarEvents(Camera(clip.path.name), replace(settings, unread=True), scheme)
     told: list[Told] = []
     seen: list[list[tuple[str, Box]]] = []
-    for number in numbers:
+    for before, number in pairwise((-1, *numbers)):
         frame = frames[number]
+        if any(each.cut for each in frames[before + 1 : number + 1]):
+            told += [Told(event, frame.time) for event in cars.cut()]
         told += [Told(event, frame.time) for event in cars.update(frame.plates, frame.time)]
         seen.append([(car.id, car.box) for car in cars.cars if car.seen])
     told += [Told(event, frames[numbers[-1]].time) for event in cars.finish()]

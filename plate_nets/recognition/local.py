@@ -68,24 +68,33 @@ class LocalReader:
         """Whose plates are read."""
         return (self.scheme,) if isinstance(self.scheme, PlateScheme) else tuple(self.scheme)
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False, stages: Stages = nullcontext) -> list[Plate]:
+    def read(
+        self,
+        image: Frame | bytes,
+        *,
+        evidence: bool = False,
+        sure: float | None = None,
+        stages: Stages = nullcontext,
+    ) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
 
         Args:
             image: a BGR frame (H, W, 3) uint8 as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or
                 BMP file.
             evidence: the plates have their ``logits``; the ``characters`` of their readings they have anyway.
+            sure: the least confidence of a text, between 0 and 1; by default that of ``decoding``.
             stages: what is entered around each stage, see `recognition.stages`: "decode", and the stages of
                 `PlateReader` and `PlateFinder`.
 
         Raises:
-            InputError: the picture is not accepted (InputTooLarge: by its size); the message says what was expected.
+            InputError: the picture is not accepted (InputTooLarge: by its size), or ``sure`` is no probability; the
+                message says what was expected.
             WeightsError: a network is missing, damaged, or not converted yet.
         """
         with stages("decode"):
             frame = load_picture(image, self.limits)
         with self._turn:
-            return self._pipeline.read(frame, evidence=evidence, stages=stages)
+            return self._pipeline.read(frame, evidence=evidence, sure=sure, stages=stages)
 
     def read_crops(
         self, crops: Crops, corners: Corners | None = None, as_one: Crops | None = None

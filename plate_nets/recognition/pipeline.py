@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.decoding import at_height
 from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of
+from plate_nets.recognition.reader import check_sure
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
 from plate_nets.recognition.second_look import LOOKS
 from plate_nets.recognition.stages import Stages
@@ -24,6 +26,9 @@ from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, R
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
+
+_ASKED = 8
+"""Decoders that are kept for callers who say how sure a text must be."""
 
 DOUBTED = 0.5
 """The highest confidence where a symbol may be missing, see `quads.doubtful`: too low for a text."""
@@ -71,29 +76,40 @@ class PlateReader(Generic[F, T]):
         self._rectify = rectify
         self._readers = readers
         self._decoder = decoder
+        self._asking = lru_cache(_ASKED)(decoder.asking)
         self._split = split
         self._each = each
         self._look_again = look_again
 
-    def read(self, frame: F, *, evidence: bool = False, schemes: str = "", stages: Stages = nullcontext) -> list[Plate]:
+    def read(
+        self,
+        frame: F,
+        *,
+        evidence: bool = False,
+        schemes: str = "",
+        sure: float | None = None,
+        stages: Stages = nullcontext,
+    ) -> list[Plate]:
         """A frame, as ``detect`` takes it -> its plates, highest detector score first; none: an empty list.
 
         Args:
             frame: what ``detect`` takes.
             evidence: the plates have their logits.
             schemes: names of the schemes to read by, with a comma between; all that can be read where it is empty.
+            sure: the least confidence of a text, between 0 and 1; by default the decoder's.
             stages: what is entered around each stage, see `recognition.stages`.
 
         Raises:
-            InputError: a scheme that cannot be read.
+            InputError: a scheme that cannot be read, or ``sure`` is no probability.
             ContractError: the networks did not answer one reading a box.
         """
         chosen = self._decoder.choose(schemes)
+        decoder = self._decoder if sure is None else self._asking(check_sure(sure))
         with stages("detect"):
             crops, boxes, scores, corners, as_one = self._detect(frame, stages)
         if len(boxes) == 0:
             return []
-        logits, readings = self._read_all(crops, corners, as_one, chosen, stages)
+        logits, readings = self._read_all(crops, corners, as_one, decoder, chosen, stages)
         return join(boxes, scores, corners, readings, evidence_of(readings, logits, chosen) if evidence else None)
 
     def read_crops(self, crops: T, corners: Corners | None = None, as_one: T | None = None) -> Sequence[Reading]:
@@ -101,20 +117,27 @@ class PlateReader(Generic[F, T]):
 
         Without corners they are of plates of one line that are high enough.
         """
-        return self._read_all(crops, corners, as_one, self._decoder.schemes, nullcontext)[1]
+        return self._read_all(crops, corners, as_one, self._decoder, self._decoder.schemes, nullcontext)[1]
 
     def _read_all(
-        self, crops: T, corners: Corners | None, as_one: T | None, schemes: Sequence[PlateScheme], stages: Stages
+        self,
+        crops: T,
+        corners: Corners | None,
+        as_one: T | None,
+        decoder: SchemeDecoder,
+        schemes: Sequence[PlateScheme],
+        stages: Stages,
     ) -> tuple[dict[str, Logits], list[Reading]]:
         """What was cut -> each reader's logits at first sight of what the readings rest on, and the readings."""
         if corners is None:
-            return self._read_cut(crops, None, None, schemes, stages)
+            return self._read_cut(crops, None, None, decoder, schemes, stages)
         quads = corners.reshape(-1, 4, 2)
         lines = lines_of(quads)
-        logits, readings = self._read_cut(crops, quads, lines, schemes, stages)
+        logits, readings = self._read_cut(crops, quads, lines, decoder, schemes, stages)
         rows, of_any_shape = np.flatnonzero(lines == 2), [scheme for scheme in schemes if scheme.any_shape]
         if as_one is not None and len(rows) and of_any_shape:
-            told, others = self._read_cut(as_one, quads[rows], np.ones(len(rows), np.intp), of_any_shape, stages)
+            one_line = np.ones(len(rows), np.intp)
+            told, others = self._read_cut(as_one, quads[rows], one_line, decoder, of_any_shape, stages)
             certain = all(scheme.lines == 1 for scheme in schemes)
             for place, (row, other) in enumerate(zip(rows, others, strict=True)):
                 if certain or _sureness(other) > _sureness(readings[row]):
@@ -124,24 +147,30 @@ class PlateReader(Generic[F, T]):
         return logits, readings
 
     def _read_cut(
-        self, crops: T, quads: Quads | None, lines: Lines | None, schemes: Sequence[PlateScheme], stages: Stages
+        self,
+        crops: T,
+        quads: Quads | None,
+        lines: Lines | None,
+        decoder: SchemeDecoder,
+        schemes: Sequence[PlateScheme],
+        stages: Stages,
     ) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> each reader's logits at first sight, and the readings, with a second look where it is needed."""
         logits = self._logits(crops, schemes, stages)
         with stages("decode_text"):
-            readings = self._decoder.decode(logits, lines, schemes)
+            readings = decoder.decode(logits, lines, schemes)
         heights = [math.inf] * len(readings)
         if quads is not None and lines is not None:
             heights = line_heights(quads, lines).tolist()
-        rows = self._decoder.unsure(readings, heights)
+        rows = decoder.unsure(readings, heights)
         if self._look_again and rows:
             with stages("look_again"):
                 looks = self._logits(self._look_again(crops, rows), schemes, nullcontext)
                 for place, row in enumerate(rows):
                     own = slice(place * LOOKS, (place + 1) * LOOKS)
                     told = {name: each[own] for name, each in looks.items()}
-                    readings[row] = self._decoder.decode_looks(told, 1 if lines is None else int(lines[row]), schemes)
-        settings = self._decoder.settings
+                    readings[row] = decoder.decode_looks(told, 1 if lines is None else int(lines[row]), schemes)
+        settings = decoder.settings
         return logits, [at_height(reading, high, settings) for reading, high in zip(readings, heights, strict=False)]
 
     def _logits(self, crops: T, schemes: Sequence[PlateScheme], stages: Stages) -> dict[str, Logits]:

@@ -1,5 +1,7 @@
 """What every reader of plates has in common, in this process or by a server; clients import it without OpenCV."""
 
+import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,6 +41,18 @@ class Reader(Protocol):
         ...
 
 
+class GatedReader(Reader, Protocol):
+    """A reader whose callers may say how sure a text must be."""
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
+        """As `Reader.read`. ``sure``: the least confidence of a text; by default what the reader is set to.
+
+        Raises:
+            InputError: also where ``sure`` is not between 0 and 1.
+        """
+        ...
+
+
 def check_frame(image: object) -> Frame:
     """What a caller gives as a frame -> the same, contiguous in memory.
 
@@ -49,6 +63,20 @@ def check_frame(image: object) -> Frame:
         got = f"{image.dtype} {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
         raise InputError(f"image: expected bytes, or a BGR frame of uint8 (height, width, 3), got {got}")
     return np.ascontiguousarray(image)
+
+
+def check_sure(sure: object) -> float:
+    """How probable a caller wants a text to be -> the same as a number; a text of a number will do.
+
+    Raises:
+        InputError: not a number between 0 and 1.
+    """
+    number = math.nan
+    with suppress(TypeError, ValueError):
+        number = float(sure)  # type: ignore[arg-type]  # what is no number raises
+    if not 0 < number < 1:
+        raise InputError(f"sure: expected a probability between 0 and 1, got {sure!r}")
+    return number
 
 
 def check_bytes(where: str, count: int, limits: FrameLimits) -> None:

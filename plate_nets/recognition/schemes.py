@@ -1,6 +1,7 @@
 """Plates of several schemes: which readers look at them, and whose plate each is."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -54,6 +55,13 @@ class SchemeDecoder:
     def _named(self, name: str) -> tuple[str, ...]:
         """The name of a scheme or a group -> the schemes that it stands for; what is neither stands for itself."""
         return (name,) if name in self._known else tuple(each.name for each in group(name)) or (name,)
+
+    def asking(self, sure: float) -> "SchemeDecoder":
+        """The same decoder, which asks for another least confidence of a text; between 0 and 1."""
+        other = copy(self)
+        other.settings = replace(self.settings, sure=sure)
+        other._searches = {}
+        return other
 
     def decode(
         self, logits: Mapping[str, Logits], lines: Lines | None = None, schemes: Sequence[PlateScheme] = ()

@@ -19,6 +19,7 @@ from plate_nets.contract import (
     SCHEME,
     SCHEMES,
     STN,
+    SURE,
     YOLO,
     ModelSpec,
 )
@@ -57,7 +58,9 @@ T = TypeVar("T")
 class TensorReader(Protocol):
     """The pipeline as Triton feeds it: a `PlateReader`, or what looks like one."""
 
-    def read(self, picture: Tensor, /, *, evidence: bool, schemes: str, stages: Stages) -> list[Plate]:
+    def read(
+        self, picture: Tensor, /, *, evidence: bool, schemes: str, sure: float | None, stages: Stages
+    ) -> list[Plate]:
         """The caller's picture as it came -> its plates."""
         ...
 
@@ -117,11 +120,12 @@ class Recognition:
 
     def _respond(self, request: Request, stages: Stages) -> tuple[list[Plate], list[Tensor]]:
         wanted = request.requested_output_names()
-        schemes = parameters(request).get(SCHEME, "")
+        asked = parameters(request)
+        schemes, sure = asked.get(SCHEME, ""), asked.get(SURE)
         if not isinstance(schemes, str):
             raise InputError(f"{SCHEME}: expected names of schemes with a comma between, got {schemes!r}")
         evidence = LOGITS.name in wanted
-        plates = self._reader.read(picture_of(request), evidence=evidence, schemes=schemes, stages=stages)
+        plates = self._reader.read(picture_of(request), evidence=evidence, schemes=schemes, sure=sure, stages=stages)
         outputs = pack(plates)
         if LOGITS.name in wanted:
             logits = [plate.logits for plate in plates if plate.logits is not None]

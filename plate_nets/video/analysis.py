@@ -13,6 +13,7 @@ from plate_nets.recognition.reader import Reader
 from plate_nets.types import Plate
 from plate_nets.video.capture import Capture, CaptureSettings, CaptureState
 from plate_nets.video.cars import Camera, Car, CarEvents, Line
+from plate_nets.video.cuts import Cuts
 from plate_nets.video.decoding import DecodingSettings
 from plate_nets.video.frames import VideoFrame
 from plate_nets.video.gate import MotionGate
@@ -103,6 +104,7 @@ class Analysis:
         self._notice = notice
         self._regions = Regions(camera.include, camera.masks, camera.least_height)
         self._gate = MotionGate(self._regions, settings.gate) if camera.gated else None
+        self._cuts = Cuts()
         self._pictures = EventPictures(settings.pictures) if settings.pictures else None
         self._cars: CarEvents | None = None
         self._size: tuple[int, int] | None = None
@@ -203,7 +205,8 @@ class Analysis:
                 plates = self._read(frame)
             if plates is None:
                 return
-            events = cars.update(self._regions.select(plates, frame.size), frame.time)
+            events = cars.cut() if self._cuts.at(frame.luma()) else []
+            events += cars.update(self._regions.select(plates, frame.size), frame.time)
             if self._pictures:
                 self._pictures.note(frame, plates, cars.cars)
         else:

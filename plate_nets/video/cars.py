@@ -159,11 +159,16 @@ class CarEvents:
         self._tracker.unchanged(time)
         return events + self._tell()
 
-    def finish(self) -> list[PlateEvent]:
-        """The source ended -> the final events of all cars; what comes next are other cars."""
+    def cut(self) -> list[PlateEvent]:
+        """The picture shows something else from now on -> the final events of cars in sight; they are remembered."""
         events = self._tell_all()
         self._tracker = self._new_tracker()
-        self._stays, self._gone = {}, []
+        return events
+
+    def finish(self) -> list[PlateEvent]:
+        """The source ended -> the final events of all cars; what comes next are other cars."""
+        events = self.cut()
+        self._gone = []
         return events
 
     def _new_tracker(self) -> Tracker:

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.decoding import format_texts, log_softmax, shares, text_log_probabilities
+from plate_nets.recognition.reader import check_sure
 from plate_nets.types import Box
 
 LogProbabilities = NDArray[np.float32]
@@ -69,8 +69,7 @@ class FusionSettings:
     none: float = -5.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.sure < 1:
-            raise InputError(f"sure: expected a probability between 0 and 1, got {self.sure}")
+        check_sure(self.sure)
 
     def weight(self, height: float) -> float:
         """How much a look counts whose plate is so high, px: by its area, up to ``full_height``."""

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from plate_nets.errors import InputError
+from plate_nets.recognition.reader import check_sure
 from plate_nets.web import bodies, codeproject, plate_recognizer
 from plate_nets.web.access import Access
 from plate_nets.web.faults import Refused, row_of
@@ -56,20 +57,20 @@ class PictureApi:
 
         One picture that fails answers with its error's status; of several each has its own result.
         """
-        crops = request.query_params.get("crops", "").lower() in _TRUE
+        crops, sure = request.query_params.get("crops", "").lower() in _TRUE, sure_of(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
             asked = await self._address(request)
             uploads = [await self._fetcher.fetch(asked.url)]
-            return picture_response(await self._read(request, uploads, crops or asked.crops))
+            return picture_response(await self._read(request, uploads, crops or asked.crops, sure))
         if kind.startswith(_RAW):
             async with self._uploads.picture(request) as upload:
-                return picture_response(await self._read(request, [upload], crops))
+                return picture_response(await self._read(request, [upload], crops, sure))
         async with self._uploads.form(request) as form:
             uploads = await files_of(form, self._settings)
             if not uploads:
                 raise InputError("body: expected one picture or more, got none")
-            return picture_response(await self._read(request, uploads, crops))
+            return picture_response(await self._read(request, uploads, crops, sure))
 
     async def plate_reader(self, request: Request) -> Response:
         """One picture, as `upload` or `upload_url`, in the shape of Plate Recognizer's Snapshot API."""
@@ -85,14 +86,16 @@ class PictureApi:
         return JSONResponse(codeproject.answer(picture))
 
     async def _read_one(self, request: Request, upload: Upload) -> bodies.Picture:
-        (picture,) = await self._read(request, [upload], False)
+        (picture,) = await self._read(request, [upload])
         if picture.error is not None:
             raise Refused(row_of(picture.error.code), picture.error.message)
         return picture
 
-    async def _read(self, request: Request, uploads: Sequence[Upload], crops: bool) -> list[bodies.Picture]:
+    async def _read(
+        self, request: Request, uploads: Sequence[Upload], crops: bool = False, sure: float | None = None
+    ) -> list[bodies.Picture]:
         self._access.rate.spend(request.state.caller.name, len(uploads))
-        pictures = await self._reader.read(uploads, crops)
+        pictures = await self._reader.read(uploads, crops, sure)
         for picture in pictures:
             self._metrics.read(picture)
         return pictures
@@ -117,6 +120,16 @@ class PictureApi:
         if address:
             return await self._fetcher.fetch(address)
         raise InputError("body: expected a picture as `upload` or its address as `upload_url`, got neither")
+
+
+def sure_of(request: Request) -> float | None:
+    """What a request asks for by ``?sure=``, how probable a text must be; None where it does not.
+
+    Raises:
+        InputError: not between 0 and 1.
+    """
+    asked = request.query_params.get("sure")
+    return None if asked is None else check_sure(asked)
 
 
 def picture_response(pictures: Sequence[bodies.Picture]) -> Response:

@@ -57,7 +57,10 @@ def _paths() -> Json:
             "post": {
                 "summary": "Read the plates of pictures",
                 "description": "One picture or several; of several each has its own plates or its own error.",
-                "parameters": [_query("crops", "boolean", "also give each plate cut out straight")],
+                "parameters": [
+                    _query("crops", "boolean", "also give each plate cut out straight"),
+                    _query("sure", "number", "how sure a text must be to be given, 0 to 1; by default 0.8"),
+                ],
                 "requestBody": {
                     "required": True,
                     "content": {
@@ -93,6 +96,7 @@ def _paths() -> Json:
             "post": {
                 "summary": "Watch a video",
                 "description": "Lines of JSON: {event}, {position, length}, at last {done} or {error}.",
+                "parameters": [_query("sure", "number", "how probable an event's text must be; by default 0.99")],
                 "requestBody": {"required": True, "content": {"video/*": {"schema": _BINARY}}},
                 "responses": {"200": {"description": "application/x-ndjson"}, **_failures()},
             }

@@ -20,7 +20,7 @@ from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_
 from plate_nets.recognition.images import check_image, decode_image
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import Quad, lines_of_plate, quad_size
-from plate_nets.recognition.reader import FrameLimits, Reader
+from plate_nets.recognition.reader import FrameLimits, GatedReader
 from plate_nets.recognition.rectification import (
     RectificationSettings,
     box_quads,
@@ -35,8 +35,8 @@ from plate_nets.web import bodies
 from plate_nets.web.faults import fault_of
 from plate_nets.web.uploads import Upload
 
-StagedRead = Callable[[bytes, Stages], list[Plate]]
-"""An encoded picture -> its plates with evidence; each stage entered as it begins."""
+StagedRead = Callable[[bytes, float | None, Stages], list[Plate]]
+"""An encoded picture, and how sure a text must be -> its plates with evidence; each stage entered as it begins."""
 
 _CROP_HEIGHT = 64
 """Pixels of a crop as it is shown: about three times what the network sees."""
@@ -45,14 +45,14 @@ _JPEG = (cv2.IMWRITE_JPEG_QUALITY, 85)
 _CANDIDATES = 5
 
 
-def staged(reader: Reader) -> StagedRead:
+def staged(reader: GatedReader) -> StagedRead:
     """A reader -> the same with its stages; of a server there is one, its whole answer."""
     if isinstance(reader, LocalReader):
-        return lambda image, stages: reader.read(image, evidence=True, stages=stages)
+        return lambda image, sure, stages: reader.read(image, evidence=True, sure=sure, stages=stages)
 
-    def ask(image: bytes, stages: Stages) -> list[Plate]:
+    def ask(image: bytes, sure: float | None, stages: Stages) -> list[Plate]:
         with stages("server"):
-            return reader.read(image, evidence=True)
+            return reader.read(image, evidence=True, sure=sure)
 
     return ask
 
@@ -92,7 +92,7 @@ class PictureReader:
 
     def __init__(
         self,
-        reader: Reader,
+        reader: GatedReader,
         limits: FrameLimits = FrameLimits(),
         workers: int = 4,
         waiting: int = 64,
@@ -117,8 +117,12 @@ class PictureReader:
         for each in (self._threads, self._decoders):
             each.shutdown(wait=True, cancel_futures=True)
 
-    async def read(self, uploads: Sequence[Upload], crops: bool = False) -> list[bodies.Picture]:
+    async def read(
+        self, uploads: Sequence[Upload], crops: bool = False, sure: float | None = None
+    ) -> list[bodies.Picture]:
         """Pictures -> what each says, in order; a fault of one is part of its result.
+
+        ``crops``, ``sure``: as in `describe`.
 
         Raises:
             ServerOverloaded: too many wait already.
@@ -127,9 +131,8 @@ class PictureReader:
             raise ServerOverloaded(f"pictures: {self._taken} are being read or wait, at most {self._most} may")
         loop = asyncio.get_running_loop()
         self._taken += len(uploads)
-        waiting = [
-            loop.run_in_executor(self._threads, partial(self.describe, upload, crops=crops)) for upload in uploads
-        ]
+        describe = partial(self.describe, crops=crops, sure=sure)
+        waiting = [loop.run_in_executor(self._threads, describe, upload) for upload in uploads]
         for each in waiting:
             each.add_done_callback(self._leave)
         return list(await asyncio.gather(*waiting))
@@ -137,15 +140,18 @@ class PictureReader:
     def _leave(self, _: object) -> None:
         self._taken -= 1
 
-    def describe(self, upload: Upload, *, crops: bool) -> bodies.Picture:
-        """One picture -> what it says, or its fault; with its plates cut out straight where ``crops``."""
+    def describe(self, upload: Upload, *, crops: bool, sure: float | None) -> bodies.Picture:
+        """One picture -> what it says, or its fault; with its plates cut out straight where ``crops``.
+
+        ``sure``: the least confidence of a text; None: what the reader is set to.
+        """
         times = Times()
         started = time.perf_counter()
         try:
             stored = check_image(upload.encoded, self._limits)
             # Decoded while the picture is read, on a core that this leaves free
             frame = self._decoders.submit(decode_image, upload.encoded, self._limits) if crops else None
-            plates = self._read(upload.encoded, times)
+            plates = self._read(upload.encoded, sure, times)
             cut: list[str] = []
             if frame and plates:
                 with times("crops"):

@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -15,9 +15,12 @@ from starlette.routing import Route
 from plate_nets.errors import InputError, PlateError, ServerOverloaded, SourceError
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.reader import Reader
+from plate_nets.video.cars import CarSettings
+from plate_nets.video.fusion import FusionSettings
 from plate_nets.video.settings import CameraSettings, WatcherSettings
 from plate_nets.video.watcher import Watcher
 from plate_nets.web.access import Access
+from plate_nets.web.api import sure_of
 from plate_nets.web.faults import fault_of
 from plate_nets.web.uploads import StoredVideo, Uploads
 
@@ -52,12 +55,13 @@ class VideoApi:
         kind = request.headers.get("content-type", "").lower()
         if not kind.startswith(_KINDS):
             raise InputError(f"body: expected a video, got {kind[:80] or 'no content type'}")
+        watching = self._watching_for(sure_of(request))
         self._check_place()  # before it is sent in vain
         self._access.rate.spend(request.state.caller.name)
         video = await self._uploads.video(request)
         try:
             self._check_place()
-            watcher = Watcher(self._reader, [CameraSettings(video.path, id=_ID)], self._watching, notice=_nobody)
+            watcher = Watcher(self._reader, [CameraSettings(video.path, id=_ID)], watching, notice=_nobody)
         except BaseException:
             video.close()
             raise
@@ -66,6 +70,11 @@ class VideoApi:
         thread = threading.Thread(target=self._watch, args=(watcher, video, lines), name="video", daemon=True)
         thread.start()
         return StreamingResponse(self._lines(watcher, thread, lines), media_type="application/x-ndjson")
+
+    def _watching_for(self, sure: float | None) -> WatcherSettings:
+        if sure is None:
+            return self._watching
+        return replace(self._watching, cars=CarSettings(fusion=FusionSettings(sure=sure)))
 
     def _check_place(self) -> None:
         if self._running >= _AT_ONCE:

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import tritonclient.http as httpclient
 
-from plate_nets.client import PlateClient
+from plate_nets.client import PlateClient, WireProtocol
 from plate_nets.contract import MODELS, models
 from plate_nets.control_key import headers
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.plates import default_scheme
-from plate_nets.recognition.decoding import PlateDecoder
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.health import known_picture
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame, Plate
-from tests.frames import ASPECT, Placed, compose, encode, overlap
+from tests.frames import ASPECT, Placed, compose, encode, hard_to_read, overlap
 from tests.served.conftest import Served
 from tests.waiting import eventually
 
@@ -50,6 +50,20 @@ def test_two_plates_highest_score_first(client: PlateClient) -> None:
     assert {"A123BC77", "M456OP199"} <= texts(plates)
     assert [plate.score for plate in plates] == sorted((plate.score for plate in plates), reverse=True)
     assert all(0 < plate.score <= 1 and 0 <= plate.reading.confidence <= 1 for plate in plates)
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_a_caller_says_how_sure_a_text_must_be(served: Served, protocol: WireProtocol) -> None:
+    blurred, local = hard_to_read(CAR), LocalReader()
+    with PlateClient(served.url(protocol), protocol, timeout=60) as client:
+        for sure in (0.5, None, 0.95, 0.9999):
+            plates = client.read(blurred, sure=sure)
+            least = DecodingSettings().sure if sure is None else sure
+            assert [bool(each.reading.text) for each in plates] == [each.reading.confidence >= least for each in plates]
+            assert [each.reading.text for each in plates] == [
+                each.reading.text for each in local.read(blurred, sure=sure)
+            ]
+        assert len(texts(client.read(blurred, sure=0.5))) == 2 and not texts(client.read(blurred, sure=0.9999))
 
 
 def test_corners_turn_with_the_plate_and_a_mirrored_one_gets_no_text(client: PlateClient) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from plate_nets.recognition.local import LocalReader
 from plate_nets.web.settings import WebSettings
+from tests.frames import Placed, compose, encode, hard_to_read
 from tests.web.conftest import CAR, ROAD, TEXT, running
 
 PLATES = "/api/v1/plates"
@@ -51,6 +52,19 @@ def test_a_plate_is_cut_out_straight_where_it_is_asked_for(web: httpx.Client) ->
     kind, _, encoded = plate["crop"].partition(",")
     assert kind == "data:image/jpeg;base64"
     assert base64.b64decode(encoded).startswith(b"\xff\xd8")
+
+
+def test_a_request_says_how_sure_a_text_must_be(web: httpx.Client) -> None:
+    far = encode(hard_to_read(compose(480, 640, [Placed(TEXT, 100, 300)])), ".png")
+    (plate,) = only(web.post(PLATES, files={"file": far}))["plates"]
+    assert plate["text"] == "" and plate["reading"] == TEXT
+    assert texts(only(web.post(f"{PLATES}?sure=0.5", files={"file": far}))) == [TEXT]
+    assert texts(only(web.post(f"{PLATES}?sure=0.99999", files={"file": CAR}))) == [""]
+    for path in (PLATES, "/api/v1/videos"):
+        for asked in ("80", "", "nan", "often"):
+            answer = web.post(f"{path}?sure={asked}", content=CAR, headers={"Content-Type": "application/octet-stream"})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (400, "PLATES_BAD_INPUT")
+            assert answer.json()["error"]["message"] == (f"sure: expected a probability between 0 and 1, got {asked!r}")
 
 
 def test_of_several_pictures_each_has_its_own_result(web: httpx.Client) -> None:

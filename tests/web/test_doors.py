@@ -127,7 +127,7 @@ def test_all_bodies_together_are_bounded(reader: LocalReader) -> None:
 class Slow:
     """A reader that takes its time, and all of whose pictures are good."""
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
         return []
 
 

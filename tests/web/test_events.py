@@ -21,7 +21,7 @@ from plate_nets.events import Images
 from plate_nets.sinks.base import Record
 from plate_nets.sinks.sqlite import SqliteSink
 from plate_nets.web.store import EventStore
-from tests.clips import still, write_clip
+from tests.clips import TEXT, passing, still, write_clip
 from tests.events import event, later
 from tests.killing import kill
 from tests.web.conftest import CAR, Seen
@@ -247,6 +247,16 @@ def test_a_correction_that_is_no_plate_is_said_to_be_none_and_is_no_label(seen: 
     assert result.output.endswith("latin: 1 label\n")
     result = CliRunner().invoke(app, [*arguments, str(tmp_path / "all"), "--any-text"])
     assert result.output.endswith("all: 1 label\n")
+
+
+def test_a_video_is_watched_by_the_gate_that_its_request_asks_for(web: httpx.Client, tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "clip.mp4", passing(6)).read_bytes()
+    told = {}
+    for sure in ("0.9", "0.9999999999"):
+        answer = web.post(f"/api/v1/videos?sure={sure}", content=clip, headers={"Content-Type": "video/mp4"})
+        lines = [json.loads(each) for each in answer.text.splitlines()]
+        told[sure] = {line["event"]["plate"] for line in lines if "event" in line}
+    assert told == {"0.9": {TEXT}, "0.9999999999": set()}
 
 
 def test_a_video_that_nothing_decodes_is_refused_in_one_line(web: httpx.Client, tmp_path: Path) -> None:

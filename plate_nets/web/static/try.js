@@ -44,6 +44,12 @@ function next() {
   }
 }
 
+/** The query that asks for texts of the certainty that is chosen. */
+function gate() {
+  const { value } = document.getElementById("sure");
+  return value ? `?sure=${value}` : "";
+}
+
 const isVideo = (file) => file.type.startsWith("video/") || /\.(mp4|mkv|avi|mov|webm|ts|m4v)$/i.test(file.name);
 
 async function read(item) {
@@ -53,14 +59,14 @@ async function read(item) {
     if (isVideo(item.file)) {
       item.video = new VideoView(item.address, item.file.name);
       if (shown === item) draw(item);
-      await watchVideo(item.file, (line) => item.video.take(line), item.stop.signal);
+      await watchVideo(item.file, gate(), (line) => item.video.take(line), item.stop.signal);
       item.state = "done";
       return;
     }
     const form = new FormData();
     form.append("file", item.file, item.file.name);
     const started = performance.now();
-    const answer = await api("/api/v1/plates", { method: "POST", body: form });
+    const answer = await api(`/api/v1/plates${gate()}`, { method: "POST", body: form });
     item.picture = answer.pictures[0];
     item.picture.stages.upload = Math.max(0, performance.now() - started - item.picture.milliseconds);
     item.crops = cropPlates(item.file, item.picture);

@@ -6,10 +6,10 @@ const moment = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(sec
 
 const time = (seconds) => make("time", {}, moment(seconds));
 
-/** Send a video and hand on each line of the answer as it comes. Raises ApiError. */
-export async function watchVideo(file, onLine, signal) {
+/** Send a video, with a query or without, and hand on each line of the answer as it comes. Raises ApiError. */
+export async function watchVideo(file, query, onLine, signal) {
   const headers = { "X-Page-Token": facts.pageToken, "Content-Type": file.type || "application/octet-stream" };
-  const answer = await fetch("/api/v1/videos", { method: "POST", body: file, headers, signal });
+  const answer = await fetch(`/api/v1/videos${query}`, { method: "POST", body: file, headers, signal });
   if (!answer.ok) {
     const body = await answer.json().catch(() => null);
     throw new ApiError(body?.error?.code ?? "PLATES_INTERNAL", body?.error?.message ?? "", answer.status);

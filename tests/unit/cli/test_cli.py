@@ -49,7 +49,8 @@ class FakeClient:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def read(self, image: bytes) -> list[Plate]:
+    def read(self, image: bytes, sure: float | None = None) -> list[Plate]:
+        asked.append(sure)
         answer = self.answers.get(image, InputError("image: expected a picture"))
         if isinstance(answer, Exception):
             raise answer
@@ -57,6 +58,8 @@ class FakeClient:
 
 
 Run = Callable[..., Result]
+asked: list[float | None] = []
+"""How sure the texts of each picture of the last run had to be."""
 recovered: list[int] = []
 """How often the server was brought back in the last run."""
 
@@ -69,6 +72,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         known: dict[bytes, list[Plate] | Exception]
         known = answers if answers is not None else {PICTURE: [READ, UNREAD]}
         recovered.clear()
+        asked.clear()
         module = importlib.import_module("plate_nets.cli.read")  # the name in the package is the command
         monkeypatch.setattr(module, "_open_reader", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
         return CliRunner().invoke(app, ["read", *map(str, arguments)])
@@ -90,6 +94,14 @@ def test_a_line_a_plate(run: Run, car: Path) -> None:
     assert first == "A123BC77  confidence 0.988  score 0.912  box 10,20,60,31"
     assert second == "unread (A12?)  confidence 0.250  score 0.500  box 1,2,3,4"
     assert all(line.endswith(" ms") for line in result.stdout.splitlines())
+
+
+def test_how_sure_a_text_must_be_is_asked_for_and_checked_first(run: Run, car: Path) -> None:
+    assert run(car).exit_code == 0 and asked == [None]
+    assert run(car, "--sure", 0.95).exit_code == 0 and asked == [0.95]
+    result = run(car, "--sure", 95)
+    assert result.exit_code == 2 and not asked
+    assert result.stderr == "plates: sure: expected a probability between 0 and 1, got 95.0\n"
 
 
 def test_a_picture_without_a_plate_is_said_to_have_none(run: Run, car: Path) -> None:

@@ -55,6 +55,16 @@ def test_cars_that_are_told_right_are_exact_once() -> None:
     assert len(outcome.to_first) == 2 and max(outcome.to_first) < 0.5
 
 
+def test_at_a_cut_the_cars_end() -> None:
+    clip, frames = clip_of([*two_cars(), *two_cars()], [ONE, OTHER])
+    frames[20] = replace(frames[20], cut=True)
+    told = judge(clip, frames, range(0, len(frames), 3), RUSSIA, VideoOutcome())
+    assert {each.event.plate for each in told if each.event.stage == "final" and each.time == frames[21].time} == {
+        ONE,
+        OTHER,
+    }
+
+
 def test_a_wrong_text_is_wrong_and_its_car_missed() -> None:
     outcome = judged(*clip_of(two_cars(), [ONE, "X900KO98"]))
     assert (outcome.exact, outcome.missed, outcome.wrong) == (1, 1, 1)

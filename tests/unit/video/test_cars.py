@@ -215,6 +215,16 @@ def test_times_that_go_back_a_little_are_taken_as_now() -> None:
     assert stages(events + cars.finish()) == [("provisional", ONE), ("final", ONE)]
 
 
+def test_at_a_cut_no_car_goes_on_as_another() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = [event for frame in range(8) for event in cars.update([plate(ONE, 300)], T0 + frame / 10)]
+    events += cars.cut()
+    assert stages(events) == [("provisional", ONE), ("final", ONE)]
+    assert [car.id for car in cars.cars] == [events[0].id]  # it is remembered
+    events += [event for frame in range(8, 16) for event in cars.update([plate("A123BC78", 300)], T0 + frame / 10)]
+    assert {event.plate for event in events + cars.finish()} == {ONE, "A123BC78"}
+
+
 def test_a_clock_that_goes_back_ends_what_was_seen() -> None:
     cars = CarEvents(Camera("gate"))
     events = []

@@ -1,0 +1,86 @@
+"""Rendered cars of which a camera sees too little, by the real reader: never surer by repetition."""
+
+from collections.abc import Callable, Sequence
+
+import cv2
+import numpy as np
+import pytest
+
+from plate_nets.events import PlateEvent
+from plate_nets.recognition.local import LocalReader
+from plate_nets.types import Frame
+from plate_nets.video.cars import Camera, CarEvents, CarSettings
+from tests.clips import TEXT
+from tests.frames import Placed, compose
+
+STEP = 12
+"""Px that the car goes from frame to frame."""
+FRAMES = [compose(360, 640, [Placed(TEXT, 100 + STEP * number, 150)], seed=number) for number in range(6)]
+
+
+@pytest.fixture(scope="module")
+def reader() -> LocalReader:
+    return LocalReader(threads=1)
+
+
+def told(reader: LocalReader, frames: Sequence[Frame], times: int = 1) -> list[PlateEvent]:
+    """The events of a camera at 10 frames/s that sees each frame so many times, cars without a text among them."""
+    cars, plates = (
+        CarEvents(Camera("gate"), CarSettings(unread=True)),
+        [reader.read(each, evidence=True) for each in frames],
+    )
+    shown = [each for each in plates for _ in range(times)]
+    events = [event for number, each in enumerate(shown) for event in cars.update(each, number / 10)]
+    return events + cars.finish()
+
+
+def cut_by_the_edge(frame: Frame, number: int) -> Frame:
+    return np.ascontiguousarray(frame[:, 180 + STEP * number :])
+
+
+def behind_a_post(frame: Frame, number: int) -> Frame:
+    frame[100:220, 145 + STEP * number : 171 + STEP * number] = 60
+    return frame
+
+
+def behind_a_barrier(frame: Frame, number: int) -> Frame:
+    x = 160 + STEP * number
+    return np.asarray(cv2.line(frame, (x - 40, 360), (x + 90, 60), (90, 90, 200), 12), np.uint8)
+
+
+def with_another_plate(frame: Frame, number: int) -> Frame:
+    other = compose(360, 640, [Placed("X900KO99", 100 + STEP * number, 172)], seed=number)
+    frame[172:] = other[172:]
+    return frame
+
+
+@pytest.mark.parametrize("spoil", [cut_by_the_edge, behind_a_post, behind_a_barrier, with_another_plate])
+def test_what_is_half_seen_gets_no_text_however_often(
+    reader: LocalReader, spoil: Callable[[Frame, int], Frame]
+) -> None:
+    assert {event.plate for event in told(reader, FRAMES)} == {TEXT}
+    spoilt = [spoil(frame.copy(), number) for number, frame in enumerate(FRAMES)]
+    for times in (1, 20):
+        assert {event.plate for event in told(reader, spoilt, times)} <= {""}
+
+
+def test_a_plate_on_a_screen_is_read_as_any_other(reader: LocalReader) -> None:
+    screen = compose(360, 640, seed=5)
+    screen[80:280, 140:500] = 20
+    shown = []
+    for frame in FRAMES:
+        shown.append(screen.copy())
+        shown[-1][90:270, 160:480] = cv2.resize(frame, (320, 180), interpolation=cv2.INTER_AREA)
+    once, often = (told(reader, shown, times)[-1] for times in (1, 20))
+    assert once.plate == often.plate == TEXT
+    assert often.score == pytest.approx(once.score, abs=1e-3)
+
+
+def test_a_frame_a_thousand_times_is_one_look_at_an_unsure_plate(reader: LocalReader) -> None:
+    blurred = cv2.GaussianBlur(cv2.resize(FRAMES[0], None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA), (0, 0), 1.2)
+    once, often = (told(reader, [np.asarray(blurred, np.uint8)], times) for times in (1, 1000))
+    assert [(event.plate, event.stage) for event in once] == [
+        (event.plate, event.stage) for event in often if event.stage == "final"
+    ]
+    best, repeated = once[-1].candidates[0], often[-1].candidates[0]
+    assert best.plate == repeated.plate and repeated.score == pytest.approx(best.score, abs=1e-6)
