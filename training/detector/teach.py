@@ -114,7 +114,7 @@ class PlateTeacher:
         """A frame -> the plates in it, in its pixels; of those that overlap the one of the smaller size."""
         found = Objects()
         for finder in self._finders:
-            _, boxes, scores, _ = finder.find(frame)
+            _, boxes, scores, *_ = finder.find(frame)
             more = Objects.of((PLATE, box, score) for box, score in zip(boxes.tolist(), scores.tolist(), strict=True))
             found += more.where(iou(more.boxes, found.boxes).max(axis=1, initial=0) < _SAME)
         return found
