@@ -23,6 +23,7 @@ UNUSED: dict[str, str] = {
         "--corners --reader --turn --share --relabel --rendered --given --photos --differences --threads"
     ),
     "python -m training.corners.speed": "--data --photos --plates --threads --rounds",
+    "python -m training.country": "--minutes --start --rate --threads",
     "python -m training.detector": (
         "--synthetic --close-ups --photos --replaced --drawn --background --proposals --signs "
         "--learning-rate --freeze --seed --bfloat16"
