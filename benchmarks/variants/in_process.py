@@ -22,11 +22,13 @@ class InProcessReader:
 
     reader: LocalReader
 
-    def read(self, picture: Tensor, /, *, evidence: bool, schemes: str, stages: Stages) -> list[Plate]:
+    def read(
+        self, picture: Tensor, /, *, evidence: bool, schemes: str, sure: float | None, stages: Stages
+    ) -> list[Plate]:
         """The caller's picture as it came -> its plates, by the server's schemes whatever is asked for."""
         array = picture.as_numpy()
         image = array if picture.name() == FRAME.name else array.tobytes()
-        return self.reader.read(image, evidence=evidence, stages=stages)
+        return self.reader.read(image, evidence=evidence, sure=sure, stages=stages)
 
 
 def in_process_reader(model: ModelArgs, decoder: SchemeDecoder) -> InProcessReader:
