@@ -11,6 +11,7 @@ os.environ.setdefault("PLATES_PRECISION", "float32")  # the same answers on ever
 import hypothesis
 import pytest
 
+from plate_nets.cli.options import DETAIL_VARIABLE, SCHEME_VARIABLE
 from plate_nets.client import parse_url
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.server import EmbeddedTriton
@@ -53,6 +54,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if report.failed and _running and "served" in getattr(item, "fixturenames", ()):
         report.sections.append(("log of the server", _running[0].log_text()[-5000:]))
     return report
+
+
+@pytest.fixture(autouse=True)
+def no_setting_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command tells a server of its own process some settings by the environment: not that of the next test."""
+    for variable in (SCHEME_VARIABLE, DETAIL_VARIABLE):
+        monkeypatch.setenv(variable, "")
+        monkeypatch.delenv(variable)
 
 
 @pytest.fixture(scope="session")

@@ -34,8 +34,9 @@ def test_a_body_does_not_wait_for_the_acknowledgement_of_its_head(address: str) 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_who_watches_something_else_hears_that_the_page_ended() -> None:
     ended = threading.Event()
+    others = threading.enumerate()
     with WebServer(Starlette(), ended=ended.set) as server:
-        (thread,) = (each for each in threading.enumerate() if each.name == "web")
+        (thread,) = (each for each in threading.enumerate() if each not in others)
         assert thread.ident is not None
         fault = ctypes.py_object(KeyboardInterrupt)  # asyncio hands on no other exception of a loop's turn
         assert ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), fault) == 1
