@@ -108,22 +108,6 @@ def test_a_body_that_drips_ends_at_its_deadline(reader: LocalReader) -> None:
                 heard(raw, b"PLATES_TIMED_OUT")
 
 
-def test_all_bodies_together_are_bounded(reader: LocalReader) -> None:
-    """One sender has a half at most; what it holds is there again when it is gone."""
-    with running(reader, WebSettings(), max_held=4 << 20) as client:
-        big = {"Content-Type": "image/jpeg"}
-        with connected(client) as raw:
-            raw.sendall(head(PLATES, "image/jpeg", 3 << 19) + bytes(3 << 19)[:-1])
-            refused = client.post(PLATES, content=bytes(1 << 20), headers=big)
-            while refused.status_code == 400:  # its bytes are still on their way
-                refused = client.post(PLATES, content=bytes(1 << 20), headers=big)
-            assert code(refused) == (503, "PLATES_OVERLOADED")
-        deadline = time.monotonic() + 60
-        while (answer := client.post(PLATES, content=bytes(1 << 20), headers=big)).status_code == 503:
-            assert time.monotonic() < deadline
-        assert code(answer)[0] == 400
-
-
 class Slow:
     """A reader that takes its time, and all of whose pictures are good."""
 
