@@ -186,7 +186,9 @@ def prepare(out: Path, threads: int, seed: int) -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+Out = Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")]
 Minutes = Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")]
+Threads = Annotated[int, typer.Option(min=1, help="CPU threads of the network.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes that make the samples.")]
 Every = Annotated[int, typer.Option(min=1, help="Validate every so many steps.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")]

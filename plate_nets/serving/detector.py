@@ -13,6 +13,7 @@ from plate_nets.errors import PlateError
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
+from plate_nets.recognition.geometry import Letterbox
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.runtimes.networks import IR, load_network, network_folder
 from plate_nets.serving.cores import Cores
@@ -23,7 +24,7 @@ from plate_nets.serving.triton import Request, Response, Tensor, answer, model_a
 from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
 
 ASPECTS = ((720, 1280), (1080, 1920), (480, 640), (1000, 1500), (1280, 720), (640, 480))
-"""Height and width of the frames of a warm-up. The first frame of an aspect costs as much again as any other."""
+"""Height and width of the frames of a warm-up, one a size of the network's input: its first costs twice any other."""
 
 
 class Detector:
@@ -46,7 +47,8 @@ class Detector:
             }
         except PlateError as error:
             raise start_fault(error) from error
-        for h, w in ASPECTS:
+        frames = {Letterbox(hw, detection.side_for(hw)).input_hw: hw for hw in reversed(ASPECTS)}
+        for h, w in frames.values():
             for finder in self._finders.values():
                 frame = np.zeros((h, w, 3), np.uint8)
                 finder.find(frame)

@@ -15,9 +15,11 @@ from training.loop import (
     Budget,
     Every,
     Minutes,
+    Out,
     Resume,
     Rhythm,
     Schedule,
+    Threads,
     Workers,
     continue_from,
     faults_in_a_line,
@@ -30,7 +32,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def train(
     data: Annotated[list[Path], typer.Option(help="Labelled folder with corner points; may be given several times.")],
-    out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
+    out: Out,
     validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; the first decides.")] = [],  # noqa: B006
     steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 40_000,
     minutes: Minutes = None,
@@ -38,7 +40,7 @@ def train(
     start: Annotated[Path | None, typer.Option(help="Weights to start from.")] = None,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")] = 2e-3,
     seed: int = 0,
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the network.")] = 1,
+    threads: Threads = 1,
     workers: Workers = 1,
     every: Every = 1000,
     resume: Resume = False,

@@ -17,9 +17,11 @@ from training.loop import (
     Budget,
     Every,
     Minutes,
+    Out,
     Resume,
     Rhythm,
     Schedule,
+    Threads,
     Workers,
     continue_from,
     faults_in_a_line,
@@ -31,7 +33,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def train(
-    out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
+    out: Out,
     data: Annotated[
         list[Path], typer.Option(help="Labelled folder with a column country; may be given several times.")
     ] = [],  # noqa: B006
@@ -46,7 +48,7 @@ def train(
     start: Annotated[Path | None, typer.Option(help="Weights to start from.")] = None,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")] = 2e-3,
     seed: int = 0,
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the network.")] = 1,
+    threads: Threads = 1,
     workers: Workers = 1,
     every: Every = 500,
     resume: Resume = False,

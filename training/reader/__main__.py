@@ -13,6 +13,7 @@ from training.loop import (
     Budget,
     Every,
     Minutes,
+    Out,
     Resume,
     Rhythm,
     Schedule,
@@ -35,7 +36,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def train(
-    out: Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")],
+    out: Out,
     data: Annotated[
         list[Path], typer.Option(help="Labelled folder with real plates; may be given several times.")
     ] = [],  # noqa: B006
