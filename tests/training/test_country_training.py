@@ -5,14 +5,18 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from plate_nets.nets.checkpoint import load_weights
 from plate_nets.nets.country import CountryNet
 from plate_nets.plates import load_scheme, load_schemes
-from plate_nets.plates.designs import CLASSES, DESIGNS, UNKNOWN, design_of
+from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
+from training.checkpoint import TrainingState
+from training.country import samples
 from training.country.__main__ import app
-from training.country.samples import Samples, drawn_formats, load_real
+from training.country.samples import NOT_KNOWN, CountryBatch, Samples, drawn_formats, load_real
+from training.country.trainer import CountryTrainer
 
 HEADER = "file,xmin,ymin,xmax,ymax,text,x1,y1,x2,y2,x3,y3,x4,y4"
 
@@ -52,7 +56,7 @@ def test_real_plates_are_of_the_design_that_their_text_fits(tmp_path: Path) -> N
         "f.png": ("ABC1234", ""),
     }
     real = load_real(load_schemes("brazil,united_states"), [write_folder(tmp_path / "crops", rows)], {})
-    found = {design: [(each.text, each.lines) for each in plates] for design, plates in real.items()}
+    found = {design: [(each.plate.text, each.plate.lines) for each in plates] for design, plates in real.items()}
     assert found == {
         "br": [("ABC1D23", 2)],
         "br old": [("ABC1234", 2)],
@@ -68,7 +72,69 @@ def test_a_batch_is_a_function_of_its_step(tmp_path: Path) -> None:
     real = load_real(schemes, [write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "br")})], {})
     one, other = (Samples(schemes, real, batch=8, seed=3)[5] for _ in range(2))
     np.testing.assert_array_equal(one.crops, other.crops)
+    np.testing.assert_array_equal(one.grounds, other.grounds)
     assert one.crops.shape == (8, 3, 24, 94) and set(one.designs) <= {CLASSES[each] for each in ("br", "br old", "tr")}
+
+
+def test_a_drawing_is_photographed_several_times_each_time_otherwise() -> None:
+    drawn = Samples(load_schemes("turkey"), {}, batch=32, seed=3)
+    crops = np.concatenate((drawn[0].crops, drawn[40].crops))
+    known = drawn._drawing.cache_info()
+    assert known.hits and known.misses + known.hits == len(np.unique(crops, axis=0)) == 64
+
+
+@pytest.mark.parametrize(
+    ("colour", "name"),
+    [
+        ("#ecebe8", "white"),
+        ("#b8bab8", "white"),
+        ("#f0e0c8", "white"),
+        ("#f0c428", "yellow"),
+        ("#2850a0", "blue"),
+        ("#b82020", "red"),
+        ("#1c1c1c", "black"),
+        ("#206848", "green"),
+        ("#ecd8a8", None),
+    ],
+)
+def test_a_ground_has_the_name_of_its_colour(colour: str, name: str | None) -> None:
+    red, green, blue = bytes.fromhex(colour[1:])
+    assert ground_of((blue, green, red)) == name
+
+
+def test_drawings_have_every_ground(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "drawn_layout", lambda *_: (None, None))  # the colours alone, in a moment
+    drawn = Samples(load_schemes("world"), {}, batch=64, seed=0)
+    assert {drawn._drawing(number).ground for number in range(400)} == {*range(len(GROUNDS)), NOT_KNOWN}
+
+
+@pytest.mark.parametrize(
+    ("country", "text", "ground"),
+    [
+        ("ru", "A123BC77", "white"),
+        ("ru", "AB123477", None),  # a taxi's is yellow, a trailer's is white
+        ("ro", "CJ12ABC", "white"),
+        ("vn", "29A12345", None),  # a private car's is white, a taxi's yellow
+    ],
+)
+def test_a_real_plate_has_a_ground_where_its_formats_have_one(
+    country: str, text: str, ground: str | None, tmp_path: Path
+) -> None:
+    folder = write_folder(tmp_path / "crops", {"a.png": (text, country)})
+    ((known,),) = load_real(load_schemes("world"), [folder], {}).values()
+    assert known.ground == (NOT_KNOWN if ground is None else GROUNDS.index(ground))
+
+
+def test_a_ground_that_is_not_known_teaches_nothing() -> None:
+    torch.manual_seed(0)
+    network = CountryNet().train()
+    trainer = CountryTrainer.__new__(CountryTrainer)
+    trainer.state, trainer.device = TrainingState("country", network, -1.0), torch.device("cpu")
+    crops, designs = np.zeros((2, 3, 24, 94), np.float32), np.zeros(2, np.int64)
+    trainer.loss(CountryBatch(crops, designs, np.full(2, NOT_KNOWN, np.int64))).backward()
+    assert all(each.grad is None or not each.grad.any() for each in network.ground.parameters())
+    trainer.loss(CountryBatch(crops, designs, np.array([NOT_KNOWN, 2], np.int64))).backward()
+    assert all(each.grad is not None and each.grad.any() for each in network.ground[-1].parameters())
 
 
 def test_it_writes_weights_and_goes_on(tmp_path: Path) -> None:
@@ -78,9 +144,16 @@ def test_it_writes_weights_and_goes_on(tmp_path: Path) -> None:
     for steps in (["--steps", "1"], ["--steps", "2", "--resume"]):
         result = CliRunner().invoke(app, [*command, *steps])
         assert result.exit_code == 0, result.output
-    assert "step 2," in result.output and "right crops" in result.output
+    assert "step 2," in result.output and "right crops" in result.output and "drawn ground" in result.output
     load_weights(CountryNet(), tmp_path / "out" / "last" / "country.safetensors")
     load_weights(CountryNet(), tmp_path / "out" / "best" / "country.safetensors")
+
+
+def test_a_folder_to_measure_on_has_plates_of_known_countries(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "")})
+    command = ["--out", str(tmp_path / "out"), "--validate", str(folder), "--scheme", "turkey"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 1 and "crops: expected plates whose country is known, got none" in result.output
 
 
 def test_a_country_of_a_folder_is_written_as_a_pair(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from plate_nets.nets.country import CountryNet
 from plate_nets.plates import load_schemes
 from training.checkpoint import TrainingState
 from training.country.samples import Samples, load_real
-from training.country.trainer import ARCHITECTURE, CountryTrainer, known_crops
+from training.country.trainer import ARCHITECTURE, CountryTrainer, held_out, known_crops
 from training.loop import (
     Budget,
     Every,
@@ -37,7 +37,9 @@ def train(
     data: Annotated[
         list[Path], typer.Option(help="Labelled folder with a column country; may be given several times.")
     ] = [],  # noqa: B006
-    validate: Annotated[list[Path], typer.Option(help="The same, to measure on; their mean decides.")] = [],  # noqa: B006
+    validate: Annotated[
+        list[Path], typer.Option(help="The same, to measure on beside drawn plates; the mean decides.")
+    ] = [],  # noqa: B006
     country: Annotated[
         list[str], typer.Option(help="FOLDER=CODE: the country of a folder without that column, by name.")
     ] = [],  # noqa: B006
@@ -70,7 +72,8 @@ def train(
         trainer = CountryTrainer(
             state,
             Samples(schemes, real, batch=batch, seed=seed),
-            {folder.name: known_crops(load_real(schemes, [folder], countries)) for folder in validate},
+            {folder.name: known_crops(folder.name, load_real(schemes, [folder], countries)) for folder in validate}
+            | {"drawn": held_out(schemes)},
             Budget(steps, minutes),
             out,
             device=device,

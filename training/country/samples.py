@@ -1,45 +1,82 @@
 """What CountryNet learns from: drawn plates of every country, real ones whose country is known, and others.
 
-Every sample is a function of (seed, step, place in the batch) alone.
+Every sample is a function of (seed, step, place in the batch) alone. A drawing is photographed several times, each time
+otherwise: to draw a plate takes longer than to photograph it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Dataset as TorchDataset
 
 from plate_nets.evaluation.dataset import load_dataset, read_photo
-from plate_nets.plates import PlateFormat, PlateScheme
-from plate_nets.plates.designs import CLASSES, DESIGNS, UNKNOWN, design_of
+from plate_nets.plates import PlateScheme
+from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from plate_nets.recognition.geometry import normalize_crop
 from plate_nets.types import Crops, Frame
 from training.reader.real import RealPlate, countries_in, cut_out, most_lines
-from training.reader.straightened import photograph_straightened, synthesize_straightened
-from training.synthesis.camera import photograph
+from training.reader.straightened import HIGHEST, photograph_drawn, photograph_straightened
+from training.synthesis import drawn_layout, plates, texts
+from training.synthesis.camera import Corners, draw_height, photograph
+from training.synthesis.far import draw_far_height
+from training.synthesis.layouts import grounds, varied
+from training.synthesis.layouts.layout import PlateLayout
 
 REAL = 0.5
 """Share of real plates among the samples of a design that has some."""
+NOT_KNOWN = -100
+"""The class of a ground that is not known: the loss leaves it out."""
 _FAR = 0.1
+_GREY = 0.05
+"""Share of pictures without colours, as cameras take them by infrared light."""
+_COLOURED, _TRIES = 0.3, 6
+"""Share of the drawings that are chosen anew, up to so many times, while their ground is white: most grounds are."""
+_REPAINTED = 0.1
+"""Share of the drawings in a colour that the format has not: a diplomat's, a soldier's, one that no file describes."""
+_FRESH, _POOL = 6, 512
+"""How many drawings a step has that the one before had not, and how many it chooses from."""
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Crops (N, 3, 24, 94) and the classes of their designs (N,)."""
+class CountryBatch:
+    """Crops (N, 3, 24, 94), the classes of their designs (N,) and of their grounds (N,), which may be `NOT_KNOWN`."""
 
     crops: Crops
     designs: NDArray[np.int64]
+    grounds: NDArray[np.int64]
 
 
-class Samples(TorchDataset[Batch]):
-    """Batches by step: every design comes equally often, the countries' own and `UNKNOWN`."""
+@dataclass(frozen=True)
+class Drawing:
+    """A plate of ``lines`` lines from the front with its surroundings, (H, W, 3) BGR, and its corners (4, 2)."""
+
+    picture: Frame
+    corners: Corners
+    lines: int
+    design: int
+    ground: int
+
+
+@dataclass(frozen=True)
+class KnownPlate:
+    """A real plate, and the class of its ground: `NOT_KNOWN` where the formats that its text fits have several."""
+
+    plate: RealPlate
+    ground: int
+
+
+class Samples(TorchDataset[CountryBatch]):
+    """Batches by step: every design comes about equally often, the countries' own and `UNKNOWN`."""
 
     def __init__(
         self,
         schemes: Sequence[PlateScheme],
-        real: Mapping[str, Sequence[RealPlate]],
+        real: Mapping[str, Sequence[KnownPlate]],
         *,
         batch: int,
         seed: int,
@@ -49,20 +86,64 @@ class Samples(TorchDataset[Batch]):
         self.designs = [design for design in DESIGNS if self.drawn.get(design) or real.get(design)]
         self.batch = batch
         self.seed = seed
+        self._drawing = lru_cache(_POOL)(self._draw)
 
-    def __getitem__(self, step: int) -> Batch:
-        crops, classes = zip(*(self._sample(step, place) for place in range(self.batch)), strict=True)
-        return Batch(np.stack([normalize_crop(crop) for crop in crops]), np.array(classes, np.int64))
+    def __getitem__(self, step: int) -> CountryBatch:
+        crops, classes, grounds = zip(*(self._sample(step, place) for place in range(self.batch)), strict=True)
+        stacked = np.stack([normalize_crop(crop) for crop in crops])
+        return CountryBatch(stacked, np.array(classes, np.int64), np.array(grounds, np.int64))
 
-    def _sample(self, step: int, place: int) -> tuple[Frame, int]:
+    def _sample(self, step: int, place: int) -> tuple[Frame, int, int]:
         rng = np.random.default_rng((self.seed, step, place))
+        number = step * _FRESH + int(rng.integers(_POOL))
+        design = self._design(number)
+        real = self.real.get(design, ())
+        if real and (design not in self.drawn or rng.random() < REAL):
+            known = real[int(rng.integers(len(real)))]
+            crop, ground = photograph_real(known.plate, rng), known.ground
+        else:
+            drawing = self._drawing(number)
+            crop, ground = photograph_drawing(drawing, rng), drawing.ground
+        if rng.random() < _GREY:
+            crop = np.asarray(cv2.cvtColor(cv2.cvtColor(crop, cv2.COLOR_BGR2GRAY), cv2.COLOR_GRAY2BGR), np.uint8)
+        return crop, CLASSES[design], ground
+
+    def _generator(self, number: int) -> np.random.Generator:
+        return np.random.default_rng((self.seed, number, self.batch))  # no sample's: their places are below it
+
+    def _design(self, number: int) -> str:
+        return self.designs[int(self._generator(number).integers(len(self.designs)))]
+
+    def _draw(self, number: int) -> Drawing:
+        rng = self._generator(number)
         design = self.designs[int(rng.integers(len(self.designs)))]
-        drawn, real = self.drawn.get(design, ()), self.real.get(design, ())
-        if real and (not drawn or rng.random() < REAL):
-            return photograph_real(real[int(rng.integers(len(real)))], rng), CLASSES[design]
-        scheme, shares = drawn[int(rng.integers(len(drawn)))]
-        kind = list(shares)[int(rng.choice(len(shares), p=np.array(list(shares.values())) / sum(shares.values())))]
-        return synthesize_straightened(scheme, rng, kind, far=rng.random() < _FAR).crop, CLASSES[design]
+        scheme, shares = self.drawn[design][int(rng.integers(len(self.drawn[design])))]
+        weights = np.array(list(shares.values()))
+        for _ in range(_TRIES if rng.random() < _COLOURED else 1):
+            kind = list(shares)[int(rng.choice(len(shares), p=weights / weights.sum()))]
+            kind, text = texts.sample_text(scheme, rng, kind)
+            layout = plates.sample_layout(scheme, kind, text, rng)
+            if ground_of(layout.ground) != "white":
+                break
+        if rng.random() < _REPAINTED:
+            layout = _repainted(layout, rng)
+        lines = next(each.lines for each in scheme.formats if each.name == kind)
+        picture, corners = drawn_layout(layout, text, lines * HIGHEST, rng)
+        return Drawing(picture, corners, lines, CLASSES[design], _class_of(ground_of(layout.ground)))
+
+
+def _repainted(layout: PlateLayout, rng: np.random.Generator) -> PlateLayout:
+    coloured = [each for each in varied.COLOURS if ground_of(each[0]) not in ("white", None)]
+    ground, ink = coloured[int(rng.integers(len(coloured)))]
+    blue, green, red = (round(min(each * rng.uniform(0.75, 1.25), 255)) for each in ground)
+    return replace(layout, ground=(blue, green, red), ink=ink)
+
+
+def photograph_drawing(drawing: Drawing, rng: np.random.Generator) -> Frame:
+    """A drawing -> a photo of it, cut along the plate's corners: (24, 94, 3) BGR."""
+    far = rng.random() < _FAR
+    height = drawing.lines * (draw_far_height(rng) if far else draw_height(rng))
+    return photograph_drawn(drawing.picture, drawing.corners, height, rng, drawing.lines, far)
 
 
 def photograph_real(plate: RealPlate, rng: np.random.Generator) -> Frame:
@@ -88,7 +169,7 @@ def drawn_formats(schemes: Sequence[PlateScheme]) -> dict[str, list[tuple[PlateS
 
 def load_real(
     schemes: Sequence[PlateScheme], folders: Sequence[Path], countries: Mapping[str, str]
-) -> dict[str, list[RealPlate]]:
+) -> dict[str, list[KnownPlate]]:
     """Labelled folders with a column ``country`` -> the plates of each design.
 
     A plate counts where its text fits a format of its country; those of countries without a scheme are `UNKNOWN`.
@@ -99,22 +180,36 @@ def load_real(
         DatasetError: as `load_dataset`.
     """
     by_country = {scheme.country: scheme for scheme in schemes if scheme.country}
-    found: dict[str, list[RealPlate]] = {}
+    found: dict[str, list[KnownPlate]] = {}
     for folder in folders:
         told = countries_in(folder)
         for path, labels in load_dataset(folder).photos():
-            country = told[path.name] or countries.get(folder.name, "")
+            country = told[path.name].lower() or countries.get(folder.name, "")
             if not country:
                 continue
             photo, scheme, lines = read_photo(path), by_country.get(country), most_lines(country)
             for label in labels:
                 if design := _design(scheme, label.text):
-                    found.setdefault(design, []).append(cut_out(photo, label, lines))
+                    known = KnownPlate(cut_out(photo, label, lines), _class_of(_ground(scheme, label.text)))
+                    found.setdefault(design, []).append(known)
     return found
 
 
 def _design(scheme: PlateScheme | None, text: str) -> str:
     if scheme is None:
         return UNKNOWN
-    formats: tuple[PlateFormat, ...] = scheme.formats_of(text)
+    formats = scheme.formats_of(text)
     return design_of(scheme, formats[0]) if formats else ""
+
+
+def _ground(scheme: PlateScheme | None, text: str) -> str | None:
+    """The ground of a plate where all formats that its text fits have that one alone."""
+    if scheme is None:
+        return None
+    colours = [grounds(scheme, fit) for fit in scheme.fits(text)]
+    names = {ground_of(colour) for each in colours for colour in each}
+    return names.pop() if len(names) == 1 and all(colours) else None
+
+
+def _class_of(ground: str | None) -> int:
+    return NOT_KNOWN if ground is None else GROUNDS.index(ground)

@@ -1,7 +1,6 @@
-"""What CountryNet learns: the class of each crop; and how well it knows those of labelled folders."""
+"""What CountryNet learns: the design and the ground of each crop; and how well it knows those of others."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -10,51 +9,54 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
+from plate_nets.errors import DatasetError
 from plate_nets.nets.checkpoint import save_weights
 from plate_nets.nets.country import CountryNet
-from plate_nets.plates.designs import CLASSES
+from plate_nets.plates import PlateScheme
+from plate_nets.plates.designs import CLASSES, DESIGNS
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.geometry import crop_plates, normalize_crop
 from plate_nets.recognition.rectification import RectificationSettings, quad_boxes, straighten
-from plate_nets.types import Crops
 from training.checkpoint import TrainingState
-from training.country.samples import Batch
+from training.country.samples import NOT_KNOWN, CountryBatch, KnownPlate, Samples
 from training.loop import Trainer
 from training.reader.real import RealPlate
 
-ARCHITECTURE = "country/1"
+ARCHITECTURE = "country/2"
+_GROUND = 0.5
+"""Weight of the grounds in the loss: they are learnt much sooner than the designs."""
+_HELD_OUT = 20_260_000
 _SMOOTHED = 0.05
 """Of the target: what the other designs share. A plate of one country may look like another's."""
 
 
-@dataclass(frozen=True)
-class KnownCrops:
-    """Crops (N, 3, 24, 94) and the classes of their designs (N,)."""
-
-    crops: Crops
-    designs: NDArray[np.int64]
-
-
-class CountryTrainer(Trainer[TrainingState[CountryNet], Batch, KnownCrops]):
+class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBatch]):
     """Trains CountryNet; the mean of the validation's shares decides."""
 
-    def loss(self, batch: Batch) -> Tensor:
-        """The cross-entropy of a batch."""
+    def loss(self, batch: CountryBatch) -> Tensor:
+        """The cross-entropy of the designs, and that of the grounds that are known, less by half."""
         crops = torch.from_numpy(batch.crops).to(self.device, memory_format=torch.channels_last)
         logits = self.state.network(crops).float()
-        return functional.cross_entropy(
-            logits, torch.from_numpy(batch.designs).to(self.device), label_smoothing=_SMOOTHED
-        )
+        designs, grounds = (torch.from_numpy(each).to(self.device) for each in (batch.designs, batch.grounds))
+        loss = functional.cross_entropy(logits[:, : len(DESIGNS)], designs, label_smoothing=_SMOOTHED)
+        if not (grounds != NOT_KNOWN).any():
+            return loss
+        return loss + _GROUND * functional.cross_entropy(logits[:, len(DESIGNS) :], grounds, ignore_index=NOT_KNOWN)
 
     def validate(self, writer: SummaryWriter) -> str:
-        """The share of plates whose design is the most probable."""
+        """The share of plates whose design is the most probable, and of those whose ground is, where it is known."""
         state = self.state
         right = {}
         for name, known in self.validation.items():
             with torch.inference_mode():
-                found = state.average(torch.from_numpy(known.crops).to(self.device)).argmax(1).cpu().numpy()
-            right[name] = float((found == known.designs).mean())
-            writer.add_scalar(f"right/{name}", right[name], state.step)
+                logits = state.average(torch.from_numpy(known.crops).to(self.device)).cpu().numpy()
+            right[name] = float((logits[:, : len(DESIGNS)].argmax(1) == known.designs).mean())
+            told = known.grounds != NOT_KNOWN
+            if told.any():
+                found = logits[told, len(DESIGNS) :].argmax(1)
+                right[f"{name} ground"] = float((found == known.grounds[told]).mean())
+        for name, share in right.items():
+            writer.add_scalar(f"right/{name}", share, state.step)
         mean = sum(right.values()) / len(right)
         if mean > state.best:
             state.best = mean
@@ -67,13 +69,25 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], Batch, KnownCrops]):
         save_weights(self.state.average, self.out / name / "country.safetensors", metadata)
 
 
-def known_crops(real: Mapping[str, Sequence[RealPlate]]) -> KnownCrops:
-    """Real plates by design -> their crops as the detector hands them on."""
-    crops, designs = [], []
-    for design, plates in real.items():
-        crops += [_crop(plate) for plate in plates]
-        designs += [CLASSES[design]] * len(plates)
-    return KnownCrops(np.stack(crops), np.array(designs, np.int64))
+def known_crops(folder: str, real: Mapping[str, Sequence[KnownPlate]]) -> CountryBatch:
+    """Real plates of a folder, by design -> their crops as the detector hands them on.
+
+    Raises:
+        DatasetError: there are none.
+    """
+    plates = [(CLASSES[design], known) for design, each in real.items() for known in each]
+    if not plates:
+        raise DatasetError(f"{folder}: expected plates whose country is known, got none")
+    return CountryBatch(
+        np.stack([_crop(known.plate) for _, known in plates]),
+        np.array([design for design, _ in plates], np.int64),
+        np.array([known.ground for _, known in plates], np.int64),
+    )
+
+
+def held_out(schemes: Sequence[PlateScheme], count: int = 256) -> CountryBatch:
+    """Drawn plates of every design that no training has seen: `_HELD_OUT` is no seed of one."""
+    return Samples(schemes, {}, batch=count, seed=_HELD_OUT)[0]
 
 
 def _crop(plate: RealPlate) -> NDArray[np.float32]:

@@ -57,8 +57,15 @@ def synthesize_straightened(
     lines = next(each.lines for each in scheme.formats if each.name == kind)
     height = lines * (draw_far_height(rng) if far else draw_height(rng))
     picture, corners = drawn_plate(scheme, kind, text, height, rng)
+    return Sample(photograph_drawn(picture, corners, height, rng, lines, far), text, kind, height)
+
+
+def photograph_drawn(
+    picture: Frame, corners: Corners, height: float, rng: np.random.Generator, lines: int = 1, far: bool = False
+) -> Frame:
+    """A drawn plate of ``lines`` lines from the front, about ``height`` px high in the photo -> (24, 94, 3) BGR."""
     target = placed(corners, height, rng, _LARGEST_BOX)
-    return Sample(shoot_straightened(picture, corners, target, rng, lines=lines, far=far), text, kind, height)
+    return shoot_straightened(picture, corners, target, rng, lines=lines, far=far)
 
 
 def shoot_straightened(

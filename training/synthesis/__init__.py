@@ -10,7 +10,7 @@ import numpy as np
 from plate_nets.plates import PlateScheme
 from plate_nets.types import Frame
 from training.synthesis import camera, perspective, plates, surroundings, texts
-from training.synthesis.layouts.layout import HEIGHT, WIDTH
+from training.synthesis.layouts.layout import HEIGHT, WIDTH, PlateLayout
 
 _SCALES = tuple(float(v) for v in np.geomspace(0.22, 1.0, 8))
 """px/mm plates are drawn at; few, so that drawn glyphs are used again."""
@@ -45,7 +45,13 @@ def drawn_plate(
     scheme: PlateScheme, kind: str, text: str, height: float, rng: np.random.Generator
 ) -> tuple[Frame, camera.Corners]:
     """A plate with its surroundings from the front, drawn finely enough for ``height`` px, and its corners (4, 2)."""
-    layout = plates.sample_layout(scheme, kind, text, rng)
+    return drawn_layout(plates.sample_layout(scheme, kind, text, rng), text, height, rng)
+
+
+def drawn_layout(
+    layout: PlateLayout, text: str, height: float, rng: np.random.Generator
+) -> tuple[Frame, camera.Corners]:
+    """As `drawn_plate`, in a layout that has a slot for each character."""
     wanted = height * 1.15 / layout.height
     scale = next((value for value in _SCALES if value >= wanted), _SCALES[-1])
     return surroundings.surround(plates.draw_layout(layout, text, rng, scale), rng)

@@ -33,9 +33,6 @@ def draw(scheme: PlateScheme, kind: str, text: str, rng: np.random.Generator, sc
 
 def draw_layout(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float) -> Frame:
     """As `draw`, in a layout that has a slot for each character."""
-    if layout.other and rng.random() < _OTHERS:
-        ground, ink = layout.other
-        layout = replace(layout, ground=ground, ink=ink, flag=())
     cover = _ink(layout, text, rng, scale)
     if rng.random() < 0.15:
         cover = _worn(cover, rng)
@@ -59,14 +56,18 @@ def draw_layout(layout: PlateLayout, text: str, rng: np.random.Generator, scale:
 
 
 def sample_layout(scheme: PlateScheme, kind: str, text: str, rng: np.random.Generator) -> PlateLayout:
-    """A text of a format -> its layout; where its scheme knows none, the generator decides.
+    """A text of a format -> its layout, in one of the looks that it has; where none is known the generator decides.
 
     Raises:
         InputError: no such format, or the text does not fit it.
     """
     for fit in scheme.fits(text):
         if fit.format.name == kind:
-            return layout_of(scheme, fit, rng)
+            layout = layout_of(scheme, fit, rng)
+            if layout.other and rng.random() < _OTHERS:
+                ground, ink = layout.other
+                return replace(layout, ground=ground, ink=ink, flag=())
+            return layout
     known = (f"{each.name}:{' '.join(patterns)}" for each in scheme.formats for patterns in each.patterns)
     raise unknown("plates.draw", f"{kind} {text}", known)
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from plate_nets.plates import PlateScheme
+from plate_nets.plates.drawing import Colour
 from plate_nets.plates.scheme import Fit
 from training.synthesis.layouts import drawn, russia, varied
 from training.synthesis.layouts.layout import PlateLayout
@@ -30,3 +31,11 @@ def layout_of(scheme: PlateScheme, fit: Fit, rng: np.random.Generator) -> PlateL
     if designs := scheme.synthesis.drawings.get(fit.format.name):
         return drawn.layout(drawn.one_of(designs, rng), fit, rng)
     return varied.layout(fit, rng)
+
+
+def grounds(scheme: PlateScheme, fit: Fit) -> set[Colour]:
+    """The colours that the ground of a format has that a text fits; none where the generator decides."""
+    if known := layouts(scheme).get((fit.format.name, fit.patterns)):
+        return {known.ground, *(known.other or ())[:1]}
+    designs = scheme.synthesis.drawings.get(fit.format.name, ())
+    return {design.ground for design in designs} | {look.ground for design in designs for look in design.looks}

@@ -13,7 +13,7 @@ _SIZE_SHARES = (0.45, 0.2, 0.2, 0.1, 0.05)
 """Of plates of one line: Europe, Brazil, North America, and what lies between."""
 _TWO_LINE_SIZES = ((290.0, 170.0), (280.0, 200.0), (200.0, 170.0), (187.0, 136.0), (220.0, 140.0))
 
-_COLOURS: tuple[tuple[Colour, Colour], ...] = (
+COLOURS: tuple[tuple[Colour, Colour], ...] = (
     (WHITE, BLACK),
     (WHITE, (110, 50, 20)),
     (WHITE, (30, 25, 150)),
@@ -26,6 +26,7 @@ _COLOURS: tuple[tuple[Colour, Colour], ...] = (
     ((60, 110, 30), WHITE),
     ((230, 205, 165), (110, 50, 20)),
 )
+"""Ground and ink."""
 _COLOUR_SHARES = (0.5, 0.09, 0.04, 0.03, 0.08, 0.08, 0.04, 0.04, 0.03, 0.02, 0.05)
 _BLUE: Colour = (150, 60, 20)
 _LIGHT: Colour = (235, 235, 235)
@@ -44,7 +45,7 @@ def layout(fit: Fit, rng: np.random.Generator) -> PlateLayout:
     lines = fit.format.lines
     sizes, shares = (_SIZES, _SIZE_SHARES) if lines == 1 else (_TWO_LINE_SIZES, None)
     width, height = sizes[int(rng.choice(len(sizes), p=shares))]
-    ground, ink = _COLOURS[int(rng.choice(len(_COLOURS), p=_COLOUR_SHARES))]
+    ground, ink = COLOURS[int(rng.choice(len(COLOURS), p=_COLOUR_SHARES))]
     first = fit.format.parts_of_lines[0]
     rows = ["".join(part) for part in (fit.parts[:first], fit.parts[first:])][:lines]
     usual = width / height > 4  # the rest has room for small letters above and below
