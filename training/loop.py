@@ -21,6 +21,7 @@ from torch.utils.data import DataLoader
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.errors import PlateError
+from plate_nets.runtimes.openvino import has_bfloat16
 from training.checkpoint import TrainingState
 
 B = TypeVar("B", covariant=True)
@@ -184,6 +185,12 @@ def prepare(out: Path, threads: int, seed: int) -> torch.device:
     torch.manual_seed(seed)
     out.mkdir(parents=True, exist_ok=True)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def mixed_precision(device: torch.device) -> torch.autocast:
+    """bfloat16 where the device computes in it: a processor that only emulates it needs 3.5 times as long as
+    for float32."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=device.type != "cpu" or has_bfloat16())
 
 
 Out = Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")]

@@ -13,7 +13,7 @@ from plate_nets.types import Frame
 from training.corners.samples import Batch
 from training.corners.state import CornerState
 from training.corners.validation import LabelledCorners, errors_on, quantiles
-from training.loop import Trainer
+from training.loop import Trainer, mixed_precision
 
 _VOTES = 0.3
 """Weight of the votes' own errors beside that of their mean: it makes those that count agree."""
@@ -29,7 +29,7 @@ class CornerTrainer(Trainer[CornerState, Batch, Sequence[LabelledCorners]]):
     def loss(self, batch: Batch) -> Tensor:
         """What the votes of a batch miss of the corners."""
         windows = torch.from_numpy(batch.windows).to(self.device, memory_format=torch.channels_last)
-        with torch.autocast(self.device.type, torch.bfloat16):
+        with mixed_precision(self.device):
             votes = self.state.network.vote(windows)
         corners = torch.from_numpy(batch.corners).to(self.device)
         heights = torch.from_numpy(batch.heights).to(self.device)

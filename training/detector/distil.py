@@ -39,6 +39,7 @@ from training.loop import (
     Workers,
     continue_from,
     faults_in_a_line,
+    mixed_precision,
     prepare,
 )
 
@@ -137,7 +138,7 @@ class Distillation(Trainer[DetectorState, Tensor, Tensor]):
 
     def _distance(self, network: YOLOv5n, batch: Tensor) -> Tensor:
         batch = batch.to(self.device, memory_format=torch.channels_last)
-        with torch.autocast(self.device.type, torch.bfloat16):
+        with mixed_precision(self.device):
             with torch.no_grad():
                 wanted = self.teacher.features(batch)
             found = network.features(batch)

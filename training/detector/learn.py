@@ -47,6 +47,7 @@ from training.loop import (
     Workers,
     continue_from,
     faults_in_a_line,
+    mixed_precision,
     prepare,
 )
 
@@ -105,7 +106,7 @@ class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
         for name in FROZEN:
             network.get_submodule(name).eval()  # their means and variances stay too
         pictures = batch.pictures.to(self.device, memory_format=torch.channels_last)
-        with torch.autocast(self.device.type, torch.bfloat16):
+        with mixed_precision(self.device):
             features = network.features(pictures)
             maps = [[layer(each) for layer, each in zip(head.m, features, strict=True)] for head in heads(network)]
         plates, vehicles = (
@@ -152,7 +153,7 @@ def measured(network: YOLOv5n, looks: Sequence[Look]) -> tuple[list[Detections],
 
         @torch.inference_mode()
         def rows(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
-            with torch.autocast(device.type, torch.bfloat16):
+            with mixed_precision(device):
                 features = network.features(detector_input(pictures, device))
             return np.asarray(head([each.float() for each in features]).cpu().numpy())
 

@@ -12,7 +12,7 @@ from plate_nets.contract import reader_network
 from plate_nets.nets.checkpoint import save_weights
 from plate_nets.plates import PlateScheme
 from plate_nets.types import STEPS
-from training.loop import Trainer
+from training.loop import Trainer, mixed_precision
 from training.reader.samples import Batch
 from training.reader.state import Reader, ReaderState
 from training.reader.validation import LabelledCrops, exact_share
@@ -27,7 +27,7 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
     def loss(self, batch: Batch) -> Tensor:
         """CTC of a batch."""
         crops = torch.from_numpy(batch.crops).to(self.device, memory_format=torch.channels_last)
-        with torch.autocast(self.device.type, torch.bfloat16):
+        with mixed_precision(self.device):
             logits = self.state.network(crops)
         return ctc_loss(logits.float(), torch.from_numpy(batch.targets), torch.from_numpy(batch.lengths))
 
