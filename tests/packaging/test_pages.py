@@ -275,7 +275,7 @@ def is_run(block: Block) -> bool:
 
 
 def cameras_yaml() -> str:
-    """The file that docs/cameras.md shows."""
+    """The file that docs/how-to/cameras.md shows."""
     (code,) = [block.code for block in CAMERAS.blocks if block.language == "yaml"]
     return code
 

@@ -1,4 +1,4 @@
-"""The country that docs/countries.md adds."""
+"""The country that docs/how-to/countries.md adds."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from plate_nets.recognition.health import known_picture
 from tests.paths import ROOT
 from training.synthesis import synthesize
 
-DOCUMENT = (ROOT / "docs" / "countries.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "how-to" / "countries.md").read_text(encoding="utf-8")
 
 
 def test_the_python_of_the_document_runs(
