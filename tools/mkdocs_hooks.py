@@ -26,20 +26,20 @@ ELSEWHERE = {
 }
 """Files of the project, and where they are on the site."""
 SOURCES = {uri: name for name, uri in ELSEWHERE.items()}
+COMMANDS = "<!-- commands -->"
 LINK = re.compile(r"(!?)\[([^]]*)\]\((?!\w+:|#)([^)#\s]*)(#[^)\s]*)?\)")
 
 
 def command_line() -> str:
-    """The help of every command of `plates`, as a page."""
+    """The help of every command of `plates`."""
     group = typer.main.get_command(app)
-    return get_docs_for_click(obj=group, ctx=typer.Context(group, info_name="plates"), name="plates", title="Commands")
+    return get_docs_for_click(obj=group, ctx=typer.Context(group, info_name="plates"), indent=1, name="plates")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages from elsewhere."""
     for name, uri in ELSEWHERE.items():
         files.append(File.generated(config, uri, content=(ROOT / name).read_text(encoding="utf-8")))
-    files.append(File.generated(config, "reference/cli.md", content=command_line()))
     return files
 
 
@@ -56,4 +56,5 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return text
         return f"{image}[{text}]({posixpath.relpath(uri, posixpath.dirname(here) or '.')}{anchor})"
 
-    return LINK.sub(link, markdown)
+    markdown = LINK.sub(link, markdown)
+    return markdown.replace(COMMANDS, command_line()) if COMMANDS in markdown else markdown
