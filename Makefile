@@ -75,7 +75,7 @@ soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, those of sink
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults tests/unit/sinks -m soak
 
 .PHONY: bench
-bench: .venv/all.stamp $(MODELS) ## measure all of docs/performance.md anew, and write it, its CSV files and its plots: 12 minutes of a quiet machine
+bench: .venv/all.stamp $(MODELS) ## measure all of docs/explanation/performance.md anew, and write it, its CSV files and its plots: 12 minutes of a quiet machine
 	@$(BIN)/python -m benchmarks.variants
 	@$(BIN)/python -m benchmarks --targets --variants --stages --seconds 4 --json out/bench/targets.json
 	@$(BIN)/python -m benchmarks --input encoded --input raw --input shm --seconds 2 --json out/bench/loads.json
@@ -84,10 +84,10 @@ bench: .venv/all.stamp $(MODELS) ## measure all of docs/performance.md anew, and
 	@$(BIN)/python -m benchmarks --overload --plates 1 --seconds 10 --json out/bench/overload.json
 	@$(BIN)/python -m benchmarks --networks --seconds 4 --json out/bench/networks.json
 	@$(BIN)/python -m training.detector.speed --json out/bench/detector.json
-	@$(BIN)/python -m benchmarks.report out/bench docs/performance.md
+	@$(BIN)/python -m benchmarks.report out/bench docs/explanation/performance.md
 
 .PHONY: check
-check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML, Kubernetes
+check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML, Kubernetes, the site of the docs
 	@echo "==> ruff"
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -100,6 +100,12 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML, Kubernetes
 	@$(BIN)/yamllint --strict .
 	@echo "==> Kubernetes' manifests"
 	@$(BIN)/python -m pytest -q --no-header --durations=0 tests/packaging/test_kubernetes.py
+	@$(MAKE) --no-print-directory docs
+
+.PHONY: docs
+docs: .venv/all.stamp ## build the site of the docs, which needs no network to be read: out/site/index.html
+	@echo "==> the site: out/site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 BASE ?=
 DEVICE ?= cpu

@@ -4,6 +4,6 @@
 - `load`: closed and open load
 - `server`: the server that is measured, its processes, its own statistics
 - `measures`: loads, targets, stages, networks, overload: one module each
-- `report`: the figures as JSON, tables, plots, and `docs/performance/`
+- `report`: the figures as JSON, tables, plots, and `docs/explanation/performance/`
 - `variants`, `model_repository`: other ways to build the pipeline, and their models
 """

@@ -1,4 +1,4 @@
-"""What a server answers where it gives no plates: the table of errors, of which docs/errors.md is a copy.
+"""What a server answers where it gives no plates: the table of errors, of which docs/reference/errors.md is a copy.
 
 Server and client take their codes from here: the server turns an exception into a code (`answer_for`), nested calls
 and the client turn an answer into an exception (`find_answer`). A code begins the message and stays in it through

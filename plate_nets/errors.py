@@ -25,7 +25,7 @@
         +-- SwapError           a new version was not put into service; the former one answers
 
 Messages name where, what, what was expected and what was found. What a server answers, and which of these it becomes:
-`answers.py` and docs/errors.md.
+`answers.py` and docs/reference/errors.md.
 """
 
 

@@ -1,4 +1,4 @@
-"""What happened in front of a camera, as one versioned record: a car passed, with its plate (docs/events.md).
+"""What happened in front of a camera, as one versioned record: a car passed, with its plate (docs/reference/events.md).
 
 The fields of `PlateEvent.to_dict` are a contract with those who keep events; plate_event_1.json is their JSON Schema.
 """

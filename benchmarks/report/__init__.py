@@ -1,1 +1,1 @@
-"""Figures as JSON, tables, plots, and the tables of docs/performance.md."""
+"""Figures as JSON, tables, plots, and the tables of docs/explanation/performance.md."""

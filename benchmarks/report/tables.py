@@ -1,4 +1,4 @@
-"""A report as tables: on the terminal, as CSV beside `docs/performance.md`, and a few of them in that page."""
+"""A report as tables: on the terminal, as CSV beside docs/explanation/performance.md, and a few in that page."""
 
 import csv
 import io

@@ -1,5 +1,5 @@
 // Looks into a request for recognition before Triton does. Some parameters end Triton 24.10 and newer, whoever sends
-// them (docs/security.md, "Triton's published faults"), so only those that recognition needs pass.
+// them (docs/explanation/security.md, "Triton's published faults"), so only those that recognition needs pass.
 
 const PARAMETERS = {
     request: ['timeout', 'binary_data_output', 'triton_enable_empty_final_response', 'scheme'],

@@ -42,8 +42,8 @@ FOUND = {
     "milliseconds": pa.float32(),
     "plates": pa.list_(PLATE),
 }
-"""What is found out of a photo: bytes, SHA-256, code of docs/errors.md or `UNREADABLE` (null: none), its message, the
-time of reading, plates by falling score (null where there is an error)."""
+"""What is found out of a photo: bytes, SHA-256, code of docs/reference/errors.md or `UNREADABLE` (null: none), its
+message, the time of reading, plates by falling score (null where there is an error)."""
 
 ROW = pa.schema({"path": pa.string(), **FOUND, "model": pa.string()})
 """A row of a shard; ``path`` as the source names it, ``model`` the version of the networks."""

@@ -32,7 +32,7 @@ class DetectionSettings:
     ``long_side``: px of the network's input; 0: by ``detail``.
     ``detail``: with "fast" the input is 640 px long, with "balanced" half as long as the picture, but 640 to 960 px,
     with "far" as long as the picture, but 640 to 1280 px. So with "balanced" a picture of up to 1280 px is looked at
-    as with "fast". What each finds is in docs/performance.md, by `python -m training.detector.smallest_plate`.
+    as with "fast". See docs/explanation/performance.md, by `python -m training.detector.smallest_plate`.
     ``proposal``: least score of a box of the detector alone. In it corners are looked for, and what the corner network
     sees there corrects the score, see `corners.rescored`.
     ``score_threshold``: least score of a plate, by both networks. The correction is made so that 0.15 suits.

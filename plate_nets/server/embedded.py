@@ -69,7 +69,9 @@ class EmbeddedTriton:
         server: "embedded", the wheel's, or "system", the one on PATH.
         address: where it listens. The wheel's is for loopback (127.0.0.0/8) alone: that release (24.10) lacks the
             security fixes of 2025 and 2026, the Python backend's remote code execution among them.
-        http_port, grpc_port, metrics_port: 0 takes a free one.
+        http_port: of Triton's HTTP API; 0 takes a free one.
+        grpc_port: of its gRPC API; 0 takes a free one.
+        metrics_port: of its metrics; 0 takes a free one.
         log: file that the server's log is appended to, "-" for standard error; without it its newest part is kept
             until the server ends.
         start_timeout: seconds until every model must be ready.

@@ -1,4 +1,4 @@
-"""What `plate_recognition` counts, beside Triton's own metrics at its metrics port; docs/metrics.md explains each.
+"""What `plate_recognition` counts, beside Triton's own metrics at its port; docs/reference/metrics.md explains each.
 
 The instances of a model are processes of their own, and Triton adds up what they count under one name and label. An
 increment is a call to the server's process, 12 us; a frame with plates makes ten of them.

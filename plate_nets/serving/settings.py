@@ -38,7 +38,7 @@ class TorchScriptSettings(NetworkSettings):
     """How a converted network runs in the embedded server's `pytorch` backend."""
 
     openvino: bool = False
-    """Whether OpenVINO runs it on a CPU: the reader takes less time and memory there (docs/performance.md)."""
+    """Whether OpenVINO runs it on a CPU: the reader is faster and smaller there (docs/explanation/performance.md)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How a server and the threads of a process stand, as Prometheus' metrics; docs/metrics.md explains each."""
+"""How a server and the threads of a process stand, as Prometheus' metrics; docs/reference/metrics.md explains each."""
 
 from collections.abc import Iterator, Mapping
 

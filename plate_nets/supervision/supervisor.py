@@ -56,7 +56,7 @@ class Supervisor:
         deadline: seconds until a probe counts as failed.
         growth: bytes that a process of a model may grow by, until the model is loaded anew; 0: any number.
         server_growth: bytes that the server itself may grow by, until it is restarted; 0: any number. Triton keeps some
-            500 of each answer over HTTP without a plate, see docs/performance.md.
+            500 of each answer over HTTP without a plate, see docs/explanation/performance.md.
         grace: seconds that the former processes of a model that was loaded anew have to end.
         drain: seconds to go on serving once it shall end, while whoever chooses between servers learns of it.
         exit_timeout: seconds that requests in flight then have to end.

@@ -33,7 +33,7 @@ class WatchPlan:
 
     cameras: tuple[CameraSettings, ...]
     watch_lists: tuple[Path, ...] = ()
-    """CSV files, see docs/cameras.md."""
+    """CSV files, see docs/how-to/cameras.md."""
     sinks: tuple[SinkSettings, ...] = ()
     outbox: Path = OUTBOX
     """SQLite file that keeps events until every sink has them."""

@@ -1,4 +1,4 @@
-"""Plates of a camera's frames -> one event a car: provisional, update, final (docs/events.md)."""
+"""Plates of a camera's frames -> one event a car: provisional, update, final (docs/reference/events.md)."""
 
 import math
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""How cameras and sinks stand, as JSON for ``/health`` and as Prometheus' metrics; docs/metrics.md explains each."""
+"""How cameras and sinks are doing, as JSON for ``/health`` and as metrics (docs/reference/metrics.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

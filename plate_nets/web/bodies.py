@@ -16,7 +16,7 @@ class Body(BaseModel):
 
 
 class Fault(Body):
-    """An error: docs/errors.md explains the codes."""
+    """An error: docs/reference/errors.md explains the codes."""
 
     code: str = Field(examples=["PLATES_BAD_INPUT"])
     message: str

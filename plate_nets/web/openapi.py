@@ -35,7 +35,7 @@ def document(version: str) -> Json:
         "components": {
             "schemas": schemas["$defs"],
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "responses": {"Failure": _answer("the error; docs/errors.md explains the codes", bodies.Failure)},
+            "responses": {"Failure": _answer("the error; docs/reference/errors.md explains the codes", bodies.Failure)},
         },
     }
 

@@ -1,7 +1,7 @@
 """Hostile inputs, each made from its number alone: pictures, frames, tensors, headers, paths, bytes.
 
-Left out is what is known to end Triton 24.10 itself, see docs/security.md: JSON nested a million deep, JSON data of a
-shape beyond memory, compressed bombs, and bodies of millions of tiny chunks.
+Left out is what is known to end Triton 24.10 itself (docs/explanation/security.md): JSON nested a million deep, JSON
+data of a shape beyond memory, compressed bombs, and bodies of millions of tiny chunks.
 """
 
 import gzip

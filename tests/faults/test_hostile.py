@@ -78,7 +78,7 @@ SCALARS = st.none() | st.booleans() | st.integers(-40, 40) | st.floats() | st.te
 JSON = st.recursive(
     SCALARS, lambda part: st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=9), part, max_size=4)
 )
-"""As a shape it stays below 100 MB: larger ones are the fault of Triton 24.10 that docs/security.md names."""
+"""As a shape it stays below 100 MB: larger ones are a fault of Triton 24.10 that docs/explanation/security.md names."""
 INPUT = st.fixed_dictionaries(
     {},
     optional={

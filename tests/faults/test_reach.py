@@ -1,4 +1,4 @@
-"""What the project promises of attacks from outside, measured: each test prints a row of docs/security.md."""
+"""What the project promises of attacks from outside, measured: each prints a row of docs/explanation/security.md."""
 
 import resource
 import socket

@@ -22,7 +22,7 @@ SHORT_GROWTH = 0.1
 SLOWER = 1.2
 KEPT = {"grpc": 0, "http": 5 * 96}
 """Bytes that Triton keeps for good of each answer without a plate: its HTTP server forgets an output of no bytes
-(docs/performance.md). The supervisor restarts a server that has grown too much."""
+(docs/explanation/performance.md). The supervisor restarts a server that has grown too much."""
 JUDGED_FROM = 10.0
 """Minutes; a p99 of less time than this is of too few requests to be compared."""
 

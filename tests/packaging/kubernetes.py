@@ -39,7 +39,7 @@ CUSTOM_API = {
 VERSION = "1.34"
 """Of Kubernetes."""
 SERVED = 900 << 20
-"""Bytes of a server that serves, docs/performance.md."""
+"""Bytes of a server that serves, docs/explanation/performance.md."""
 START = 180
 """Seconds that a start may take."""
 STOPPING = 10

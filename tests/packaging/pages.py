@@ -37,7 +37,7 @@ class Page:
     path: Path
 
     def __str__(self) -> str:
-        return self.path.name
+        return str(self.path.relative_to(ROOT))
 
     @cached_property
     def text(self) -> str:
@@ -66,9 +66,9 @@ class Page:
 
 
 README, CONTRIBUTING = Page(ROOT / "README.md"), Page(ROOT / "CONTRIBUTING.md")
-CAMERAS = Page(ROOT / "docs" / "cameras.md")
+CAMERAS = Page(ROOT / "docs" / "how-to" / "cameras.md")
 MODEL_CARD = Page(ROOT / "plate_nets" / "weights" / "MODEL_CARD.md")
-PAGES = (README, CONTRIBUTING, MODEL_CARD, *map(Page, sorted((ROOT / "docs").glob("*.md"))))
+PAGES = (README, CONTRIBUTING, MODEL_CARD, *map(Page, sorted((ROOT / "docs").rglob("*.md"))))
 
 
 def is_ours(words: Sequence[str]) -> bool:

@@ -233,7 +233,7 @@ def test_alerts_of_the_same_name_are_the_same() -> None:
 
 def test_every_part_is_used() -> None:
     used = "".join(path.read_text(encoding="utf-8") for path in KUBERNETES.glob("**/kustomization.yaml"))
-    docs = (ROOT / "docs" / "deploy-kubernetes.md").read_text(encoding="utf-8")
+    docs = (ROOT / "docs" / "how-to" / "kubernetes.md").read_text(encoding="utf-8")
     for path in (*KUBERNETES.glob("**/*.yaml"), *KUBERNETES.glob("components/*")):
         name = Path(path).name
         assert name in used or name == "kustomization.yaml" or name in docs, name

@@ -42,6 +42,8 @@ from tests.serve import Served
 pytestmark = pytest.mark.timeout(1800)
 
 UNTIL_STOPPED = "runs until stopped"
+OUTPUT = "output"
+"""What the commands of the block before it print; figures may differ."""
 NOT_RUN = "not run: "
 REASONS = ("needs a container engine", "needs a cluster", "takes hours", "it runs this page's tests")
 ELSEWHERE = re.compile(r"(tests/\S+\.py) does it")
@@ -147,6 +149,7 @@ class Walk:
         self._world = world
         self.folder = folder
         self._stack = stack
+        self._printed = ""
         self._environment = {
             **inherited(),
             **VARIABLES,
@@ -166,7 +169,11 @@ class Walk:
 
     def run(self, block: Block) -> None:
         """Run a block, or check what it is of."""
-        if block.language == "bash":
+        if block.language == "text":
+            shapes = set(map(shape, self._printed.splitlines()))
+            assert [line for line in block.lines if shape(line) not in shapes] == [], self._printed
+        elif block.language == "bash":
+            self._printed = ""
             for line in block.lines:
                 if block.mark == UNTIL_STOPPED and LIVE.search(line):
                     self._run_until_sign(["bash", "-euo", "pipefail", "-c", self.fit(line)])
@@ -198,6 +205,7 @@ class Walk:
             text=True,
             timeout=SECONDS,
         )
+        self._printed += result.stdout + result.stderr
         assert result.returncode == 0, f"{command[-1]}\n{result.stdout}{result.stderr}"
 
     def _run_until_sign(self, command: list[str]) -> None:
@@ -220,6 +228,7 @@ class Walk:
             said.append(line)
             if SIGN.search(line):
                 break
+        self._printed += "".join(said)
         watchdog.cancel()
         if process.poll() is None and said[-1].startswith("Ready"):
             self._stack.callback(end, process)
@@ -235,6 +244,11 @@ class Walk:
             assert document["services"].keys() <= compose["services"].keys()
         else:
             assert list(schema_faults([document])) == []
+
+
+def shape(line: str) -> str:
+    """A line of output without what differs from run to run: its words that hold a digit."""
+    return " ".join("#" if re.search(r"\d", word) else word for word in line.split())
 
 
 def end(process: "subprocess.Popen[str]") -> int:
@@ -271,11 +285,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def is_run(block: Block) -> bool:
-    return block.language != "text" and not block.mark.startswith(NOT_RUN)
+    return (block.language != "text" or block.mark == OUTPUT) and not block.mark.startswith(NOT_RUN)
 
 
 def cameras_yaml() -> str:
-    """The file that docs/cameras.md shows."""
+    """The file that docs/how-to/cameras.md shows."""
     (code,) = [block.code for block in CAMERAS.blocks if block.language == "yaml"]
     return code
 
@@ -299,7 +313,8 @@ def test_every_block_is_run_or_says_why_not(page: Page) -> None:
     for block in page.blocks:
         assert block.language in ("bash", "python", "yaml", "toml", "text"), block
         assert block.language != "text" or not re.search(r"^(plates|python|make|docker) ", block.code, re.M), block
-        assert block.mark in ("", UNTIL_STOPPED) or block.mark.startswith(NOT_RUN), block
+        marks = ("", OUTPUT) if block.language == "text" else ("", UNTIL_STOPPED)
+        assert block.mark in marks or block.mark.startswith(NOT_RUN), block
         if block.mark.startswith(NOT_RUN):
             reason = block.mark.removeprefix(NOT_RUN)
             elsewhere = ELSEWHERE.fullmatch(reason)
@@ -323,7 +338,7 @@ def test_the_extras_that_pages_install_are_there() -> None:
 
 def test_the_output_shown_is_what_the_demo_prints(demo: str) -> None:
     """The same plates, with the same texts; seconds and last digits may differ."""
-    (shown,) = [block.code for block in README.blocks if block.language == "text"]
+    shown = next(block.code for block in README.blocks if block.mark == OUTPUT)
     texts = [re.findall(r"^(\S+: .*?)  confidence", output, re.MULTILINE) for output in (shown, demo)]
     assert texts[0]
     assert texts[0] == texts[1]

@@ -136,7 +136,7 @@ def test_other_grpc_methods_are_blocked_even_with_the_control_key(proxy: Proxy, 
 
 
 def test_what_ends_an_old_triton_ends_at_the_proxy(proxy: Proxy) -> None:
-    """Deep nesting, a bomb, and a header that would hide either; docs/security.md has the faults' numbers."""
+    """Deep nesting, a bomb, and a header that would hide either (docs/explanation/security.md)."""
     deep = b'{"inputs":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}"
     assert proxy.ask("POST", INFER, deep)[0] == 400
     assert proxy.ask("POST", INFER, deep, Inference_Header_Content_Length=str(len(deep)))[0] == 400

@@ -140,7 +140,7 @@ def test_every_metric_of_ours_is_shown_and_explained(metrics: Metrics) -> None:
     ours = {re.sub(r"_(bucket|sum|count)$", "", name) for name in metrics if name.startswith("plates_")}
     shown = {re.sub(r"_(bucket|sum|count)$", "", name) for _, query in QUERIES for name, _ in selectors(query)}
     assert ours <= shown
-    document = (DEPLOY.parent / "docs" / "metrics.md").read_text(encoding="utf-8")
+    document = (DEPLOY.parent / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)`", document, re.M)) == ours
 
 

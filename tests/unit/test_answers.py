@@ -7,7 +7,7 @@ from plate_nets.answers import OURS, PROXIES, TRITONS, WEB, ErrorAnswer, answer_
 from plate_nets.errors import InputError, PlateError, SharedMemoryFull
 from tests.paths import ROOT
 
-DOCS = ROOT / "docs" / "errors.md"
+DOCS = ROOT / "docs" / "reference" / "errors.md"
 TABLES = {"OURS": OURS, "TRITONS": TRITONS, "PROXIES": PROXIES, "WEB": WEB}
 
 

@@ -1,4 +1,4 @@
-"""Imports of the package go down, in the order that docs/architecture.md states."""
+"""Imports of the package go down, in the order that docs/explanation/architecture.md states."""
 
 import ast
 import re
@@ -31,13 +31,13 @@ def imported() -> Iterator[tuple[str, str, str]]:
 
 
 def test_imports_go_down() -> None:
-    document = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    document = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     _, _, after = document.partition("Imports go down only")
     (block,) = re.findall(r"```text\n(.*?)```", after, re.S)[:1]
     level = {part: number for number, line in enumerate(block.splitlines()) for part in line.split()}
     parts = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
     assert parts - {*FREE, "__pycache__", "weights", "model_repository"} == set(level), (
-        "docs/architecture.md, the order"
+        "docs/explanation/architecture.md, the order"
     )
     upward = [
         f"{file} imports plate_nets.{other}"

@@ -102,7 +102,7 @@ def test_a_port_in_use_is_one_line(clip: Path) -> None:
 
 
 def test_a_sink_of_an_option_takes_the_place_of_those_of_its_type_in_the_file(clip: Path, receiver: Receiver) -> None:
-    """The README's command with the file of docs/cameras.md."""
+    """The README's command with the file of docs/how-to/cameras.md."""
     Path("cameras.yaml").write_text(
         f"""
 cameras: [{{source: {clip}}}]

@@ -1,4 +1,4 @@
-"""The country that docs/countries.md adds."""
+"""The countries of docs/how-to/countries.md, and the one that docs/tutorials/first-country.md adds."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,8 @@ from plate_nets.recognition.health import known_picture
 from tests.paths import ROOT
 from training.synthesis import synthesize
 
-DOCUMENT = (ROOT / "docs" / "countries.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "how-to" / "countries.md").read_text(encoding="utf-8")
+TUTORIAL = (ROOT / "docs" / "tutorials" / "first-country.md").read_text(encoding="utf-8")
 
 
 def test_the_python_of_the_document_runs(
@@ -28,8 +29,8 @@ def test_the_python_of_the_document_runs(
     assert all(repr(text) in printed for text in known_picture().texts)
 
 
-def test_the_country_of_the_document_is_read_by_the_latin_reader(tmp_path: Path) -> None:
-    (written,) = re.findall(r"```toml\n(.*?)```", DOCUMENT, re.S)
+def test_the_country_of_the_tutorial_is_read_by_the_latin_reader(tmp_path: Path) -> None:
+    (written,) = re.findall(r"```toml\n(.*?)```", TUTORIAL, re.S)
     path = tmp_path / "iceland.toml"
     path.write_text(written, encoding="utf-8")
     scheme = load_scheme(str(path))
