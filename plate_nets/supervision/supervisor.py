@@ -141,7 +141,7 @@ class Supervisor:
         self._status.report("drained", unfinished=unfinished)
         if unfinished:
             raise ServerError(
-                f"{', '.join(unfinished)}: requests in flight took longer than {self._exit_timeout:g} s and were cut off"
+                f"{', '.join(unfinished)}: requests in flight took over {self._exit_timeout:g} s and were cut off"
             )
 
     @property
