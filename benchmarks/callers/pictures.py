@@ -75,7 +75,7 @@ def folder_pictures(folder: Path) -> Sequence[Picture]:
         encoded = path.read_bytes()
         frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
         if frame is None:
-            raise InputError(f"--frames {path}: does not open as a picture")
+            raise InputError(f"--frames {path}: cannot be opened as a picture")
         pictures.append(Picture(path.name, np.asarray(frame, np.uint8), encoded, None))
     return pictures
 

@@ -72,7 +72,7 @@ def begin(
                     "expected the same, or another folder"
                 )
     elif any(name.endswith(".parquet") and not name.startswith("_") for name in names):
-        raise BatchError(f"{out.address}: holds Parquet files of something else; expected an empty folder")
+        raise BatchError(f"{out.address}: holds other Parquet files; choose an empty folder")
     begun = manifest.shards if manifest else 0
     photos = unlisted(source, out, begun) if part.number == 0 else ()
     if manifest is not None and part.parts > 1:
@@ -84,7 +84,7 @@ def begin(
         out.remove(SUCCESS)
         out.write(MANIFEST, json.dumps(dataclasses.asdict(manifest), indent=2).encode())
     if manifest is None:
-        raise BatchError(f"{address}: no photo in it")
+        raise BatchError(f"{address}: contains no photo")
     return Job(source, out, reader, manifest)
 
 
@@ -108,7 +108,7 @@ def at_work_in(out: Folder, part: Part = WHOLE) -> Iterator[None]:
         if part.parts > 1:
             fcntl.flock(lock, fcntl.LOCK_SH)
         elif not _alone(lock):
-            raise BatchError(f"{out.address}: another run is at work here")
+            raise BatchError(f"{out.address}: another run is already writing here")
         else:
             out.remove_unfinished()
         try:

@@ -45,7 +45,8 @@ def local(job: Job, shards: Sequence[int], workers: int) -> Iterator[ShardDone]:
                 attempts += 1
                 if attempts == _ATTEMPTS:
                     raise BatchError(
-                        f"processes died {attempts} times in a row (out of memory?); {len(waiting)} shards are not done"
+                        f"processes died {attempts} times in a row (out of memory?) with {len(waiting)} shards left; "
+                        "try fewer --workers"
                     ) from error
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)

@@ -20,7 +20,7 @@ class Part:
 
     def __post_init__(self) -> None:
         if self.number >= self.parts:
-            raise BatchError(f"--part {self.number}: expected less than the {self.parts} of --parts")
+            raise BatchError(f"--part {self.number}: must be less than --parts {self.parts}")
 
 
 WHOLE = Part(0, 1)

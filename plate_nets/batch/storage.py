@@ -29,7 +29,7 @@ class Folder:
 
     def __post_init__(self) -> None:
         if is_uri(self.address) and "@" in self.address.partition("://")[2].partition("/")[0]:
-            raise BatchError("an address of an object store holds no keys: expected them in the environment")
+            raise BatchError("the address of an object store must not hold keys; put them into the environment")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.address,)
@@ -181,4 +181,4 @@ def _walk_disk(folder: str) -> Iterator[str]:
                     elif _may_be_file(entry):
                         yield below + entry.name
         except OSError as error:
-            raise BatchError(f"{error.filename}: does not open: {error.strerror}") from error
+            raise BatchError(f"{error.filename}: cannot be opened: {error.strerror}") from error

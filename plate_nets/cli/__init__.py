@@ -83,7 +83,7 @@ def _common(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Licence-plate recognition: serve it, read pictures with it, check and measure it."""
+    """Licence-plate recognition for photos and cameras, served by NVIDIA Triton."""
 
 
 for _command in COMMANDS:

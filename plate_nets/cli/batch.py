@@ -30,36 +30,36 @@ def batch(
     source: Annotated[
         str,
         typer.Argument(
-            help="Folder, photo, Parquet file, s3:// or gs:// address of one of them, or text file with a path a line."
+            help="Folder, photo or Parquet file, an s3:// or gs:// address of one, or a text file with a path per line."
         ),
     ],
     out: Annotated[
-        str, typer.Option(help="Folder for the result, also in an object store; goes on with what is there.")
+        str, typer.Option(help="Folder for the result, also in an object store. Continues with what is there.")
     ],
-    engine: Annotated[Engine, typer.Option(help="Processes of this machine, or Ray.")] = Engine.local,
-    workers: Annotated[int, typer.Option(help="Readers side by side; 0: one a core.", min=0)] = 0,
-    ray_address: Annotated[str | None, typer.Option(help="Of a Ray cluster that runs, such as auto.")] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="What runs the workers: processes on this machine, or Ray.")
+    ] = Engine.local,
+    workers: Annotated[int, typer.Option(help="How many readers run side by side; 0: one per core.", min=0)] = 0,
+    ray_address: Annotated[str | None, typer.Option(help="Address of a running Ray cluster, such as auto.")] = None,
     url: Urls = None,
     protocol: Protocol = "http",
     timeout: Timeout = 30.0,
-    column: Annotated[str, typer.Option(help="Of a Parquet file: the column with paths or photos.")] = "",
+    column: Annotated[str, typer.Option(help="Column of a Parquet file that holds paths or photos.")] = "",
     scheme: NamedSchemes = DEFAULT_SCHEME,
     shard_size: Annotated[
         int | None,
-        typer.Option(
-            help="Photos a shard and file; by default 1000, or fewer where that is less than 16 files.", min=1
-        ),
+        typer.Option(help="Photos per file. Default: 1000, or fewer if that makes less than 16 files.", min=1),
     ] = None,
     part: Annotated[
-        int, typer.Option(help="Which of --parts this run does, from 0.", envvar="JOB_COMPLETION_INDEX", min=0)
+        int, typer.Option(help="Which of --parts this run does, counted from 0.", envvar="JOB_COMPLETION_INDEX", min=0)
     ] = 0,
-    parts: Annotated[int, typer.Option(help="Runs that share the work side by side; part 0 lists, once.", min=1)] = 1,
-    check: Annotated[bool, typer.Option("--verify", help="Read nothing: count the photos in --out.")] = False,
+    parts: Annotated[int, typer.Option(help="How many runs share the work. Part 0 lists the photos, once.", min=1)] = 1,
+    check: Annotated[bool, typer.Option("--verify", help="Read nothing; count the photos in --out.")] = False,
 ) -> None:
-    """Read the plates of many photos into Parquet files, a row a photo; a photo that cannot be read is a row too.
+    """Read the plates of many photos into Parquet files: one row per photo, even if it cannot be read.
 
-    Without --url it reads in this machine's processes. Begun again after any end, it reads what is missing or new. Exit
-    code: 0 all photos are there once, 1 --verify found otherwise, 2 the batch could not go on.
+    Without --url, it reads in processes on this machine. Run it again after any interruption: it reads what is missing
+    or new. Exit code: 0 every photo is there once, 1 --verify found otherwise, 2 the batch could not continue.
     """
     from plate_nets.batch.batch import at_work_in, begin, finish
     from plate_nets.batch.engines import local, on_ray

@@ -35,48 +35,57 @@ CURVES_FROM = 0.01
 
 def evaluate(
     dataset: Annotated[Path | None, typer.Argument(help="Folder with images/ and labels.csv.")] = None,
-    boxes: Annotated[BoxSource, typer.Option(help="Labelled boxes, or those the detector finds.")] = BoxSource.given,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.")] = None,
-    worst: Annotated[Path | None, typer.Option(help="Folder for a sheet of the plates not read exactly.")] = None,
-    curves: Annotated[Path | None, typer.Option(help="PNG with the curves.")] = None,
+    boxes: Annotated[
+        BoxSource, typer.Option(help="Which boxes to read: the labelled ones, or those that the detector finds.")
+    ] = BoxSource.given,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the figures to this file; - for standard output.")
+    ] = None,
+    worst: Annotated[
+        Path | None, typer.Option(help="Save a sheet of the plates that were not read exactly to this folder.")
+    ] = None,
+    curves: Annotated[Path | None, typer.Option(help="Save the curves to this PNG.")] = None,
     plate_free: Annotated[
-        Path | None, typer.Option(help="Folder of pictures without plates: what is found in them all the same.")
+        Path | None, typer.Option(help="Folder of pictures without plates: also count what is found in them.")
     ] = None,
     networks: Annotated[
-        Path | None, typer.Option(help="Folder with another reader: stn.pt and lprnet.pt, TorchScript, run in torch.")
+        Path | None, typer.Option(help="Folder with another reader, as TorchScript: stn.pt and lprnet.pt.")
     ] = None,
     margin: Annotated[
         float | None,
         typer.Option(
-            help="What a crop holds around a box without corners, as a share of its height; else the reader's."
+            help="Margin of a crop around a box without corners, as a share of its height. Default: the reader's."
         ),
     ] = None,
     long_side: Annotated[
-        int | None, typer.Option(help="Long side of the detector's input, px; else the reader's.")
+        int | None, typer.Option(help="Long side of the detector's input (px). Default: the reader's.")
     ] = None,
-    sure: Annotated[float, typer.Option(help="Least confidence of a text.")] = DecodingSettings().sure,
+    sure: Annotated[float, typer.Option(help="How certain a text must be, 0 to 1.")] = DecodingSettings().sure,
     scheme: NamedSchemes = DEFAULT_SCHEME,
     runtime: Annotated[
-        Runtime, typer.Option(help="The converted networks in OpenVINO, or the committed weights in torch.")
+        Runtime, typer.Option(help="What runs the networks: OpenVINO, or torch with the committed weights.")
     ] = "openvino",
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label or picture.")] = False,
     degrade: Annotated[
         bool,
-        typer.Option("--degrade", help="Read each plate again as a far, coarsely coded, blurred or dark one."),
+        typer.Option("--degrade", help="Read each plate again as a distant, coarsely coded, blurred or dark one."),
     ] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="With --degrade: two JPEG qualities and six heights.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="With --degrade: only two JPEG qualities and six heights.")
+    ] = False,
     video: Annotated[
-        Path | None, typer.Option(help="Instead of a folder of photos: a clip, or a folder of clips with their truth.")
+        Path | None, typer.Option(help="Evaluate a clip, or a folder of clips with their truth, instead of photos.")
     ] = None,
     truth: Annotated[
-        Path | None, typer.Option(help="What the clip shows, JSON lines; else the *.jsonl beside it.")
+        Path | None, typer.Option(help="Truth of the clip, as lines of JSON. Default: the *.jsonl beside it.")
     ] = None,
-    rates: Annotated[str, typer.Option(help="Frames a second that clips are told at.")] = RATES,
+    rates: Annotated[str, typer.Option(help="Frames per second at which to read clips, comma-separated.")] = RATES,
 ) -> None:
-    """Measures on a labelled folder: exact, wrong and unread plates; with detected boxes also the detector.
+    """Measure how many plates of a labelled folder are read right, wrong, or not at all.
 
-    With --degrade, how many of the sure texts are right at each height of the plate; boxes are the labelled ones.
-    With --video, events and tracks of cars: exact, wrong, missed and duplicate ones, how early, IDF1.
+    With --boxes detected, it also measures the detector. With --degrade, it measures how many of the certain texts are
+    right at each height of the plate, on the labelled boxes. With --video, it measures the events and tracks of cars:
+    exact, wrong, missed and duplicate ones, how early, and IDF1.
     """
     if video is not None:
         with needs("evaluate", "an evaluation"):
@@ -85,7 +94,7 @@ def evaluate(
         evaluate_video(video, truth, rates, joined(schemes), LocalReader(scheme=schemes, runtime=runtime), json_file)
         return
     if dataset is None:
-        raise InputError("plates evaluate: expected a folder with images/ and labels.csv, or --video CLIP, got neither")
+        raise InputError("plates evaluate needs a folder with images/ and labels.csv, or --video CLIP")
     with needs("evaluate", "an evaluation"):
         from plate_nets.evaluation.calibration import reliability
         from plate_nets.evaluation.dataset import load_dataset

@@ -15,24 +15,26 @@ from plate_nets.extras import needs
 from plate_nets.plates import DEFAULT_SCHEME
 from plate_nets.words import counted
 
-events = typer.Typer(help="Events of cameras: corrections by hand become labels for training.", no_args_is_help=True)
+events = typer.Typer(help="Turn corrected events of cameras into labels for training.", no_args_is_help=True)
 
 
 def export(
-    labels: Annotated[Path, typer.Option(help="New folder that gets images/ and labels.csv.", file_okay=False)],
+    labels: Annotated[Path, typer.Option(help="New folder for images/ and labels.csv.", file_okay=False)],
     events: Annotated[
-        Path, typer.Option(help="SQLite file of the events, as `plates web --events`.", exists=True, dir_okay=False)
+        Path, typer.Option(help="SQLite file of the events, as in `plates web --events`.", exists=True, dir_okay=False)
     ] = Path("plates-events.sqlite"),
     pictures: Annotated[
         Path,
-        typer.Option(help="Folder of the events' pictures, as `plates web --pictures`.", exists=True, file_okay=False),
+        typer.Option(
+            help="Folder with the events' pictures, as in `plates web --pictures`.", exists=True, file_okay=False
+        ),
     ] = Path("pictures"),
     scheme: Scheme = DEFAULT_SCHEME,
     any_text: Annotated[
-        bool, typer.Option("--any-text", help="Take corrections, too, that fit no format of --scheme.")
+        bool, typer.Option("--any-text", help="Also export corrections that fit no format of --scheme.")
     ] = False,
 ) -> None:
-    """Write the events that were corrected by hand, and whose frames are kept, as labelled photos."""
+    """Export events that were corrected by hand, and whose frames are kept, as labelled photos."""
     with needs("web", "plates events"):
         from plate_nets.evaluation.dataset import COLUMNS
         from plate_nets.web.labels import label_rows

@@ -22,12 +22,12 @@ def health(
     protocol: Protocol = "http",
     timeout: Timeout = 10.0,
     supervisor: Annotated[
-        str | None, typer.Option(help="Ask the supervisor of `plates serve` instead: host:port, its --health-port.")
+        str | None, typer.Option(help="Ask the supervisor of `plates serve` instead: host:port of its --health-port.")
     ] = None,
 ) -> None:
-    """Exit with 0 only if the server recognises a known picture; with 1 otherwise.
+    """Check that a server reads a known picture. Exit code: 0 it does, 1 it does not.
 
-    Without --url it asks this machine: port 8000 for HTTP, 8001 for gRPC.
+    Without --url, it asks this machine: port 8000 for HTTP, 8001 for gRPC.
     """
     if supervisor:
         _ask_supervisor(supervisor, timeout)

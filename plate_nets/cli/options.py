@@ -19,14 +19,14 @@ URL_VARIABLES = ["PLATES_URL", "TRITON_URL"]
 
 Url = Annotated[
     str | None,
-    typer.Option(help="Server to ask: host:port, http://host:port or grpc://host:port.", envvar=URL_VARIABLES),
+    typer.Option(help="Server to use: host:port, http://host:port or grpc://host:port.", envvar=URL_VARIABLES),
 ]
 Urls = Annotated[
     list[str] | None,
     typer.Option(
         "--url",
-        help="Server to ask: host:port, http://host:port, grpc://host:port, or dns:///host:port for all servers of a "
-        "name; give it again for more of them, which share the pictures.",
+        help="Server to use: host:port, http://host:port, grpc://host:port, or dns:///host:port for all servers behind "
+        "a name. Repeat it to share the pictures between several servers.",
         envvar=URL_VARIABLES,
     ),
 ]
@@ -34,36 +34,36 @@ Schemes = Annotated[
     str,
     typer.Option(
         "--scheme",
-        help="Whose plates are read: countries, groups or TOML files, with a comma between; of several "
-        "the surest text is given. By default what the server is set to, which is russia.",
+        help="Countries to read, comma-separated (built-in name, group or TOML file). The most certain reading wins. "
+        "By default those of the server, which is russia unless you change it.",
         envvar=SCHEME_VARIABLE,
         show_default=False,
     ),
 ]
 Scheme = Annotated[
     str,
-    typer.Option("--scheme", help="Whose plates are read: one country that the package has, or one TOML file."),
+    typer.Option("--scheme", help="Country to read (built-in name or TOML file)."),
 ]
 NamedSchemes = Annotated[
     str,
-    typer.Option("--scheme", help="Whose plates are read: countries, groups or TOML files, with a comma between."),
+    typer.Option("--scheme", help="Countries to read, comma-separated (built-in name, group or TOML file)."),
 ]
 Details = Annotated[
     Detail | None,
     typer.Option(
         "--detail",
-        help="How closely pictures are looked at: far finds plates that are farther away, fast takes the least time, "
-        "which counts from full HD on.",
+        help="How closely to look at pictures of full HD and more: fast takes the least time, far finds the smallest "
+        "plates.",
         show_default=DEFAULT_DETAIL,
     ),
 ]
 Local = Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")]
-Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to a server where --url does not say.")]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001, max=86_400)]
+Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="Protocol to use if --url does not name one.")]
+Timeout = Annotated[float, typer.Option(help="How long to wait for an answer (seconds).", min=0.001, max=86_400)]
 ModelRepository = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of the models; by default those of the package.",
+        help="Folder with the models. Default: the package's own.",
         envvar="PLATES_MODEL_REPOSITORY",
         file_okay=False,
         readable=False,
@@ -71,7 +71,7 @@ ModelRepository = Annotated[
 ]
 Log = Annotated[
     Path | None,
-    typer.Option(help="File that the log of a server of its own is appended to; - for standard error.", dir_okay=False),
+    typer.Option(help="File to append the log of the embedded server to, or - for standard error.", dir_okay=False),
 ]
 
 
@@ -84,7 +84,9 @@ def use_detail(detail: Detail | None, url: Sequence[str] | str | None = None) ->
     if detail is None:
         return
     if url:
-        raise InputError("--detail: a server has its own; start it with `plates serve --detail`, or read without --url")
+        raise InputError(
+            "--detail: a server has its own setting; start it with `plates serve --detail`, or leave out --url"
+        )
     os.environ[DETAIL_VARIABLE] = detail
 
 
@@ -110,5 +112,7 @@ def only_scheme(names: str) -> PlateScheme:
     """
     scheme, *others = use_schemes(names)
     if others:
-        raise InputError(f"--scheme: expected one, as the frames of a car are read together, got {names!r}")
+        raise InputError(
+            f"--scheme: expected one country, because the frames of a car are read together; got {names!r}"
+        )
     return scheme

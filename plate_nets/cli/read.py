@@ -51,36 +51,36 @@ class Source:
 
 def read(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Pictures, and folders of pictures.", readable=False)
+        list[Path], typer.Argument(metavar="PATH...", help="Pictures, or folders of pictures.", readable=False)
     ],
     url: Urls = None,
     protocol: Protocol = "http",
     local: Local = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON array instead of lines.")] = False,
     csv: Annotated[
-        Path | None, typer.Option(help="Also write a table to this file, a row a plate.", dir_okay=False)
+        Path | None, typer.Option(help="Also write a CSV table to this file, one row per plate.", dir_okay=False)
     ] = None,
     save_annotated: Annotated[
         Path | None,
-        typer.Option(help="Also write the pictures, with boxes and texts, into this folder.", file_okay=False),
+        typer.Option(help="Also write the pictures, with outlines and texts, to this folder.", file_okay=False),
     ] = None,
     scheme: Schemes = "",
     detail: Details = None,
-    sure: Annotated[
-        float | None, typer.Option(help="How sure a text must be to be given, 0 to 1; by default 0.8.")
-    ] = None,
+    sure: Annotated[float | None, typer.Option(help="How certain a text must be, 0 to 1. Default: 0.8.")] = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
-    """Print a line a plate: text, confidence, score, box and milliseconds.
+    """Read the plates of pictures. Prints one line per plate: text, confidence, score, box and time.
 
-    Without --url and --local a server of its own runs for the time; where that is not installed, this process reads.
-    Exit code: 0 all pictures were read, 1 some failed, 2 wrong usage, or no server.
+    Without --url and --local, the command starts a Triton server for as long as it runs; if Triton is not installed, it
+    reads in this process. Exit code: 0 all pictures were read, 1 some failed, 2 wrong usage, or no server.
     """
     sources = list(find_pictures(paths))
     if not sources:
-        raise InputError(f"no picture in {', '.join(map(shown, paths))}; looked for {', '.join(sorted(SUFFIXES))}")
+        raise InputError(
+            f"no picture found in {', '.join(map(shown, paths))}; looked for {', '.join(sorted(SUFFIXES))}"
+        )
     if not any(os.path.lexists(source.path) for source in sources):  # before a server is started for them
         raise InputError(f"no such file or folder: {', '.join(map(shown, paths))}")
     if csv:
@@ -144,7 +144,7 @@ def keep_inputs(sources: Iterable[Source], table: Path) -> None:
     target = os.path.realpath(table)
     for source in sources:
         if os.path.realpath(source.path) == target:
-            raise InputError(f"--csv {shown(source.path)}: is one of the pictures; expected another file")
+            raise InputError(f"--csv {shown(source.path)} would overwrite one of the pictures; choose another file")
 
 
 def read_picture(reader: GatedReader, source: Source, recover: Callable[[], None], sure: float | None) -> Picture:
@@ -165,7 +165,7 @@ def read_picture(reader: GatedReader, source: Source, recover: Callable[[], None
         recover()
         return Picture(source.path, source.name, error=str(error))
     except OSError as error:
-        return Picture(source.path, source.name, error=f"does not open: {error.strerror}")
+        return Picture(source.path, source.name, error=f"cannot be opened: {error.strerror}")
     except PlateError as error:
         return Picture(source.path, source.name, error=str(error))
     return Picture(source.path, source.name, encoded, tuple(plates), (time.perf_counter() - started) * 1000)

@@ -32,7 +32,7 @@ def reads_in_process(local: bool, url: str | Sequence[str] | None) -> bool:
         MissingExtra: there is neither a Triton nor what this process needs.
     """
     if local and url:
-        raise InputError(f"--local and --url (or {URL_VARIABLES[0]}): expected one of them, got both")
+        raise InputError(f"--local and --url (or {URL_VARIABLES[0]}) cannot be used together; leave one of them out")
     if local or url:
         return local
     try:
@@ -40,7 +40,7 @@ def reads_in_process(local: bool, url: str | Sequence[str] | None) -> bool:
     except (MissingExtra, ServerStartError) as error:
         with needs("local", "reading without --url"):
             import plate_nets.recognition.local  # noqa: F401
-        typer.echo(f"plates: reading in this process, as there is no Triton here: {error}", err=True)
+        typer.echo(f"plates: reading in this process, because no Triton can be started here: {error}", err=True)
         return True
     return False
 

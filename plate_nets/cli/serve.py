@@ -35,75 +35,80 @@ _STDERR = 2
 
 
 def serve(
-    http_port: Annotated[int, typer.Option(min=0, max=65535, help="Port for HTTP; 0 takes a free one.")] = 8000,
-    grpc_port: Annotated[int, typer.Option(min=0, max=65535, help="Port for gRPC; 0 takes a free one.")] = 8001,
+    http_port: Annotated[int, typer.Option(min=0, max=65535, help="Port for HTTP; 0 picks a free one.")] = 8000,
+    grpc_port: Annotated[int, typer.Option(min=0, max=65535, help="Port for gRPC; 0 picks a free one.")] = 8001,
     metrics_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port for Triton's metrics; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port for Triton's metrics; 0 picks a free one.")
     ] = 8002,
     health_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port for /health, /live and /metrics; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port for /health, /live and /metrics; 0 picks a free one.")
     ] = 8003,
     address: Annotated[
-        str, typer.Option(help="Address to listen on; the embedded server takes those of this machine alone.")
+        str, typer.Option(help="Address to listen on (the embedded server only listens on loopback).")
     ] = "127.0.0.1",
     server: Annotated[
         Literal["embedded", "system"] | None,
-        typer.Option(help="The wheel's tritonserver, or the one on PATH; by default the latter where there is one."),
+        typer.Option(
+            help="Which tritonserver to run: the embedded one, or the system's on PATH. Default: the system's, if any."
+        ),
     ] = None,
     model_repository: ModelRepository = None,
     scheme: Schemes = "",
     detail: Details = None,
     control_key_file: Annotated[
-        Path | None, typer.Option(help="New file, for its owner alone, that gets the control key.", dir_okay=False)
+        Path | None, typer.Option(help="Write the control key to this new file, readable only by you.", dir_okay=False)
     ] = None,
     events: Annotated[
         Path | None,
         typer.Option(
-            help="File that gets restarts, heals and warnings, a line of JSON each; else stderr.", dir_okay=False
+            help="File for restarts, heals and warnings, as lines of JSON. Default: standard error.", dir_okay=False
         ),
     ] = None,
     log: Log = None,
     growth: Annotated[
-        int, typer.Option(help="Megabytes that a process of a model may grow by until it is renewed; 0: any.", min=0)
+        int, typer.Option(help="How much a model process may grow before it is renewed (MB); 0: no limit.", min=0)
     ] = GROWTH >> 20,
     server_growth: Annotated[
-        int, typer.Option(help="Megabytes that the server itself may grow by until it is restarted; 0: any.", min=0)
+        int, typer.Option(help="How much the server may grow before it is restarted (MB); 0: no limit.", min=0)
     ] = SERVER_GROWTH >> 20,
-    probe_interval: Annotated[float, typer.Option(help="Seconds between two probes.", min=0.1)] = INTERVAL,
+    probe_interval: Annotated[float, typer.Option(help="Time between two probes (seconds).", min=0.1)] = INTERVAL,
     probe_deadline: Annotated[
-        float, typer.Option(help="Seconds until a probe counts as failed; more than a request may wait.", min=0.1)
+        float, typer.Option(help="How long a probe may take (seconds); set it higher than a request may wait.", min=0.1)
     ] = DEADLINE,
     grace: Annotated[
         float,
-        typer.Option(help="Seconds that a model's former processes have to end after it was loaded anew.", min=0),
+        typer.Option(help="How long old model processes may take to exit after a reload (seconds).", min=0),
     ] = GRACE,
     drain: Annotated[
         float,
         typer.Option(
-            help="Seconds to go on serving after SIGTERM, with /health at 503, so that others take over.", min=0
+            help="How long to go on serving after SIGTERM, with /health at 503, so that others take over (seconds).",
+            min=0,
         ),
     ] = 0.0,
     exit_timeout: Annotated[
-        float, typer.Option(help="Seconds that requests in flight then have to be answered.", min=0)
+        float, typer.Option(help="How long requests in flight may then take to finish (seconds).", min=0)
     ] = EXIT_TIMEOUT,
     grpc_max_connection_age: Annotated[
         float,
         typer.Option(
-            help="Seconds after which a gRPC client is sent to connect anew, to find new servers; 0: never.", min=0
+            help="How long a gRPC connection may live before the client must reconnect (seconds); 0: forever.", min=0
         ),
     ] = 0.0,
     restart_pause: Annotated[
         float,
-        typer.Option(help="Seconds before the second restart in a row, twice as many before each further one.", min=0),
+        typer.Option(
+            help="Pause before the second restart in a row (seconds); it doubles before each further one.", min=0
+        ),
     ] = Limits.pause,
 ) -> None:
-    """Run Triton until Ctrl-C or SIGTERM, heal its models and restart it where it fails.
+    """Run a Triton server until Ctrl-C or SIGTERM, heal its models, and restart it if it fails.
 
-    Ctrl-C ends it at once. SIGTERM drains it: it goes on serving for --drain seconds, then takes nothing new, answers
-    what it was asked, and exits with 0; a second one ends it at once.
+    Ctrl-C stops it at once. SIGTERM drains it: it goes on serving for --drain seconds, then takes no new requests,
+    finishes the ones in flight, and exits with 0. A second SIGTERM stops it at once.
 
-    On the health port /health answers 200 while a known picture is recognised, /live while the supervisor is at work.
-    The control key, which opens Triton's model control and statistics, is random unless PLATES_CONTROL_KEY is set.
+    On the health port, /health answers 200 while a known picture is read, and /live while the supervisor is working.
+    The control key, which opens Triton's model control and statistics, is random unless you set PLATES_CONTROL_KEY.
     """
     console = Console(highlight=False)
     with ExitStack() as stack:
@@ -137,7 +142,7 @@ def serve(
         try:
             stack.enter_context(started(triton))
         except MissingExtra as error:
-            raise ServerStartError(f"{error}; or use --local or --url of plates read, watch and web") from error
+            raise ServerStartError(f"{error}; or use --local or --url with plates read, watch or web") from error
         supervisor = Supervisor(
             triton,
             status,

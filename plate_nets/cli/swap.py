@@ -22,38 +22,43 @@ REFUSED = 1
 def swap(
     network: Annotated[
         str,
-        typer.Argument(metavar="NETWORK", help=f"One of {', '.join(NETWORKS)}; yolo and corners share versions."),
+        typer.Argument(
+            metavar="NETWORK", help=f"Network to replace: {', '.join(NETWORKS)}. yolo and corners share versions."
+        ),
     ],
     weights: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="Its new weights: safetensors of the same architecture."),
+        typer.Argument(metavar="[FILE]", help="New weights: safetensors of the same architecture."),
     ] = None,
     url: Url = None,
-    control_key: Annotated[
-        str | None, typer.Option(help="What the server asks of who controls it.", envvar=KEY_VARIABLE)
-    ] = None,
-    control_key_file: Annotated[Path | None, typer.Option(help="File with that key.", dir_okay=False)] = None,
+    control_key: Annotated[str | None, typer.Option(help="The server's control key.", envvar=KEY_VARIABLE)] = None,
+    control_key_file: Annotated[Path | None, typer.Option(help="File with the control key.", dir_okay=False)] = None,
     model_repository: Annotated[
         Path | None,
-        typer.Option(help="The server's own, writable.", envvar="PLATES_MODEL_REPOSITORY", file_okay=False),
+        typer.Option(
+            help="The server's own model repository; it must be writable.",
+            envvar="PLATES_MODEL_REPOSITORY",
+            file_okay=False,
+        ),
     ] = None,
-    keep: Annotated[int, typer.Option(help="Former versions that stay beside version 1.", min=0)] = 1,
-    back: Annotated[bool, typer.Option("--back", help="Remove the latest version; the one before answers.")] = False,
-    list_: Annotated[bool, typer.Option("--list", help="Print the versions, and which of them answers.")] = False,
+    keep: Annotated[int, typer.Option(help="How many former versions to keep beside version 1.", min=0)] = 1,
+    back: Annotated[
+        bool, typer.Option("--back", help="Remove the latest version; the one before it answers again.")
+    ] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the versions, and which one answers.")] = False,
     timeout: Timeout = 120.0,
 ) -> None:
-    """Put new weights of a network into service under load; no request is lost.
+    """Replace the weights of a network in a running server, without losing a request.
 
-    They are converted and compared as a release is, and must read a known picture, before the server sees them; then
-    they are loaded beside the version in service, and taken back if the known picture is not read.
-
-    Exit code: 0 in service, 1 refused or taken back, 2 wrong usage or no server.
+    The weights are converted and compared as for a release, and must read a known picture, before the server sees them.
+    Then they are loaded beside the version in service, and taken back if the server does not read the known picture.
+    Exit code: 0 in service, 1 refused or taken back, 2 wrong usage, or no server.
     """
     if network not in NETWORKS:
         raise typer.BadParameter(f"expected {' or '.join(NETWORKS)}, got {network}", param_hint="NETWORK")
     model = NETWORKS[network].model.name
     if (weights is not None) + back + list_ != 1:
-        raise InputError("expected exactly one of FILE, --back and --list")
+        raise InputError("plates swap needs exactly one of FILE, --back and --list")
     with needs("local", "a swap"):
         from plate_nets.conversion.reference import REFERENCE
         from plate_nets.swap import swap as swapping
@@ -62,7 +67,10 @@ def swap(
 
     repository = (model_repository or default_repository()).resolve()
     if repository == INSTALLED and not list_:
-        raise SwapError(f"{repository} belongs to the installed package; copy it, and name the copy to server and swap")
+        raise SwapError(
+            f"{repository} belongs to the installed package; copy it, "
+            "and use --model-repository COPY for serve and swap"
+        )
     address = url or DEFAULT_URL["http"]
     key = read_key(control_key_file) if control_key_file else control_key
     with Controller(address, key, timeout) as control, PlateClient(address, timeout=timeout) as client:
@@ -84,7 +92,9 @@ def swap(
     for comparison in done.comparisons:
         typer.echo(f"{network}: {' + '.join(comparison.files)}, largest difference {comparison.difference:.1e}")
     if weights and not done.comparisons:
-        typer.echo(f"{network}: not compared with its network: no torch here, no {REFERENCE} beside {weights}")
+        typer.echo(
+            f"{network}: not compared with its network, because there is no torch and no {REFERENCE} beside {weights}"
+        )
     typer.echo(f"{model}: version {done.version} answers, {done.former} before")
     for version in done.removed:
         typer.echo(f"{model}: version {version} removed")

@@ -70,7 +70,7 @@ def watch(
         list[str],
         typer.Argument(
             metavar="SOURCE...|cameras.yaml",
-            help="Video files, folders of pictures, rtsp:// and http:// streams, /dev/video*; or one file of cameras.",
+            help="Video files, folders of pictures, rtsp:// or http:// streams, /dev/video*; or one cameras.yaml.",
         ),
     ],
     url: Urls = None,
@@ -79,12 +79,12 @@ def watch(
     json: Annotated[bool, typer.Option("--json", help="Print events as lines of JSON.")] = False,
     fps: Annotated[
         float | None,
-        typer.Option(help="Most frames a second to analyse; by default 10 of a camera, all of a file.", min=0.001),
+        typer.Option(help="Frames per second to analyse. Default: up to 10 of a camera, all of a file.", min=0.001),
     ] = None,
     start: Annotated[
         datetime | None,
         typer.Option(
-            help="When a file's first picture was taken, such as 2026-11-22T10:00:00+03:00; by default now.",
+            help="When a file's first picture was taken, such as 2026-11-22T10:00:00+03:00. Default: now.",
             metavar="TIME",
             parser=_moment,
         ),
@@ -93,60 +93,66 @@ def watch(
         str | None, typer.Option(help="Time zone of the lines and of timestamp_local, such as Europe/Moscow.")
     ] = None,
     sure: Annotated[
-        float | None, typer.Option(help="How probable an event's text must be, 0 to 1; by default 0.99.")
+        float | None, typer.Option(help="How probable the text of an event must be, 0 to 1. Default: 0.99.")
     ] = None,
     unread: Annotated[
-        bool, typer.Option("--unread", help="Tell of cars too that no text is sure of, without a text.")
+        bool, typer.Option("--unread", help="Also report cars that cannot be read, without a text.")
     ] = False,
     watch_list: Annotated[
         list[Path] | None,
-        typer.Option(help="CSV file with the header plate,label; give it again for more lists.", dir_okay=False),
+        typer.Option(help="Watch list: a CSV file with the header plate,label. Repeatable.", dir_okay=False),
     ] = None,
     save_video: Annotated[
         Path | None,
-        typer.Option(help="Write the video with boxes and texts, as MP4; for one source.", dir_okay=False),
+        typer.Option(help="Write the video with outlines and texts, as MP4. Only for a single source.", dir_okay=False),
     ] = None,
     save_events: Annotated[
-        Path | None, typer.Option(help="Folder that gets the best plate and frame of each event.", file_okay=False)
+        Path | None, typer.Option(help="Save the best plate and frame of each event to this folder.", file_okay=False)
     ] = None,
-    jsonl: Annotated[Path | None, typer.Option(help="Append events as lines of JSON.", dir_okay=False)] = None,
-    csv: Annotated[Path | None, typer.Option(help="Append events to a table.", dir_okay=False)] = None,
-    sqlite: Annotated[Path | None, typer.Option(help="Keep events in an SQLite file.", dir_okay=False)] = None,
+    jsonl: Annotated[
+        Path | None, typer.Option(help="Append events to this file, as lines of JSON.", dir_okay=False)
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Append events to this CSV table.", dir_okay=False)] = None,
+    sqlite: Annotated[
+        Path | None, typer.Option(help="Keep the latest state of each car in this SQLite file.", dir_okay=False)
+    ] = None,
     parquet: Annotated[
-        Path | None, typer.Option(help="Folder that gets a Parquet file for each minute with events.", file_okay=False)
+        Path | None,
+        typer.Option(help="Write a Parquet file for each minute with events to this folder.", file_okay=False),
     ] = None,
     webhook: Annotated[
         str | None,
-        typer.Option(help=f"URL that gets each event by POST, signed with the secret in {SECRET_VARIABLE}, if any."),
+        typer.Option(help=f"POST each event to this URL, signed with the secret in {SECRET_VARIABLE}, if set."),
     ] = None,
     mqtt: Annotated[
-        str | None, typer.Option(help="Broker and topic that get each event: mqtt://user:password@host:port/topic.")
+        str | None,
+        typer.Option(help="Publish each event to this broker and topic: mqtt://user:password@host:port/topic."),
     ] = None,
     matches_only: Annotated[
-        bool, typer.Option("--matches-only", help="Give sinks only the events that match a watch list.")
+        bool, typer.Option("--matches-only", help="Send sinks only the events that match a watch list.")
     ] = False,
     outbox: Annotated[
         Path | None,
         typer.Option(
-            help="SQLite file that keeps events until every sink has them; by default plates-outbox.sqlite.",
+            help="SQLite file that keeps events until every sink has them. Default: plates-outbox.sqlite.",
             dir_okay=False,
         ),
     ] = None,
     blur: Annotated[
-        bool, typer.Option("--blur", help="Make plates that are on no watch list unreadable in all pictures.")
+        bool, typer.Option("--blur", help="Make plates unreadable in all pictures, except those on a watch list.")
     ] = False,
     hash: Annotated[
-        bool, typer.Option("--hash", help=f"Give salted hashes in place of texts; the salt is in {SALT_VARIABLE}.")
+        bool, typer.Option("--hash", help=f"Replace texts by salted hashes; set the salt in {SALT_VARIABLE}.")
     ] = False,
     keep_days: Annotated[
-        float | None, typer.Option(help="Delete pictures, and events of an SQLite file, after these days.", min=0)
+        float | None, typer.Option(help="Delete pictures, and events in --sqlite, after so many days.", min=0)
     ] = None,
     keep_mb: Annotated[
-        float | None, typer.Option(help="Delete the oldest pictures where all take more megabytes than this.", min=0)
+        float | None, typer.Option(help="Delete the oldest pictures when all together exceed this size (MB).", min=0)
     ] = None,
     metrics_port: Annotated[
         int | None,
-        typer.Option(help="Answer /health and /metrics on this port; 0 takes a free one.", min=0, max=65535),
+        typer.Option(help="Serve /health and /metrics on this port; 0 picks a free one.", min=0, max=65535),
     ] = None,
     address: Annotated[str, typer.Option(help="Address that --metrics-port listens on.")] = "127.0.0.1",
     scheme: NamedSchemes = DEFAULT_SCHEME,
@@ -155,11 +161,11 @@ def watch(
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
-    """Print one line an event: a car's plate when it is sure, where it changes, and when the car is gone.
+    """Follow cameras and video files. Prints one line per event: when a car's plate is certain, changes, or is gone.
 
-    Without --url and --local a server of its own runs for the time; where that is not installed, this process reads.
-    Files are read as fast as it goes and end; live sources go on until Ctrl-C. Exit code: 0 done, 1 some sources
-    failed, 2 all failed, or wrong usage.
+    Without --url and --local, the command starts a Triton server for as long as it runs; if Triton is not installed, it
+    reads in this process. Files are read as fast as possible; live sources run until Ctrl-C. Exit code: 0 done, 1 some
+    sources failed, 2 all failed, or wrong usage.
     """
     with needs("watch", "plates watch"):
         from plate_nets.sinks import settings as to
@@ -203,12 +209,14 @@ def watch(
     )
     if save_video:
         if len(plan.cameras) > 1:
-            raise InputError(f"--save-video: expected one source, got {len(plan.cameras)}")
+            raise InputError(
+                f"--save-video works with one source, got {len(plan.cameras)}; watch them one by one, or leave it out"
+            )
         if os.path.realpath(save_video) == os.path.realpath(plan.cameras[0].source):
-            raise InputError(f"--save-video {save_video}: is the video that is read; expected another file")
+            raise InputError(f"--save-video {save_video} would overwrite the video that is read; choose another file")
     salt = os.environ.get(SALT_VARIABLE, "").encode()
     if plan.hash and not salt:
-        raise InputError(f"--hash: expected a salt in {SALT_VARIABLE}, got none")
+        raise InputError(f"--hash needs a salt; set it in the environment variable {SALT_VARIABLE}")
 
     terminal = Console(stderr=True, highlight=False, soft_wrap=True)
 

@@ -34,32 +34,32 @@ _EVENTS = Path("plates-events.sqlite")
 
 
 def web(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes a free one.")] = 8080,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 picks a free one.")] = 8080,
     address: Annotated[
-        str, typer.Option(help="Address to listen on; any but loopback asks for a token.")
+        str, typer.Option(help="Address to listen on. Outside loopback, the page asks for a token.")
     ] = "127.0.0.1",
     url: Url = None,
     local: Local = False,
     token_file: Annotated[
         Path | None,
         typer.Option(
-            help="File of tokens that are asked for, one a line; without it one is made up where one is needed.",
+            help="File with the tokens to ask for, one per line. Default: a random one, if one is needed.",
             dir_okay=False,
         ),
     ] = None,
     host: Annotated[
-        list[str] | None, typer.Option(help="Further name that the page is reached by; repeatable.")
+        list[str] | None, typer.Option(help="Another name that people use to reach the page. Repeatable.")
     ] = None,
     allow_url: Annotated[
-        list[str] | None, typer.Option(help="Host that pictures may be fetched from; repeatable.")
+        list[str] | None, typer.Option(help="Host that pictures may be fetched from. Repeatable.")
     ] = None,
     cameras: Annotated[
-        Path | None, typer.Option(help="cameras.yaml, as `plates watch` takes it: these are watched.", dir_okay=False)
+        Path | None, typer.Option(help="A cameras.yaml, as for `plates watch`, whose cameras to watch.", dir_okay=False)
     ] = None,
     events: Annotated[
         Path | None,
         typer.Option(
-            help="SQLite file of events, which `plates watch --sqlite` may fill; with --cameras plates-events.sqlite.",
+            help="SQLite file of events, as `plates watch --sqlite` fills it. With --cameras: plates-events.sqlite.",
             dir_okay=False,
         ),
     ] = None,
@@ -67,13 +67,14 @@ def web(
         Path | None, typer.Option(help="Folder of the events' pictures: `plates watch --save-events`.", file_okay=False)
     ] = None,
     sure: Annotated[
-        float | None, typer.Option(help="How probable the text of a camera's event must be, 0 to 1; by default 0.99.")
+        float | None, typer.Option(help="How probable the text of a camera's event must be, 0 to 1. Default: 0.99.")
     ] = None,
     watch_list: Annotated[
-        list[Path] | None, typer.Option(help="CSV file with the header plate,label; repeatable.", dir_okay=False)
+        list[Path] | None,
+        typer.Option(help="Watch list: a CSV file with the header plate,label. Repeatable.", dir_okay=False),
     ] = None,
     rate: Annotated[
-        float, typer.Option(help="Pictures a second that one token may send; 200 come at once.", min=0.01)
+        float, typer.Option(help="Pictures per second that one token may send, after a first 200.", min=0.01)
     ] = 20.0,
     scheme: Scheme = DEFAULT_SCHEME,
     detail: Details = None,
@@ -81,10 +82,10 @@ def web(
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
-    """Open a page to try recognition on, and an HTTP API.
+    """Serve a page to try recognition on, and an HTTP API.
 
-    It asks the server at --url, reads in this process with --local, or starts a supervised server of its own; where
-    that is not installed, this process reads.
+    It uses the server at --url, reads in this process with --local, or starts a supervised server of its own. If Triton
+    is not installed, it reads in this process.
     """
     with needs(_EXTRA, "plates web"):
         from plate_nets.web.app import create_app
@@ -106,10 +107,10 @@ def web(
         if tokens and not token_file:
             console.print(f"token    {tokens[0]}", markup=False)
         if outside:
-            console.print("It is reached from outside, so it asks for a token. Put HTTPS in front of it.")
+            console.print("Other machines can reach this page, so it asks for a token. Put HTTPS in front of it.")
         console.print("Ready. Ctrl-C stops it.")
         (supervisor.run if supervisor else server.wait)()
-        raise ServerError("the page ended by a fault of ours")
+        raise ServerError("the page stopped because of an internal error; the log has the details")
 
 
 def open_backend(
@@ -161,7 +162,7 @@ def open_sources(
     if sure is not None:
         plan = replace(plan, sure=sure)
     if plan.hash:
-        raise InputError(f"{cameras}: hash: the page shows texts; expected false")
+        raise InputError(f"{cameras}: hash: expected false, because the page shows texts")
     paths = [*plan.watch_lists, *watch_lists]
     lists = ListKeeper(paths) if paths else None
     folder = pictures or plan.pictures
@@ -186,5 +187,5 @@ def read_tokens(path: Path) -> tuple[str, ...]:
     lines = [line.strip() for line in read_secret(path).splitlines()]
     tokens = tuple(line for line in lines if line and not line.startswith("#"))
     if not tokens:
-        raise InputError(f"--token-file {path}: expected a token a line, got none")
+        raise InputError(f"--token-file {path}: no token found; write one per line")
     return tokens

@@ -179,7 +179,7 @@ class PlateClient(Closing):
                 return
             except PlateError as error:
                 if time.monotonic() > deadline:
-                    raise ServerUnavailable(f"not healed within {timeout:g} s: {error}") from error
+                    raise ServerUnavailable(f"not healthy again within {timeout:g} s: {error}") from error
                 time.sleep(_HEALING)
 
     def is_ready(self) -> bool:

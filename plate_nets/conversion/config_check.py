@@ -72,7 +72,7 @@ def _check_model(folder: Path, spec: ModelSpec) -> list[str]:
     try:
         config = parse_config(folder / CONFIG)
     except OSError as error:
-        return [f"does not open: {error.strerror}"]
+        return [f"cannot be opened: {error.strerror}"]
     except (text_format.ParseError, UnicodeDecodeError) as error:
         return [f"does not parse: {error}"]
     faults = [

@@ -122,7 +122,7 @@ def read_photo(path: Path) -> Frame:
     try:
         return decode_image(read_file(path, _LIMITS.max_bytes), _LIMITS)
     except (OSError, InputError) as error:
-        raise DatasetError(f"{path}: does not open as a picture: {_why(error)}") from error
+        raise DatasetError(f"{path}: cannot be opened as a picture: {_why(error)}") from error
 
 
 def parse_box(row: Mapping[str, str | None]) -> Box:
@@ -161,7 +161,7 @@ def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[P
         sizes[photo] = _size(photo)
     size = sizes[photo]
     if isinstance(size, str):
-        raise ValueError(f"photo is missing or does not open: {size}")
+        raise ValueError(f"photo is missing or cannot be opened: {size}")
     height, width = size
     if box.xmax <= 0 or box.ymax <= 0 or box.xmin >= width or box.ymin >= height:
         raise ValueError(

@@ -49,7 +49,7 @@ def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
     try:
         model = openvino.Core().read_model(path)
     except RuntimeError as error:
-        raise WeightsError(f"{path}: does not load: {error}") from error
+        raise WeightsError(f"{path}: cannot be loaded: {error}") from error
     if precision == "int8":
         quantize(model)
     return model
@@ -93,7 +93,7 @@ def compile_model(model: "openvino.Model", threads: int, precision: Precision) -
     try:
         return openvino.Core().compile_model(model, "CPU", options)
     except RuntimeError as error:
-        raise WeightsError(f"{model.get_friendly_name()}: does not load: {error}") from error
+        raise WeightsError(f"{model.get_friendly_name()}: cannot be loaded: {error}") from error
 
 
 def has_bfloat16() -> bool:

@@ -27,7 +27,7 @@ def load_torchscript(path: Path, device: torch.device = torch.device("cpu")) -> 
     try:
         network: nn.Module = torch.jit.load(str(path), map_location=device)  # type: ignore[no-untyped-call]
     except (RuntimeError, ValueError) as error:
-        raise WeightsError(f"{path}: does not load as TorchScript: {str(error).splitlines()[0]}") from error
+        raise WeightsError(f"{path}: cannot be loaded as TorchScript: {str(error).splitlines()[0]}") from error
     return network.eval()
 
 

@@ -99,7 +99,7 @@ class EmbeddedTriton:
     ) -> None:
         self.model_repository = Path(model_repository or default_repository()).resolve()
         if server == "embedded" and not address.startswith(_LOOPBACK_NETWORK):
-            raise ServerStartError(f"the embedded server is for {LOOPBACK} alone, got {address}; use the container")
+            raise ServerStartError(f"the embedded server only listens on {LOOPBACK}, got {address}; use the container")
         self._server = server
         self._address = address
         self._host = LOOPBACK if address == _ALL else address
@@ -184,7 +184,7 @@ class EmbeddedTriton:
                 was not ready in time; the message holds the server's own error.
         """
         if self._guard is not None:
-            raise ServerStartError("the server runs already")
+            raise ServerStartError("the embedded server is already running")
         check_converted(self.model_repository, self.models)
         remove_abandoned_environments()
         installation = find_installation(self._server)
@@ -238,7 +238,7 @@ class EmbeddedTriton:
     def wait(self, timeout: float | None = None) -> int | None:
         """Wait until the server ends by itself -> its exit code, or None after ``timeout`` seconds."""
         if self._guard is None:
-            raise ServerStartError("the server does not run")
+            raise ServerStartError("the embedded server is not running; start it first")
         try:
             return self._guard.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -323,7 +323,7 @@ class EmbeddedTriton:
             if code is not None:
                 log = self.log_text()
                 fault = _Aborted if code == _ABORTED and not refused(log) else ServerStartError
-                raise fault(f"the server ended with code {code} before it was ready: {reason(log)}")
+                raise fault(f"the server exited with code {code} before it was ready: {reason(log)}")
             if time.monotonic() > deadline:
                 raise ServerStartError(
                     f"the server was not ready within {self._start_timeout:g} s: {reason(self.log_text())}"

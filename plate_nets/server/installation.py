@@ -64,7 +64,7 @@ def system() -> Installation:
     """The server on PATH, with the backends that it came with."""
     program = shutil.which(PROGRAM)
     if program is None:
-        raise ServerStartError(f"no {PROGRAM} on PATH")
+        raise ServerStartError(f"no {PROGRAM} on PATH; install it, or use the embedded server")
     known = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
     options = (each for each in _NEWER if each.partition("=")[0] in known.stdout + known.stderr)
     return Installation(program, python_environment(os.environ), options=tuple(options))

@@ -64,7 +64,7 @@ def plan_server(
     try:
         temporary = Path(tempfile.gettempdir())
     except FileNotFoundError as error:
-        raise ServerStartError(f"no temporary folder that can be written: {error.strerror}") from error
+        raise ServerStartError(f"no writable temporary folder; set TMPDIR: {error.strerror}") from error
     free_space(temporary, sum(Path(file).stat().st_size for file in installation.files.values()), "the server's files")
     folder = temporary / identity.rstrip("_")
     command = [
@@ -107,7 +107,7 @@ def free_space(folder: Path, needed: int, purpose: str) -> int:
         ServerStartError: less than ``needed`` are, or this user may not write there.
     """
     if not os.access(folder, os.W_OK):
-        raise ServerStartError(f"{folder}: user {os.geteuid()} may not write there, expected it for {purpose}")
+        raise ServerStartError(f"{folder}: user {os.geteuid()} may not write there, which is needed for {purpose}")
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise ServerStartError(

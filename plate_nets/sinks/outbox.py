@@ -83,7 +83,7 @@ class Outbox:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self._lock.close()
-            raise InputError(f"outbox {path}: another process uses it") from error
+            raise InputError(f"outbox {path}: another process uses it; choose another --outbox") from error
         except OSError as error:
             raise InputError(f"outbox {path}: {error.strerror}") from error
         self._closed = False

@@ -141,7 +141,7 @@ class Supervisor:
         self._status.report("drained", unfinished=unfinished)
         if unfinished:
             raise ServerError(
-                f"{', '.join(unfinished)}: requests in flight did not end within {self._exit_timeout:g} s, and were cut"
+                f"{', '.join(unfinished)}: requests in flight took over {self._exit_timeout:g} s and were cut off"
             )
 
     @property
@@ -269,7 +269,7 @@ class Supervisor:
             if isinstance(decision, GiveUp):
                 self._status.enter("stopped")
                 self._status.report("gave up", cause=cause, restarts=decision.restarts)
-                raise ServerError(f"given up after {decision.restarts} restarts in a row: {cause}")
+                raise ServerError(f"gave up after {decision.restarts} restarts in a row: {cause}")
             self._status.enter("restarting")
             self._server.stop()
             self._status.turns_within(decision.pause + _STARTING)

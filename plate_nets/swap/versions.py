@@ -47,7 +47,7 @@ def locked(folder: Path) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise SwapError(f"{folder}: another swap is at work here") from error
+        raise SwapError(f"{folder}: another swap is already in progress here") from error
     finally:
         os.close(handle)
 

@@ -128,7 +128,9 @@ class PictureReader:
             ServerOverloaded: too many wait already.
         """
         if self._taken + len(uploads) > self._most:
-            raise ServerOverloaded(f"pictures: {self._taken} are being read or wait, at most {self._most} may")
+            raise ServerOverloaded(
+                f"pictures: {self._taken} of at most {self._most} are being read or waiting; try again later"
+            )
         loop = asyncio.get_running_loop()
         self._taken += len(uploads)
         describe = partial(self.describe, crops=crops, sure=sure)

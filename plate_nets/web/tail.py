@@ -47,7 +47,7 @@ class EventTail:
     def check_room(self) -> None:
         """Raises ServerOverloaded where no further reader may come."""
         if len(self._readers) >= self._most:
-            raise ServerOverloaded(f"streams: expected at most {self._most} at once")
+            raise ServerOverloaded(f"streams: at most {self._most} at once are allowed; try again later")
 
     async def events(self, after: int | None) -> AsyncIterator[dict[str, str]]:
         """Messages of server-sent events from now on, or from a sequence number on; it ends for a reader too slow."""

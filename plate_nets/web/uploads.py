@@ -59,7 +59,7 @@ class Room:
     def take(self, sender: str, count: int) -> None:
         """Raises ServerOverloaded where so many bytes more are too many."""
         if self._held.total() + count > self._most or 2 * (self._held[sender] + count) > self._most:
-            raise ServerOverloaded("body: too many are being sent at once; ask again later")
+            raise ServerOverloaded("body: too many requests are being sent at once; try again later")
         self._held[sender] += count
 
     def give_back(self, sender: str, count: int) -> None:
@@ -191,7 +191,7 @@ async def _parts(request: Request) -> AsyncIterator[bytes]:
         async for part in request.stream():
             yield part
     except ClientDisconnect as error:
-        raise InputError("body: its sender went away") from error
+        raise InputError("body: the sender disconnected") from error
 
 
 def _bounded(request: Request, most: int, idle: float, seconds: float, held: Held) -> Request:
@@ -252,7 +252,7 @@ async def _form(bounded: Request, files: int) -> AsyncIterator[FormData]:
     except HTTPException as error:  # what starlette makes of the former
         raise _form_error(str(error.detail)) from error
     except ClientDisconnect as error:
-        raise InputError("body: its sender went away") from error
+        raise InputError("body: the sender disconnected") from error
     except (LookupError, UnicodeError) as error:  # of a charset that its sender names
         raise InputError("body: expected a form in UTF-8") from error
 

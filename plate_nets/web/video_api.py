@@ -78,7 +78,7 @@ class VideoApi:
 
     def _check_place(self) -> None:
         if self._running >= _AT_ONCE:
-            raise ServerOverloaded(f"videos: {self._running} are watched, at most {_AT_ONCE} may")
+            raise ServerOverloaded(f"videos: {self._running} of at most {_AT_ONCE} are being watched; try again later")
 
     def _watch(self, watcher: Watcher, video: StoredVideo, lines: "SimpleQueue[Line]") -> None:
         try:
@@ -86,7 +86,13 @@ class VideoApi:
                 lines.put({"event": event.to_dict() | {"source_url": None}})  # a file of this machine
             lines.put({"done": True})
         except SourceError:
-            lines.put({"error": asdict(fault_of(InputError("video: expected one that can be decoded")))})
+            lines.put(
+                {
+                    "error": asdict(
+                        fault_of(InputError("video: cannot be decoded; expected a video file such as MP4 or MKV"))
+                    )
+                }
+            )
         except Exception as error:
             lines.put({"error": asdict(fault_of(error))})
             if not isinstance(error, PlateError):

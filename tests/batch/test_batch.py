@@ -170,7 +170,7 @@ def test_what_is_refused_leaves_no_folder(name: str, content: bytes | None, said
     (out / "mine.parquet").touch()
     (tmp_path / "a.jpg").touch()
     result = CliRunner().invoke(app, ["batch", str(tmp_path / "a.jpg"), "--out", str(out)])
-    assert result.stderr == f"plates: {out}: holds Parquet files of something else; expected an empty folder\n"
+    assert result.stderr == f"plates: {out}: holds other Parquet files; choose an empty folder\n"
     assert list(out.iterdir()) == [out / "mine.parquet"]
 
 
@@ -200,7 +200,7 @@ def test_folders_of_something_else_are_refused(photos: Path, tmp_path: Path) -> 
     out = tmp_path / "out"
     out.mkdir()
     pq.write_table(pa.table({"a": [1]}), out / "mine.parquet")
-    with pytest.raises(BatchError, match="holds Parquet files of something else"):
+    with pytest.raises(BatchError, match="holds other Parquet files"):
         begun(photos, out, FakeReaderSettings())
     (out / "mine.parquet").unlink()
     (out / MANIFEST).write_text(json.dumps({"format": "plate-batch/9"}))
@@ -210,17 +210,17 @@ def test_folders_of_something_else_are_refused(photos: Path, tmp_path: Path) -> 
 
 def test_two_runs_in_one_folder(tmp_path: Path) -> None:
     out = Folder(str(tmp_path / "out"))
-    with at_work_in(out), pytest.raises(BatchError, match="another run is at work here"), at_work_in(out):
+    with at_work_in(out), pytest.raises(BatchError, match="another run is already writing here"), at_work_in(out):
         pass
     with at_work_in(out):
         pass
-    with pytest.raises(BatchError, match="--part 2: expected less than the 2 of --parts"):
+    with pytest.raises(BatchError, match="--part 2: must be less than --parts 2"):
         Part(2, 2)
     unfinished = tmp_path / "out" / ".writing-1"
     with at_work_in(out, Part(0, 2)):
         with at_work_in(out, Part(1, 2)):
             unfinished.touch()
-            with pytest.raises(BatchError, match="another run is at work here"), at_work_in(out):
+            with pytest.raises(BatchError, match="another run is already writing here"), at_work_in(out):
                 pass
         assert unfinished.exists(), "the other part may be writing it"
     assert not unfinished.exists()
@@ -231,7 +231,7 @@ def test_sources_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(BatchError, match="nowhere: no such file or folder"):
         begun(tmp_path / "nowhere", tmp_path / "out", reader)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BatchError, match="empty: no photo in it"):
+    with pytest.raises(BatchError, match="empty: contains no photo"):
         begun(tmp_path / "empty", tmp_path / "out", reader)
     (tmp_path / "text.parquet").write_text("x")
     with pytest.raises(BatchError, match=r"text\.parquet: expected a Parquet file"):
@@ -241,7 +241,7 @@ def test_sources_that_are_none(tmp_path: Path) -> None:
         begun(tmp_path / "table.parquet", tmp_path / "out", reader)
     with pytest.raises(BatchError, match=r"column a: expected paths \(string\) or photos \(binary\), got int64"):
         begun(tmp_path / "table.parquet", tmp_path / "out", reader, column="a")
-    with pytest.raises(BatchError, match="holds no keys") as caught:
+    with pytest.raises(BatchError, match="must not hold keys") as caught:
         find_source("s3://key:secret@bucket/photos")
     assert "secret" not in str(caught.value)
 

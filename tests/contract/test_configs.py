@@ -109,7 +109,7 @@ def test_missing_and_foreign_models_are_named(tmp_path: Path) -> None:
     (repository / "yolo" / "1" / "model.py").unlink()
     (repository / "extra").mkdir()
     faults = "\n".join(check_configs(repository))
-    assert "stn/config.pbtxt: does not open: No such file" in faults
+    assert "stn/config.pbtxt: cannot be opened: No such file" in faults
     assert "yolo/config.pbtxt: no 1/model.py beside it" in faults
     assert "extra: no model of the contract" in faults
     assert check_configs(tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'}: no such model repository"]

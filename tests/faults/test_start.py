@@ -125,7 +125,10 @@ def test_a_model_file_is_damaged(tmp_path: Path, repository: Path) -> None:
     (repository / "yolo" / "1" / "model.bin").write_bytes(b"")
     failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)])
     check(
-        failure, "the server ended with code", "before it was ready: failed to load 'yolo'", "model.xml: does not load"
+        failure,
+        "the server exited with code",
+        "before it was ready: failed to load 'yolo'",
+        "model.xml: cannot be loaded",
     )
 
 
@@ -135,8 +138,8 @@ def test_the_reason_is_said_where_the_log_is_standard_error(tmp_path: Path, repo
     assert failure.code == FAILED
     *log, last = failure.said.splitlines()
     assert any("loading: yolo:1" in line for line in log), "its log goes there"
-    assert last.startswith("plates: the server ended with code")
-    assert "model.xml: does not load" in last
+    assert last.startswith("plates: the server exited with code")
+    assert "model.xml: cannot be loaded" in last
     assert failure.left == []
 
 
@@ -166,10 +169,10 @@ def test_a_server_that_cannot_be_started_again_is_given_up(tmp_path: Path, repos
         restarts = serve.events("restart")
         assert [event["pause"] for event in restarts] == [0, 0.1, 0.2, 0.4, 0.8]
         assert "yolo: a process of it died; loading it anew" in restarts[0]["cause"]
-        assert "yolo/1/model.xml: does not load" in restarts[-1]["fault"]
+        assert "yolo/1/model.xml: cannot be loaded" in restarts[-1]["fault"]
         (gave_up,) = serve.events("gave up")
         assert gave_up["restarts"] == 5
-        assert "plates: given up after 5 restarts in a row: " in serve.errors()
+        assert "plates: gave up after 5 restarts in a row: " in serve.errors()
         assert "Traceback" not in serve.errors()
         assert serve.left() == []
     finally:

@@ -246,7 +246,7 @@ def test_command_swaps_lists_and_goes_back(server: EmbeddedTriton, controller: C
     ("words", "code", "fault"),
     [
         (["lprnet", weights_path("stn")], 1, "not weights of LPRNet"),
-        (["lprnet"], 2, "expected exactly one of FILE, --back and --list"),
+        (["lprnet"], 2, "needs exactly one of FILE, --back and --list"),
         (["plate_recognition", weights_path("stn")], 2, "Invalid value"),
     ],
 )

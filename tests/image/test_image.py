@@ -170,7 +170,8 @@ def test_shared_memory_that_cannot_be_written_ends_the_start(image: str) -> None
     failed = start_and_fail(image, "--tmpfs", "/dev/shm:mode=0755,size=1g")
     assert failed.returncode == 2
     assert (
-        "plates: /dev/shm: user 1000 may not write there, expected it for shared memory of the models" in failed.stderr
+        "plates: /dev/shm: user 1000 may not write there, which is needed for shared memory of the models"
+        in failed.stderr
     )
 
 

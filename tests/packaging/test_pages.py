@@ -247,8 +247,9 @@ class Walk:
 
 
 def shape(line: str) -> str:
-    """A line of output without what differs from run to run: its words that hold a digit."""
-    return " ".join("#" if re.search(r"\d", word) else word for word in line.split())
+    """A line of output without what differs from run to run: its words that hold a digit, and where a car goes."""
+    words = (word for word in line.split() if word not in ("towards", "away"))
+    return " ".join("#" if re.search(r"\d", word) else word for word in words)
 
 
 def end(process: "subprocess.Popen[str]") -> int:

@@ -148,8 +148,8 @@ def broken_config(repository: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "damage", "fault"),
     [
-        ("stn", broken_network, r"(?s)'stn'.*stn/1/model.xml: does not load"),
-        ("yolo", broken_detector, r"(?s)'yolo'.*yolo/1/model.xml: does not load"),
+        ("stn", broken_network, r"(?s)'stn'.*stn/1/model.xml: cannot be loaded"),
+        ("yolo", broken_detector, r"(?s)'yolo'.*yolo/1/model.xml: cannot be loaded"),
         ("lprnet", broken_config, r"(?s)17:3: Expected.*lprnet/config.pbtxt"),
     ],
 )
@@ -162,7 +162,7 @@ def test_a_model_that_does_not_load_shows_the_server_s_error(
     before = set(SHARED_MEMORY.glob(mine))
     with pytest.raises(ServerStartError, match=fault) as caught:
         EmbeddedTriton(repository, model_control="explicit", load=[model], exit_timeout=0).start()
-    assert re.match(r"the server ended with code \d+ before it was ready", str(caught.value))
+    assert re.match(r"the server exited with code \d+ before it was ready", str(caught.value))
     assert set(SHARED_MEMORY.glob(mine)) == before
 
 

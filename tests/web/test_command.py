@@ -61,9 +61,9 @@ def test_without_an_option_it_starts_a_server_of_its_own(tmp_path: Path) -> None
     ("arguments", "says"),
     [
         (["--local", "--url", "127.0.0.1:9"], "expected one of them"),
-        (["--local", "--token-file", "empty"], "expected a token a line"),
+        (["--local", "--token-file", "empty"], "no token found; write one per line"),
         (["--local", "--cameras", "none.yaml"], "none.yaml"),
-        (["--local", "--cameras", "hashed.yaml"], "hash: the page shows texts; expected false"),
+        (["--local", "--cameras", "hashed.yaml"], "hash: expected false, because the page shows texts"),
         (["--local", "--sure", "2"], "sure: expected a probability between 0 and 1, got 2.0"),
         (["--url", "127.0.0.1:9"], "127.0.0.1:9"),
     ],

@@ -265,5 +265,5 @@ def test_a_video_that_nothing_decodes_is_refused_in_one_line(web: httpx.Client, 
         answer = web.post("/api/v1/videos", content=video, headers={"Content-Type": "video/mp4"})
         (line,) = [json.loads(each) for each in answer.text.splitlines() if "error" in each]
         assert line["error"]["code"] == "PLATES_BAD_INPUT"
-        assert line["error"]["message"] == "video: expected one that can be decoded"
+        assert line["error"]["message"] == "video: cannot be decoded; expected a video file such as MP4 or MKV"
     assert web.post("/api/v1/videos", content=b"x", headers={"Content-Type": "text/plain"}).status_code == 400

@@ -255,7 +255,7 @@ def test_a_video_that_the_browser_cannot_play_is_read_all_the_same(
     expect(page.locator("video")).to_have_count(0)
     row = page.locator(".results .event")
     expect(row).to_have_attribute("data-plate", TEXT, timeout=60_000)
-    expect(page.locator("#results")).to_contain_text("The video was watched", timeout=60_000)
+    expect(page.locator("#results")).to_contain_text("Finished the video", timeout=60_000)
     expect(row.locator("time")).to_have_text(re.compile(r"0:0\d"))
     expect(row.get_by_role("button")).to_have_count(0)  # there is nothing to jump to
     picture(page, "web_try_unplayable")

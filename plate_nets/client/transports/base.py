@@ -140,7 +140,7 @@ def our_errors(address: ServerAddress, restricted: bool = False, with_key: bool 
             _said(address, str(error) or type(error).__name__)
         ) from error
     except (ValueError, KeyError) as error:
-        raise ServerError(f"{address}: not an answer of Triton: {error}") from error
+        raise ServerError(f"{address}: expected an answer of Triton, got something else: {error}") from error
 
 
 def _said(address: ServerAddress, fault: str) -> str:

@@ -48,5 +48,5 @@ def test_pictures_of_a_folder(tmp_path: Path) -> None:
     (found,) = folder_pictures(tmp_path)
     assert (found.name, found.frame.shape, found.plates) == ("b.jpg", (*HD, 3), None)
     (tmp_path / "a.png").write_bytes(b"no picture")
-    with pytest.raises(InputError, match=r"a\.png: does not open"):
+    with pytest.raises(InputError, match=r"a\.png: cannot be opened"):
         folder_pictures(tmp_path)

@@ -122,7 +122,7 @@ def test_one_bad_file_never_ends_the_run(run: Run, car: Path, tmp_path: Path) ->
     assert "A123BC77" in result.stdout
     assert result.stderr.splitlines() == [
         f"{bad}: image: expected a picture",
-        f"{tmp_path / 'missing.jpg'}: does not open: No such file or directory",
+        f"{tmp_path / 'missing.jpg'}: cannot be opened: No such file or directory",
         f"{slow}: host:1: no answer within 1 s",
         "plates: 3 of 4 pictures failed",
     ]
@@ -192,7 +192,9 @@ def test_one_picture_is_not_several(run: Run, car: Path) -> None:
 def test_an_empty_folder_is_an_error(run: Run, tmp_path: Path) -> None:
     result = run(tmp_path)
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"plates: no picture in {tmp_path}; looked for .bmp, .jpeg, .jpg, .png, .webp")
+    assert result.stderr.startswith(
+        f"plates: no picture found in {tmp_path}; looked for .bmp, .jpeg, .jpg, .png, .webp"
+    )
 
 
 def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
@@ -225,7 +227,7 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
     ]
     assert bad == {
         "file": str(tmp_path / "missing.jpg"),
-        "error": "does not open: No such file or directory",
+        "error": "cannot be opened: No such file or directory",
     }
 
 
@@ -250,7 +252,7 @@ def test_the_table_has_a_row_a_plate_and_every_picture(run: Run, car: Path, tmp_
         ("car.jpg", "A123BC77", "A123BC77", "10.0", ""),
         ("car.jpg", "", "A12", "1.0", ""),
         ("empty.jpg", "", "", "", ""),
-        ("no", "", "", "", "does not open: No such file or directory"),
+        ("no", "", "", "", "cannot be opened: No such file or directory"),
     ]
 
 
@@ -289,7 +291,7 @@ def test_a_table_never_replaces_a_picture(run: Run, car: Path) -> None:
     link.symlink_to(car)
     for table in (car, link):
         result = run(car, "--csv", table)
-        assert (result.exit_code, "is one of the pictures" in result.stderr) == (2, True)
+        assert (result.exit_code, "would overwrite one of the pictures" in result.stderr) == (2, True)
     assert car.read_bytes() == PICTURE
 
 
@@ -321,7 +323,7 @@ def test_what_is_no_file_fails_at_once(run: Run, car: Path, tmp_path: Path) -> N
     os.mkfifo(tmp_path / "pipe.jpg")
     result = run(tmp_path / "pipe.jpg", car)
     assert (result.exit_code, len(result.stdout.splitlines())) == (1, 2)
-    assert "pipe.jpg: does not open: is not a file" in result.stderr
+    assert "pipe.jpg: cannot be opened: is not a file" in result.stderr
 
 
 def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from plate_nets.plates import default_scheme
 from plate_nets.recognition.health import check_health, known_picture
 from tests.clips import still, write_clip
 
-NO_TRITON = "plates: reading in this process, as there is no Triton here: the embedded server needs nvidia-pytriton"
+NO_TRITON = (
+    "plates: reading in this process, because no Triton can be started here: the embedded server needs nvidia-pytriton"
+)
 
 
 @pytest.fixture
@@ -89,7 +91,7 @@ def test_serve_says_how_to_do_without_a_server() -> None:
 def test_two_readers_are_one_too_many(command: str, car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(car.parent)
     result = CliRunner().invoke(app, [*command.split(), "--local", "--url", "127.0.0.1:9"])
-    says = "plates: --local and --url (or PLATES_URL): expected one of them, got both\n"
+    says = "plates: --local and --url (or PLATES_URL) cannot be used together; leave one of them out\n"
     assert (result.exit_code, result.stderr) == (2, says)
 
 

@@ -45,7 +45,7 @@ def test_every_command_refuses_what_is_no_scheme_in_a_line(
 
 def test_the_frames_of_a_car_are_read_by_one_scheme() -> None:
     assert only_scheme("brazil").name == "brazil"
-    with pytest.raises(InputError, match="expected one, as the frames of a car are read together"):
+    with pytest.raises(InputError, match="expected one country, because the frames of a car are read together"):
         only_scheme("brazil,russia")
 
 

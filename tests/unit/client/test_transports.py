@@ -349,8 +349,8 @@ def test_the_server_s_prefix_is_not_part_of_the_message() -> None:
         (ConnectionResetError(), ConnectionLost, "ConnectionResetError"),
         (BrokenPipeError(32, "Broken pipe"), ConnectionLost, "[Errno 32] Broken pipe"),
         (HTTPException("connection closed"), ConnectionLost, "connection closed"),
-        (ValueError("Expected value"), ServerError, "not an answer of Triton: Expected value"),
-        (KeyError("model_stats"), ServerError, "not an answer of Triton: 'model_stats'"),
+        (ValueError("Expected value"), ServerError, "expected an answer of Triton, got something else: Expected value"),
+        (KeyError("model_stats"), ServerError, "expected an answer of Triton, got something else: 'model_stats'"),
         (DeadlineExceeded("no answer within 2 s"), DeadlineExceeded, "no answer within 2 s"),
     ],
 )

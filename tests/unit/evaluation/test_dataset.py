@@ -41,9 +41,9 @@ def test_good_rows(tmp_path: Path) -> None:
         ("a.png,1,2,nan,12,,,,,,,,,", "not finite"),
         ("a.png,1,2,30,12,,1,2,3,,,,,", "expected 8 corner coordinates"),
         ("a.png,1,2,30,12,A123QQ77,,,,,,,,", "unknown character 'Q'"),
-        ("none.png,1,2,30,12,,,,,,,,,", "missing or does not open"),
-        ("broken.png,1,2,30,12,,,,,,,,,", "missing or does not open"),
-        ("huge.png,1,2,30,12,,,,,,,,,", "missing or does not open"),
+        ("none.png,1,2,30,12,,,,,,,,,", "missing or cannot be opened"),
+        ("broken.png,1,2,30,12,,,,,,,,,", "missing or cannot be opened"),
+        ("huge.png,1,2,30,12,,,,,,,,,", "missing or cannot be opened"),
     ],
 )
 def test_faulty_row_is_named_and_left_out(tmp_path: Path, row: str, why: str) -> None:

@@ -221,7 +221,7 @@ def test_plate_free_pictures_are_measured_and_a_bad_one_is_left_out(folder: Path
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["plate_free"]["pictures"] == 1
-    assert "1 plate-free picture left out: bad.jpg: does not open as a picture: image: expected " in result.stderr
+    assert "1 plate-free picture left out: bad.jpg: cannot be opened as a picture: image: expected " in result.stderr
     assert result.stderr.endswith(", got 8 bytes of something else\n")
     strict = CliRunner().invoke(app, [*command, "--strict"])
     assert strict.exit_code == 2

@@ -170,7 +170,7 @@ def test_the_command_reads_a_clip_and_judges_it(tmp_path: Path) -> None:
         (["--video", "clip.mp4", "--rates", "fast"], "--rates: expected frames a second"),
         (["--video", "clip.mp4"], "expected a video"),
         (["--video", "clip.mp4", "--truth", "other.jsonl"], "other.jsonl: No such file"),
-        ([], "or --video CLIP, got neither"),
+        ([], "or --video CLIP"),
     ],
 )
 def test_the_command_says_what_is_wrong_in_one_line(

@@ -170,7 +170,7 @@ def test_a_damaged_model_is_named(tmp_path: Path, model_repository: Path) -> Non
     save(AddOne(), tmp_path)
     path = tmp_path / "1" / "model.pt"
     path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(triton.TritonModelException, match=r"model.pt: does not load as TorchScript"):
+    with pytest.raises(triton.TritonModelException, match=r"model.pt: cannot be loaded as TorchScript"):
         make(tmp_path, model_repository)
 
 
@@ -224,8 +224,8 @@ def test_each_answer_keeps_its_own_memory(parameters: dict[str, Any], tmp_path: 
     ("damage", "fault"),
     [
         (lambda folder: (folder / "model.xml").unlink(), "model.xml: not converted yet; run `python -m converters`"),
-        (lambda folder: (folder / "model.bin").unlink(), "model.xml: does not load: "),
-        (lambda folder: (folder / "model.xml").write_text("<net>"), "model.xml: does not load: "),
+        (lambda folder: (folder / "model.bin").unlink(), "model.xml: cannot be loaded: "),
+        (lambda folder: (folder / "model.xml").write_text("<net>"), "model.xml: cannot be loaded: "),
     ],
 )
 def test_a_damaged_ir_is_named(

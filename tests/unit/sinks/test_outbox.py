@@ -101,7 +101,7 @@ def test_replaced_records_go_before_the_oldest_where_the_disk_is_bounded(path: P
 
 
 def test_a_second_process_is_refused(outbox: Outbox, path: Path) -> None:
-    with pytest.raises(InputError, match=r"outbox.sqlite: another process uses it$"):
+    with pytest.raises(InputError, match=r"outbox.sqlite: another process uses it; choose another --outbox$"):
         Outbox(path, ["fast"])
 
 

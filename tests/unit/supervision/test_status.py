@@ -81,7 +81,7 @@ def test_events_are_a_line_of_json_each(status: Status, events: Path) -> None:
 @pytest.mark.parametrize(
     ("cause", "shown"),
     [
-        ("/srv/models/yolo/1/model.xml: does not load", "model.xml: does not load"),
+        ("/srv/models/yolo/1/model.xml: cannot be loaded", "model.xml: cannot be loaded"),
         ("failed to load 'stn': '/srv/stn/model.pt'", "failed to load 'stn': 'model.pt'"),
         ("127.0.0.1:8000/v2/repository/models/stn/load: no", "127.0.0.1:8000/v2/repository/models/stn/load: no"),
         ("stn/1/model.pt: 1/2 of it", "stn/1/model.pt: 1/2 of it"),

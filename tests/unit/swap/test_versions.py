@@ -59,7 +59,7 @@ def test_the_released_one_and_the_latest_stay(folder: Path, keep: int, left: lis
 
 
 def test_one_at_a_time(folder: Path) -> None:
-    with locked(folder), pytest.raises(SwapError, match="another swap is at work here"), locked(folder):
+    with locked(folder), pytest.raises(SwapError, match="another swap is already in progress here"), locked(folder):
         pass
     with locked(folder):
         pass

@@ -38,7 +38,7 @@ def test_all_bodies_together_are_bounded() -> None:
 
         holding = asyncio.create_task(take(unfinished))
         await counted.wait()
-        with pytest.raises(ServerOverloaded, match="too many are being sent"):
+        with pytest.raises(ServerOverloaded, match="too many requests are being sent"):
             await take(whole)
         gone.set()
         with pytest.raises(InputError, match="went away"):
