@@ -57,6 +57,7 @@ Details = Annotated[
         show_default=DEFAULT_DETAIL,
     ),
 ]
+Sure = Annotated[float | None, typer.Option(help="How sure a text must be to be given, 0 to 1; by default 0.8.")]
 Local = Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")]
 Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="How to speak to a server where --url does not say.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for an answer.", min=0.001, max=86_400)]

@@ -21,6 +21,7 @@ from plate_nets.cli.options import (
     ModelRepository,
     Protocol,
     Schemes,
+    Sure,
     Timeout,
     Urls,
     use_detail,
@@ -66,9 +67,7 @@ def read(
     ] = None,
     scheme: Schemes = "",
     detail: Details = None,
-    sure: Annotated[
-        float | None, typer.Option(help="How sure a text must be to be given, 0 to 1; by default 0.8.")
-    ] = None,
+    sure: Sure = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
     log: Log = None,
