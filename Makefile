@@ -6,6 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 export PYTHON
+unexport PYTHONDONTWRITEBYTECODE # with it each process would compile anew all that it imports
 BIN := .venv/bin
 REPOSITORY := model_repository
 NETWORKS := yolo corners stn lprnet lprnet_latin

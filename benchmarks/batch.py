@@ -40,7 +40,7 @@ class SleepingReaderSettings(ReaderSettings):
 
 
 class _Sleeper:
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
         time.sleep(_SLEEP)
         return []
 

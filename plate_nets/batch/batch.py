@@ -51,14 +51,14 @@ def begin(
         part: of the shards, which this run does.
 
     Raises:
-        BatchError: the folder holds a batch of another source, scheme or version, or anything else; no photo found.
+        BatchError: the folder holds anything else than this batch (see `Manifest`); no photo found.
         PlateError: the reader cannot be opened.
     """
     with reader.open() as opened:
         model = opened.version
     wanted = {
         "format": FORMAT, "source": address, "column": column, "scheme": reader.scheme, "model": model,
-        "package": plate_nets.__version__,
+        "package": plate_nets.__version__, "sure": reader.sure,
     }  # fmt: skip
     while MANIFEST not in (names := out.names()) and part.number:
         time.sleep(_LOOK)

@@ -30,7 +30,7 @@ WHOLE = Part(0, 1)
 class Manifest:
     """What a batch is; a run with another one does not go on with it.
 
-    ``listing``: SHA-256 of the photos' names. ``model``: the version of the networks.
+    ``listing``: SHA-256 of the photos' names. ``model``: the version of the networks. ``sure``: of `ReaderSettings`.
     """
 
     source: str
@@ -42,6 +42,7 @@ class Manifest:
     shards: int
     listing: str
     format: str = FORMAT
+    sure: float | None = None
 
     def missing(self, names: Iterable[str], part: Part = WHOLE) -> list[int]:
         """The names of the files there -> the shards of a part that are not done."""

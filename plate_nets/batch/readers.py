@@ -9,14 +9,14 @@ from plate_nets.client import PlateClient
 from plate_nets.client.url import WireProtocol
 from plate_nets.plates import DEFAULT_SCHEME, load_schemes
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.reader import Reader
+from plate_nets.recognition.reader import GatedReader, check_sure
 
 
 @dataclass(frozen=True)
 class OpenReader:
     """A reader, which networks it has, and what to wait for after a server's process died of a photo."""
 
-    reader: Reader
+    reader: GatedReader
     version: str
     recover: Callable[[], None]
 
@@ -25,7 +25,11 @@ class OpenReader:
 class ReaderSettings:
     """A reader in the worker's process on OpenVINO, or, with addresses, by one Triton server or several.
 
-    ``threads``: of a reader in process. ``timeout``: seconds for an answer of the server.
+    ``threads``: of a reader in process. ``timeout``: seconds for an answer of the server. ``sure``: the least
+    confidence of a text; None: what the reader is set to.
+
+    Raises:
+        InputError: ``sure`` is not between 0 and 1.
     """
 
     urls: tuple[str, ...] = ()
@@ -33,6 +37,11 @@ class ReaderSettings:
     timeout: float = 30.0
     scheme: str = DEFAULT_SCHEME
     threads: int = 1
+    sure: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.sure is not None:
+            check_sure(self.sure)
 
     @contextmanager
     def open(self) -> Iterator[OpenReader]:

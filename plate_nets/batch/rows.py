@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from plate_nets.answers import answer_for
 from plate_nets.errors import AccessDenied, InputError, ServerError, ServerUnavailable
-from plate_nets.recognition.reader import Reader
+from plate_nets.recognition.reader import GatedReader
 from plate_nets.types import Plate
 
 UNREADABLE = "PLATES_UNREADABLE"
@@ -49,8 +49,8 @@ ROW = pa.schema({"path": pa.string(), **FOUND, "model": pa.string()})
 """A row of a shard; ``path`` as the source names it, ``model`` the version of the networks."""
 
 
-def read_photo(reader: Reader, photo: Fetched) -> dict[str, Any]:
-    """A photo's bytes, or why there are none -> its values of `FOUND`.
+def read_photo(reader: GatedReader, photo: Fetched, sure: float | None = None) -> dict[str, Any]:
+    """A photo's bytes, or why there are none -> its values of `FOUND`; ``sure`` as `GatedReader.read` takes it.
 
     Raises:
         PlateError: no photo can be read: the server is not there or refuses, or the networks cannot be loaded.
@@ -61,7 +61,7 @@ def read_photo(reader: Reader, photo: Fetched) -> dict[str, Any]:
         return _row(None, answer_for(photo).says, str(photo))
     started = time.perf_counter()
     try:
-        plates = reader.read(photo, evidence=True)
+        plates = reader.read(photo, evidence=True, sure=sure)
     except (ServerUnavailable, AccessDenied):
         raise
     except (InputError, ServerError) as error:

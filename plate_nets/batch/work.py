@@ -80,7 +80,7 @@ class ShardWorker:
         return ShardDone(shard, len(rows), failed, sum(len(row["plates"] or ()) for row in rows))
 
     def _row(self, name: str, photo: Fetched) -> dict[str, Any]:
-        row = read_photo(self._reader.reader, photo)
+        row = read_photo(self._reader.reader, photo, self._job.reader.sure)
         if row["error"] == MODEL_DIED.says:
             self._reader.recover()
         return {"path": as_text(name), **row, "model": self._job.manifest.model}

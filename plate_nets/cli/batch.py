@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from plate_nets.cli.options import NamedSchemes, Protocol, Timeout, Urls
+from plate_nets.cli.options import NamedSchemes, Protocol, Sure, Timeout, Urls
 from plate_nets.plates import DEFAULT_SCHEME
 from plate_nets.serving.quota import usable_cores
 from plate_nets.words import counted
@@ -46,6 +46,7 @@ def batch(
     timeout: Timeout = 30.0,
     column: Annotated[str, typer.Option(help="Column of a Parquet file that holds paths or photos.")] = "",
     scheme: NamedSchemes = DEFAULT_SCHEME,
+    sure: Sure = None,
     shard_size: Annotated[
         int | None,
         typer.Option(help="Photos per file. Default: 1000, or fewer if that makes less than 16 files.", min=1),
@@ -74,7 +75,7 @@ def batch(
     if not check:
         cores = usable_cores()
         workers = workers or cores
-        reader = ReaderSettings(tuple(url or ()), protocol, timeout, scheme, threads=max(1, cores // workers))
+        reader = ReaderSettings(tuple(url or ()), protocol, timeout, scheme, max(1, cores // workers), sure)
         with at_work_in(folder, own):
             with console.status("Waiting for part 0 to list the photos" if part else "Listing the photos"):
                 job = begin(find_source(source, column), source, column, folder, reader, shard_size, own)

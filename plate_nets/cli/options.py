@@ -57,6 +57,7 @@ Details = Annotated[
         show_default=DEFAULT_DETAIL,
     ),
 ]
+Sure = Annotated[float | None, typer.Option(help="How certain a text must be, 0 to 1. Default: 0.8.")]
 Local = Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")]
 Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="Protocol to use if --url does not name one.")]
 Timeout = Annotated[float, typer.Option(help="How long to wait for an answer (seconds).", min=0.001, max=86_400)]

@@ -18,7 +18,7 @@ BAD, GONE, DEADLY = b"bad", b"gone", b"deadly"
 
 @dataclass(frozen=True)
 class FakeReaderSettings(ReaderSettings):
-    """A reader that finds one plate in each photo, its text the photo's bytes.
+    """A reader that finds one plate in each photo, its text the photo's bytes, 0.9 sure.
 
     ``seconds``: for a photo. ``killed``: file that says that `DEADLY` killed a process.
     """
@@ -39,7 +39,7 @@ class FakeReader:
 
     settings: FakeReaderSettings
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
         """A photo -> one plate."""
         assert isinstance(image, bytes)
         time.sleep(self.settings.seconds)
@@ -50,5 +50,6 @@ class FakeReader:
         if image == DEADLY and self.settings.killed and not self.settings.killed.exists():
             self.settings.killed.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        reading = Reading(image.decode(), image.decode(), 0.9, (0.9,) * len(image), "private", "russia")
+        text = image.decode() if sure is None or sure <= 0.9 else ""
+        reading = Reading(text, image.decode(), 0.9, (0.9,) * len(image), "private", "russia")
         return [Plate(Box(1, 2, 30, 10), 0.8, reading)]

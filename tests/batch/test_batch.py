@@ -188,12 +188,20 @@ def test_success_is_marked_also_by_a_run_that_had_nothing_to_do(photos: Path, tm
     [
         ({"version": "other"}, "holds a batch with model 'fake', this run has 'other'"),
         ({"scheme": "elsewhere"}, "holds a batch with scheme 'russia', this run has 'elsewhere'"),
+        ({"sure": 0.95}, "holds a batch with sure None, this run has 0.95"),
     ],
 )
-def test_other_settings_do_not_mix(photos: Path, tmp_path: Path, change: dict[str, str], said: str) -> None:
+def test_other_settings_do_not_mix(photos: Path, tmp_path: Path, change: dict[str, Any], said: str) -> None:
     begun(photos, tmp_path / "out", FakeReaderSettings())
     with pytest.raises(BatchError, match=said):
-        begun(photos, tmp_path / "out", FakeReaderSettings(**change))  # type: ignore[arg-type]
+        begun(photos, tmp_path / "out", FakeReaderSettings(**change))
+
+
+def test_how_sure_a_text_must_be(photos: Path, tmp_path: Path) -> None:
+    for sure, text in ((0.85, "A002AA77"), (0.95, "")):
+        rows = done(begun(photos, tmp_path / str(sure), FakeReaderSettings(sure=sure)))
+        (plate,) = rows["0/2.jpg"]["plates"]
+        assert (plate["text"], plate["reading"]) == (text, "A002AA77")
 
 
 def test_folders_of_something_else_are_refused(photos: Path, tmp_path: Path) -> None:

@@ -78,6 +78,20 @@ def test_command_reads_a_column_by_another_scheme(tmp_path: Path) -> None:
     assert json.loads((out / "_manifest.json").read_text())["scheme"] == "latin"
 
 
+def test_command_gives_texts_that_are_sure_enough(photos: Path, tmp_path: Path, served: Served) -> None:
+    for name, server in {"process": [], "server": ["--url", served.grpc, "--protocol", "grpc"]}.items():
+        options = ["--out", str(tmp_path / name), "--workers", "1", *server]
+        run = CliRunner().invoke(app, ["batch", str(photos), *options, "--sure", "0.9999999"])
+        assert run.exit_code == 0, run.output
+        assert texts(tmp_path / name)["a.jpg"] == [""] * len(KNOWN.texts)
+        again = CliRunner().invoke(app, ["batch", str(photos), *options])
+        assert (again.exit_code, again.stderr.count("\n")) == (2, 1)
+        assert "holds a batch with sure 0.9999999, this run has None" in again.stderr
+    wrong = CliRunner().invoke(app, ["batch", str(photos), "--out", str(tmp_path / "wrong"), "--sure", "95"])
+    assert (wrong.exit_code, wrong.stderr) == (2, "plates: sure: expected a probability between 0 and 1, got 95.0\n")
+    assert not (tmp_path / "wrong").exists()
+
+
 def test_command_without_an_answer_leaves_no_folder(photos: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = ["--url", "127.0.0.1:1", "--protocol", "grpc", "--timeout", "1"]

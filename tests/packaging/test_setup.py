@@ -78,6 +78,11 @@ def test_a_second_run_installs_and_converts_nothing(demo: str) -> None:
     assert result.stdout == ""
 
 
+def test_what_python_compiled_is_kept() -> None:
+    command = "make --eval 'told: ; @printenv PYTHONDONTWRITEBYTECODE || echo unset' told"
+    assert shell(command, environment={"PYTHONDONTWRITEBYTECODE": "1"}).stdout == "unset\n"
+
+
 def test_help_is_the_default_and_names_every_target() -> None:
     result = shell("make")
     assert [line.split()[1] for line in result.stdout.splitlines()] == [
