@@ -31,33 +31,41 @@ WIDTH = 160
 def bench(
     url: Url = None,
     protocol: Protocol = "http",
-    frames: Annotated[Path | None, typer.Option(help="Folder of pictures to send in turn.", file_okay=False)] = None,
-    plates: Annotated[str, typer.Option(help="Plates on the frames that are drawn, without --frames.")] = "0,1,4,16",
-    concurrency: Annotated[str, typer.Option(help="Requests at once, in a closed load.")] = "1,2,4,8",
-    rate: Annotated[float | None, typer.Option(help="Requests a second, in an open load.", min=0.01)] = None,
+    frames: Annotated[
+        Path | None, typer.Option(help="Folder of pictures to send instead of drawn ones.", file_okay=False)
+    ] = None,
+    plates: Annotated[str, typer.Option(help="Plates on each drawn frame, if there is no --frames.")] = "0,1,4,16",
+    concurrency: Annotated[str, typer.Option(help="Callers at once, in a closed load.")] = "1,2,4,8",
+    rate: Annotated[float | None, typer.Option(help="Requests per second, in an open load.", min=0.01)] = None,
     kinds: Annotated[
-        list[InputKind], typer.Option("--input", help="How pictures are sent; give it again for more.")
+        list[InputKind], typer.Option("--input", help="How to send pictures. Repeatable for several ways.")
     ] = [InputKind.encoded],  # noqa: B006
-    seconds: Annotated[float, typer.Option(help="Of each load.", min=0.1, max=600)] = 5.0,
+    seconds: Annotated[float, typer.Option(help="Length of each load (seconds).", min=0.1, max=600)] = 5.0,
     variants: Annotated[
-        bool, typer.Option("--variants", help="Also the other ways to build the pipeline, beside production's.")
+        bool, typer.Option("--variants", help="Also measure the other ways to build the pipeline.")
     ] = False,
     targets: Annotated[
-        bool, typer.Option("--targets", help="The figures that the project sets itself as targets.")
+        bool, typer.Option("--targets", help="Measure the figures that the project has targets for.")
     ] = False,
-    memory: Annotated[int, typer.Option(help="Frames of the memory test of --targets.", min=100)] = 2000,
-    overload: Annotated[bool, typer.Option("--overload", help="What becomes of 4 times the load it carries.")] = False,
-    stages: Annotated[bool, typer.Option("--stages", help="Where the milliseconds of one frame go.")] = False,
-    networks: Annotated[bool, typer.Option("--networks", help="Each network eager, traced, scripted, frozen.")] = False,
+    memory: Annotated[int, typer.Option(help="How many frames the memory test of --targets reads.", min=100)] = 2000,
+    overload: Annotated[
+        bool, typer.Option("--overload", help="Measure 4 times the load that the server can carry.")
+    ] = False,
+    stages: Annotated[bool, typer.Option("--stages", help="Measure where the milliseconds of one frame go.")] = False,
+    networks: Annotated[
+        bool, typer.Option("--networks", help="Measure each network eager, traced, scripted and frozen.")
+    ] = False,
     against: Annotated[
         str | None,
         typer.Option(
             metavar="VERSION",
-            help="The same loads on another version, in turn with this one: a commit, a wheel, or the folder of one "
+            help="Also run the loads on another version, in turn with this one: a commit, a wheel, or a folder "
             "that is converted.",
         ),
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the figures to this file.", dir_okay=False)
+    ] = None,
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:

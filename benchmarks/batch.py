@@ -47,11 +47,13 @@ class _Sleeper:
 
 def measure(
     photos: Annotated[Path, typer.Argument(help="Folder of photos.", exists=True, file_okay=False)],
-    workers: Annotated[int, typer.Option(help="Processes side by side.", min=2)] = 2,
-    ray: Annotated[bool, typer.Option("--ray", help="Also Ray over processes.")] = False,
-    shard_size: Annotated[int, typer.Option(help="Photos of a shard.", min=1)] = 50,
-    listed: Annotated[int, typer.Option(help="Empty files to list.", min=0)] = 1_000_000,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
+    workers: Annotated[int, typer.Option(help="How many processes run side by side.", min=2)] = 2,
+    ray: Annotated[bool, typer.Option("--ray", help="Also compare Ray with processes.")] = False,
+    shard_size: Annotated[int, typer.Option(help="Photos per shard.", min=1)] = 50,
+    listed: Annotated[int, typer.Option(help="How many empty files to list.", min=0)] = 1_000_000,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the figures to this file.", dir_okay=False)
+    ] = None,
 ) -> None:
     """Time batches over photos against a plain loop in one process with the same threads in all."""
     figures: dict[str, float] = {}

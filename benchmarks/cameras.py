@@ -53,9 +53,11 @@ class SlowReader:
 
 
 def main(
-    seconds: Annotated[float, typer.Option(help="Of each measurement.", min=5)] = 30.0,
-    restarts: Annotated[int, typer.Option(help="Of the RTSP server, each second one a freeze.", min=1)] = 10,
-    only: Annotated[str | None, typer.Option(help="overload, idle, two or restarts.")] = None,
+    seconds: Annotated[float, typer.Option(help="Length of each measurement (seconds).", min=5)] = 30.0,
+    restarts: Annotated[
+        int, typer.Option(help="How often the RTSP server restarts; every second time it freezes instead.", min=1)
+    ] = 10,
+    only: Annotated[str | None, typer.Option(help="Measure only this: overload, idle, two or restarts.")] = None,
 ) -> None:
     """Print a line of JSON a measurement."""
     measures: dict[str, Callable[[Path], dict[str, Any]]] = {

@@ -76,7 +76,7 @@ class Compared:
 def main(
     folders: Annotated[list[Path], typer.Argument(help="Labelled folders.")],
     model: Annotated[Path, typer.Option(help="The other reader: an ONNX file of fast-plate-ocr.")],
-    scheme: Annotated[str, typer.Option(help="Whose plates ours reads.")] = "world",
+    scheme: Annotated[str, typer.Option(help="Countries that our reader reads, comma-separated.")] = "world",
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
     """Prints how many plates both read right, with the intervals of 95 %, and what a plate takes both."""

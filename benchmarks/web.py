@@ -55,13 +55,15 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def main(
-    photo: Annotated[Path, typer.Option(help="Read in turn by both.", exists=True)] = Path("out/scene.jpg"),
-    rounds: Annotated[int, typer.Option(help="Of the photo; 0 leaves it out.", min=0)] = 40,
-    events: Annotated[int, typer.Option(help="Of the store; 0 leaves it out.", min=0)] = 1_000_000,
-    store: Annotated[Path | None, typer.Option(help="A store to use, or to make where it is not there.")] = None,
-    count: Annotated[int, typer.Option("--browsers", help="On the live page; 0 leaves them out.", min=0)] = 50,
-    seconds: Annotated[float, typer.Option(help="That they stay.", min=1)] = 20,
-    local: Annotated[bool, typer.Option("--local", help="In this process, without a Triton.")] = False,
+    photo: Annotated[Path, typer.Option(help="Photo that both read in turn.", exists=True)] = Path("out/scene.jpg"),
+    rounds: Annotated[int, typer.Option(help="How often to read the photo; 0 skips this.", min=0)] = 40,
+    events: Annotated[int, typer.Option(help="How many events the store holds; 0 skips this.", min=0)] = 1_000_000,
+    store: Annotated[Path | None, typer.Option(help="Store to use; it is created if it does not exist.")] = None,
+    count: Annotated[
+        int, typer.Option("--browsers", help="How many browsers open the live page; 0 skips this.", min=0)
+    ] = 50,
+    seconds: Annotated[float, typer.Option(help="How long they stay (seconds).", min=1)] = 20,
+    local: Annotated[bool, typer.Option("--local", help="Read in this process, without Triton.")] = False,
 ) -> None:
     """Print one line of JSON a measure."""
     with ExitStack() as stack:

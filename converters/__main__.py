@@ -20,19 +20,20 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def main(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME...]", help="Which networks; all by default.")
+        list[str] | None, typer.Argument(metavar="[NAME...]", help="Networks to convert. Default: all.")
     ] = None,
-    mode: Annotated[Mode, typer.Option(help="How TorchScript is made.")] = Mode.TRACE,
+    mode: Annotated[Mode, typer.Option(help="How to make TorchScript.")] = Mode.TRACE,
     only_check: Annotated[
-        bool, typer.Option("--check", help="Change nothing: compare what is there, and prove every config.pbtxt.")
+        bool,
+        typer.Option("--check", help="Change nothing; compare the files that are there, and check every config.pbtxt."),
     ] = False,
     model_repository: Annotated[
-        Path, typer.Option(help="Folder of the models; by default the checkout's own.", show_default=False)
+        Path, typer.Option(help="Folder with the models. Default: the checkout's own.", show_default=False)
     ] = REPOSITORY,
     weights: Annotated[
         Path | None,
         typer.Option(
-            help="Folder with weights of your own, as the training writes them; what it lacks is the package's.",
+            help="Folder with weights of your own, as the training writes them. Missing files come from the package.",
             exists=True,
             file_okay=False,
         ),

@@ -20,7 +20,7 @@ def main(
     files: Annotated[list[Path], typer.Argument(help="Weights of one network.")],
     out: Annotated[Path, typer.Option(help="File for their mean, named after the network, such as yolo.safetensors.")],
     scheme: Annotated[
-        str, typer.Option(help="What a reader's weights are trained for: a country of the package, or a TOML file.")
+        str, typer.Option(help="Scheme that the reader is trained for (built-in name or TOML file).")
     ] = DEFAULT_SCHEME,
 ) -> None:
     """Averages weights, each with the same share."""

@@ -28,10 +28,15 @@ _CERTAIN = 1e-4
 def main(
     folder: Annotated[Path, typer.Argument(help="Clips with their truth: `training.synthesis --drive-by-set`.")],
     evidence: Annotated[
-        Path, typer.Option(help="Keeps what is read, by the networks' version; what is there is not read again.")
+        Path,
+        typer.Option(
+            help="Folder that keeps what was read with each version of the networks, so that it is not read again."
+        ),
     ] = Path("out/evidence"),
-    every: Annotated[int, typer.Option(min=1, help="Of so many frames one is read.")] = 3,
-    scheme: Annotated[str, typer.Option(help="Whose plates they are.")] = DEFAULT_SCHEME,
+    every: Annotated[int, typer.Option(min=1, help="Read one of this many frames.")] = 3,
+    scheme: Annotated[
+        str, typer.Option(help="Countries of the plates, comma-separated (built-in name or TOML file).")
+    ] = DEFAULT_SCHEME,
 ) -> None:
     """Tells the cars of the clips at several temperatures; the best is the value of `FusionSettings.temperature`."""
     console = Console()

@@ -194,10 +194,10 @@ def mixed_precision(device: torch.device) -> torch.autocast:
 
 
 Out = Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")]
-Minutes = Annotated[float | None, typer.Option(min=0.01, help="End after this training time.")]
+Minutes = Annotated[float | None, typer.Option(min=0.01, help="Stop after this training time (minutes).")]
 Threads = Annotated[int, typer.Option(min=1, help="CPU threads of the network.")]
-Workers = Annotated[int, typer.Option(min=0, help="Processes that make the samples.")]
-Every = Annotated[int, typer.Option(min=1, help="Validate every so many steps.")]
+Workers = Annotated[int, typer.Option(min=0, help="How many processes make the samples.")]
+Every = Annotated[int, typer.Option(min=1, help="How many steps to train between two validations.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")]
 """Options of every training's command."""
 

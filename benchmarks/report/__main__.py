@@ -65,8 +65,8 @@ def describe_machine(report: Mapping[str, Any]) -> str:
 
 
 def main(
-    reports: Annotated[Path, typer.Argument(help="Folder of reports that `python -m benchmarks --json` wrote.")],
-    page: Annotated[Path, typer.Argument(help="Markdown page that gets their figures.")],
+    reports: Annotated[Path, typer.Argument(help="Folder with the reports that `python -m benchmarks --json` wrote.")],
+    page: Annotated[Path, typer.Argument(help="Markdown page to write the figures into.")],
 ) -> None:
     """Write CSV and plots beside a page, and figures into it; exits with 1 where a block of it has none."""
     folder = page.with_suffix("")

@@ -31,12 +31,14 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def train(
-    data: Annotated[list[Path], typer.Option(help="Labelled folder with corner points; may be given several times.")],
+    data: Annotated[list[Path], typer.Option(help="Labelled folder with corner points. Repeatable.")],
     out: Out,
-    validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; the first decides.")] = [],  # noqa: B006
-    steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 40_000,
+    validate: Annotated[
+        list[Path], typer.Option(help="Labelled folder to validate on. Repeatable; the first decides.")
+    ] = [],  # noqa: B006
+    steps: Annotated[int, typer.Option(min=1, help="How many steps to train.")] = 40_000,
     minutes: Minutes = None,
-    batch: Annotated[int, typer.Option(min=2, help="Windows a step, two a photo.")] = 64,
+    batch: Annotated[int, typer.Option(min=2, help="Windows per step, two per photo.")] = 64,
     start: Annotated[Path | None, typer.Option(help="Weights to start from.")] = None,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")] = 2e-3,
     seed: int = 0,

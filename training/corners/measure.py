@@ -153,10 +153,10 @@ def milliseconds(network: CornerNetwork, frame: Frame, box: Boxes, rounds: int =
 
 def main(
     weights: Annotated[Path, typer.Argument(help="Weights of CornerNet, safetensors.")] = weights_path("corners"),
-    data: Annotated[list[Path], typer.Option(help="Labelled folder with corner points; again for more.")] = [],  # noqa: B006
-    looks: Annotated[str, typer.Option(help="Numbers of looks, with commas.")] = "1,2,3",
-    rendered: Annotated[int, typer.Option("--scenes", min=0, help="Measure on so many rendered scenes too.")] = 0,
-    worst: Annotated[int, typer.Option(min=0, help="List so many of the worst plates.")] = 0,
+    data: Annotated[list[Path], typer.Option(help="Labelled folder with corner points. Repeatable.")] = [],  # noqa: B006
+    looks: Annotated[str, typer.Option(help="Numbers of looks, comma-separated.")] = "1,2,3",
+    rendered: Annotated[int, typer.Option("--scenes", min=0, help="How many rendered scenes to measure too.")] = 0,
+    worst: Annotated[int, typer.Option(min=0, help="How many of the worst plates to list.")] = 0,
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
     """Prints the errors of corners found from labelled and from detected boxes, and the time a plate takes."""

@@ -140,12 +140,12 @@ def fit(head: nn.Sequential, seen: Tensor, plates: Tensor, epochs: int, rate: fl
 
 
 def main(
-    data: Annotated[list[Path], typer.Option(help="Labelled folder; give it again for more.")],
+    data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
     out: Annotated[Path, typer.Option(help="File for the weights, corners.safetensors.")],
     start: Annotated[Path, typer.Option(help="Weights of CornerNet.")] = weights_path("corners"),
     detector: Annotated[Path, typer.Option(help="Weights of the detector.")] = weights_path("yolo"),
     holdout: Annotated[
-        float, typer.Option(help="Share of plates and scenes kept out, as by training.detector.")
+        float, typer.Option(help="Share of plates and scenes to hold out, as in training.detector.")
     ] = 0.12,
     rendered_count: Annotated[int, typer.Option("--rendered", help="Rendered pictures.")] = 400,
     epochs: Annotated[int, typer.Option(min=1)] = 12,

@@ -165,18 +165,23 @@ def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     corners: Annotated[Path, typer.Option(help="Weights of CornerNet.")] = weights_path("corners"),
     reader: Annotated[Path, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors.")] = WEIGHTS,
-    turn: Annotated[list[float], typer.Option(help="Turn the photos by so many degrees; again for more.")] = [0.0],  # noqa: B006
+    turn: Annotated[list[float], typer.Option(help="Also turn the photos by this angle (degrees). Repeatable.")] = [
+        0.0
+    ],  # noqa: B006
     share: Annotated[
         list[float],
-        typer.Option(help="Cut the photos so that their plate takes this share of the width; again for more."),
+        typer.Option(help="Also cut the photos so that the plate takes this share of the width. Repeatable."),
     ] = [0.0],  # noqa: B006
-    relabel: Annotated[list[str], typer.Option(help="Put a label right: vk_1090.jpg=P602KP197; again for more.")] = [],  # noqa: B006
+    relabel: Annotated[list[str], typer.Option(help="Correct a label: vk_1090.jpg=P602KP197. Repeatable.")] = [],  # noqa: B006
     rendered: Annotated[
-        bool, typer.Option("--rendered", help="A rendered set: margins as served alone, and the plates by their type.")
+        bool,
+        typer.Option("--rendered", help="The set is rendered: use only the served margins, and report by plate type."),
     ] = False,
-    given: Annotated[bool, typer.Option("--given", help="Labelled boxes instead of detected ones.")] = False,
-    photos: Annotated[int | None, typer.Option(min=1, help="Only the first photos.")] = None,
-    differences: Annotated[bool, typer.Option("--differences", help="List what is read otherwise.")] = False,
+    given: Annotated[bool, typer.Option("--given", help="Use the labelled boxes instead of detected ones.")] = False,
+    photos: Annotated[int | None, typer.Option(min=1, help="Use only the first photos.")] = None,
+    differences: Annotated[
+        bool, typer.Option("--differences", help="List the plates that are read differently.")
+    ] = False,
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
     """Prints the plates read exactly, from upright crops and from straightened ones with several margins."""

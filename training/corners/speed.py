@@ -27,13 +27,11 @@ from plate_nets.types import Frame
 
 
 def main(
-    data: Annotated[
-        Path | None, typer.Option(help="Labelled folder: its photos are taken in place of a drawn one.")
-    ] = None,
-    photos: Annotated[int, typer.Option(min=1, help="How many of them, evenly over the folder.")] = 40,
+    data: Annotated[Path | None, typer.Option(help="Labelled folder whose photos replace the drawn one.")] = None,
+    photos: Annotated[int, typer.Option(min=1, help="How many photos to use, spread evenly over the folder.")] = 40,
     plates: Annotated[int, typer.Option(min=1, help="Plates on the drawn frame, 1280x720.")] = 1,
     threads: Annotated[int, typer.Option(min=1)] = 1,
-    rounds: Annotated[int, typer.Option(min=1, help="Turns of each way, a frame.")] = 20,
+    rounds: Annotated[int, typer.Option(min=1, help="How often to measure each way, in turns, per frame.")] = 20,
 ) -> None:
     """Prints the median of each way a frame, their mean over the frames, and the ratio to upright crops."""
     cv2.setNumThreads(threads)

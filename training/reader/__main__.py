@@ -37,46 +37,50 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def train(
     out: Out,
-    data: Annotated[
-        list[Path], typer.Option(help="Labelled folder with real plates; may be given several times.")
-    ] = [],  # noqa: B006
+    data: Annotated[list[Path], typer.Option(help="Labelled folder with real plates. Repeatable.")] = [],  # noqa: B006
     foreign: Annotated[
-        list[Path], typer.Option(help="Labelled folder with plates of other countries: nothing is to be read there.")
+        list[Path],
+        typer.Option(
+            help="Labelled folder with plates of other countries, in which nothing is to be read. Repeatable."
+        ),
     ] = [],  # noqa: B006
-    scheme: Annotated[
-        str, typer.Option(help="Whose plates are learnt: a country that the package has, or a TOML file.")
-    ] = DEFAULT_SCHEME,
+    scheme: Annotated[str, typer.Option(help="Country to learn (built-in name or TOML file).")] = DEFAULT_SCHEME,
     draw: Annotated[
         list[str],
-        typer.Option(help="Schemes of the same reader whose plates are drawn too; may be given several times."),
+        typer.Option(help="Schemes of the same reader to draw too, comma-separated. Repeatable."),
     ] = [],  # noqa: B006
     weight: Annotated[
         list[str],
-        typer.Option(help="NAME=FACTOR: how often plates of a folder or drawn ones of a scheme come; again for more."),
+        typer.Option(help="NAME=FACTOR: how often plates of a folder, or drawn ones of a scheme, come. Repeatable."),
     ] = [],  # noqa: B006
     largest_source: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of the real plates that one folder has at most.")
+        float, typer.Option(min=0, max=1, help="Largest share of the real plates that one folder may have.")
     ] = 1.0,
-    validate: Annotated[list[Path], typer.Option(help="Labelled folder to measure on; their mean decides.")] = [],  # noqa: B006
-    steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 20_000,
+    validate: Annotated[
+        list[Path], typer.Option(help="Labelled folder to validate on. Repeatable; the mean decides.")
+    ] = [],  # noqa: B006
+    steps: Annotated[int, typer.Option(min=1, help="How many steps to train.")] = 20_000,
     minutes: Minutes = None,
-    batch: Annotated[int, typer.Option(min=1, help="Plates a step.")] = 64,
+    batch: Annotated[int, typer.Option(min=1, help="Plates per step.")] = 64,
     real: Annotated[float, typer.Option(min=0, max=1, help="Share of real plates; the rest is rendered.")] = 0.5,
     straightened: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of plates cut along their corners, not along a box.")
+        float, typer.Option(min=0, max=1, help="Share of the plates that are cut along their corners instead of a box.")
     ] = 0.0,
     two_lines: Annotated[
         float, typer.Option(min=0, max=1, help="Share of rendered plates of two lines, laid side by side.")
     ] = 0.0,
     hard: Annotated[
         float,
-        typer.Option(min=1, help="How often real plates that are turned, dim or blurred come, for one of the rest."),
+        typer.Option(
+            min=1, help="How often real plates that are turned, dim or blurred come, compared with the others."
+        ),
     ] = 1.0,
     covered: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of real plates of which something hides a part.")
+        float, typer.Option(min=0, max=1, help="Share of the real plates that something partly hides.")
     ] = 0.0,
     far: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of straightened plates that a cheap camera sees from afar.")
+        float,
+        typer.Option(min=0, max=1, help="Share of the straightened plates that a cheap camera sees from a distance."),
     ] = 0.0,
     start: Annotated[Path | None, typer.Option(help="Folder with the weights of this reader to start from.")] = None,
     beside: Annotated[

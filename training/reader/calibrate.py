@@ -99,8 +99,10 @@ def main(
     data: Annotated[list[Path], typer.Argument(help="Labelled folders that the reader was not trained on.")],
     out: Annotated[Path | None, typer.Option(help="Folder for the weights with the best temperature.")] = None,
     networks: Annotated[Path, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors.")] = WEIGHTS,
-    temperature: Annotated[float | None, typer.Option(help="This one, not the best of the first folders.")] = None,
-    check: Annotated[list[Path], typer.Option(help="Folder to show, not to choose by; again for more.")] = [],  # noqa: B006
+    temperature: Annotated[
+        float | None, typer.Option(help="Use this temperature instead of the best one for the first folders.")
+    ] = None,
+    check: Annotated[list[Path], typer.Option(help="Folder to show but not to choose by. Repeatable.")] = [],  # noqa: B006
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
     """Prints what each temperature gives; writes the reader with the one whose confidences surprise least."""

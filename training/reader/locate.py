@@ -126,8 +126,8 @@ def write_parts(plates: Iterable[LocatedPlate], out: Path, name: str) -> dict[Pa
 def main(
     folder: Annotated[Path, typer.Argument(help="Labelled folder with texts.")],
     out: Annotated[Path, typer.Option(help=f"For two labelled folders, FOLDER_{TRAIN} and FOLDER_{VALIDATION}.")],
-    scheme: Annotated[str, typer.Option(help="Whose alphabet the texts have.")] = "latin",
-    tight: Annotated[bool, typer.Option("--tight", help="The boxes are those of the plates, not looser.")] = False,
+    scheme: Annotated[str, typer.Option(help="Scheme whose alphabet the texts have.")] = "latin",
+    tight: Annotated[bool, typer.Option("--tight", help="The boxes fit the plates tightly.")] = False,
 ) -> None:
     """Finds the corners of labelled plates, and splits these by text."""
     with faults_in_a_line():

@@ -77,8 +77,8 @@ def _sharpness(picture: Frame) -> float:
 def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     sheet: Annotated[Path, typer.Argument(help="PNG to write.")],
-    count: Annotated[int, typer.Option(min=1, help="Plates on it.")] = 30,
-    seed: Annotated[int, typer.Option(help="Decides the texts.")] = 0,
+    count: Annotated[int, typer.Option(min=1, help="How many plates the scene has.")] = 30,
+    seed: Annotated[int, typer.Option(help="Seed of the texts.")] = 0,
 ) -> None:
     """Draws a sheet of look-alikes of the crops that are read worst, labelled boxes given."""
     scheme = default_scheme()

@@ -60,7 +60,7 @@ def main(
     folder: Annotated[Path, typer.Argument(help="Labelled folder with boxes without texts.")],
     model: Annotated[Path, typer.Option(help="The teacher: an ONNX file of fast-plate-ocr.")],
     out: Annotated[Path, typer.Option(help="For two labelled folders, FOLDER_train and FOLDER_validation.")],
-    scheme: Annotated[str, typer.Option(help="Whose plates ours reads.")] = "latin",
+    scheme: Annotated[str, typer.Option(help="Countries that our reader reads, comma-separated.")] = "latin",
 ) -> None:
     """Labels plates by what two readers read alike."""
     with faults_in_a_line():

@@ -30,37 +30,40 @@ _CROPS = 120
 
 @app.command(no_args_is_help=True)
 def main(
-    sheet: Annotated[Path | None, typer.Option(help="Write a labelled sheet of crops.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only this format of plate.")] = None,
-    scheme: Annotated[
-        str, typer.Option(help="Whose plates: a country that the package has, or a TOML file.")
-    ] = DEFAULT_SCHEME,
-    seed: Annotated[int, typer.Option(help="Decides every picture.")] = 0,
-    benchmark: Annotated[bool, typer.Option("--benchmark", help="Crops a second in two processes.")] = False,
-    test_set: Annotated[Path | None, typer.Option(help="Write a test set into this new folder.")] = None,
-    count: Annotated[int, typer.Option(min=1, help="Photos of a set.")] = 2000,
+    sheet: Annotated[Path | None, typer.Option(help="Write a sheet of labelled crops to this file.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Draw only this format of plate.")] = None,
+    scheme: Annotated[str, typer.Option(help="Country to draw (built-in name or TOML file).")] = DEFAULT_SCHEME,
+    seed: Annotated[int, typer.Option(help="Seed of every picture.")] = 0,
+    benchmark: Annotated[
+        bool, typer.Option("--benchmark", help="Measure how many crops per second two processes make.")
+    ] = False,
+    test_set: Annotated[Path | None, typer.Option(help="Write a test set to this new folder.")] = None,
+    count: Annotated[int, typer.Option(min=1, help="How many photos the set has.")] = 2000,
     lines: Annotated[int, typer.Option(min=1, max=2, help="Lines of the test set's plates.")] = 1,
-    street_set: Annotated[Path | None, typer.Option(help="Write a set of streets into this new folder.")] = None,
-    close: Annotated[bool, typer.Option("--close", help="Its streets are cut close around a plate.")] = False,
-    scene: Annotated[Path | None, typer.Option(help="Write a street scene.")] = None,
+    street_set: Annotated[Path | None, typer.Option(help="Write a set of streets to this new folder.")] = None,
+    close: Annotated[bool, typer.Option("--close", help="Cut the streets close around a plate.")] = False,
+    scene: Annotated[Path | None, typer.Option(help="Write a street scene to this file.")] = None,
     plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in a street scene.")] = 3,
     calibration: Annotated[
         Path | None,
-        typer.Option(help="Write the pictures by which precisions are judged into this folder.", exists=True),
+        typer.Option(help="Write the pictures that judge the precisions to this folder.", exists=True),
     ] = None,
-    drive_by: Annotated[Path | None, typer.Option(help="Write a clip of cars that drive by, and its truth.")] = None,
+    drive_by: Annotated[
+        Path | None, typer.Option(help="Write a clip of cars that drive by to this file, with its truth beside it.")
+    ] = None,
     cars: Annotated[int, typer.Option(min=1, help="Cars of the clip.")] = DriveBySettings.cars,
-    light: Annotated[LightName, typer.Option(help="Of the clip.")] = DriveBySettings.light,
-    bit_rate: Annotated[int, typer.Option(min=100, help="Of the clip, kbit/s.")] = DriveBySettings.bit_rate // 1000,
+    light: Annotated[LightName, typer.Option(help="Light of the clip.")] = DriveBySettings.light,
+    bit_rate: Annotated[int, typer.Option(min=100, help="Bit rate of the clip (kbit/s).")] = DriveBySettings.bit_rate
+    // 1000,
     exposure: Annotated[
-        float, typer.Option(min=0, max=0.04, help="Of the clip, s: by it moving cars blur.")
+        float, typer.Option(min=0, max=0.04, help="Exposure of the clip (seconds); it blurs moving cars.")
     ] = DriveBySettings.exposure,
     drive_by_set: Annotated[
         Path | None,
-        typer.Option(help="Write such clips into this folder, of the seed and those after."),
+        typer.Option(help="Write a set of clips to this folder, for this seed and the next ones."),
     ] = None,
-    clips: Annotated[int, typer.Option(min=1, help="Of the set.")] = 20,
-    camera: Annotated[CameraName, typer.Option(help="That films the set.")] = "good",
+    clips: Annotated[int, typer.Option(min=1, help="How many clips the set has.")] = 20,
+    camera: Annotated[CameraName, typer.Option(help="Kind of camera that films the set.")] = "good",
     perspective: Annotated[
         Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
     ] = None,
