@@ -165,12 +165,12 @@ def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     corners: Annotated[Path, typer.Option(help="Weights of CornerNet.")] = weights_path("corners"),
     reader: Annotated[Path, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors.")] = WEIGHTS,
-    turn: Annotated[list[float], typer.Option(help="Also turn the photos by this angle (degrees). Repeatable.")] = [
-        0.0
-    ],  # noqa: B006
+    turn: Annotated[
+        list[float], typer.Option(help="Turn the photos by this angle (degrees). Repeatable for several angles.")
+    ] = [0.0],  # noqa: B006
     share: Annotated[
         list[float],
-        typer.Option(help="Also cut the photos so that the plate takes this share of the width. Repeatable."),
+        typer.Option(help="Cut the photos so that the plate takes this share of the width. Repeatable."),
     ] = [0.0],  # noqa: B006
     relabel: Annotated[list[str], typer.Option(help="Correct a label: vk_1090.jpg=P602KP197. Repeatable.")] = [],  # noqa: B006
     rendered: Annotated[
