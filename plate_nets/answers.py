@@ -57,14 +57,14 @@ TOO_LARGE = ErrorAnswer(
     "400",
     "INVALID_ARGUMENT",
     InputTooLarge,
-    "the picture is over a bound of bytes or pixels; found before it is decoded",
+    "the picture has too many bytes or pixels; checked before it is decoded",
 )
 BAD_INPUT = ErrorAnswer(
     "PLATES_BAD_INPUT",
     "400",
     "INVALID_ARGUMENT",
     InputError,
-    "the picture or frame is not what is accepted; the message says what was expected",
+    "the picture or frame cannot be accepted; the message says what was expected",
 )
 OVERLOADED = ErrorAnswer(
     "PLATES_OVERLOADED", "503", "UNAVAILABLE", ServerOverloaded, "the queue of a model of the pipeline is full"
@@ -74,7 +74,7 @@ SHARED_MEMORY = ErrorAnswer(
     "503",
     "UNAVAILABLE",
     SharedMemoryFull,
-    "the frames at work fill the server's shared memory: fewer at once, or more of it (a container's `--shm-size`)",
+    "the frames in progress fill the server's shared memory: send fewer at once, or raise a container's `--shm-size`",
 )
 UNAVAILABLE = ErrorAnswer(
     "PLATES_UNAVAILABLE",
@@ -88,21 +88,21 @@ MODEL_DIED = ErrorAnswer(
     "503",
     "UNAVAILABLE",
     ModelDied,
-    "a model's process died, perhaps of this picture, and is about to be healed: ask with another, or later",
+    "a model's process died, perhaps because of this picture, and is being healed: send another, or try later",
 )
 TIMED_OUT = ErrorAnswer(
     "PLATES_TIMED_OUT",
     "503",
     "UNAVAILABLE",
     DeadlineExceeded,
-    "the caller hung up, or the request's own `timeout` ran out: the rest of the work was left out",
+    "the caller hung up, or the request's own `timeout` ran out; the rest of the work was skipped",
 )
 INTERNAL = ErrorAnswer(
     "PLATES_INTERNAL",
     "500",
     "INTERNAL",
     ServerError,
-    "a fault of the server; the same picture would most likely meet it again, the server's log says more",
+    "a fault of the server; the same picture would most likely cause it again. The server's log says more",
 )
 
 OURS = (TOO_LARGE, BAD_INPUT, SHARED_MEMORY, OVERLOADED, UNAVAILABLE, MODEL_DIED, TIMED_OUT, INTERNAL)
@@ -124,41 +124,61 @@ TRITONS = (
         "404",
         "NOT_FOUND",
         ServerUnavailable,
-        "the model is being loaded or unloaded, or the server stops",
+        "the model is being loaded or unloaded, or the server is stopping",
     ),
     ErrorAnswer(" is not ready", "", "", ServerUnavailable, "the same, from one model to another"),
-    ErrorAnswer("Server not ready", "", "", ServerUnavailable, "the same, where the server stops"),
+    ErrorAnswer("Server not ready", "", "", ServerUnavailable, "the same, while the server is stopping"),
     ErrorAnswer(
-        _SHARED_MEMORY_FULL, "500", "INTERNAL", SharedMemoryFull, "`PLATES_SHARED_MEMORY`, where Triton itself meets it"
+        _SHARED_MEMORY_FULL,
+        "500",
+        "INTERNAL",
+        SharedMemoryFull,
+        "`PLATES_SHARED_MEMORY`, if Triton itself runs into it",
     ),
-    ErrorAnswer(" is not healthy", "500", "INTERNAL", ModelDied, "the model's process died, perhaps of this picture"),
+    ErrorAnswer(
+        " is not healthy", "500", "INTERNAL", ModelDied, "the model's process died, perhaps because of this picture"
+    ),
     CONTROL_KEY,
-    ErrorAnswer("", "400", "INVALID_ARGUMENT", InputError, "a tensor of another name, dtype or shape"),
-    ErrorAnswer("", "404", "NOT_FOUND", ServerError, "no model or version of this name"),
-    ErrorAnswer("", "", "RESOURCE_EXHAUSTED", InputTooLarge, "a message over gRPC's bound"),
+    ErrorAnswer("", "400", "INVALID_ARGUMENT", InputError, "a tensor with a wrong name, dtype or shape"),
+    ErrorAnswer("", "404", "NOT_FOUND", ServerError, "no model or version with this name"),
+    ErrorAnswer("", "", "RESOURCE_EXHAUSTED", InputTooLarge, "the message is larger than gRPC allows"),
     ErrorAnswer("", "", "DEADLINE_EXCEEDED", DeadlineExceeded, "no answer within the caller's deadline"),
     ErrorAnswer("", "", "CANCELLED", DeadlineExceeded, "the caller hung up"),
-    ErrorAnswer("", "503", "UNAVAILABLE", ServerUnavailable, "the server is starting, stopping or not there"),
+    ErrorAnswer("", "503", "UNAVAILABLE", ServerUnavailable, "the server is starting, stopping or missing"),
 )
 """Answers of Triton itself. Words come before a bare status."""
 
 PROXIES = (
     ErrorAnswer("", "401", "UNAUTHENTICATED", AccessDenied, "no token, or a wrong one"),
     ErrorAnswer("", "403", "PERMISSION_DENIED", AccessDenied, "not allowed"),
-    ErrorAnswer("", "413", "", InputTooLarge, "a body over the proxy's bound"),
+    ErrorAnswer("", "413", "", InputTooLarge, "the body is larger than the proxy allows"),
     ErrorAnswer("", "429", "", ServerOverloaded, "too many requests"),
     ErrorAnswer("", "502", "", ServerUnavailable, "no server behind the proxy"),
-    ErrorAnswer("", "504", "", DeadlineExceeded, "no answer of the server behind the proxy in time"),
+    ErrorAnswer("", "504", "", DeadlineExceeded, "the server behind the proxy did not answer in time"),
 )
 """Answers of a proxy in front of Triton."""
 
 WEB = (
-    ErrorAnswer("PLATES_TOO_LARGE", "413", "", InputTooLarge, "a file or picture over a bound, or too many files"),
+    ErrorAnswer(
+        "PLATES_TOO_LARGE", "413", "", InputTooLarge, "a file or picture is too large, or there are too many files"
+    ),
     ErrorAnswer("PLATES_NO_ACCESS", "401", "", AccessDenied, "no token, or a wrong one"),
-    ErrorAnswer("PLATES_NOT_ALLOWED", "403", "", AccessDenied, "another site's request, or an address off the list"),
-    ErrorAnswer("PLATES_NOT_FOUND", "404", "", InputError, "nothing of this name"),
+    ErrorAnswer(
+        "PLATES_NOT_ALLOWED",
+        "403",
+        "",
+        AccessDenied,
+        "a request from another site, or an address that is not on the list",
+    ),
+    ErrorAnswer("PLATES_NOT_FOUND", "404", "", InputError, "nothing with this name"),
     ErrorAnswer("PLATES_WRONG_METHOD", "405", "", InputError, "the address takes another method"),
-    ErrorAnswer("PLATES_TOO_MANY", "429", "", ServerOverloaded, "more than a token has; `Retry-After` says when"),
+    ErrorAnswer(
+        "PLATES_TOO_MANY",
+        "429",
+        "",
+        ServerOverloaded,
+        "more than the token may send; `Retry-After` says when to try again",
+    ),
 )
 """Answers of `plates web` alone, or with another status than the models' own."""
 

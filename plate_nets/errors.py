@@ -1,31 +1,31 @@
 """Every error this package raises on purpose.
 
     PlateError
-    +-- InputError          the caller's picture or argument is not what is accepted
-    |   +-- InputTooLarge       it is over a bound of bytes or pixels
-    +-- SchemeError         a file of a plate scheme is not as it should be
-    +-- WeightsError        a weights file is missing, damaged, of another network or another scheme
+    +-- InputError          the caller's picture or argument cannot be accepted
+    |   +-- InputTooLarge       it has too many bytes or pixels
+    +-- SchemeError         a scheme file is not valid
+    +-- WeightsError        a weights file is missing, damaged, or belongs to another network or scheme
     +-- ConversionError     a converted model cannot be built, read, or does not give the network's numbers
     +-- ContractError       a model's configuration or tensors differ from `contract.py`
     +-- DatasetError        a labelled folder cannot be used
     +-- SourceError         a camera or a video file gives no pictures
-    +-- SinkError           a place for events does not take them now
-    |   +-- RecordRefused       it will never take this one
-    +-- BatchError          a batch cannot go on: its source, its folder or its settings
-    +-- MissingExtra        a package that an extra of this one brings is not installed
+    +-- SinkError           a sink cannot take events at the moment
+    |   +-- RecordRefused       it will never take this event
+    +-- BatchError          a batch cannot continue: its source, its folder or its settings
+    +-- MissingExtra        an extra of this package is not installed
     +-- ServerError         a Triton server could not be started or reached, failed, or did not answer
         +-- ServerStartError    the embedded server did not become ready
-        +-- ServerUnavailable   nothing answers, or a model is not there for the moment: ask again later
-        |   +-- ServerOverloaded    it has more to do than it can: ask again later
-        |       +-- SharedMemoryFull    the frames at work do not fit into its shared memory
-        +-- ModelDied           a process ended at work on the question, or before it was replaced
-        |   +-- ConnectionLost      the connection broke while the server was at work on the question
+        +-- ServerUnavailable   nothing answers, or a model is missing at the moment: try again later
+        |   +-- ServerOverloaded    it is too busy: try again later
+        |       +-- SharedMemoryFull    the frames in progress do not fit into its shared memory
+        +-- ModelDied           a process died while working on the request, or was not replaced yet
+        |   +-- ConnectionLost      the connection broke while the server was working on the request
         +-- DeadlineExceeded    no answer within the deadline
         +-- AccessDenied        a key or token is missing or wrong
-        +-- SwapError           a new version was not put into service; the former one answers
+        +-- SwapError           a new version was not put into service; the former one still answers
 
-Messages name where, what, what was expected and what was found. What a server answers, and which of these it becomes:
-`answers.py` and docs/reference/errors.md.
+A message says where the error is, what was expected and what was found. `answers.py` and docs/reference/errors.md say
+which answer of a server becomes which of these.
 """
 
 
@@ -34,19 +34,19 @@ class PlateError(Exception):
 
 
 class InputError(PlateError):
-    """The caller's picture or argument is not what is accepted."""
+    """The caller's picture or argument cannot be accepted."""
 
 
 class InputTooLarge(InputError):
-    """The caller's picture is over a bound of bytes or pixels."""
+    """The caller's picture has too many bytes or pixels."""
 
 
 class SchemeError(PlateError):
-    """A file of a plate scheme is not as it should be."""
+    """A scheme file is not valid."""
 
 
 class WeightsError(PlateError):
-    """A weights file is missing, damaged, of another network or of another scheme."""
+    """A weights file is missing, damaged, or belongs to another network or scheme."""
 
 
 class ConversionError(PlateError):
@@ -64,7 +64,7 @@ class DatasetError(PlateError):
 class SourceError(PlateError):
     """A camera or a video file gives no pictures.
 
-    ``unreachable``: nobody answered; otherwise somebody did, and refused or sent what is no video.
+    ``unreachable``: nothing answered. Otherwise something answered, but refused or did not send a video.
     """
 
     def __init__(self, message: str, *, unreachable: bool = False) -> None:
@@ -73,19 +73,19 @@ class SourceError(PlateError):
 
 
 class SinkError(PlateError):
-    """A place for events does not take them now; they are kept and offered again."""
+    """A sink cannot take events at the moment; they are kept and sent again."""
 
 
 class RecordRefused(SinkError):
-    """A place for events will never take the first of the records it was offered, which is left out."""
+    """A sink will never take the first of the records that it was sent; that record is skipped."""
 
 
 class BatchError(PlateError):
-    """A batch cannot go on: its source or its folder cannot be used, or its settings are not those it began with."""
+    """A batch cannot continue: its source or folder cannot be used, or its settings differ from those it began with."""
 
 
 class MissingExtra(PlateError):
-    """A package that an extra of this one brings is not installed."""
+    """An extra of this package is not installed."""
 
     def __init__(self, extra: str, purpose: str, package: str) -> None:
         super().__init__(f'{purpose} needs {package}: pip install "plate-nets[{extra}]"')
@@ -100,31 +100,31 @@ class ServerStartError(ServerError):
 
 
 class ServerUnavailable(ServerError):
-    """Nothing answers at the address, or a model is not there for the moment: the same question may be asked later."""
+    """Nothing answers at the address, or a model is missing at the moment. You may send the same request later."""
 
 
 class ServerOverloaded(ServerUnavailable):
-    """The server has more to do than it can: the same question may be asked later."""
+    """The server is too busy. You may send the same request later."""
 
 
 class SharedMemoryFull(ServerOverloaded):
-    """The frames at work do not fit into the server's shared memory: the same question may be asked later.
+    """The frames in progress do not fit into the server's shared memory. You may send the same request later.
 
-    Where it is met by a frame alone, the server has too little for it, whenever that is asked.
+    If a single frame causes it, the server has too little shared memory for that frame at any time.
     """
 
 
 class ModelDied(ServerError):
-    """A process of the server ended at work on the question, or had ended and was not replaced yet.
+    """A process of the server died while working on the request, or had died and was not replaced yet.
 
-    What was asked may be the reason, so it is not asked again by itself.
+    The request may be the reason, so the client does not repeat it.
     """
 
 
 class ConnectionLost(ModelDied):
-    """The connection broke, or nobody answered at it any more, after the question was sent and before its answer.
+    """The connection broke, or went silent, after the request was sent and before its answer came.
 
-    The server may have ended of it. One of several servers is asked once more, a server alone is not.
+    The request may have ended the server. The client repeats it once if it has several servers, otherwise not.
     """
 
 
@@ -137,4 +137,4 @@ class AccessDenied(ServerError):
 
 
 class SwapError(ServerError):
-    """A new version was not put into service; the former one answers."""
+    """A new version was not put into service; the former one still answers."""
