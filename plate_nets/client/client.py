@@ -1,6 +1,6 @@
-"""Asks a served pipeline: `PlateClient(url).read(picture)` -> plates.
+"""The client of a server: `PlateClient(url).read(picture)` -> plates.
 
-The client sends the picture as it is and gets boxes in its pixels; it has no image code and needs no torch.
+It sends the picture as it is and gets boxes in the picture's pixels. It has no image code and needs no torch.
 """
 
 import os
@@ -42,25 +42,25 @@ from plate_nets.types import Box, Frame, Plate, Reading
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
 _HEALING = 0.5
-"""Seconds between two looks at a server that heals."""
+"""Seconds between two checks of a server that is healing."""
 
 
 class PlateClient(Closing):
-    """A client of one server, or of several that share the work; threads may share it, and children of a fork.
+    """A client of one server, or of several that share the work. Threads and forked processes may share a client.
 
     Args:
-        url: ``host:port``, also with ``http://``, ``https://``, ``grpc://`` or ``grpcs://`` before it; the port may be
-            left out where it is Triton's own (8000 or 8001). Or several of them: each call goes to one that has little
-            to do, and to another where it fails. ``dns:///host:port`` is all servers of a name, as they come and go.
-        protocol: "http" or "grpc"; a ``grpc://`` or ``http://`` of the address comes first.
+        url: ``host:port``, or the same after ``http://``, ``https://``, ``grpc://`` or ``grpcs://``. You may leave out
+            Triton's own ports (8000 or 8001). With a list of addresses, each call goes to a server that has little to
+            do, and to another if it fails. ``dns:///host:port`` means all servers behind a name, as they come and go.
+        protocol: "http" or "grpc"; ``grpc://`` or ``http://`` in the address overrides it.
         timeout: seconds until `DeadlineExceeded`: for connecting, sending, waiting, receiving and all retries together.
-        retries: how often the same picture is sent again where the server is not there or overloaded; 0 to do without.
-        headers: sent with every request, such as the token that a proxy wants (gRPC: metadata, in lower case).
-        ca: PEM file of the authority behind an encrypted server's certificate; by default those that the system trusts.
-        shared_memory: hand pictures over in shared memory, to a server on this machine; needs its control key.
-        control_key: of the server's restricted endpoints; by default what PLATES_CONTROL_KEY holds.
-        scheme: whose plates are read, of the schemes that the server has; of several the evidence decides. By default
-            what the server is set to; it names the `format` of a reading, which has none where the package does not
+        retries: how often to send a picture again if the server is missing or overloaded; 0 turns this off.
+        headers: sent with every request, such as a proxy's token (for gRPC: metadata, in lower case).
+        ca: PEM file of the authority behind an encrypted server's certificate; by default the system's authorities.
+        shared_memory: hand pictures over in shared memory to a server on this machine; needs its control key.
+        control_key: the key of the server's restricted endpoints; by default PLATES_CONTROL_KEY.
+        scheme: countries to read, of those that the server has; the most certain reading wins. By default
+            those of the server; it names the `format` of a reading, which has none where the package does not
             know the scheme.
         limits: of pictures; what is over them is refused before it is sent. Those of a server that is set to others.
     """
@@ -116,18 +116,18 @@ class PlateClient(Closing):
         """A picture -> its plates, highest detector score first.
 
         Args:
-            image: a BGR frame (H, W, 3) uint8 as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or
-                BMP file.
-            evidence: the plates have their ``logits`` and the ``characters`` of their readings: 1.7 kB more a plate,
-                which are not sent otherwise.
-            sure: the least confidence of a text, between 0 and 1; by default what the server is set to.
+            image: a BGR frame (H, W, 3) uint8, as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or BMP
+                file.
+            evidence: also return the ``logits`` of each plate and the ``characters`` of its reading, 1.7 kB more per
+                plate.
+            sure: the threshold of a text, between 0 and 1; by default the server's.
 
         Raises:
-            InputError: the picture is not accepted (InputTooLarge: by its size), or ``sure`` is no probability; the
-                message says what was expected.
+            InputError: the picture cannot be accepted (InputTooLarge: because of its size), or ``sure`` is not a
+                probability; the message says what was expected.
             DeadlineExceeded: no answer in time.
-            ServerUnavailable: no attempt was answered: nobody at the address, a model being loaded or healed, or
-                (ServerOverloaded) too much to do.
+            ServerUnavailable: no attempt was answered: nothing is at the address, a model is being loaded or healed,
+                or (ServerOverloaded) the server is too busy.
             ModelDied: a process ended at work on it, or (ConnectionLost) the connection broke: the picture may be why,
                 so it is not sent again, but for a lost connection once to another of several servers.
             AccessDenied: a token is missing or wrong.
@@ -151,26 +151,26 @@ class PlateClient(Closing):
         return plates(self._transport.ask(recognise, self.timeout, self.retries), self.schemes)
 
     def health(self) -> None:
-        """Have the server recognise a known picture.
+        """Check that the server reads a known picture.
 
         Raises:
-            ServerError: it is not ready, does not answer, or does not read the known picture right.
+            ServerError: it is not ready, does not answer, or reads the known picture wrongly.
         """
         from plate_nets.recognition.health import check_health
 
         check_health(self)
 
     def model_version(self) -> str:
-        """Which version of each network the server serves, such as "yolo:1 stn:1 lprnet:2". Raises as `read` does."""
+        """The version of each network in service, such as "yolo:1 stn:1 lprnet:2". Raises as `read` does."""
         names = [model.name for model in (YOLO, STN, LPRNET)]
         models = [self._transport.send(model_metadata(name), self.timeout) for name in names]
         return " ".join(f"{model['name']}:{max(map(int, model['versions']))}" for model in models)
 
     def wait_until_healthy(self, timeout: float) -> None:
-        """Have the server recognise the known picture again and again, until it does.
+        """Wait until the server reads the known picture.
 
         Raises:
-            ServerUnavailable: it did not within ``timeout`` seconds.
+            ServerUnavailable: it did not do so within ``timeout`` seconds.
         """
         deadline = time.monotonic() + timeout
         while True:
@@ -183,9 +183,9 @@ class PlateClient(Closing):
                 time.sleep(_HEALING)
 
     def is_ready(self) -> bool:
-        """Whether the server says that all its models are ready; `health` knows whether that is true.
+        """Whether the server says that all its models are ready; `health` checks whether that is true.
 
-        It is asked once. Raises as `read` does.
+        It asks once. Raises as `read` does.
         """
         return self._transport.send(is_ready(), self.timeout)
 

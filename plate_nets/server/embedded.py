@@ -47,35 +47,36 @@ _ABORTED = 128 + signal.SIGABRT
 
 
 class _Aborted(ServerStartError):
-    """The server ended itself by a fault of its own."""
+    """The server exited because of a fault of its own."""
 
 
 class EmbeddedTriton:
-    """A real Triton in a process of its own, as a context manager.
+    """A real Triton server in a process of its own, as a context manager.
 
-    Entering starts the server and waits until every model is ready; leaving stops it. No process, no region of
-    shared memory and no temporary folder stay behind, however it ends; a guard process sees to that even where the
-    parent is killed.
+    Entering the block starts the server and waits until every model is ready; leaving it stops the server. No process,
+    shared memory or temporary folder is left behind, however it ends. A guard process cleans up even if the parent is
+    killed.
 
     Args:
-        model_repository: the folder of the models; by default `default_repository()`.
-        model_repositories: further ones, beside it.
-        packages: folders of Python packages that models of those import, beside this one.
-        model_control: "none", or "explicit" where models shall be loaded and unloaded while it runs, with the key.
-        load: the models that are loaded at the start; by default those that the repository's schemes need, and all of
-            the further repositories.
-        control_key: of the endpoints that `control.RESTRICTED` names; by default a new random one.
-        options: further options for tritonserver.
-        server: "embedded", the wheel's, or "system", the one on PATH.
-        address: where it listens. The wheel's is for loopback (127.0.0.0/8) alone: that release (24.10) lacks the
-            security fixes of 2025 and 2026, the Python backend's remote code execution among them.
-        http_port: of Triton's HTTP API; 0 takes a free one.
-        grpc_port: of its gRPC API; 0 takes a free one.
-        metrics_port: of its metrics; 0 takes a free one.
-        log: file that the server's log is appended to, "-" for standard error; without it its newest part is kept
-            until the server ends.
-        start_timeout: seconds until every model must be ready.
-        exit_timeout: seconds that requests in flight have to end before everything is killed; 0 kills at once.
+        model_repository: folder with the models; by default `default_repository()`.
+        model_repositories: more folders with models.
+        packages: folders of Python packages that these models import, beside this package.
+        model_control: "explicit" lets you load and unload models while the server runs, with the key; "none" does not.
+        load: the models to load at the start; by default those that the repository's schemes need, and all models of
+            the other repositories.
+        control_key: the key of the restricted endpoints (`control.RESTRICTED`); by default a new random one.
+        options: more options for tritonserver.
+        server: "embedded" runs the wheel's tritonserver, "system" the one on PATH.
+        address: the address to listen on. The embedded server only listens on loopback (127.0.0.0/8), because that
+            release (24.10) lacks the security fixes of 2025 and 2026, one for remote code execution among them.
+        http_port: port for HTTP; 0 picks a free one.
+        grpc_port: port for gRPC; 0 picks a free one.
+        metrics_port: port for the metrics; 0 picks a free one.
+        log: file to append the server's log to, or "-" for standard error. By default the newest part is kept in
+            memory until the server ends.
+        start_timeout: how long the models may take to be ready, seconds.
+        exit_timeout: how long requests in flight may take to finish before everything is killed, seconds; 0 kills at
+            once.
     """
 
     def __init__(

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """How often what is tried. A try that nothing followed for ``lasting`` seconds is forgotten."""
+    """How often to try again. An attempt is forgotten once nothing has failed for ``lasting`` seconds."""
 
     heals: int = 3
-    """Of one model in a row; then the server is restarted."""
+    """Heals of one model in a row, before the server is restarted."""
     restarts: int = 5
-    """In a row; then the supervisor gives up."""
+    """Restarts in a row, before the supervisor gives up."""
     pause: float = 1.0
-    """Seconds before the second restart in a row, twice as long before each further one; the first comes at once."""
+    """Seconds before the second restart in a row; it doubles before each further one. The first comes at once."""
     longest_pause: float = 30.0
     lasting: float = 10.0
 
 
 @dataclass(frozen=True)
 class Heal:
-    """Load these models anew."""
+    """Reload these models."""
 
     models: tuple[str, ...]
 
@@ -56,7 +56,7 @@ class Policy:
             self._restarts = 0
 
     def models_failed(self, models: Iterable[str], now: float) -> Heal | Restart | GiveUp:
-        """Models do not answer -> they are healed, unless that was tried too often."""
+        """Models do not answer: heal them, unless that was tried too often."""
         failed = tuple(models)
         for model in failed:
             tries = [each for each in self._heals.get(model, []) if now - each < self._limits.lasting]
@@ -66,7 +66,7 @@ class Policy:
         return Heal(failed)
 
     def server_failed(self, now: float) -> Restart | GiveUp:
-        """The server ended, does not answer, or could not be healed or started."""
+        """The server exited, does not answer, or could not be healed or started."""
         if self._well_since is not None and now - self._well_since >= self._limits.lasting:
             self._restarts = 0
         self._well_since = None
