@@ -124,9 +124,8 @@ def evaluate(
     if degrade:
         from plate_nets.cli.evaluate_degraded import report_degraded
 
-        decoding = DecodingSettings(sure=sure)
-        as_set = LocalReader(scheme=schemes, runtime=runtime, decoding=decoding)
-        report_degraded(labelled, as_set, quick, json_file, curves)
+        every_text = LocalReader(scheme=schemes, runtime=runtime, decoding=DecodingSettings(sure=0.0))
+        report_degraded(labelled, every_text, sure, quick, json_file, curves)
         return
     free_pictures = pictures_below(plate_free) if plate_free else []
     margin = settings.crop_margin if margin is None else margin

@@ -15,19 +15,31 @@ from plate_nets.evaluation.degradation import (
     QUICK_HEIGHTS,
     evaluate_degraded,
 )
-from plate_nets.evaluation.degradation_report import degradation_figures, print_degradation, save_degradation
+from plate_nets.evaluation.degradation_report import (
+    degradation_figures,
+    gate_figures,
+    print_degradation,
+    save_degradation,
+)
+from plate_nets.evaluation.reading_metrics import withdraw_unsure
 from plate_nets.recognition.local import LocalReader
 
 
 def report_degraded(
-    labelled: Dataset, reader: LocalReader, quick: bool, json_file: Path | None, curves: Path | None
+    labelled: Dataset, reader: LocalReader, sure: float, quick: bool, json_file: Path | None, curves: Path | None
 ) -> None:
-    """Reads every labelled plate of a folder in every cell; prints the table, and writes the figures and the plot."""
+    """Reads every labelled plate of a folder in every cell; prints the tables, and writes the figures and the plot.
+
+    ``reader`` gives every text; those below ``sure`` are withdrawn.
+    """
     console = Console(stderr=json_file is not None and str(json_file) == "-")
     photos = track(list(labelled.photos()), "degrading and reading", console=Console(stderr=True), transient=True)
     heights, degradations = (QUICK_HEIGHTS, QUICK) if quick else (HEIGHTS, tuple(DEGRADATIONS))
     cells = evaluate_degraded(photos, reader.cut, reader.read_crops, heights, degradations)
-    values = degradation_figures(cells)
+    gates = gate_figures(cells)
+    for cell in cells:
+        cell.plates = withdraw_unsure(cell.plates, sure)
+    values = degradation_figures(cells) | {"gates": gates}
     print_degradation(console, values)
     if json_file is not None:
         text = json.dumps(values, indent=2) + "\n"

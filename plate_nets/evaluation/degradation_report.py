@@ -9,6 +9,10 @@ from rich.table import Table
 
 from plate_nets.evaluation.calibration import reliability
 from plate_nets.evaluation.degradation import ENOUGH, Cell
+from plate_nets.evaluation.reading_metrics import ReadPlate, threshold_trade
+
+GATES = (0.5, 0.8, 0.95, 0.99)
+"""Least confidences of a text whose cost is tabled."""
 
 
 def degradation_figures(cells: Sequence[Cell]) -> dict[str, Any]:
@@ -29,8 +33,22 @@ def degradation_figures(cells: Sequence[Cell]) -> dict[str, Any]:
     return {"cells": rows, "worst": min(judged, default=None)}
 
 
+def gate_figures(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Cells with every text -> for each degradation and least confidence of `GATES`, JSON-ready: the shares of the
+    plates of all heights that get a wrong text, and none."""
+    plates: dict[str, list[ReadPlate]] = {}
+    for cell in cells:
+        plates.setdefault(cell.degradation, []).extend(cell.plates)
+    return [
+        {"degradation": name, "least_confidence": gate, "wrong": wrong, "without_text": without}
+        for name, each in plates.items()
+        for gate, wrong, without in threshold_trade(each, GATES)
+    ]
+
+
 def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
-    """Figures of `degradation_figures` -> a table, a row a degradation and a column a height."""
+    """Figures of `degradation_figures` -> a table, a row a degradation and a column a height; those of `gate_figures`
+    in ``gates`` -> another one."""
     heights = list(dict.fromkeys(row["height"] for row in values["cells"]))
     table = Table(
         "",
@@ -43,6 +61,16 @@ def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
     console.print(table)
     if values["worst"] is not None:
         console.print(f"worst cell: {values['worst']:.3f} of the sure texts are right")
+    table = Table(
+        "least confidence",
+        *(f"{gate:g}" for gate in GATES),
+        title="what a threshold costs, of 1,000 plates",
+        caption="wrong texts / plates without a text, all heights",
+    )
+    for name in dict.fromkeys(row["degradation"] for row in values["gates"]):
+        rows = (row for row in values["gates"] if row["degradation"] == name)
+        table.add_row(name, *(f"{1000 * row['wrong']:.0f} / {1000 * row['without_text']:.0f}" for row in rows))
+    console.print(table)
 
 
 def _shown(row: Mapping[str, Any]) -> str:

@@ -143,15 +143,15 @@ def by_format(plates: Sequence[ReadPlate], scheme: PlateScheme) -> dict[str, Rea
 
 
 def threshold_trade(plates: Sequence[ReadPlate], thresholds: Sequence[float]) -> list[tuple[float, float, float]]:
-    """Plates -> rows ``threshold, share read, share wrong among the read`` as the confidence asked for rises.
+    """Plates -> rows ``threshold, share with a wrong text, share without a text`` as the confidence asked for rises.
 
     Only texts that were given can be withdrawn, so evaluate with a decoder that asks for no confidence.
     """
     rows = []
     for threshold in thresholds:
         kept = [p for p in plates if p.text and p.reading and p.reading.confidence >= threshold]
-        wrong = sum(p.wrong for p in kept)
-        rows.append((threshold, len(kept) / max(1, len(plates)), wrong / max(1, len(kept))))
+        wrong = Share(sum(p.wrong for p in kept), len(plates))
+        rows.append((threshold, wrong.value, Share(len(plates) - len(kept), len(plates)).value))
     return rows
 
 

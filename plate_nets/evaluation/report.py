@@ -112,9 +112,10 @@ def print_figures(
         if corners.row_count:
             console.print(corners)
     if trade:
-        table = figure_table("least confidence", "read", "wrong among the read", title="what a threshold trades")
-        for threshold, read, wrong in trade:
-            table.add_row(f"{threshold:.2f}", f"{read:.4f}", f"{wrong:.4f}")
+        title = "what a threshold costs, of 1,000 plates"
+        table = figure_table("least confidence", "wrong texts", "plates without a text", title=title)
+        for threshold, wrong, without in trade:
+            table.add_row(f"{threshold:.2f}", f"{1000 * wrong:.0f}", f"{1000 * without:.0f}")
         console.print(table)
     if bins:
         table = figure_table(
@@ -170,10 +171,10 @@ def save_curves(
 
     figure = Figure(figsize=(17, 4), layout="constrained")
     reading, diagram, detection, heights = figure.subplots(1, 4)
-    reading.plot([row[1] for row in trade], [row[2] for row in trade], marker=".")
-    for threshold, read, wrong in trade:
-        reading.annotate(f"{threshold:g}", (read, wrong), fontsize=7)
-    reading.set(xlabel="share read", ylabel="wrong among the read", title="threshold of the confidence")
+    reading.plot([row[2] for row in trade], [row[1] for row in trade], marker=".")
+    for threshold, wrong, without in trade:
+        reading.annotate(f"{threshold:g}", (without, wrong), fontsize=7)
+    reading.set(xlabel="plates without a text", ylabel="wrong texts", title="threshold of the confidence")
     shares = [each.right.value for each in bins]
     ends = np.array([each.right.interval for each in bins]).reshape(-1, 2).T
     diagram.plot([0, 1], [0, 1], linewidth=0.7)

@@ -104,7 +104,9 @@ class PlateReader(Generic[F, T]):
             ContractError: the networks did not answer one reading a box.
         """
         chosen = self._decoder.choose(schemes)
-        decoder = self._decoder if sure is None else self._asking(check_sure(sure))
+        decoder = self._decoder
+        if sure is not None and (asked := check_sure(sure)) != decoder.settings.sure:
+            decoder = self._asking(asked)
         with stages("detect"):
             crops, boxes, scores, corners, as_one = self._detect(frame, stages)
         if len(boxes) == 0:

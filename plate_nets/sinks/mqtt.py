@@ -100,7 +100,7 @@ class MqttSink(Sink):
     def _announcement(self, camera: str) -> tuple[str, dict[str, Any]]:
         """Topic below the prefix and configuration of a sensor (home-assistant.io/integrations/mqtt)."""
         topic = f"{self._topic}/{camera}/event"
-        name = f"plates_{camera}"
+        name = f"{self._topic}_{camera}"
         # Home Assistant passes over a topic with any other character, such as the dots of a camera's address
         object_id = re.sub(r"[^a-zA-Z0-9_-]", lambda found: f"-{ord(found[0]):x}-", name)
         return f"sensor/{object_id}/config", {

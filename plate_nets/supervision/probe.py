@@ -3,8 +3,9 @@
 import queue
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from plate_nets.contract import (
     PROBE,
     READERS,
     STN,
+    SURE,
     YOLO,
     ModelSpec,
     TensorSpec,
@@ -76,11 +78,12 @@ class ProbeClient:
         self._deadline = deadline
         self._models = models
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
         """An encoded picture -> its plates, by the whole pipeline; the users' metrics do not count it."""
         spec = PLATE_RECOGNITION.inputs[1]
         outputs = (*PLATES, *EVIDENCE) if evidence else PLATES
-        return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8), outputs))
+        asked = {} if sure is None else {SURE: str(sure)}
+        return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8), outputs, asked))
 
     def check(self) -> None:
         """Raises PlateError where the known picture is not recognised, or a model is not ready by its own account."""
@@ -122,8 +125,15 @@ class ProbeClient:
         if not self._ask(is_model_ready(model)):
             raise ServerUnavailable(f"{model}: not ready")
 
-    def _infer(self, model: ModelSpec, spec: TensorSpec, array: NDArray[Any], outputs: Sequence[TensorSpec]) -> Tensors:
-        return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: self._token}))
+    def _infer(
+        self,
+        model: ModelSpec,
+        spec: TensorSpec,
+        array: NDArray[Any],
+        outputs: Sequence[TensorSpec],
+        asked: Mapping[str, str] = MappingProxyType({}),
+    ) -> Tensors:
+        return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: self._token, **asked}))
 
     def _ask(self, call: Call[T]) -> T:
         # A connection a question: one that is kept would outlive the server that it leads to

@@ -1,5 +1,6 @@
 """Clips of cars that drive by: what they show is what their truth says."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import av
@@ -7,12 +8,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from plate_nets.errors import InputError
+from plate_nets.errors import DatasetError, InputError
+from plate_nets.evaluation.video import find_clips
 from plate_nets.evaluation.video_truth import load_truth
 from plate_nets.plates import default_scheme
 from training.synthesis.__main__ import app
 from training.synthesis.drive_by import LIGHTS, DriveBySettings, LightName, film, plan, truth_path, write_drive_by
-from training.synthesis.drive_by_set import CAMERAS, CameraKind, CameraName
+from training.synthesis.drive_by_set import CAMERAS, CameraKind, CameraName, write_drive_by_set
 
 RUSSIA = default_scheme()
 SMALL = DriveBySettings(cars=3, size=(320, 180), rate=5)
@@ -84,6 +86,21 @@ def test_a_set_is_filmed_by_cameras_of_a_kind_and_goes_on_where_it_was_left(
     assert "2 clips" in result.stdout
     names = sorted(path.name for path in (tmp_path / "set").iterdir())
     assert names == [f"drive_{seed}.{suffix}" for seed in (7, 8) for suffix in ("jsonl", "mp4")]
+
+
+def test_a_clip_that_is_not_whole_is_none_of_its_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(path: Path, *_: object) -> Iterator[float]:
+        path.write_bytes(b"half a clip")
+        truth_path(path).touch()
+        with pytest.raises(DatasetError, match="no clip in it"):
+            find_clips(tmp_path, None)
+        yield 0.5
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("training.synthesis.drive_by_set.write_drive_by", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(write_drive_by_set(tmp_path, RUSSIA, "good", 1, 7, 3))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", CAMERAS)

@@ -1,5 +1,6 @@
 """Sets of clips of cars that drive by, as cameras of a kind film them: to choose what video does, and to judge it."""
 
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from plate_nets.plates import PlateScheme
-from training.synthesis.drive_by import DriveBySettings, LightName, write_drive_by
+from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
 
 CameraName = Literal["good", "600", "300", "cheap"]
 
@@ -63,9 +64,10 @@ def write_drive_by_set(
         path = folder / f"drive_{number}.mp4"
         if not path.exists():
             settings = CAMERAS[camera].draw(np.random.default_rng(number), cars, _LIGHTS[number % len(_LIGHTS)])
-            unfinished = path.with_name(f"unfinished_{number}.mp4")
-            for _ in write_drive_by(unfinished, scheme, number, settings):
-                pass
-            unfinished.with_suffix(".jsonl").replace(path.with_suffix(".jsonl"))
-            unfinished.replace(path)
+            with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=folder) as aside:
+                unfinished = Path(aside, path.name)
+                for _ in write_drive_by(unfinished, scheme, number, settings):
+                    pass
+                truth_path(unfinished).replace(truth_path(path))
+                unfinished.replace(path)
         yield path

@@ -1,6 +1,7 @@
 """Plates read again as a camera sees them from afar: reduced, coded, blurred, dark."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import cv2
@@ -12,7 +13,7 @@ from plate_nets.cli import app
 from plate_nets.evaluation.coding import code_h264, code_jpeg, moved
 from plate_nets.evaluation.dataset import Label, load_dataset
 from plate_nets.evaluation.degradation import DEGRADATIONS, Cell, evaluate_degraded, shrink
-from plate_nets.evaluation.degradation_report import degradation_figures, save_degradation
+from plate_nets.evaluation.degradation_report import degradation_figures, gate_figures, save_degradation
 from plate_nets.evaluation.evaluate import plate_height
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.types import Box, Boxes, Corners, Crops, Frame, Reading
@@ -112,6 +113,10 @@ def test_a_cell_with_few_sure_texts_is_not_judged(tmp_path: Path) -> None:
         "coverage": pytest.approx(19 / 40),
     }
     assert values["cells"][2]["right_of_sure"] is None
+    at_half, *_, at_most = gate_figures(cells)  # of 60 plates 20 are wrong, all 39 texts are 0.9 sure
+    assert (at_half["degradation"], at_half["least_confidence"]) == ("JPEG 90", 0.5)
+    assert (at_half["wrong"], at_half["without_text"]) == pytest.approx((20 / 60, 21 / 60))
+    assert (at_most["wrong"], at_most["without_text"]) == (0, 1)
     save_degradation(tmp_path / "plot.png", cells)
     assert cv2.imread(str(tmp_path / "plot.png")) is not None
 
@@ -121,3 +126,7 @@ def test_the_command_prints_a_row_a_degradation(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     values = json.loads(result.stdout)
     assert {row["degradation"] for row in values["cells"]} == {"JPEG 90", "JPEG 40"}
+    assert "what a threshold costs, of 1,000 plates" in result.stderr
+    costs = values["gates"]
+    for fewer, more in pairwise(row for row in costs if row["degradation"] == "JPEG 40"):
+        assert fewer["wrong"] >= more["wrong"] and fewer["without_text"] <= more["without_text"]

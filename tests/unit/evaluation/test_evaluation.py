@@ -81,7 +81,7 @@ def test_groups() -> None:
 
 def test_threshold_trade() -> None:
     sure, unsure = plate("A123BC77", "A123BC77", confidence=0.95), plate("A123BC77", "A128BC77", confidence=0.5)
-    assert threshold_trade([sure, unsure], [0.0, 0.9]) == [(0.0, 1.0, 0.5), (0.9, 0.5, 0.0)]
+    assert threshold_trade([sure, unsure], [0.0, 0.9]) == [(0.0, 0.5, 0.0), (0.9, 0.0, 0.5)]
 
 
 def test_reliability_counts_texts_by_their_confidence() -> None:

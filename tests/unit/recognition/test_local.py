@@ -19,10 +19,10 @@ from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, InputTooLarge, WeightsError
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.plates import default_scheme
-from plate_nets.recognition.decoding import PlateDecoder
+from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.health import check_health, known_picture
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.reader import FrameLimits, Reader
+from plate_nets.recognition.reader import FrameLimits, GatedReader
 from plate_nets.runtimes.networks import Networks, Runtime, load_converted
 from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, encode
@@ -93,8 +93,14 @@ def test_a_reading_says_what_it_is(openvino: LocalReader) -> None:
 
 
 def test_a_client_and_a_local_reader_are_readers(openvino: LocalReader) -> None:
-    readers: list[Reader] = [openvino, PlateClient("127.0.0.1:1")]
+    readers: list[GatedReader] = [openvino, PlateClient("127.0.0.1:1")]
     check_health(readers[0])
+
+
+def test_a_reader_that_gives_no_text_to_others_is_well_all_the_same() -> None:
+    reader = LocalReader(decoding=DecodingSettings(sure=0.9999999))
+    assert not any(plate.reading.text for plate in reader.read(CAR))
+    check_health(reader)
 
 
 @pytest.mark.parametrize("runtime", ["openvino", "torch"])

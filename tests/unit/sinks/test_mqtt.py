@@ -46,7 +46,7 @@ def test_events_arrive_in_order_and_the_camera_is_announced(broker: Broker) -> N
     assert [each.payload for each in found if each.topic == "site/plates/status"] == [b"online", b"offline"]
     (announced,) = [each for each in found if each.topic.startswith("homeassistant/")]
     config = json.loads(announced.payload)
-    assert announced.topic == "homeassistant/sensor/plates_gate/config"
+    assert announced.topic == "homeassistant/sensor/site-2f-plates_gate/config"
     assert (config["state_topic"], config["availability_topic"]) == ("site/plates/gate/event", "site/plates/status")
     assert {each.qos for each in found} == {1}
 
@@ -125,6 +125,14 @@ def test_cameras_of_other_names_are_announced_apart(broker: Broker) -> None:
     client.disconnect()
     client.loop_stop()
     assert len([topic for topic in topics if DISCOVERY_TOPIC.fullmatch(topic)]) == 3
+
+
+def test_cameras_of_one_name_below_other_topics_are_announced_apart() -> None:
+    plain, other = (MqttSink(f"mqtt://broker{topic}")._announcement("gate") for topic in ("", "/site/plates"))
+    assert plain[0] == "sensor/plates_gate/config" and plain[1]["unique_id"] == "plates_gate"  # as it always was
+    assert plain[0] != other[0]
+    assert plain[1]["unique_id"] != other[1]["unique_id"]
+    assert plain[1]["device"]["identifiers"] != other[1]["device"]["identifiers"]
 
 
 def test_a_broker_that_is_away_is_said_and_found_again(broker: Broker) -> None:
