@@ -1,4 +1,4 @@
-"""What a user may set for a sink: as Python values, and as the keys of cameras.yaml."""
+"""The settings of a sink: Python values, and the keys of cameras.yaml."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from plate_nets.sinks.sqlite import SqliteSink
 from plate_nets.sinks.webhook import WebhookSink
 
 _LONGEST = 36_500
-"""Days: longer than anybody keeps anything."""
+"""Days; longer than anyone keeps anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,11 +22,11 @@ class _Common:
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
     name: str = ""
-    """In messages, metrics and the outbox; by default its type."""
+    """Its name in messages, metrics and the outbox; by default its type."""
     matches_only: bool = False
-    """Events alone that match a watch list."""
+    """Send only events that match a watch list."""
     finals_only: bool = False
-    """The last record of each car alone."""
+    """Send only the last record of each car."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class SqliteSettings(_Common):
     type: Literal["sqlite"] = "sqlite"
     path: Path
     keep_days: float | None = None
-    """Older events are deleted."""
+    """Delete events that are older."""
 
     def __post_init__(self) -> None:
         if self.keep_days is not None and not 0 <= self.keep_days <= _LONGEST:

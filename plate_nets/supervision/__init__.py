@@ -1,1 +1,1 @@
-"""Keeps a server answering: watches it, heals a model whose process died, restarts it, and says how it stands."""
+"""Keeps a server running: watches it, heals a model whose process died, restarts it, and reports its state."""

@@ -1,4 +1,4 @@
-"""Lets a running server answer what it was asked, and takes nothing new."""
+"""Drains a server: it finishes the requests in flight and takes no new ones."""
 
 import contextlib
 import time
@@ -12,20 +12,20 @@ from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.errors import PlateError
 
 _LOOK = 0.05
-"""Seconds between two looks at a model that is being unloaded."""
+"""Seconds between two checks of a model that is being unloaded."""
 _LOADED = ("READY", "UNLOADING")
 
 
 def finish_requests(
     url: str, control_key: str, processes: Callable[[], Mapping[int, str]], timeout: float
 ) -> tuple[str, ...]:
-    """Unload the models of a server -> those that did not answer all their requests within ``timeout`` seconds.
+    """Unload the models of a server -> those that did not finish their requests within ``timeout`` seconds.
 
-    From its unloading on Triton refuses new requests to a model, and answers those that it has. `plate_recognition`
-    goes first, for it asks the others. To end the processes of a model, one after the other, takes seconds more: nobody
-    waits for that, the first one that ended says that no request is left.
+    Once a model is being unloaded, Triton refuses new requests to it and finishes those that it has.
+    `plate_recognition` goes first, because it asks the others. Ending the processes of a model, one after the other,
+    takes seconds more. Nothing waits for that: when the first process has ended, no request is left.
 
-    ``processes``: the numbers of the living processes, and the models that they are of; a backend may have none.
+    ``processes``: the ids of the living processes and their models; a backend may have none.
     """
     deadline = time.monotonic() + timeout
     unfinished: list[str] = []

@@ -1,4 +1,4 @@
-"""What happened to a server: a line of JSON each, and how it stands now."""
+"""What happened to a server, as lines of JSON, and its state now."""
 
 import contextlib
 import json
@@ -20,10 +20,10 @@ _FOLDERS = re.compile(r"(?<![\w.:/-])/(?:[^\s/:'\"]+/)*")
 
 
 class Status:
-    """The state of a server since when, and what was done so far; threads may share it.
+    """The state of a server, since when, and what was done so far. Threads may share it.
 
     Args:
-        log: a file without a buffer that gets the events.
+        log: an unbuffered file for the events.
     """
 
     def __init__(self, log: BinaryIO) -> None:
@@ -40,46 +40,46 @@ class Status:
 
     @property
     def state(self) -> State:
-        """How the server stands."""
+        """The state of the server."""
         return self._state
 
     @property
     def last_recognition(self) -> float | None:
-        """When the known picture was recognised last, in Unix seconds; None before the first time."""
+        """When the known picture was last read, in Unix seconds; None before the first time."""
         return self._recognised
 
     @property
     def heals(self) -> Mapping[str, int]:
-        """How often each model was loaded anew as it failed."""
+        """How often each model was reloaded because it failed."""
         with self._lock:
             return dict(self._heals)
 
     @property
     def renewals(self) -> Mapping[str, int]:
-        """How often each model was loaded anew as its memory had grown."""
+        """How often each model was reloaded because its memory had grown."""
         with self._lock:
             return dict(self._renewals)
 
     @property
     def restarts(self) -> int:
-        """How often the server was started anew, or that was tried."""
+        """How often the server was restarted, failed attempts included."""
         return self._restarts
 
     def recognised(self) -> None:
-        """The known picture was recognised, just now."""
+        """Note that the known picture was read just now."""
         self._recognised = time.time()
 
     @property
     def is_live(self) -> bool:
-        """Whether the supervisor does something, or waits for no longer than it may."""
+        """Whether the supervisor is working, or has not waited longer than it may."""
         return time.monotonic() < self._turns_until
 
     def turns_within(self, seconds: float) -> None:
-        """What the supervisor begins now takes so many seconds at most; until the first time it has any."""
+        """Note how many seconds the supervisor's next step may take; before the first call there is no limit."""
         self._turns_until = time.monotonic() + seconds
 
     def enter(self, state: State) -> bool:
-        """The server stands so from now on -> whether it did not before. One that is drained only stops."""
+        """Set the state of the server -> whether it changed. A server that is draining can only stop."""
         with self._lock:
             if state == self._state or (self._state == "draining" and state != "stopped"):
                 return False
@@ -87,7 +87,7 @@ class Status:
             return True
 
     def report(self, event: str, **facts: Any) -> None:
-        """Write one line of JSON: when, what, and its facts; count it where it is a heal, a renewal or a restart."""
+        """Write one line of JSON: when, what, and its facts. Count it if it is a heal, a renewal or a restart."""
         line = {"time": _iso(time.time()), "event": event, **facts}
         with self._lock:
             if event == "heal":
@@ -102,7 +102,7 @@ class Status:
                 self._log.write(json.dumps(line).encode() + b"\n")
 
     def summary(self) -> dict[str, Any]:
-        """All of it as JSON would hold it; what was done last with its causes, no folder named in them."""
+        """All of it as JSON, with the latest actions and their causes, without folders in them."""
         with self._lock:
             return {
                 "state": self._state,
@@ -115,7 +115,7 @@ class Status:
 
 
 def _without_folders(fact: Any) -> Any:
-    """A text -> the same, of each absolute path the file's name alone: whoever may ask for the state may read it."""
+    """A text -> the same with only the file name of each absolute path, because anyone may ask for the state."""
     return _FOLDERS.sub("", fact) if isinstance(fact, str) else fact
 
 

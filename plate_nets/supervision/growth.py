@@ -1,4 +1,4 @@
-"""Memory of the server's processes, watched for growth: they shall run for months."""
+"""Watches the memory of the server's processes for growth, so that they can run for months."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ class _Memory:
     last: deque[int] = field(default_factory=lambda: deque(maxlen=LOOKS))
 
     def add(self, own: int, at_start: int) -> int:
-        """Bytes that it has for itself now -> how many it grew by; 0 while it is new.
+        """Its own memory now, bytes -> how many bytes it grew by; 0 while it is new.
 
         ``at_start``: bytes that it may take within its first looks; more is growth too.
         """

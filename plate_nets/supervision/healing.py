@@ -1,4 +1,4 @@
-"""Loads a model of a running server anew, beside the one that is broken."""
+"""Reloads a model of a running server, beside the one that is broken."""
 
 import time
 
@@ -12,14 +12,14 @@ GENERATION = "PLATES_GENERATION"
 
 
 def heal(url: str, control_key: str, model: str, timeout: float) -> float:
-    """Load a model anew -> the seconds that it took.
+    """Reload a model -> the seconds that it took.
 
-    Its config gets another value of `GENERATION`. Without a change Triton would not load; with one it loads beside
-    the instances that are there, puts the new ones in their place and unloads the old ones afterwards. So a model
-    with several instances goes on answering, and nobody waits for the unloading, which with a dead stub takes seconds.
+    Its config gets another value of `GENERATION`. Without a change, Triton would not load it. With one, Triton loads
+    new instances beside the old ones, replaces them, and then unloads the old ones. So a model with several instances
+    goes on answering, and nothing waits for the unloading, which takes seconds if a stub is dead.
 
     Raises:
-        ServerError: it does not load, or not within ``timeout`` seconds; what was there before stays.
+        ServerError: it cannot be loaded, or not within ``timeout`` seconds; the former instances stay.
     """
     began = time.monotonic()
     with HttpTransport(ServerAccess(parse_url(url), control_key=control_key)) as transport:

@@ -1,7 +1,7 @@
-"""What is said at the health port of `plates serve` and `plates watch`.
+"""The health port of `plates serve` and `plates watch`.
 
-`GET /health`: 200 while all is well, 503 otherwise, and why, as JSON. `GET /live`: 200 while the process is
-at work, 503 where it hangs. `GET /metrics`: for Prometheus.
+`GET /health`: 200 while all is well, otherwise 503, with the reason as JSON. `GET /live`: 200 while the process is
+working, 503 if it hangs. `GET /metrics`: for Prometheus.
 """
 
 import json
@@ -21,28 +21,28 @@ from plate_nets.supervision.metrics import ThreadFaults
 
 HEALTH, LIVE, METRICS = "/health", "/live", "/metrics"
 _SLOWEST = 5.0
-"""Seconds that a client has to send its question."""
+"""Seconds that a client has to send its request."""
 _LOOK = 0.2
-"""Seconds between two looks whether it shall end."""
+"""Seconds between two checks whether to stop."""
 _AT_ONCE = 64
 """Connections that are answered at once."""
 
 
 class Summary(Protocol):
-    """How something stands."""
+    """The state of something."""
 
     @property
     def is_live(self) -> bool:
-        """Whether it is at work, well or not."""
+        """Whether it is working, well or not."""
         ...
 
     def summary(self) -> dict[str, Any]:
-        """As JSON would hold it; all is well where its ``state`` is "serving"."""
+        """As JSON; all is well if its ``state`` is "serving"."""
         ...
 
 
 class HealthEndpoint:
-    """An HTTP server of its own thread; ``metrics`` is what Prometheus gets.
+    """An HTTP server in a thread of its own; Prometheus gets ``metrics``.
 
     Raises:
         ServerStartError: it cannot listen on the port.
@@ -76,7 +76,7 @@ class HealthEndpoint:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """Nothing: those who ask every few seconds would fill the log."""
+                """Log nothing: probes that come every few seconds would fill the log."""
 
             def version_string(self) -> str:
                 return "plates"
@@ -104,9 +104,9 @@ class HealthEndpoint:
 
 
 class _BoundedServer(ThreadingTCPServer):
-    """Answers a bounded number of connections at once; a further one is closed.
+    """Answers a bounded number of connections at once, and closes any other.
 
-    `http.server`'s own servers look their name up as they bind, which waits where DNS is silent.
+    The servers of `http.server` look up their own name when they bind, which blocks if DNS does not answer.
     """
 
     allow_reuse_address = True

@@ -13,7 +13,7 @@ _PREFIX = "plates_supervisor_"
 
 
 class StatusCollector(Collector):
-    """The state and the counts of a server -> a metric each; the last recognition has no value before the first."""
+    """The state and counters of a server as metrics; the last recognition has no value before the first."""
 
     def __init__(self, status: Status) -> None:
         self._status = status
@@ -29,13 +29,13 @@ class StatusCollector(Collector):
             "When the known picture was recognised last",
             status.last_recognition,
         )
-        yield _by_model("heals", "Models loaded anew as they failed", status.heals)
-        yield _by_model("renewals", "Models loaded anew as their memory had grown", status.renewals)
+        yield _by_model("heals", "Models reloaded because they failed", status.heals)
+        yield _by_model("renewals", "Models reloaded because their memory had grown", status.renewals)
         yield CounterMetricFamily(f"{_PREFIX}restarts", "Starts of the server after the first", status.restarts)
 
 
 class ThreadFaults(Collector):
-    """How often a turn of each lasting thread of this process ended by a fault of the program."""
+    """How often a turn of each lasting thread of this process failed because of a fault of the program."""
 
     def collect(self) -> Iterator[Metric]:
         """As they are now."""

@@ -1,4 +1,4 @@
-"""What is done about a fault: heal the model, restart the server, or give up. No clock and no server of its own."""
+"""Decides what to do about a fault: heal the model, restart the server, or give up. It has no clock and no server."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,20 +27,20 @@ class Heal:
 
 @dataclass(frozen=True)
 class Restart:
-    """Start the server anew, ``pause`` seconds from now."""
+    """Restart the server, ``pause`` seconds from now."""
 
     pause: float
 
 
 @dataclass(frozen=True)
 class GiveUp:
-    """End with an error."""
+    """Stop with an error."""
 
     restarts: int
 
 
 class Policy:
-    """Counts faults and tries, and decides. Times are seconds of any clock that only goes forward."""
+    """Counts faults and attempts, and decides. Times are seconds of any clock that only goes forward."""
 
     def __init__(self, limits: Limits = Limits()) -> None:
         self._limits = limits
@@ -49,7 +49,7 @@ class Policy:
         self._well_since: float | None = None
 
     def recognised(self, now: float) -> None:
-        """A recognition succeeded."""
+        """Note that a recognition succeeded."""
         if self._well_since is None:
             self._well_since = now
         elif now - self._well_since >= self._limits.lasting:

@@ -1,4 +1,4 @@
-"""Whether a server recognises: the known picture through the pipeline, and, if not, which model is to blame."""
+"""Checks that a server reads the known picture, and if it does not, which model is to blame."""
 
 import queue
 import threading
@@ -39,20 +39,20 @@ from plate_nets.types import Frame, Plate
 _CONFIRM = 0.3
 """Seconds from a failure to the probe that confirms it."""
 _LISTENS_WITHIN = 4.0
-"""Seconds that a server may take to say that it lives."""
+"""Seconds that a server may take to say that it is alive."""
 _SIDE = 64
-"""Pixels of the empty frame that the detector alone is asked with."""
+"""Size of the empty frame that is sent to the detector alone, px."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How one probe went, and when it began. ``fault`` is empty where the picture was recognised.
+    """The result of one probe, and when it began. ``fault`` is empty if the picture was read.
 
-    ``refused``: the server had too much to do for it, and answered others meanwhile.
-    ``confirmed``: it failed twice in a row; then ``suspects`` are the models that do not answer by themselves either,
-    none where the server as a whole does not. Or models hang: those.
+    ``refused``: the server was too busy for the probe, and answered others meanwhile.
+    ``confirmed``: it failed twice in a row. ``suspects`` are then the models that do not answer by themselves either,
+    or that hang; none if the server as a whole does not answer.
     """
 
     began: float
@@ -63,13 +63,13 @@ class Verdict:
 
 
 class ProbeClient:
-    """Asks one server over HTTP, always within the deadline; for one thread.
+    """Probes one server over HTTP, always within the deadline. For one thread.
 
     Args:
         url: ``host:port``.
         deadline: seconds for an answer.
-        control_key: the server's; by it the users' metrics leave out what is asked here.
-        models: those that it serves.
+        control_key: the server's; with it, the users' metrics leave out the probes.
+        models: the models that it serves.
     """
 
     def __init__(self, url: str, deadline: float, control_key: str, models: Collection[str] = tuple(MODELS)) -> None:
@@ -79,22 +79,22 @@ class ProbeClient:
         self._models = models
 
     def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
-        """An encoded picture -> its plates, by the whole pipeline; the users' metrics do not count it."""
+        """An encoded picture -> its plates, through the whole pipeline; the users' metrics do not count it."""
         spec = PLATE_RECOGNITION.inputs[1]
         outputs = (*PLATES, *EVIDENCE) if evidence else PLATES
         asked = {} if sure is None else {SURE: str(sure)}
         return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8), outputs, asked))
 
     def check(self) -> None:
-        """Raises PlateError where the known picture is not recognised, or a model is not ready by its own account."""
+        """Raises PlateError if the known picture is not read, or a model says that it is not ready."""
         check_health(self, texts=LPRNET.name in self._models)
         for model in self._models:
             self._check_ready(model)
 
     def suspects(self) -> tuple[str, ...]:
-        """The models to blame where `check` fails: those that fail by themselves, or else the one that calls them.
+        """The models to blame if `check` fails: those that fail by themselves, or else the one that calls them.
 
-        None where nothing answers at all.
+        None if nothing answers at all.
         """
         crops = np.zeros((1, *STN.inputs[0].dims), np.float32)
         asked: list[tuple[ModelSpec, NDArray[Any]]] = [(YOLO, np.zeros((_SIDE, _SIDE, 3), np.uint8)), (STN, crops)]
@@ -113,7 +113,7 @@ class ProbeClient:
         return tuple(failed) or (PLATE_RECOGNITION.name,)
 
     def listens(self) -> bool:
-        """Whether anything answers at all, soon: it takes no work of a model."""
+        """Whether anything answers at all, soon, without the work of a model."""
         try:
             with HttpTransport(self._access) as transport:
                 return transport.send(is_live(), min(self._deadline, _LISTENS_WITHIN))
@@ -121,7 +121,7 @@ class ProbeClient:
             return False
 
     def _check_ready(self, model: str) -> None:
-        # Newer servers see by themselves that a stub is dead; 24.10 does not
+        # Newer servers notice a dead stub themselves; 24.10 does not
         if not self._ask(is_model_ready(model)):
             raise ServerUnavailable(f"{model}: not ready")
 
@@ -136,16 +136,16 @@ class ProbeClient:
         return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: self._token, **asked}))
 
     def _ask(self, call: Call[T]) -> T:
-        # A connection a question: one that is kept would outlive the server that it leads to
+        # One connection per request: a kept one would outlive its server
         with HttpTransport(self._access) as transport:
             return transport.send(call, self._deadline)
 
 
 class Prober(LastingThread):
-    """Asks the server every few seconds; its verdicts are taken from `verdicts`.
+    """Probes the server every few seconds, and puts its verdicts into `verdicts`.
 
-    A failure is confirmed by a second probe. A server that refuses the probe because it is overloaded is well where it
-    answers others, and sick where a model hangs; otherwise there is no verdict yet.
+    A second probe confirms a failure. A server that refuses the probe because it is overloaded is well if it answers
+    others, and sick if a model hangs; otherwise there is no verdict yet.
     """
 
     def __init__(self, client: ProbeClient, progress: Progress, interval: float) -> None:
@@ -162,7 +162,7 @@ class Prober(LastingThread):
         self._wanted.set()
 
     def end(self, timeout: float) -> None:
-        """Probe no more, and wait so many seconds at most for a probe under way.
+        """Stop probing, and wait at most so many seconds for a probe in progress.
 
         A thread that is in gevent, which tritonclient's HTTP stands on, when the interpreter ends takes the process
         down with a segmentation fault.

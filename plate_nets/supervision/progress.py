@@ -1,4 +1,4 @@
-"""Whether a server that refuses the probe gets work done: one whose model hangs refuses as an overloaded one does."""
+"""Tells an overloaded server from one whose model hangs: both refuse the probe, but only the first makes progress."""
 
 import http.client
 import time
@@ -18,16 +18,16 @@ _ANSWERED = "plates_frames"
 
 @dataclass(frozen=True)
 class Work:
-    """What a server did between two looks at it."""
+    """What a server did between two checks."""
 
     answers: bool = False
-    """It answered frames."""
+    """Whether it answered frames."""
     hanging: tuple[str, ...] = ()
-    """Models with requests waiting that ended no run."""
+    """Models with requests waiting that finished no run."""
 
 
 class Progress:
-    """What a server does while it refuses the probe, by its metrics; for one thread.
+    """What a server does while it refuses the probe, according to its metrics. For one thread.
 
     Args:
         metrics: reads them, as Prometheus' text; may raise OSError or HTTPException.
@@ -41,7 +41,7 @@ class Progress:
         self._before: tuple[int, dict[str, int]] | None = None
 
     def forget(self) -> None:
-        """The server did not refuse."""
+        """Note that the server did not refuse."""
         self._before = None
 
     def look(self) -> Work:
@@ -65,7 +65,7 @@ class Progress:
 
 
 def read_metrics(url: str, timeout: float) -> str:
-    """What a server shows at its metrics port."""
+    """What a server shows on its metrics port."""
     with urllib.request.urlopen(url, timeout=timeout) as answer:
         text: str = answer.read().decode()
     return text

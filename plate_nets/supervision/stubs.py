@@ -1,6 +1,6 @@
-"""The processes of the Python models, watched directly: a death is seen at once, and whose it was.
+"""Watches the processes of the Python models directly, so that a death, and the model, is seen at once.
 
-`plate_recognition` has several, and one that is dead breaks only every so many requests, which a probe may miss.
+`plate_recognition` has several processes. A dead one breaks only some requests, which a probe may miss.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ class StubWatch:
         self._dead: set[int] = set()
         self._frozen: set[int] = set()
         self.still: frozenset[int] = frozenset()
-        """The processes, stubs or not, that were stopped at the last two looks."""
+        """The processes, stubs or not, that were stopped at the last two checks."""
         self._reported: set[int] = set()
 
     def look(self, root: int) -> Counter[str]:
@@ -60,15 +60,15 @@ class StubWatch:
 
     @property
     def living(self) -> dict[int, str]:
-        """Process numbers of the stubs that lived at the last look, and their models."""
+        """Process ids of the stubs that were alive at the last check, and their models."""
         return {pid: model for pid, model in self._models.items() if pid not in self._dead}
 
     def of(self, model: str) -> frozenset[int]:
-        """The process numbers of a model's stubs that lived at the last look."""
+        """Process ids of a model's stubs that were alive at the last check."""
         return frozenset(pid for pid, owner in self.living.items() if owner == model)
 
     def kill(self, pids: Iterable[int]) -> None:
-        """End stubs that live; their deaths will be no news."""
+        """End living stubs; their deaths will not be reported."""
         for pid in self.living.keys() & pids:
             try:
                 process = psutil.Process(pid)

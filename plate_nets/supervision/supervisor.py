@@ -1,4 +1,4 @@
-"""Watches one server and does what the policy decides."""
+"""Watches one server, and does what the policy decides."""
 
 import contextlib
 import queue
@@ -27,40 +27,40 @@ INTERVAL = 3.0
 DEADLINE = 10.0
 """Seconds until a probe counts as failed."""
 _LOOK = 0.2
-"""Seconds between two looks at the processes."""
+"""Seconds between two checks of the processes."""
 _LOOK_AT_MEMORY = 5.0
-"""Seconds between two looks at what memory they take."""
+"""Seconds between two checks of their memory."""
 GROWTH = 256 << 20
-"""Bytes that a process of a model may grow by."""
+"""Bytes that a model process may grow by."""
 SERVER_GROWTH = 1 << 30
-"""Bytes that the server itself may grow by. More than a model: it is restarted, and away for some seconds."""
+"""Bytes that the server itself may grow by. More than for a model, because a restart takes some seconds."""
 _LOADING = 60.0
 """Seconds that a model may take to load."""
 GRACE = 30.0
-"""Seconds that stubs of a model that was loaded anew have to end: for the requests that they work on."""
+"""Seconds that old stubs may take to finish their requests and exit after a reload."""
 EXIT_TIMEOUT = 30.0
-"""Seconds that requests in flight have to end before the server is killed."""
+"""Seconds that requests in flight may take to finish before the server is killed."""
 _TURN = 30.0
-"""Seconds that one look at everything takes at most, on a machine with far too much to do."""
+"""Seconds that one check of everything takes at most, on an overloaded machine."""
 _STARTING = 600.0
-"""Seconds that a start of the server takes at most, with its repetitions."""
+"""Seconds that a start of the server takes at most, with its retries."""
 
 
 class Supervisor:
-    """Keeps a started server recognising.
+    """Keeps a started server reading plates.
 
     Args:
-        server: one with explicit model control, started.
-        status: where it is said how the server stands and what was done.
+        server: a started server with explicit model control.
+        status: takes the state of the server and what was done.
         interval: seconds between two probes.
         deadline: seconds until a probe counts as failed.
-        growth: bytes that a process of a model may grow by, until the model is loaded anew; 0: any number.
-        server_growth: bytes that the server itself may grow by, until it is restarted; 0: any number. Triton keeps some
-            500 of each answer over HTTP without a plate, see docs/explanation/performance.md.
-        grace: seconds that the former processes of a model that was loaded anew have to end.
-        drain: seconds to go on serving once it shall end, while whoever chooses between servers learns of it.
-        exit_timeout: seconds that requests in flight then have to end.
-        restart_pause: seconds before the second restart in a row, twice as long before each further one.
+        growth: bytes that a model process may grow by before the model is reloaded; 0: no limit.
+        server_growth: bytes that the server itself may grow by before it is restarted; 0: no limit. Triton leaks some
+            500 bytes with each answer over HTTP without a plate, see docs/explanation/performance.md.
+        grace: seconds that old model processes may take to exit after a reload.
+        drain: seconds to go on serving before it stops, so that others take over.
+        exit_timeout: seconds that requests in flight may then take to finish.
+        restart_pause: seconds before the second restart in a row; it doubles before each further one.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Supervisor:
         self._looked_at_memory = 0.0
         self._shared_memory_is_full = False
         self._replaced: deque[tuple[float, frozenset[int]]] = deque()
-        """Until when stubs may live that others have replaced."""
+        """Until when replaced stubs may live."""
         progress = Progress(lambda: read_metrics(server.metrics_url, deadline), deadline)
         self._prober = Prober(
             ProbeClient(server.http_url, deadline, server.control_key, server.models), progress, interval
@@ -100,14 +100,14 @@ class Supervisor:
         self._changed = 0.0
 
     def end(self) -> None:
-        """Have `run` drain the server and return; a signal's handler may say so, as it takes no lock."""
+        """Make `run` drain the server and return. It takes no lock, so a signal handler may call it."""
         self._ending = True
 
     def run(self) -> None:
-        """Watch until `end`; then the server is drained and stopped. An exception from outside stops it at once.
+        """Watch until `end`, then drain and stop the server. An exception from outside stops it at once.
 
         Raises:
-            ServerError: the server could not be kept running, or was stopped with requests in flight; the message holds
+            ServerError: the server could not be kept running, or was stopped with requests in flight; the message has
                 the last reason.
         """
         self._status.report("started", http=self._server.http_url, grpc=self._server.grpc_url)
@@ -130,7 +130,7 @@ class Supervisor:
         reap_orphans(self._server.guard_pid)
 
     def _drain(self) -> None:
-        """Serve on while others learn of it, answer what was asked, and take nothing new."""
+        """Go on serving while others take over, then finish the requests in flight and take no new ones."""
         self._status.enter("draining")
         self._status.report("draining", seconds=self._drain_seconds)
         deadline = time.monotonic() + self._drain_seconds
@@ -149,7 +149,7 @@ class Supervisor:
         return self._server.guard_pid is not None and self._server.wait(0) is None
 
     def _finish_requests(self) -> tuple[str, ...]:
-        """Answer what is in flight -> the models that did not within the time."""
+        """Finish the requests in flight -> the models that did not within the time."""
         if not self._runs:
             return ()
         self._status.turns_within(self._exit_timeout + _TURN)
@@ -228,12 +228,12 @@ class Supervisor:
             for model, load in zip(models, loads, strict=True):
                 self._status.report("heal", model=model, cause=cause, seconds=round(load.result(), 2))
         except ServerError as error:
-            self._restart(f"{', '.join(models)}: {cause}; loading it anew: {_line(str(error))}")
+            self._restart(f"{', '.join(models)}: {cause}; reloading it: {_line(str(error))}")
             return
         self._ask_again()
 
     def renew(self, model: str, grown: int) -> None:
-        """Load a model anew whose processes grew by so many bytes; it goes on answering meanwhile."""
+        """Reload a model whose processes grew by so many bytes; it goes on answering meanwhile."""
         cause = f"a process of it grew by {grown >> 20} MB"
         try:
             seconds = self._load(model)
@@ -244,7 +244,7 @@ class Supervisor:
         self._ask_again()
 
     def renew_server(self, grown: int) -> None:
-        """Restart a server that grew by so many bytes, once it answered its requests; for some seconds nobody is."""
+        """Restart a server that grew by so many bytes, after its requests in flight; it is away for some seconds."""
         self._status.enter("restarting")
         self._finish_requests()
         self._restart(f"the server grew by {grown >> 20} MB")
@@ -257,7 +257,7 @@ class Supervisor:
         return seconds
 
     def _end_replaced(self) -> None:
-        """End stubs that Triton (24.10) keeps: all of a model's, where a request has met one that was dead."""
+        """End stubs that Triton (24.10) keeps: all of a model's, if a request has met a dead one."""
         while self._replaced and self._replaced[0][0] < time.monotonic():
             self._stubs.kill(self._replaced.popleft()[1])
 

@@ -168,7 +168,7 @@ def test_a_server_that_cannot_be_started_again_is_given_up(tmp_path: Path, repos
         assert serve.process.wait(120 * LENIENT) == 2
         restarts = serve.events("restart")
         assert [event["pause"] for event in restarts] == [0, 0.1, 0.2, 0.4, 0.8]
-        assert "yolo: a process of it died; loading it anew" in restarts[0]["cause"]
+        assert "yolo: a process of it died; reloading it" in restarts[0]["cause"]
         assert "yolo/1/model.xml: cannot be loaded" in restarts[-1]["fault"]
         (gave_up,) = serve.events("gave up")
         assert gave_up["restarts"] == 5
