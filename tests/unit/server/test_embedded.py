@@ -195,7 +195,7 @@ def test_stopping_what_does_not_run_is_nothing() -> None:
     server = EmbeddedTriton()
     server.stop()
     assert server.log_text() == server.region_prefix == ""
-    with pytest.raises(ServerStartError, match="does not run"):
+    with pytest.raises(ServerStartError, match="is not running"):
         server.wait(0)
 
 
