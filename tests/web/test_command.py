@@ -60,7 +60,7 @@ def test_without_an_option_it_starts_a_server_of_its_own(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--local", "--url", "127.0.0.1:9"], "expected one of them"),
+        (["--local", "--url", "127.0.0.1:9"], "cannot be used together"),
         (["--local", "--token-file", "empty"], "no token found; write one per line"),
         (["--local", "--cameras", "none.yaml"], "none.yaml"),
         (["--local", "--cameras", "hashed.yaml"], "hash: expected false, because the page shows texts"),

@@ -41,7 +41,7 @@ def test_all_bodies_together_are_bounded() -> None:
         with pytest.raises(ServerOverloaded, match="too many requests are being sent"):
             await take(whole)
         gone.set()
-        with pytest.raises(InputError, match="went away"):
+        with pytest.raises(InputError, match="the sender disconnected"):
             await holding
         assert await take(whole) == MEGABYTE
 
