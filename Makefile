@@ -69,6 +69,7 @@ test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long tra
 
 MINUTES ?= 60
 ROUNDS ?= 20
+TIMES ?= 30
 
 .PHONY: soak
 soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, those of sinks too, over four hours: make soak MINUTES=60 ROUNDS=20
@@ -107,6 +108,10 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML, Kubernetes, th
 docs: .venv/all.stamp ## build the site of the docs, which needs no network to be read: out/site/index.html
 	@echo "==> the site: out/site/index.html"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
+.PHONY: attacks
+attacks: .venv/all.stamp $(MODELS) ## what broke 0.3.0, over and over beside a good caller, who must not notice: make attacks TIMES=30
+	@PLATES_SOAK_TIMES=$(TIMES) $(BIN)/python -m pytest tests/faults/test_page.py -m soak -k over_and_over
 
 BASE ?=
 DEVICE ?= cpu

@@ -93,6 +93,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
         "test",
         "test-fast",
         "soak",
+        "attacks",
         "bench",
         "check",
         "image",

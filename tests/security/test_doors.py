@@ -25,6 +25,9 @@ DOORS = {
     "request.stream": {"web/uploads.py"},
     "bounded.form": {"web/uploads.py"},
     "httpx.AsyncClient": {"web/fetch.py", "sinks/webhook.py"},
+    "answer.aiter_raw": {"intake/http_answer.py", "web/fetch.py"},
+    "answer.aiter_bytes": set(),
+    "answer.aread": set(),
 }
 """A module, or a name of one as it is called -> the files that may use it, below `plate_nets/`."""
 
