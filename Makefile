@@ -76,6 +76,10 @@ soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, those of sink
 	@echo "==> full load and odd inputs for $(MINUTES) minutes each, every process killed $(ROUNDS) times, and more"
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults tests/unit/sinks -m soak
 
+.PHONY: attacks
+attacks: .venv/all.stamp $(MODELS) ## what broke 0.3.0, over and over beside a good caller, who must not notice: make attacks TIMES=30
+	@PLATES_SOAK_TIMES=$(TIMES) $(BIN)/python -m pytest tests/faults/test_page.py -m soak -k over_and_over
+
 .PHONY: bench
 bench: .venv/all.stamp $(MODELS) ## measure all of docs/explanation/performance.md anew, and write it, its CSV files and its plots: 12 minutes of a quiet machine
 	@$(BIN)/python -m benchmarks.variants
@@ -108,10 +112,6 @@ check: .venv/all.stamp ## linters, types, lock, Dockerfile, YAML, Kubernetes, th
 docs: .venv/all.stamp ## build the site of the docs, which needs no network to be read: out/site/index.html
 	@echo "==> the site: out/site/index.html"
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
-
-.PHONY: attacks
-attacks: .venv/all.stamp $(MODELS) ## what broke 0.3.0, over and over beside a good caller, who must not notice: make attacks TIMES=30
-	@PLATES_SOAK_TIMES=$(TIMES) $(BIN)/python -m pytest tests/faults/test_page.py -m soak -k over_and_over
 
 BASE ?=
 DEVICE ?= cpu
