@@ -96,6 +96,7 @@ def test_help_is_the_default_and_names_every_target() -> None:
         "attacks",
         "bench",
         "check",
+        "docs",
         "image",
         "test-image",
         "sbom",
