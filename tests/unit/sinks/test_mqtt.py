@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from jinja2 import Environment
-from paho.mqtt.client import Client, _ConnectionState
-from paho.mqtt.enums import MQTTErrorCode
+from paho.mqtt.client import Client
+from paho.mqtt.enums import MQTTErrorCode, _ConnectionState
 
 from plate_nets.errors import InputError, SinkError
 from plate_nets.sinks.base import Record
