@@ -69,11 +69,16 @@ test-fast: .venv/all.stamp $(MODELS) ## the tests without a server or a long tra
 
 MINUTES ?= 60
 ROUNDS ?= 20
+TIMES ?= 30
 
 .PHONY: soak
 soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, those of sinks too, over four hours: make soak MINUTES=60 ROUNDS=20
 	@echo "==> full load and odd inputs for $(MINUTES) minutes each, every process killed $(ROUNDS) times, and more"
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults tests/unit/sinks -m soak
+
+.PHONY: attacks
+attacks: .venv/all.stamp $(MODELS) ## what broke 0.3.0, over and over beside a good caller, who must not notice: make attacks TIMES=30
+	@PLATES_SOAK_TIMES=$(TIMES) $(BIN)/python -m pytest tests/faults/test_page.py -m soak -k over_and_over
 
 .PHONY: bench
 bench: .venv/all.stamp $(MODELS) ## measure all of docs/explanation/performance.md anew, and write it, its CSV files and its plots: 12 minutes of a quiet machine

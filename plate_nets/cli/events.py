@@ -42,29 +42,31 @@ def export(
 
     formats = None if any_text else only_scheme(scheme)
     images = labels / "images"
+    left_out: Counter[str] = Counter()
+    written = 0
+    try:
+        with closing(EventStore(events)) as store:
+            _make(images, labels)  # only now: there is something to put into it
+            with (
+                (labels / "labels.csv").open("w", encoding="utf-8", newline="") as file,
+                closing(store.corrected()) as corrected,  # before the store, which waits for who reads it
+            ):
+                rows = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+                rows.writeheader()
+                for row in label_rows(corrected, pictures, images, formats):
+                    if isinstance(row, str):
+                        left_out[row] += 1
+                    else:
+                        written += 1
+                        rows.writerow(row)
+    except sqlite3.Error as error:
+        raise InputError(f"--events {events}: {error}") from error
+    reasons = "".join(f"; {count} left out: {reason}" for reason, count in left_out.items())
+    typer.echo(f"wrote {labels}: {counted(written, 'label')}{reasons}")
+
+
+def _make(images: Path, labels: Path) -> None:
     try:
         images.mkdir(parents=True)
     except OSError as error:
         raise InputError(f"--labels {labels}: {error.strerror}") from error
-    store = EventStore(events)
-    left_out: Counter[str] = Counter()
-    written = 0
-    try:
-        with (
-            (labels / "labels.csv").open("w", encoding="utf-8", newline="") as file,
-            closing(store.corrected()) as corrected,  # before the store, which waits for who reads it
-        ):
-            rows = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            rows.writeheader()
-            for row in label_rows(corrected, pictures, images, formats):
-                if isinstance(row, str):
-                    left_out[row] += 1
-                else:
-                    written += 1
-                    rows.writerow(row)
-    except sqlite3.Error as error:
-        raise InputError(f"--events {events}: {error}") from error
-    finally:
-        store.close()
-    reasons = "".join(f"; {count} left out: {reason}" for reason, count in left_out.items())
-    typer.echo(f"wrote {labels}: {counted(written, 'label')}{reasons}")

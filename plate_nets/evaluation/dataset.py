@@ -23,6 +23,8 @@ from plate_nets.types import CORNER_COLUMNS, Box, Frame
 _log = logging.getLogger(__name__)
 
 _LIMITS = FrameLimits()
+_FARTHEST = _LIMITS.max_pixels // _LIMITS.min_side
+"""px: the long side of the longest picture that is accepted."""
 
 BOX_COLUMNS = ("xmin", "ymin", "xmax", "ymax")
 REQUIRED = ("file", *BOX_COLUMNS, "text")
@@ -137,9 +139,16 @@ def parse_box(row: Mapping[str, str | None]) -> Box:
         raise ValueError(f"expected numbers for {','.join(BOX_COLUMNS)}: {error}") from error
     if not np.isfinite([xmin, ymin, xmax, ymax]).all():
         raise ValueError(f"box is not finite: {xmin:g},{ymin:g},{xmax:g},{ymax:g}")
+    _check_near([xmin, ymin, xmax, ymax])
     if xmax <= xmin or ymax <= ymin:
         raise ValueError(f"box without area: {xmin:g},{ymin:g},{xmax:g},{ymax:g}")
     return Box(xmin, ymin, xmax, ymax)
+
+
+def _check_near(places: Sequence[float]) -> None:
+    """Raises ValueError where a coordinate is so far off that no photo could have it, nor arithmetic bear it."""
+    if (farthest := max(map(abs, places), default=0)) > _FARTHEST:
+        raise ValueError(f"expected coordinates of at most {_FARTHEST:,} px, got {farthest:g}")
 
 
 def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[Path, tuple[int, int] | str]) -> Label:
@@ -150,6 +159,7 @@ def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[P
         raise ValueError(f"expected numbers for the corner points: {error}") from error
     if not np.isfinite(corners).all():
         raise ValueError("corner points are not finite")
+    _check_near(corners)
     if len(corners) not in (0, 8):
         raise ValueError(f"expected 8 corner coordinates or none, got {len(corners)}")
     text = row["text"] or ""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from plate_nets.errors import WeightsError
+from plate_nets.errors import InputError, WeightsError
+from plate_nets.intake.files import check_file, read_file, read_text
 from plate_nets.plates import PlateScheme
 from plate_nets.whole_file import whole_file, write_whole
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:  # torch and safetensors are imported where they are needed: n
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
 SUMS = "SHA256SUMS"
+MAX_WEIGHTS = 256 << 20
+"""Bytes of a file of weights; the largest that ships has 9 MB."""
 
 ACTIVATION = "activation"
 """The key in the metadata, and the attribute of a network that has it."""
@@ -44,20 +47,19 @@ def read_weights(path: Path, scheme: PlateScheme | None = None) -> dict[str, NDA
         WeightsError: the file is missing, damaged, not the listed one, or of another scheme.
     """
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load
 
-    if not path.is_file():
-        raise WeightsError(f"{path}: no such weights file")
+    content = _read(path)
     expected = read_sums(path.parent).get(path.name)
-    if expected is not None and (found := sha256(path)) != expected:
+    if expected is not None and (found := hashlib.sha256(content).hexdigest()) != expected:
         raise WeightsError(
             f"{path}: SHA-256 is {found}, expected {expected} of {SUMS}; the file is damaged or replaced"
         )
     if scheme is not None:
         check_scheme(path, scheme)
     try:
-        return load_file(path)
-    except (SafetensorError, OSError, ValueError, TypeError) as error:  # numpy has no bfloat16: a TypeError
+        return load(content)
+    except (SafetensorError, ValueError, TypeError) as error:  # numpy has no bfloat16: a TypeError
         raise WeightsError(f"{path}: not a readable safetensors file: {error}") from error
 
 
@@ -117,13 +119,11 @@ def read_metadata(path: Path) -> dict[str, str]:
     """
     from safetensors import SafetensorError, safe_open
 
-    if not path.is_file():
-        raise WeightsError(f"{path}: no such weights file")
     try:
-        with safe_open(path, framework="numpy") as file:
+        with safe_open(check_file(path), framework="numpy") as file:
             return dict(file.metadata() or {})
     except (SafetensorError, OSError, ValueError) as error:
-        raise WeightsError(f"{path}: not a readable safetensors file: {error}") from error
+        raise WeightsError(f"{path}: {_why(error)}") from error
 
 
 def save_weights(
@@ -158,9 +158,40 @@ def sha256(path: Path) -> str:
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """The `SHA256SUMS` of a folder as file name -> hash; empty where there is none."""
+    """The `SHA256SUMS` of a folder as file name -> hash; empty where there is none.
+
+    Raises:
+        WeightsError: it is something else.
+    """
     path = folder / SUMS
-    if not path.is_file():
+    if not path.exists():
         return {}
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return {name: digest for digest, name in (line.split(maxsplit=1) for line in lines if line.strip())}
+    try:
+        lines = read_text(path).splitlines()
+        return {name: digest for digest, name in (line.split(maxsplit=1) for line in lines if line.strip())}
+    except InputError as error:
+        raise WeightsError(str(error)) from error
+    except ValueError as error:
+        raise WeightsError(f"{path}: expected a hash and the name of a file in each line") from error
+
+
+def _read(path: Path) -> bytes:
+    """A whole file of weights, which is looked at before it is read.
+
+    Raises:
+        WeightsError: it does not open, or has more bytes than `MAX_WEIGHTS`.
+    """
+    try:
+        return read_file(path, MAX_WEIGHTS)
+    except (OSError, InputError) as error:
+        raise WeightsError(f"{path}: {_why(error)}") from error
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such weights file"
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"not a readable safetensors file: {error}"

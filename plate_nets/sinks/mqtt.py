@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from paho.mqtt.client import Client, ConnectFlags, MQTTMessageInfo
-from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
@@ -116,7 +116,15 @@ class MqttSink(Sink):
 
 
 class _Client(Client):
-    """paho's, which would take a packet of 256 MB into memory."""
+    """paho's, which would take a packet of 256 MB into memory, and connect anew what is hung up meanwhile."""
+
+    ended = False
+
+    def reconnect(self) -> MQTTErrorCode:
+        code = super().reconnect()
+        if self.ended:  # while it connected: there was no connection yet that could have been hung up
+            self.disconnect()
+        return code
 
     def _sock_recv(self, bufsize: int) -> bytes:
         if bufsize > _LONGEST:
@@ -131,7 +139,7 @@ class _Connection:
         SinkError: nobody answers there, or the broker refuses.
     """
 
-    def __init__(self, client: Client, host: str, port: int, status_topic: str, timeout: float) -> None:
+    def __init__(self, client: "_Client", host: str, port: int, status_topic: str, timeout: float) -> None:
         self.announced: set[str] = set()
         self._client = client
         self._status_topic = status_topic
@@ -159,6 +167,7 @@ class _Connection:
         """Say "offline" where that still goes, and hang up."""
         with contextlib.suppress(RuntimeError, ValueError):
             self.publish(self._status_topic, "offline", retain=True).wait_for_publish(1)
+        self._client.ended = True
         self._client.disconnect()
         self._client.loop_stop()
 

@@ -7,17 +7,16 @@ import hashlib
 import hmac
 import http
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import httpx
 
 from plate_nets.credentials import hide_credentials
 from plate_nets.errors import InputError, RecordRefused, SinkError
+from plate_nets.intake.http_answer import status_of
 from plate_nets.sinks.base import Record, Sink
 
 TIMEOUT = 10.0
-_SHORT = 4096
-"""Bytes of an answer that are read, and thrown away, so that its connection serves the next record too."""
 _SHOWN = 200
 """Characters of an error of the other side that are told."""
 _REFUSALS = frozenset((httpx.codes.BAD_REQUEST, httpx.codes.REQUEST_ENTITY_TOO_LARGE, httpx.codes.UNPROCESSABLE_ENTITY))
@@ -77,29 +76,17 @@ class WebhookSink(Sink):
         }
         if self._secret:
             headers["webhook-signature"] = signature(self._secret, record.key, timestamp, body)
-        status = self._loop.run(self._post(body, headers))
+        try:
+            asked = self._client.stream("POST", self._url, content=body, headers=headers)
+            status = self._loop.run(status_of(asked, self._timeout))
+        except TimeoutError as error:
+            raise SinkError(f"no answer within {self._timeout:g} s") from error
+        except httpx.HTTPError as error:
+            raise SinkError(f"no answer: {_why(error)}") from error
         if status in _REFUSALS:
             raise RecordRefused(_answered(status))
         if not httpx.codes.is_success(status):
             raise SinkError(_answered(status))
-
-    async def _post(self, body: bytes, headers: Mapping[str, str]) -> int:
-        """A request -> the status of its answer."""
-        status = None
-        request = self._client.stream("POST", self._url, content=body, headers=headers)
-        try:
-            async with asyncio.timeout(self._timeout), request as answer:
-                status = answer.status_code
-                if status == httpx.codes.NO_CONTENT or int(answer.headers.get("content-length", _SHORT + 1)) <= _SHORT:
-                    async for _ in answer.aiter_raw():
-                        pass
-        except TimeoutError as error:
-            if status is None:
-                raise SinkError(f"no answer within {self._timeout:g} s") from error
-        except httpx.HTTPError as error:
-            if status is None:
-                raise SinkError(f"no answer: {_why(error)}") from error
-        return status
 
     def close(self) -> None:
         self._loop.run(self._client.aclose())

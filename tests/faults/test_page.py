@@ -26,12 +26,16 @@ import psutil
 import pytest
 
 from plate_nets.batch.storage import Folder
+from plate_nets.credentials import hide_credentials
 from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.plates import load_scheme
+from plate_nets.sinks.base import Record
+from plate_nets.sinks.files import JsonlSink
 from plate_nets.video.cameras_file import load_cameras
 from plate_nets.web.access import PAGE_HEADER
 from tests.clips import passing, write_clip
+from tests.events import event
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.test_reach import say
 from tests.frames import encode
@@ -42,7 +46,8 @@ from tests.web.test_command import started
 
 MINUTES = float(os.environ.get("PLATES_SOAK_MINUTES", "60"))
 TOKENS = ("a-token-of-a-stranger", "the-token-of-the-good")
-TIMES = 30
+TIMES = int(os.environ.get("PLATES_SOAK_TIMES", "30"))
+"""How often each attack comes in full length."""
 GROWTH = 100 << 20
 """Bytes that the page may have grown by when all is over."""
 SHORT = 300
@@ -210,6 +215,23 @@ def hostile_files(page: Page) -> None:
         Folder("/dev").read("zero")
 
 
+def hostile_sinks(page: Page) -> None:
+    """Files that were moved, of others and no files at all, and a password with a space, in the process of the test."""
+    path, notes = page.folder / "events.jsonl", page.folder / "notes.txt"
+    path.unlink(missing_ok=True)
+    with JsonlSink(path) as sink:
+        for number in range(2):
+            sink.send([Record(number + 1, event(number).key, "gate", event(number).to_json())])
+            if not number:
+                path.rename(page.folder / "events.1")
+    assert event(1).plate in path.read_text(encoding="utf-8")
+    notes.write_text("mine, half a line", encoding="utf-8")
+    for other in (notes, Path("/dev/full")):
+        refused(lambda other=other: JsonlSink(other).connect())  # type: ignore[misc]
+    assert notes.read_text(encoding="utf-8") == "mine, half a line"
+    assert "pass" not in hide_credentials("rtsp://user:pass word@camera/1")
+
+
 def refused(work: Callable[[], object]) -> None:
     with pytest.raises(PlateError):
         work()
@@ -224,6 +246,7 @@ ATTACKS: dict[str, Callable[[Page], None]] = {
     "A18 300 half heads": half_heads,
     "A19 two lengths": two_lengths,
     "A17, A21 times, base64 and labels": wrong_values,
+    "A2, A3, A4, A15 sinks and addresses": hostile_sinks,
     "A11, A14, A16, A20 files": hostile_files,
 }
 LONG = ("A10 40 bodies of 60 MB",)
@@ -253,7 +276,7 @@ def test_an_attack_harms_nobody(page: Page, attack: str) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_each_attack_30_times_harms_nobody(page: Page, capsys: pytest.CaptureFixture[str], attack: str) -> None:
+def test_each_attack_over_and_over_harms_nobody(page: Page, capsys: pytest.CaptureFixture[str], attack: str) -> None:
     row = attacked(page, attack, TIMES)
     say(capsys, row)
 

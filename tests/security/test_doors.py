@@ -25,6 +25,9 @@ DOORS = {
     "request.stream": {"web/uploads.py"},
     "bounded.form": {"web/uploads.py"},
     "httpx.AsyncClient": {"web/fetch.py", "sinks/webhook.py"},
+    "answer.aiter_raw": {"intake/http_answer.py", "web/fetch.py"},
+    "answer.aiter_bytes": set(),
+    "answer.aread": set(),
 }
 """A module, or a name of one as it is called -> the files that may use it, below `plate_nets/`."""
 
@@ -57,7 +60,7 @@ READERS = (".read_text", ".read_bytes")
 OWN = {"plate_nets.intake.files.read_text"}
 OURS = {
     "cli/events.py", "cli/output.py", "cli/serve.py", "conversion/config_check.py", "conversion/provenance.py",
-    "conversion/reference.py", "events.py", "nets/checkpoint.py", "recognition/health.py", "runtimes/networks.py",
+    "conversion/reference.py", "events.py", "recognition/health.py", "runtimes/networks.py",
     "runtimes/precision.py", "serving/quota.py", "web/texts/__init__.py", "server/guard.py",
 }  # fmt: skip
 """Who reads files whole that are ours or the system's: networks, configurations, what the package brings."""

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import socket
 import sqlite3
 import threading
@@ -132,6 +133,19 @@ def test_labels_of_a_damaged_store_are_refused_in_one_line(tmp_path: Path, docum
     assert len(result.stderr.splitlines()) == 1
     assert {each.name for each in tmp_path.rglob("*")} >= {"labels.csv"}
     assert not list(tmp_path.glob("**/*owned*"))
+
+
+@pytest.mark.parametrize(("content", "said"), [(b"junk" * 1000, "file is not a database"), (None, "regular file")])
+def test_what_is_no_store_makes_no_folder_of_labels(tmp_path: Path, content: bytes | None, said: str) -> None:
+    path, labels = tmp_path / "events.sqlite", tmp_path / "labels"
+    if content is None:
+        os.mkfifo(path)
+    else:
+        path.write_bytes(content)
+    arguments = ["events", "export", "--labels", labels, "--events", path, "--pictures", tmp_path]
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert result.exit_code == 2 and said in result.stderr and len(result.stderr.splitlines()) == 1
+    assert not labels.exists()
 
 
 def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> None:

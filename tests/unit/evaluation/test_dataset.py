@@ -39,6 +39,8 @@ def test_good_rows(tmp_path: Path) -> None:
         ("a.png,100,2,130,12,,,,,,,,,", "outside the photo of 60x40"),
         ("a.png,1,2,x,12,,,,,,,,,", "expected numbers"),
         ("a.png,1,2,nan,12,,,,,,,,,", "not finite"),
+        ("a.png,-1e300,2,1e300,12,,,,,,,,,", "expected coordinates of at most 6,250,000 px, got 1e+300"),
+        ("a.png,1,2,30,12,,1,2,3,4,5,6,7,-1e30", "expected coordinates of at most 6,250,000 px, got 1e+30"),
         ("a.png,1,2,30,12,,1,2,3,,,,,", "expected 8 corner coordinates"),
         ("a.png,1,2,30,12,A123QQ77,,,,,,,,", "unknown character 'Q'"),
         ("none.png,1,2,30,12,,,,,,,,,", "missing or cannot be opened"),

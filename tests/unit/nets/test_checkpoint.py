@@ -1,5 +1,7 @@
 """Weights on disk: strict, hashed, with errors that name file and fault."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,10 +9,19 @@ import torch
 from torch import nn
 
 from plate_nets.errors import WeightsError
-from plate_nets.nets.checkpoint import check_scheme, load_weights, read_metadata, save_weights, sha256, weights_path
+from plate_nets.nets.checkpoint import (
+    check_scheme,
+    load_weights,
+    read_metadata,
+    read_weights,
+    save_weights,
+    sha256,
+    weights_path,
+)
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.stn import STN
 from plate_nets.plates import default_scheme, load_scheme
+from tests.limited import in_little_memory
 from tests.schemes import TESTLAND, make_testland, write_testland
 
 
@@ -72,6 +83,57 @@ def test_shipped_weights_match_their_sums() -> None:
     listed = {name: digest for digest, name in map(str.split, lines)}
     shipped = {path.name: sha256(path) for path in folder.glob("*.safetensors")}
     assert shipped == listed
+
+
+def declared(path: Path, header: bytes, size: int) -> Path:
+    """A file with a header as safetensors has it, and so many bytes that take no place on the disk."""
+    with path.open("wb") as file:
+        file.write(len(header).to_bytes(8, "little") + header)
+        file.truncate(8 + len(header) + size)
+    return path
+
+
+def refused(path: Path, said: str) -> None:
+    with pytest.raises(WeightsError, match=said):
+        load_weights(nn.Linear(2, 2), path)
+
+
+def test_huge_weights_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    header = b'{"weight":{"dtype":"F32","shape":[500000000],"data_offsets":[0,2000000000]}}'
+    path = declared(tmp_path / "huge.safetensors", header, 2_000_000_000)
+    in_little_memory(refused, path, "huge.safetensors: expected a file of at most 268435456 bytes")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"abc", "not a readable safetensors file"),
+        ((1 << 40).to_bytes(8, "little") + b"{}", "not a readable safetensors file"),
+        ((1 << 20).to_bytes(8, "little") + b"[" * (1 << 20), "not a readable safetensors file"),
+    ],
+)
+def test_what_is_no_safetensors_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "other.safetensors").write_bytes(content)
+    refused(tmp_path / "other.safetensors", said)
+    with pytest.raises(WeightsError, match=said):
+        read_metadata(tmp_path / "other.safetensors")
+
+
+@pytest.mark.parametrize("read", [read_metadata, read_weights])
+def test_a_pipe_or_a_device_is_not_read(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for name in ("pipe", "zero"):
+        with pytest.raises(WeightsError, match=rf"{name}: is not a file$"):
+            read(tmp_path / name)
+
+
+@pytest.mark.parametrize("sums", [b"a-single-word\n", b"\xff\xfe", bytes(2 << 20)], ids=["word", "binary", "large"])
+def test_sums_that_are_none_are_said(tmp_path: Path, sums: bytes) -> None:
+    save_weights(STN(), tmp_path / "stn.safetensors", {})
+    (tmp_path / "SHA256SUMS").write_bytes(sums)
+    with pytest.raises(WeightsError, match="SHA256SUMS: expected"):
+        load_weights(STN(), tmp_path / "stn.safetensors")
 
 
 def test_weights_carry_their_scheme(tmp_path: Path) -> None:

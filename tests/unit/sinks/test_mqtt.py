@@ -5,12 +5,15 @@ import queue
 import re
 import resource
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from jinja2 import Environment
+from paho.mqtt.client import Client
+from paho.mqtt.enums import MQTTErrorCode, _ConnectionState
 
 from plate_nets.errors import InputError, SinkError
 from plate_nets.sinks.base import Record
@@ -19,6 +22,7 @@ from plate_nets.sinks.mqtt import MqttSink
 from plate_nets.sinks.outbox import Outbox
 from tests.broker import Broker
 from tests.events import event
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -184,6 +188,38 @@ def test_an_address_that_cannot_be_is_refused(url: str) -> None:
 
 
 CONNACK = b"\x20\x02\x00\x00"
+
+
+def test_closing_does_not_wait_for_a_connection_that_is_just_made_anew(
+    hostile: Callable[[Callable[[socket.socket], object]], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected, lost, go_on = threading.Event(), threading.Event(), threading.Event()
+    reconnect = Client.reconnect
+
+    def reconnect_slowly(client: Client) -> MQTTErrorCode:
+        if connected.is_set():
+            lost.set()
+            assert go_on.wait(60)
+        return reconnect(client)
+
+    def broker(connection: socket.socket) -> None:
+        if connected.is_set():
+            silent(connection)
+        else:
+            connection.sendall(CONNACK)
+            connected.set()
+
+    monkeypatch.setattr(Client, "reconnect", reconnect_slowly)
+    sink = MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=30)
+    sink.connect()
+    assert lost.wait(60)
+    assert sink._connection is not None
+    client, closing = sink._connection._client, threading.Thread(target=sink.close)
+    closing.start()
+    assert eventually(lambda: client._state == _ConnectionState.MQTT_CS_DISCONNECTED, 60)
+    go_on.set()
+    closing.join(30)  # of the 60 s after which paho finds a broker silent
+    assert not closing.is_alive()
 
 
 def closes(connection: socket.socket) -> None:
