@@ -87,4 +87,4 @@ def test_a_short_plate_has_one_line_where_a_country_asked_for_has_such_plates(ur
 
 
 def test_only_readers_that_are_needed_are_loaded(mixed: EmbeddedTriton) -> None:
-    assert mixed.models == ("yolo", "stn", LPRNET.name, LPRNET_LATIN.name, "plate_recognition")
+    assert mixed.models == ("yolo", "stn", LPRNET.name, LPRNET_LATIN.name, "country", "plate_recognition")

@@ -220,8 +220,8 @@ def test_models_are_not_controlled_where_nobody_wants_it(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("scheme", "models"),
     [
-        ("russia", ["yolo", "stn", "lprnet", "plate_recognition"]),
-        ("uzbekistan", ["yolo", "stn", "lprnet_latin", "plate_recognition"]),
+        ("russia", ["yolo", "stn", "lprnet", "country", "plate_recognition"]),
+        ("uzbekistan", ["yolo", "stn", "lprnet_latin", "country", "plate_recognition"]),
     ],
 )
 def test_readers_that_no_scheme_needs_are_not_loaded(
