@@ -23,7 +23,7 @@ from plate_nets.server.installation import PROGRAM, find_installation, stub_envi
 from plate_nets.server.ports import choose_ports, is_free
 from plate_nets.server.repository import check_converted
 
-BUILT = ("stn/1/model.xml", "lprnet/1/model.xml", "yolo/1/model.xml", "yolo/1/corners/model.xml")
+BUILT = ("stn/1/model.xml", "lprnet/1/model.xml", "country/1/model.xml", "yolo/1/model.xml", "yolo/1/corners/model.xml")
 
 
 @pytest.fixture

@@ -104,8 +104,9 @@ def test_country_and_colour_are_told_by_all_frames() -> None:
     (event,) = cars.finish()
     assert (event.plate, event.region.code, event.plate_type) == ("B123ABC", "ro", "Bucharest")
     assert event.country is not None and event.ground is not None
-    assert (event.country.name, event.country.score) == ("ro", pytest.approx(0.75 * 16 / 18))
-    assert (event.ground.name, event.ground.score) == ("white", pytest.approx(0.5 * 18 / 20))
+    assert (event.country.name, event.ground.name) == ("ro", "white")
+    assert event.country.score == pytest.approx(0.75 * 16 / 18)
+    assert event.ground.score == pytest.approx(0.5 * 18 / 20)
     record = json.loads(event.to_json())
     Draft202012Validator(event_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER).validate(record)
     again = PlateEvent.from_dict(record)
