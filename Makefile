@@ -9,8 +9,8 @@ export PYTHON
 unexport PYTHONDONTWRITEBYTECODE # with it each process would compile anew all that it imports
 BIN := .venv/bin
 REPOSITORY := model_repository
-NETWORKS := yolo corners stn lprnet lprnet_latin
-IR := $(patsubst %,$(REPOSITORY)/%/model.xml,yolo/1 yolo/1/corners stn/1 lprnet/1 lprnet_latin/1)
+NETWORKS := yolo corners stn lprnet lprnet_latin country
+IR := $(patsubst %,$(REPOSITORY)/%/model.xml,yolo/1 yolo/1/corners stn/1 lprnet/1 lprnet_latin/1 country/1)
 TORCHSCRIPT := $(IR:.xml=.pt)
 MODELS := $(IR) $(TORCHSCRIPT)
 CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/nets/*.py)

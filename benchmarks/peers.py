@@ -115,7 +115,7 @@ def compare(folder: Path, ours: LocalReader, other: OtherReader) -> Compared:
         readings: Sequence[Reading] = _timed(partial(ours.read_crops, *cut), found.our_ms, len(known))
         texts: Sequence[str] = _timed(partial(other.read, stretched), found.other_ms, len(known))
         found.labels += [(plate.text, labelled[path.name]) for plate in known]
-        found.ours += [Answer(each.text, each.best, countries[each.scheme]) for each in readings]
+        found.ours += [Answer(each.text, each.best, each.country or countries[each.scheme]) for each in readings]
         regions = other.regions(stretched)
         found.other += [Answer(text, text, country) for text, (country, _) in zip(texts, regions, strict=True)]
     return found

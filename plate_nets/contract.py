@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from plate_nets.errors import SchemeError
 from plate_nets.plates import PlateScheme, load_scheme
+from plate_nets.plates.designs import DESIGNS, GROUNDS
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 CROP_DIMS = (3, CROP_HEIGHT, CROP_WIDTH)
@@ -87,6 +88,15 @@ LPRNET = ModelSpec(
 )
 """Straightened crops -> CTC logits."""
 
+COUNTRY = ModelSpec(
+    name="country",
+    backend="pytorch",
+    max_batch_size=32,
+    inputs=(TensorSpec("input__0", "FP32", CROP_DIMS),),
+    outputs=(TensorSpec("output__0", "FP32", (len(DESIGNS) + len(GROUNDS),)),),
+)
+"""Crops -> logits of the designs of plates and, after them, of the colours of their grounds; see `plates.designs`."""
+
 LATIN = "latin"
 """The scheme that `LPRNET_LATIN` is trained for."""
 
@@ -118,6 +128,15 @@ EVIDENCE = (LOGITS, CHARACTERS)
 SCHEMES = TensorSpec("schemes", "STRING", (-1, 1))
 """The names of the schemes that give this text, with a space between: first the one that it was read by."""
 
+APPEARANCE = (
+    TensorSpec("countries", "STRING", (-1, 1)),
+    TensorSpec("country_confidences", "FP32", (-1,)),
+    TensorSpec("grounds", "STRING", (-1, 1)),
+    TensorSpec("ground_confidences", "FP32", (-1,)),
+)
+"""Whose plate it is, ISO 3166 alpha-2 or "unknown", and the colour of its ground, of `plates.designs.GROUNDS`, each
+with its probability. `COUNTRY` is asked where a request names one of them, or reads several schemes."""
+
 SCHEME = "scheme"
 """The parameter of a request that says whose plates are read: names of schemes, with a comma between."""
 
@@ -129,7 +148,7 @@ PLATE_RECOGNITION = ModelSpec(
     backend="python",
     max_batch_size=0,
     inputs=PICTURE,
-    outputs=(*PLATES, *EVIDENCE, SCHEMES),
+    outputs=(*PLATES, *EVIDENCE, SCHEMES, *APPEARANCE),
 )
 """Picture -> plates."""
 
@@ -151,7 +170,7 @@ def reader_of(scheme: PlateScheme) -> ModelSpec:
     return READERS[name]
 
 
-MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, PLATE_RECOGNITION)}
+MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, COUNTRY, PLATE_RECOGNITION)}
 """The models that read plates of Russia, or of a scheme with a reader of its own in the place of Russia's."""
 
 
@@ -162,7 +181,7 @@ def needed(schemes: Iterable[PlateScheme]) -> tuple[str, ...]:
         SchemeError: as `reader_of`.
     """
     readers = dict.fromkeys(reader_of(scheme).name for scheme in schemes)
-    return (YOLO.name, STN.name, *readers, PLATE_RECOGNITION.name)
+    return (YOLO.name, STN.name, *readers, COUNTRY.name, PLATE_RECOGNITION.name)
 
 
 def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
@@ -172,7 +191,7 @@ def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
         return replace(spec, outputs=(replace(spec.outputs[0], dims=(of.classes, STEPS)),))
 
     own = sized(LPRNET, scheme)
-    outputs = (*PLATES, replace(LOGITS, dims=(-1, *own.outputs[0].dims)), CHARACTERS, SCHEMES)
+    outputs = (*PLATES, replace(LOGITS, dims=(-1, *own.outputs[0].dims)), CHARACTERS, SCHEMES, *APPEARANCE)
     return MODELS | {
         own.name: own,
         LPRNET_LATIN.name: sized(LPRNET_LATIN, load_scheme(LATIN)),

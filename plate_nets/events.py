@@ -15,6 +15,9 @@ from plate_nets.types import Box
 
 SCHEMA: Final = "plate-event/1"
 
+_OPTIONAL = ("country", "ground")
+"""Fields that a record may lack: it has them where the reader told them."""
+
 Stage = Literal["provisional", "update", "final"]
 """The first record of a car, one that differs from the former in ``plate`` or ``is_parked``, and the last."""
 Clock = Literal["arrival", "given"]
@@ -46,6 +49,14 @@ class Region:
 
     code: str
     subject: str | None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a plate was taken for by its look, and how probable that is given all frames, 0..1."""
+
+    name: str
+    score: float
 
 
 @dataclass(frozen=True)
@@ -142,6 +153,10 @@ class PlateEvent:
     watch: tuple[WatchMatch, ...] = ()
     images: Images = Images()
     model: str | None = None
+    country: Judged | None = None
+    """By formats and look, ISO 3166 alpha-2 or "unknown"; None where the reader was not asked, or read no frame."""
+    ground: Judged | None = None
+    """The colour of the plate's ground, of `plates.designs.GROUNDS`; None where the reader was not asked."""
 
     @property
     def key(self) -> str:
@@ -155,7 +170,7 @@ class PlateEvent:
             if name == "timestamp":
                 record["timestamp"] = _utc(value)
                 record["timestamp_local"] = value.isoformat(timespec="milliseconds")
-            else:
+            elif value is not None or name not in _OPTIONAL:
                 record[name] = _plain(value)
         return record
 
@@ -173,7 +188,8 @@ class PlateEvent:
         if record.get("schema") != SCHEMA:
             raise ContractError(f"event: schema: expected {SCHEMA}, got {record.get('schema')!r}")
         try:
-            values = {each.name: record[each.name] for each in fields(cls)}
+            values = {each.name: record[each.name] for each in fields(cls) if each.name not in _OPTIONAL}
+            values |= {name: Judged(**record[name]) for name in _OPTIONAL if record.get(name) is not None}
             values["timestamp"] = datetime.fromisoformat(record["timestamp_local"])
             for name in ("first_seen", "last_seen"):
                 values[name] = datetime.fromisoformat(values[name])

@@ -35,7 +35,7 @@ CORNER_COLUMNS = ("x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4")
 
 PLATE_COLUMNS = (
     "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
-    "format", *CORNER_COLUMNS, "scheme",
+    "format", *CORNER_COLUMNS, "scheme", "country", "country_confidence", "ground", "ground_confidence",
 )  # fmt: skip
 """Of a CSV file of plates, a row a plate, as the commands and the page write it; new columns come last."""
 
@@ -92,7 +92,16 @@ class Reading:
     scheme: str = ""
     """Name of the scheme, alphabet and formats, that ``text`` was read by."""
     schemes: tuple[str, ...] = ()
-    """Where several schemes were asked for: those that give this text, ``scheme`` first; the first asked for is it."""
+    """Where several schemes were asked for: those that give this text, ``scheme`` first: the one whose plates look most
+    like this one or, where that is not known, the first asked for."""
+    country: str = ""
+    """Whose plate it is, ISO 3166 alpha-2 in lower case, or "unknown"; empty where nobody asked."""
+    country_confidence: float = 0.0
+    """Of the most probable country, 0..1: by the formats that ``text`` fits and by what the plate looks like."""
+    ground: str = ""
+    """The colour of the plate's ground, of `plates.designs.GROUNDS`; empty where nobody asked."""
+    ground_confidence: float = 0.0
+    """Of ``ground``, 0..1."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +120,37 @@ class Plate:
     The corners of ``box`` where none were found; empty where a server was not asked for them.
     """
 
+    @property
+    def country(self) -> str:
+        """As `Reading.country`."""
+        return self.reading.country
+
+    @property
+    def country_confidence(self) -> float:
+        """As `Reading.country_confidence`."""
+        return self.reading.country_confidence
+
+    @property
+    def ground(self) -> str:
+        """As `Reading.ground`."""
+        return self.reading.ground
+
+    @property
+    def ground_confidence(self) -> float:
+        """As `Reading.ground_confidence`."""
+        return self.reading.ground_confidence
+
     def to_dict(self) -> dict[str, Any]:
-        """As JSON and Parquet have it: probabilities to four places, pixels to one."""
+        """As JSON and Parquet have it: probabilities to four places, pixels to one.
+
+        It has the country and the ground where the reader was asked for them.
+        """
+        appearance = {
+            "country": self.country,
+            "country_confidence": round(self.country_confidence, 4),
+            "ground": self.ground,
+            "ground_confidence": round(self.ground_confidence, 4),
+        }
         box = self.box
         return {
             "text": self.reading.text,
@@ -123,4 +161,4 @@ class Plate:
             "corners": [round(place, 1) for place in self.corners],
             "format": self.reading.format,
             "scheme": self.reading.scheme,
-        }
+        } | (appearance if self.country else {})

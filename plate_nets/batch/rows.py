@@ -29,10 +29,15 @@ PLATE = pa.struct(
         "scheme": pa.string(),
         "score": pa.float32(),
         "corners": pa.list_(pa.float32()),
+        "country": pa.string(),
+        "country_confidence": pa.float32(),
+        "ground": pa.string(),
+        "ground_confidence": pa.float32(),
         "box": pa.struct(dict.fromkeys(_BOX, pa.float32())),
     }
 )
-"""A plate: names and meanings as in `types.Plate` and `types.Reading`; pixels of the upright photo."""
+"""A plate: names and meanings as in `types.Plate` and `types.Reading`; pixels of the upright photo. Country and ground
+are null where the reader was not asked for them."""
 
 FOUND = {
     "size": pa.int64(),

@@ -110,6 +110,7 @@ class CsvOutput(Output):
                 shared
                 | {"text": plate.reading.text, "reading": plate.reading.best, "format": plate.reading.format}
                 | {"scheme": plate.reading.scheme}
+                | _appearance(plate)
                 | {"confidence": f"{plate.reading.confidence:.4f}", "score": f"{plate.score:.4f}"}
                 | {"xmin": xmin, "ymin": ymin, "xmax": xmax, "ymax": ymax}
                 | {name: f"{place:.1f}" for name, place in zip(CORNER_COLUMNS, plate.corners, strict=False)}
@@ -186,6 +187,18 @@ class PictureOutput(Output):
 
 def _sides(plate: Plate) -> tuple[float, float, float, float]:
     return plate.box.xmin, plate.box.ymin, plate.box.xmax, plate.box.ymax
+
+
+def _appearance(plate: Plate) -> dict[str, str]:
+    """Country and ground of a plate with their probabilities; nothing where the reader was not asked."""
+    if not plate.country:
+        return {}
+    return {
+        "country": plate.country,
+        "country_confidence": f"{plate.country_confidence:.4f}",
+        "ground": plate.ground,
+        "ground_confidence": f"{plate.ground_confidence:.4f}",
+    }
 
 
 def _why_unread(reading: Reading) -> str:

@@ -6,6 +6,7 @@ It sends the picture as it is and gets boxes in the picture's pixels. It has no 
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from plate_nets.client.transports.calls import Infer, Input, infer, is_ready, mo
 from plate_nets.client.url import ServerAddress, WireProtocol, parse_url
 from plate_nets.closing import Closing
 from plate_nets.contract import (
+    APPEARANCE,
     CHARACTERS,
     CORNERS,
     EVIDENCE,
@@ -112,7 +114,9 @@ class PlateClient(Closing):
         """Close the connections."""
         self._transport.close()
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
+    def read(
+        self, image: Frame | bytes, *, evidence: bool = False, appearance: bool = False, sure: float | None = None
+    ) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
 
         Args:
@@ -120,6 +124,7 @@ class PlateClient(Closing):
                 file.
             evidence: also return the ``logits`` of each plate and the ``characters`` of its reading, 1.7 kB more per
                 plate.
+            appearance: also say the country and the colour of each plate; a client of several schemes always does.
             sure: the threshold of a text, between 0 and 1; by default the server's.
 
         Raises:
@@ -140,7 +145,8 @@ class PlateClient(Closing):
             spec, array = _RAW, check_frame(image)
             check_size(spec.name, array.shape[0], array.shape[1], self.limits)
         picture = Input(spec, array)
-        outputs = (*PLATES, SCHEMES, *(EVIDENCE if evidence else ()))
+        appearance = appearance or len(self.schemes) > 1
+        outputs = (*PLATES, SCHEMES, *(EVIDENCE if evidence else ()), *(APPEARANCE if appearance else ()))
         asked = {SCHEME: ",".join(each.name for each in self.schemes)} if self.schemes else {}
         if sure is not None:
             asked[SURE] = str(check_sure(sure))  # gRPC's parameters hold no fractions
@@ -191,7 +197,7 @@ class PlateClient(Closing):
 
 
 def plates(outputs: Mapping[str, NDArray[Any]], schemes: Iterable[PlateScheme] = ()) -> list[Plate]:
-    """The outputs of `plate_recognition`, with `EVIDENCE`, `CORNERS` and `SCHEMES` or without -> plates, row by row.
+    """The outputs of `plate_recognition`, with those beyond `PLATES` or without -> plates, row by row.
 
     ``schemes``: beside those of the package, whose formats name the type of a plate.
     """
@@ -208,18 +214,42 @@ def plates(outputs: Mapping[str, NDArray[Any]], schemes: Iterable[PlateScheme] =
         outputs.get(CORNERS.name, np.empty((count, 0), np.float32)),
         lines_of(outputs[CORNERS.name].reshape(-1, 4, 2)) if CORNERS.name in outputs else np.ones(count, np.intp),
         outputs[SCHEMES.name].reshape(-1) if SCHEMES.name in outputs else [DEFAULT_SCHEME.encode()] * count,
+        _appearances(outputs, count),
         strict=True,
     )
     return [
         Plate(
             Box(*map(float, box)),
             float(score),
-            _reading(text.decode(), best.decode(), confidence, characters, int(lines), names.decode().split(), known),
+            replace(
+                _reading(
+                    text.decode(), best.decode(), confidence, characters, int(lines), names.decode().split(), known
+                ),
+                **appearance,
+            ),
             own,
             corners=tuple(map(float, corners)),
         )
-        for box, score, text, best, confidence, characters, own, corners, lines, names in rows
+        for box, score, text, best, confidence, characters, own, corners, lines, names, appearance in rows
     ]
+
+
+def _appearances(outputs: Mapping[str, NDArray[Any]], count: int) -> Iterable[dict[str, Any]]:
+    """Of each plate what `APPEARANCE` says, as `Reading` names it."""
+    if APPEARANCE[0].name not in outputs:
+        return [{}] * count
+    countries, sure_countries, grounds, sure_grounds = (outputs[spec.name].reshape(-1) for spec in APPEARANCE)
+    return (
+        {
+            "country": country.decode(),
+            "country_confidence": float(sure_country),
+            "ground": ground.decode(),
+            "ground_confidence": float(sure_ground),
+        }
+        for country, sure_country, ground, sure_ground in zip(
+            countries, sure_countries, grounds, sure_grounds, strict=True
+        )
+    )
 
 
 def _reading(

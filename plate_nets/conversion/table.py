@@ -3,9 +3,10 @@
 from functools import partial
 from pathlib import Path
 
-from plate_nets.contract import CORNERS, READERS, STN, YOLO
+from plate_nets.contract import CORNERS, COUNTRY, READERS, STN, YOLO
 from plate_nets.conversion.conversion import Conversion
 from plate_nets.conversion.graphs.corners import corners
+from plate_nets.conversion.graphs.country import country
 from plate_nets.conversion.graphs.lprnet import lprnet
 from plate_nets.conversion.graphs.stn import stn
 from plate_nets.conversion.graphs.yolov5 import yolov5
@@ -13,7 +14,13 @@ from plate_nets.nets.registry import NETWORKS, RegisteredNetwork
 from plate_nets.plates import PlateScheme
 from plate_nets.runtimes.networks import network_folder, released
 
-GRAPHS = {**dict.fromkeys(READERS, lprnet), STN.name: stn, YOLO.name: yolov5, CORNERS.name: corners}
+GRAPHS = {
+    **dict.fromkeys(READERS, lprnet),
+    STN.name: stn,
+    YOLO.name: yolov5,
+    CORNERS.name: corners,
+    COUNTRY.name: country,
+}
 
 BATCHES = (2, 1, 5, 32)
 """A batch of 2 first: a trace at 1 would hide a size that was taken for a broadcast."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from plate_nets.contract import CORNERS, CROP_DIMS, LATIN, LPRNET, LPRNET_LATIN, STN, YOLO, ModelSpec
+from plate_nets.contract import CORNERS, COUNTRY, CROP_DIMS, LATIN, LPRNET, LPRNET_LATIN, STN, YOLO, ModelSpec
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.plates import PlateScheme, load_scheme
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
@@ -85,6 +85,12 @@ def _lprnet(scheme: PlateScheme) -> "nn.Module":
     return LPRNet(scheme.classes)
 
 
+def _country(_: PlateScheme) -> "nn.Module":
+    from plate_nets.nets.country import CountryNet
+
+    return CountryNet()
+
+
 NETWORKS = {
     network.name: network
     for network in (
@@ -93,6 +99,7 @@ NETWORKS = {
         RegisteredNetwork(STN.name, STN, CROP_DIMS, _stn, reads=True),  # trained together with LPRNet
         RegisteredNetwork(LPRNET.name, LPRNET, CROP_DIMS, _lprnet, reads=True),
         RegisteredNetwork(LPRNET_LATIN.name, LPRNET_LATIN, CROP_DIMS, _lprnet, reads=True, scheme=LATIN),
+        RegisteredNetwork(COUNTRY.name, COUNTRY, CROP_DIMS, _country, reads=False),
     )
 }
 """By name, in the order in which a frame passes them; of the readers those that its schemes need."""

@@ -8,13 +8,15 @@ that only follows plate formats looks for a better reading: so the position deci
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
+from plate_nets.recognition.appearance import LEAST_FAVOUR, Appearance, Favour
 from plate_nets.types import STEPS, Lines, Logits, Reading
 
 _NEGLIGIBLE = 1e-4
@@ -76,10 +78,13 @@ class PlateDecoder:
         self.scheme = scheme
         self.settings = settings
 
-    def decode(self, logits: Logits, lines: Lines | None = None) -> list[Reading]:
+    def decode(
+        self, logits: Logits, lines: Lines | None = None, looks: Sequence[Appearance] | None = None
+    ) -> list[Reading]:
         """Logits (N, C, 18), N of 0 or more -> readings in the same order.
 
-        ``lines``: of each plate; without it each has one. Only formats of so many lines are read.
+        ``lines``: of each plate; without it each has one. Only formats of so many lines are read. ``looks``: of each
+        plate, what it looks like: it speaks for texts of such plates, and makes none surer.
         It never invents: where no reading that fits a format is sure, ``text`` is empty and ``best`` is the best path.
 
         Raises:
@@ -92,26 +97,28 @@ class PlateDecoder:
             )
         counts = np.ones(len(logits), np.intp) if lines is None else lines
         return [
-            self._decode_one(logp, self.scheme.by_lines[int(count)])
-            for logp, count in zip(log_softmax(logits), counts, strict=True)
+            self._decode_one(logp, self.scheme.by_lines[int(count)], look)
+            for logp, count, look in zip(log_softmax(logits), counts, looks or repeat(None, len(logits)), strict=True)
         ]
 
-    def _decode_one(self, logp: NDArray[np.float32], scheme: PlateScheme) -> Reading:
+    def _decode_one(self, logp: NDArray[np.float32], scheme: PlateScheme, look: Appearance | None) -> Reading:
         best = best_path(logp, scheme)
         if not best.text:
             return _reading(best, scheme, sure=False)
         chosen: Candidate | None = best
         if not scheme.is_plate(best.text) or not self._certain(best, logp, scheme):
-            chosen = most_probable(format_texts(logp, scheme, self.settings.beam_width))
+            texts = format_texts(logp, scheme, self.settings.beam_width)
+            chosen = most_probable(texts, favour=_favour(look, scheme))
         if chosen is None or chosen.probability < self.settings.floor:
             return _reading(best, scheme, sure=False)
         return _reading(chosen, scheme, sure=chosen.confidence >= self.settings.sure)
 
-    def decode_looks(self, logits: Logits, lines: int = 1) -> Reading:
+    def decode_looks(self, logits: Logits, lines: int = 1, look: Appearance | None = None) -> Reading:
         """The logits (V, C, 18) of V looks at one plate, the first as it is -> what they say together.
 
         Each look proposes texts; a text's probability is the geometric mean over the looks, so one that a look all but
-        rules out has none, and looks that disagree leave little to any.
+        rules out has none, and looks that disagree leave little to any. ``look``: what the plate looks like, as in
+        `decode`.
         """
         scheme, settings = self.scheme.by_lines[lines], self.settings
         logp = log_softmax(logits)
@@ -120,7 +127,7 @@ class PlateDecoder:
             return _reading(best_path(logp[0], scheme), scheme, sure=False)
         means = np.maximum(text_log_probabilities(logp, texts, scheme), _LEAST_LOG).mean(axis=0)
         probabilities = dict(zip(texts, np.exp(means).tolist(), strict=True))
-        chosen = most_probable(probabilities, settings.doubt)
+        chosen = most_probable(probabilities, settings.doubt, _favour(look, scheme))
         assert chosen is not None, "there are texts"
         return _reading(chosen, scheme, sure=chosen.confidence >= settings.sure)
 
@@ -128,6 +135,10 @@ class PlateDecoder:
         """Whether the best path's text leaves too little for any other; its path alone is a lower bound of that."""
         certain = self.settings.certain
         return best.probability >= certain or text_probability(logp, best.text, scheme) >= certain
+
+
+def _favour(look: Appearance | None, scheme: PlateScheme) -> Favour | None:
+    return None if look is None else partial(look.favour, scheme)
 
 
 def at_height(reading: Reading, height: float, settings: DecodingSettings) -> Reading:
@@ -234,15 +245,19 @@ def _labels(
     return labels, np.array([2 * len(text) + 1 for text in texts], np.intp), leaps
 
 
-def most_probable(plates: Mapping[str, float], doubt: float = 0.0) -> Candidate | None:
+def most_probable(plates: Mapping[str, float], doubt: float = 0.0, favour: Favour | None = None) -> Candidate | None:
     """Texts that fit a plate format, with the probability of each among all texts -> the most probable, or None.
 
     A character's probability is its share among these texts, for the position has spoken already, times what they have
-    together to the power of ``doubt``: the rest says that it is no plate, or that not all of it is seen.
+    together to the power of ``doubt``: the rest says that it is no plate, or that not all of it is seen. ``favour``:
+    what else speaks for a text, in the choice alone.
     """
     if not plates:
         return None
     text = max(plates, key=plates.__getitem__)
+    near = [each for each in plates if plates[each] >= LEAST_FAVOUR * plates[text]]  # the rest cannot make up for it
+    if favour and len(near) > 1:
+        text = max(near, key=lambda each: plates[each] * favour(each))
     trust = min(1.0, sum(plates.values())) ** doubt
     return Candidate(text, tuple(trust * share for share in shares(text, plates)), plates[text])
 

@@ -73,6 +73,7 @@ class LocalReader:
         image: Frame | bytes,
         *,
         evidence: bool = False,
+        appearance: bool = False,
         sure: float | None = None,
         stages: Stages = nullcontext,
     ) -> list[Plate]:
@@ -82,6 +83,7 @@ class LocalReader:
             image: a BGR frame (H, W, 3) uint8 as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or
                 BMP file.
             evidence: the plates have their ``logits``; the ``characters`` of their readings they have anyway.
+            appearance: they say of which country and colour they are, as they do anyway where several schemes are read.
             sure: the least confidence of a text, between 0 and 1; by default that of ``decoding``.
             stages: what is entered around each stage, see `recognition.stages`: "decode", and the stages of
                 `PlateReader` and `PlateFinder`.
@@ -94,7 +96,7 @@ class LocalReader:
         with stages("decode"):
             frame = load_picture(image, self.limits)
         with self._turn:
-            return self._pipeline.read(frame, evidence=evidence, sure=sure, stages=stages)
+            return self._pipeline.read(frame, evidence=evidence, appearance=appearance, sure=sure, stages=stages)
 
     def read_crops(
         self, crops: Crops, corners: Corners | None = None, as_one: Crops | None = None
@@ -128,7 +130,15 @@ class LocalReader:
     def _pipeline(self) -> PlateReader[Frame, Crops]:
         networks = self._networks
         decoder = SchemeDecoder(self.schemes, self.decoding)
-        return PlateReader(self._finder.find, networks.stn, networks.readers, decoder, split_rows, look_again=looks_at)
+        return PlateReader(
+            self._finder.find,
+            networks.stn,
+            networks.readers,
+            decoder,
+            split_rows,
+            look_again=looks_at,
+            look_at=networks.country,
+        )
 
     @cached_property
     def _finder(self) -> PlateFinder:

@@ -12,10 +12,13 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plate_nets.contract import LPRNET, STN, reader_of
 from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
+from plate_nets.plates.designs import UNKNOWN
+from plate_nets.recognition.appearance import Appearance, appearances
 from plate_nets.recognition.decoding import at_height
 from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of
 from plate_nets.recognition.reader import check_sure
@@ -33,8 +36,8 @@ _ASKED = 8
 DOUBTED = 0.5
 """The highest confidence where a symbol may be missing, see `quads.doubtful`: too low for a text."""
 
-_Told = tuple[Logits, ...]
-"""What readers answer for one chunk."""
+_Told = tuple[NDArray[np.float32], ...]
+"""What networks answer for one chunk."""
 
 F = TypeVar("F")
 T = TypeVar("T")
@@ -48,7 +51,9 @@ class PlateReader(Generic[F, T]):
 
     Each crop is rectified once, and read by every reader that its schemes need. Where it is not read surely, other
     looks at it are rectified and read too, in the stage ``look_again``. Plates of two lines by their shape are read as
-    of one, too, where `PlateScheme.any_shape` says that those of a country may be; the surer reading counts.
+    of one, too, where `PlateScheme.any_shape` says that those of a country may be; the surer reading counts. Where
+    several schemes are asked for, or the caller wants it, the crops as they were cut tell what a plate looks like, in
+    the stage ``tell_country``.
 
     Args:
         detect: frame and stages -> what `PlateFinder.find` gives.
@@ -60,6 +65,8 @@ class PlateReader(Generic[F, T]):
             at once.
         look_again: crops and the numbers of M rows -> `LOOKS` looks at each of these, see `second_look.looks_at`;
             without it there is no second look.
+        look_at: at most `CHUNK` crops -> logits (N, K + G) as those of `contract.COUNTRY`; without it no plate says of
+            which country and colour it is.
     """
 
     def __init__(
@@ -71,6 +78,7 @@ class PlateReader(Generic[F, T]):
         split: Callable[[T, int], Iterable[T]],
         each: Callable[[Callable[[T], _Told], Iterable[T]], Iterable[_Told]] = map,
         look_again: Callable[[T, Sequence[int]], T] | None = None,
+        look_at: Callable[[T], NDArray[np.float32]] | None = None,
     ) -> None:
         self._detect = detect
         self._rectify = rectify
@@ -80,12 +88,14 @@ class PlateReader(Generic[F, T]):
         self._split = split
         self._each = each
         self._look_again = look_again
+        self._look_at = look_at
 
     def read(
         self,
         frame: F,
         *,
         evidence: bool = False,
+        appearance: bool = False,
         schemes: str = "",
         sure: float | None = None,
         stages: Stages = nullcontext,
@@ -95,6 +105,7 @@ class PlateReader(Generic[F, T]):
         Args:
             frame: what ``detect`` takes.
             evidence: the plates have their logits.
+            appearance: they say of which country and colour they are, as they do where several schemes are read by.
             schemes: names of the schemes to read by, with a comma between; all that can be read where it is empty.
             sure: the least confidence of a text, between 0 and 1; by default the decoder's.
             stages: what is entered around each stage, see `recognition.stages`.
@@ -111,7 +122,7 @@ class PlateReader(Generic[F, T]):
             crops, boxes, scores, corners, as_one = self._detect(frame, stages)
         if len(boxes) == 0:
             return []
-        logits, readings = self._read_all(crops, corners, as_one, decoder, chosen, stages)
+        logits, readings = self._read_all(crops, corners, as_one, decoder, chosen, stages, appearance)
         return join(boxes, scores, corners, readings, evidence_of(readings, logits, chosen) if evidence else None)
 
     def read_crops(self, crops: T, corners: Corners | None = None, as_one: T | None = None) -> Sequence[Reading]:
@@ -129,17 +140,19 @@ class PlateReader(Generic[F, T]):
         decoder: SchemeDecoder,
         schemes: Sequence[PlateScheme],
         stages: Stages,
+        appearance: bool = False,
     ) -> tuple[dict[str, Logits], list[Reading]]:
         """What was cut -> each reader's logits at first sight of what the readings rest on, and the readings."""
+        appearance = appearance or len(schemes) > 1
         if corners is None:
-            return self._read_cut(crops, None, None, decoder, schemes, stages)
+            return self._read_cut(crops, None, None, decoder, schemes, stages, appearance)
         quads = corners.reshape(-1, 4, 2)
         lines = lines_of(quads)
-        logits, readings = self._read_cut(crops, quads, lines, decoder, schemes, stages)
+        logits, readings = self._read_cut(crops, quads, lines, decoder, schemes, stages, appearance)
         rows, of_any_shape = np.flatnonzero(lines == 2), [scheme for scheme in schemes if scheme.any_shape]
         if as_one is not None and len(rows) and of_any_shape:
             one_line = np.ones(len(rows), np.intp)
-            told, others = self._read_cut(as_one, quads[rows], one_line, decoder, of_any_shape, stages)
+            told, others = self._read_cut(as_one, quads[rows], one_line, decoder, of_any_shape, stages, appearance)
             certain = all(scheme.lines == 1 for scheme in schemes)
             for place, (row, other) in enumerate(zip(rows, others, strict=True)):
                 if certain or _sureness(other) > _sureness(readings[row]):
@@ -156,24 +169,40 @@ class PlateReader(Generic[F, T]):
         decoder: SchemeDecoder,
         schemes: Sequence[PlateScheme],
         stages: Stages,
+        appearance: bool,
     ) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> each reader's logits at first sight, and the readings, with a second look where it is needed."""
         logits = self._logits(crops, schemes, stages)
+        looks = self._appearances(crops, stages) if appearance else None
         with stages("decode_text"):
-            readings = decoder.decode(logits, lines, schemes)
+            readings = decoder.decode(logits, lines, schemes, looks)
         heights = [math.inf] * len(readings)
         if quads is not None and lines is not None:
             heights = line_heights(quads, lines).tolist()
         rows = decoder.unsure(readings, heights)
         if self._look_again and rows:
             with stages("look_again"):
-                looks = self._logits(self._look_again(crops, rows), schemes, nullcontext)
+                again = self._logits(self._look_again(crops, rows), schemes, nullcontext)
                 for place, row in enumerate(rows):
                     own = slice(place * LOOKS, (place + 1) * LOOKS)
-                    told = {name: each[own] for name, each in looks.items()}
-                    readings[row] = decoder.decode_looks(told, 1 if lines is None else int(lines[row]), schemes)
+                    told = {name: each[own] for name, each in again.items()}
+                    count, look = 1 if lines is None else int(lines[row]), looks[row] if looks else None
+                    readings[row] = decoder.decode_looks(told, count, schemes, look)
         settings = decoder.settings
-        return logits, [at_height(reading, high, settings) for reading, high in zip(readings, heights, strict=False)]
+        readings = [at_height(reading, high, settings) for reading, high in zip(readings, heights, strict=False)]
+        return logits, decoder.tell(readings, looks, lines, schemes) if looks else readings
+
+    def _appearances(self, crops: T, stages: Stages) -> list[Appearance] | None:
+        """Crops -> what each plate looks like."""
+        if self._look_at is None:
+            return None
+        look_at = self._look_at
+
+        def ask(chunk: T) -> _Told:
+            with stages("tell_country"):
+                return (look_at(chunk),)
+
+        return appearances(np.concatenate([told for (told,) in self._each(ask, self._split(crops, CHUNK))]))
 
     def _logits(self, crops: T, schemes: Sequence[PlateScheme], stages: Stages) -> dict[str, Logits]:
         """Crops -> the logits of each reader that the schemes need, by its name."""
@@ -196,7 +225,8 @@ def _sureness(reading: Reading) -> tuple[bool, float]:
 
 def unsure(reading: Reading) -> Reading:
     """The same without a text, its confidence `DOUBTED` at most."""
-    return replace(reading, text="", format="", schemes=(), confidence=min(reading.confidence, DOUBTED))
+    known = replace(reading, country=UNKNOWN, country_confidence=0.0) if reading.country else reading
+    return replace(known, text="", format="", schemes=(), confidence=min(reading.confidence, DOUBTED))
 
 
 def join(

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from itertools import repeat
 
 import numpy as np
 
 from plate_nets.contract import reader_of
 from plate_nets.errors import InputError, SchemeError
 from plate_nets.plates import PlateScheme, group, joined
+from plate_nets.recognition.appearance import Appearance
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.types import Lines, Logits, Reading
 
@@ -18,8 +20,8 @@ class SchemeDecoder:
 
     Countries with one reader are searched together: what another country would read speaks against a text, and many
     cost little more than one. Of what the searches find the surest is the plate's text; where schemes give the same
-    text, the plate belongs to the one that was named first. A text is as sure as its least sure character, see
-    `Reading`.
+    text, the plate belongs to the one that was named first. What a plate looks like decides with its text where it is
+    known, see `recognition.appearance`. A text is as sure as its least sure character, see `Reading`.
 
     ``schemes``: what can be asked for, and is where nobody asks.
     """
@@ -64,20 +66,40 @@ class SchemeDecoder:
         return other
 
     def decode(
-        self, logits: Mapping[str, Logits], lines: Lines | None = None, schemes: Sequence[PlateScheme] = ()
+        self,
+        logits: Mapping[str, Logits],
+        lines: Lines | None = None,
+        schemes: Sequence[PlateScheme] = (),
+        looks: Sequence[Appearance] | None = None,
     ) -> list[Reading]:
         """Logits (N, C, 18) by the reader's name -> N readings in the same order; as `PlateDecoder.decode`.
 
-        ``schemes``: of these, where not of all.
+        ``schemes``: of these, where not of all. ``looks``: of each plate, what it looks like.
         """
         asked = tuple(schemes or self.schemes)
-        each = [search.decode(logits[reader_of(search.scheme).name], lines) for search in self._searches_of(asked)]
+        searches = self._searches_of(asked)
+        each = [search.decode(logits[reader_of(search.scheme).name], lines, looks) for search in searches]
         if len(asked) == 1:
             return each[0]
         counts = np.ones(len(each[0]), np.intp) if lines is None else lines
         return [
-            surest(readings, [scheme.by_lines[int(count)] for scheme in asked])
-            for *readings, count in zip(*each, counts, strict=True)
+            surest(readings, [scheme.by_lines[int(count)] for scheme in asked], look)
+            for *readings, count, look in zip(*each, counts, looks or repeat(None, len(counts)), strict=True)
+        ]
+
+    def tell(
+        self,
+        readings: Sequence[Reading],
+        looks: Sequence[Appearance],
+        lines: Lines | None = None,
+        schemes: Sequence[PlateScheme] = (),
+    ) -> list[Reading]:
+        """Readings of plates, and what these look like -> the same, which say of which country and colour they are."""
+        asked = tuple(schemes or self.schemes)
+        counts = np.ones(len(readings), np.intp) if lines is None else lines
+        return [
+            look.tell(reading, [scheme.by_lines[int(count)] for scheme in asked])
+            for reading, look, count in zip(readings, looks, counts, strict=True)
         ]
 
     def _searches_of(self, schemes: tuple[PlateScheme, ...]) -> list[PlateDecoder]:
@@ -91,17 +113,20 @@ class SchemeDecoder:
         return self._searches[names]
 
     def decode_looks(
-        self, logits: Mapping[str, Logits], lines: int = 1, schemes: Sequence[PlateScheme] = ()
+        self,
+        logits: Mapping[str, Logits],
+        lines: int = 1,
+        schemes: Sequence[PlateScheme] = (),
+        look: Appearance | None = None,
     ) -> Reading:
         """The logits (V, C, 18) of V looks at one plate, by the reader's name -> its reading.
 
-        As `PlateDecoder.decode_looks`; ``schemes`` as in `decode`.
+        As `PlateDecoder.decode_looks`; ``schemes`` and ``look`` as in `decode`.
         """
         asked = tuple(schemes or self.schemes)
-        each = [
-            search.decode_looks(logits[reader_of(search.scheme).name], lines) for search in self._searches_of(asked)
-        ]
-        return each[0] if len(asked) == 1 else surest(each, [scheme.by_lines[lines] for scheme in asked])
+        searches = self._searches_of(asked)
+        each = [search.decode_looks(logits[reader_of(search.scheme).name], lines, look) for search in searches]
+        return each[0] if len(asked) == 1 else surest(each, [scheme.by_lines[lines] for scheme in asked], look)
 
     def unsure(self, readings: Sequence[Reading], heights: Sequence[float]) -> list[int]:
         """Readings, and the heights of their lines, px -> the rows that are worth a second look."""
@@ -114,10 +139,20 @@ class SchemeDecoder:
         ]
 
 
-def surest(readings: Sequence[Reading], asked: Sequence[PlateScheme]) -> Reading:
-    """What searches found on one plate, and the schemes in the order in which they were named -> its reading."""
+def surest(readings: Sequence[Reading], asked: Sequence[PlateScheme], look: Appearance | None = None) -> Reading:
+    """What searches found on one plate, and the schemes in the order in which they were named -> its reading.
+
+    ``look``: what the plate looks like, which speaks for the texts of such plates.
+    """
     told = [reading for reading in readings if reading.text] or readings
-    best = max(told, key=lambda reading: reading.confidence)  # of equals the first
+    found = {name for reading in told if reading.text for name in reading.schemes or (reading.scheme,)}
+
+    def likely(reading: Reading) -> float:
+        if look is None or not reading.text:
+            return reading.confidence
+        return reading.confidence * max(look.favour(scheme, reading.text) for scheme in asked if scheme.name in found)
+
+    best = max(told, key=likely)  # of equals the first
     if not best.text:
         return best
     found = {name for reading in told if reading.text == best.text for name in reading.schemes or (reading.scheme,)}

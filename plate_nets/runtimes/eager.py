@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from plate_nets.contract import CORNERS, LPRNET, STN, YOLO, reader_of
+from plate_nets.contract import CORNERS, COUNTRY, LPRNET, STN, YOLO, reader_of
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import PlateScheme, own_reader
 from plate_nets.runtimes.networks import Networks
@@ -30,7 +30,7 @@ def load_eager(schemes: Sequence[PlateScheme], other_reader: Path | None = None)
     corners = _eager(CORNERS.name, scheme)
     if other_reader is None:
         readers = {name: _eager(name, scheme) for name in {reader_of(each).name for each in schemes}}
-        return Networks(yolo, corners, _eager(STN.name, scheme), readers)
+        return Networks(yolo, corners, _eager(STN.name, scheme), readers, _eager(COUNTRY.name, scheme))
     stn, lprnet = (
         partial(_one_by_one, load_torchscript(other_reader / f"{name}.pt")) for name in (STN.name, LPRNET.name)
     )

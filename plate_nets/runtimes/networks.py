@@ -48,6 +48,7 @@ class Networks:
     stn: Network
     readers: Mapping[str, Network]
     """By name, as `contract.READERS`: those that were asked for."""
+    country: Network | None = None
 
 
 def load_network(

@@ -10,7 +10,7 @@ from plate_nets.answers import OURS, ErrorAnswer
 from plate_nets.serving.triton import metric_family
 from plate_nets.types import Plate
 
-STAGES = ("detect", "rectify", "read", "decode_text", "look_again")
+STAGES = ("detect", "rectify", "read", "decode_text", "look_again", "tell_country")
 """Of a request, in order; those that it does not need are not observed. `yolo` decodes the picture in the first."""
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)

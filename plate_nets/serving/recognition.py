@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.contract import (
+    APPEARANCE,
     CHARACTERS,
+    COUNTRY,
     LOGITS,
     PLATES,
     PROBE,
@@ -48,7 +50,7 @@ from plate_nets.serving.triton import (
     tensor,
 )
 from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
-from plate_nets.types import STEPS, Boxes, Corners, Logits, Plate, Scores
+from plate_nets.types import STEPS, Boxes, Corners, Plate, Scores
 
 _CROPS = STN.inputs[0]
 
@@ -59,16 +61,24 @@ class TensorReader(Protocol):
     """The pipeline as Triton feeds it: a `PlateReader`, or what looks like one."""
 
     def read(
-        self, picture: Tensor, /, *, evidence: bool, schemes: str, sure: float | None, stages: Stages
+        self,
+        picture: Tensor,
+        /,
+        *,
+        evidence: bool,
+        appearance: bool,
+        schemes: str,
+        sure: float | None,
+        stages: Stages,
     ) -> list[Plate]:
         """The caller's picture as it came -> its plates."""
         ...
 
 
 def bls_reader(model: ModelArgs, decoder: SchemeDecoder) -> PlateReader[Tensor, Tensor]:
-    """The pipeline over the models `yolo`, `stn` and the readers."""
+    """The pipeline over the models `yolo`, `stn`, `country` and the readers."""
     readers = {name: partial(read, spec) for name, spec in READERS.items()}
-    return PlateReader(detect, rectify, readers, decoder, split, gather, look_again)
+    return PlateReader(detect, rectify, readers, decoder, split, gather, look_again, partial(read, COUNTRY))
 
 
 class Recognition:
@@ -125,7 +135,10 @@ class Recognition:
         if not isinstance(schemes, str):
             raise InputError(f"{SCHEME}: expected names of schemes with a comma between, got {schemes!r}")
         evidence = LOGITS.name in wanted
-        plates = self._reader.read(picture_of(request), evidence=evidence, schemes=schemes, sure=sure, stages=stages)
+        appearance = any(spec.name in wanted for spec in APPEARANCE)
+        plates = self._reader.read(
+            picture_of(request), evidence=evidence, appearance=appearance, schemes=schemes, sure=sure, stages=stages
+        )
         outputs = pack(plates)
         if LOGITS.name in wanted:
             logits = [plate.logits for plate in plates if plate.logits is not None]
@@ -135,6 +148,7 @@ class Recognition:
         if SCHEMES.name in wanted:
             names = [" ".join(plate.reading.schemes or (plate.reading.scheme,)) for plate in plates]
             outputs.append(tensor(SCHEMES, np.array(names, np.object_).reshape(-1, 1)))
+        outputs += [each for each in describe(plates) if each.name() in wanted]
         return plates, outputs
 
 
@@ -154,9 +168,9 @@ def rectify(crops: Tensor) -> Tensor:
     return call(STN, [from_dlpack(_CROPS, crops)])[0]
 
 
-def read(reader: ModelSpec, crops: Tensor) -> Logits:
-    """Straightened crops -> the logits of a reader, in host memory for the decoder."""
-    logits: Logits = call(reader, [from_dlpack(reader.inputs[0], crops)], to_host=True)[0].as_numpy()
+def read(reader: ModelSpec, crops: Tensor) -> NDArray[np.float32]:
+    """Crops, for a reader straightened ones -> the logits of a network, in host memory for the decoder."""
+    logits: NDArray[np.float32] = call(reader, [from_dlpack(reader.inputs[0], crops)], to_host=True)[0].as_numpy()
     return logits
 
 
@@ -209,6 +223,18 @@ def pack(plates: Sequence[Plate]) -> list[Tensor]:
         np.array([plate.corners for plate in plates], np.float32).reshape(-1, 8),
     )
     return [tensor(spec, column) for spec, column in zip(PLATES, columns, strict=True)]
+
+
+def describe(plates: Sequence[Plate]) -> list[Tensor]:
+    """Plates -> `APPEARANCE`."""
+    readings = [plate.reading for plate in plates]
+    columns = (
+        np.array([reading.country for reading in readings], np.object_).reshape(-1, 1),
+        np.array([reading.country_confidence for reading in readings], np.float32),
+        np.array([reading.ground for reading in readings], np.object_).reshape(-1, 1),
+        np.array([reading.ground_confidence for reading in readings], np.float32),
+    )
+    return [tensor(spec, column) for spec, column in zip(APPEARANCE, columns, strict=True)]
 
 
 def pad(rows: Sequence[Sequence[float]]) -> NDArray[np.float32]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from plate_nets.errors import DeadlineExceeded, InputError
 from plate_nets.serving.triton import Request
 
-CALLING = ("detect", "rectify", "read", "look_again")
+CALLING = ("detect", "rectify", "read", "look_again", "tell_country")
 """Stages that call other models. Whether the caller hung up costs 0.1 ms to ask, so it is asked before these alone."""
 
 

@@ -16,6 +16,8 @@ from plate_nets.client.transports import ServerAccess
 from plate_nets.client.transports.calls import Call, Input, Tensors, infer, is_live, is_model_ready
 from plate_nets.client.transports.http import HttpTransport
 from plate_nets.contract import (
+    APPEARANCE,
+    COUNTRY,
     EVIDENCE,
     LPRNET,
     MODELS,
@@ -81,7 +83,7 @@ class ProbeClient:
     def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
         """An encoded picture -> its plates, through the whole pipeline; the users' metrics do not count it."""
         spec = PLATE_RECOGNITION.inputs[1]
-        outputs = (*PLATES, *EVIDENCE) if evidence else PLATES
+        outputs = (*PLATES, *APPEARANCE, *(EVIDENCE if evidence else ()))  # so that every model has to answer
         asked = {} if sure is None else {SURE: str(sure)}
         return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8), outputs, asked))
 
@@ -98,7 +100,7 @@ class ProbeClient:
         """
         crops = np.zeros((1, *STN.inputs[0].dims), np.float32)
         asked: list[tuple[ModelSpec, NDArray[Any]]] = [(YOLO, np.zeros((_SIDE, _SIDE, 3), np.uint8)), (STN, crops)]
-        asked += ((spec, crops) for name, spec in READERS.items() if name in self._models)
+        asked += ((spec, crops) for name, spec in (READERS | {COUNTRY.name: COUNTRY}).items() if name in self._models)
         failed = []
         for spec, array in asked:
             try:

@@ -26,6 +26,7 @@ from plate_nets.recognition.decoding import shares
 from plate_nets.recognition.quads import lines_of_plate
 from plate_nets.types import Box, Plate
 from plate_nets.video.fusion import FusionSettings
+from plate_nets.video.tally import Tally
 from plate_nets.video.tracking import Track, Tracker, TrackerSettings
 from plate_nets.video.watch_lists import WatchList, WatchSettings, matches
 
@@ -242,7 +243,10 @@ class CarEvents:
         track, plate, camera = stay.track, stay.best, self.camera
         evidence, text = track.evidence, stay.text
         scheme = self.scheme.by_shape[lines_of_plate(plate.corners)]
-        own, texts = scheme.owner(text, plate.reading.scheme), dict(evidence.verdict.texts)
+        country, texts = stay.countries.verdict, dict(evidence.verdict.texts)
+        own = scheme.owner(text, plate.reading.scheme)
+        if country and scheme.members:
+            own = next((each for each in scheme.owners(text) if each.country == country.name), own)
         stay.revision += 1
         stay.told_parked = stay.is_parked
         assert self._start is not None, "an event comes after a frame"
@@ -280,6 +284,8 @@ class CarEvents:
             dwell_sec=stay.dwell,
             watch=matches(self.watch_lists, text, evidence, self.settings.watch) if text else (),
             model=camera.model,
+            country=country,
+            ground=stay.grounds.verdict,
         )
 
 
@@ -302,13 +308,16 @@ class _Stay:
         self._path = 0.0
         self._sure: tuple[str, float] = ("", track.first_seen)
         """The sure text and since when it is."""
+        self.countries, self.grounds = Tally(), Tally()
         self._note_sure()
+        self._note_look()
 
     def see(self) -> None:
         """The track was seen in this frame."""
         track, here = self.track, _Place.of(self.track)
         self.frames_seen += 1
         self._note_sure()
+        self._note_look()
         self._prefer(track.plate, track.last_seen)
         for line in self._settings.lines:
             if direction := _crossed(line, self._last.centre, here.centre):
@@ -342,11 +351,21 @@ class _Stay:
         if text != self._sure[0]:
             self._sure = (text, self.track.last_seen)
 
+    def _note_look(self) -> None:
+        """What the frame says of country and colour; of the country it says nothing where it reads no text."""
+        plate = self.track.plate
+        if plate.country and plate.reading.text:
+            self.countries.add(plate.country, plate.country_confidence)
+        if plate.ground:
+            self.grounds.add(plate.ground, plate.ground_confidence)
+
     def go_on_as(self, later: "_Stay") -> None:
         """The car was found again as another, later one, which is no more."""
         later.track.evidence.join(self.track.evidence)
         self.track = later.track
         self.frames_seen += later.frames_seen
+        self.countries.join(later.countries)
+        self.grounds.join(later.grounds)
         self._prefer(later.best, later.best_time)
         self.crossings += later.crossings
         self._path += later._path

@@ -61,6 +61,12 @@ class Plate(Body):
     )
     format: str
     scheme: str = Field(description="whose plates it was read as, such as russia")
+    country: str = Field(
+        default="", description="ISO 3166 alpha-2 in lower case, or unknown; empty where one scheme alone is read"
+    )
+    country_confidence: Probability = 0.0
+    ground: str = Field(default="", description="the colour of its ground, such as white; empty as country is")
+    ground_confidence: Probability = 0.0
     region: str = Field(description="the region's digits of the text; empty where there is no text")
     characters: list[Character]
     candidates: list[Candidate] = Field(description="texts that fit a format, most probable first")

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
+from plate_nets.plates.designs import UNKNOWN
 from plate_nets.web import bodies
 from plate_nets.web.faults import answer_of, fault_of
 
@@ -40,10 +41,17 @@ def _result(plate: bodies.Plate, picture: bodies.Picture, country: str) -> dict[
         **best,
         "dscore": plate.score,
         "box": _box(*plate.box),
-        "region": {"code": country, "score": 1.0 if plate.text else 0.0},
+        "region": _region(plate, country),
         "candidates": [best, *(each for each in others if each["plate"] != best["plate"])],
         "vehicle": {"type": "Unknown", "score": _GUESSED, "box": _vehicle(plate, picture)},
     }
+
+
+def _region(plate: bodies.Plate, country: str) -> dict[str, Any]:
+    """Where the plate is from: as it was told where several schemes are read, else the country of the one scheme."""
+    if plate.country:
+        return {"code": "" if plate.country == UNKNOWN else plate.country, "score": plate.country_confidence}
+    return {"code": country, "score": 1.0 if plate.text else 0.0}
 
 
 def _vehicle(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, int]:

@@ -14,9 +14,11 @@ import pytest
 import torch
 from torch import nn
 
+from plate_nets.contract import COUNTRY
 from plate_nets.conversion import openvino_ir
 from plate_nets.conversion.conversion import Mode
 from plate_nets.conversion.graphs.corners import corners
+from plate_nets.conversion.graphs.country import country
 from plate_nets.conversion.graphs.lprnet import lprnet
 from plate_nets.conversion.graphs.stn import stn
 from plate_nets.conversion.graphs.yolov5 import yolov5
@@ -26,6 +28,7 @@ from plate_nets.conversion.torchscript_file import answers
 from plate_nets.errors import WeightsError
 from plate_nets.nets.checkpoint import save_weights
 from plate_nets.nets.corners import CornerNet
+from plate_nets.nets.country import CountryNet
 from plate_nets.nets.lprnet import LPRNet
 from plate_nets.nets.registry import NETWORKS
 from plate_nets.nets.stn import STN
@@ -89,7 +92,13 @@ def test_an_ir_has_the_same_origin_with_torch_and_without(made_without_torch: Pa
 
 
 def test_inputs_have_the_names_of_the_networks_arguments(made_without_torch: Path) -> None:
-    for name, expected in (("yolo", "x"), ("corners", "windows"), ("stn", "crops"), ("lprnet", "crops")):
+    for name, expected in (
+        ("yolo", "x"),
+        ("corners", "windows"),
+        ("stn", "crops"),
+        ("lprnet", "crops"),
+        ("country", "crops"),
+    ):
         model = openvino.Core().read_model(made_without_torch / CONVERSIONS[name].folder / "model.xml")
         assert [each.get_any_name() for each in model.inputs] == [expected]
 
@@ -145,10 +154,11 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
         (partial(LPRNet, 23), lprnet, (3, 3, 24, 94), (3, 23, 18)),
         (partial(LPRNet, 37), lprnet, (1, 3, 24, 94), (1, 37, 18)),
         (CornerNet, corners, (3, 3, 64, 128), (3, 10)),
+        (CountryNet, country, (3, 3, 24, 94), (3, *COUNTRY.outputs[0].dims)),
         (YOLOv5n, yolov5, (2, 3, 64, 96), (2, 378, 6)),
         (partial(YOLOv5n, classes=4), yolov5, (1, 3, 96, 64), (1, 378, 9)),
     ],
-    ids=["stn", "lprnet", "lprnet of another alphabet", "corners", "yolo", "yolo of four classes"],
+    ids=["stn", "lprnet", "lprnet of another alphabet", "corners", "country", "yolo", "yolo of four classes"],
 )
 def test_a_graph_gives_its_networks_numbers_for_any_weights(
     network: Callable[[], nn.Module],

@@ -10,12 +10,14 @@ import pytest
 from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
-from plate_nets.contract import IMAGE, LPRNET, LPRNET_LATIN, PLATE_RECOGNITION, SCHEME, SCHEMES
+from plate_nets.contract import COUNTRY, IMAGE, LPRNET, LPRNET_LATIN, PLATE_RECOGNITION, SCHEME, SCHEMES
 from plate_nets.errors import InputError
 from plate_nets.plates import default_scheme, load_scheme
+from plate_nets.plates.designs import GROUNDS, UNKNOWN
 from plate_nets.server import EmbeddedTriton
-from plate_nets.types import STEPS, Frame
+from plate_nets.types import STEPS, Frame, Plate
 from tests.frames import Placed, compose
+from tests.serve import Served
 from training.synthesis import plates
 
 RUSSIA, UZBEKISTAN = default_scheme(), load_scheme("uzbekistan")
@@ -86,5 +88,25 @@ def test_a_short_plate_has_one_line_where_a_country_asked_for_has_such_plates(ur
     assert found == {RUSSIAN: ("russia", "private"), AMERICAN: ("united_states", "letters first or personal")}
 
 
+def test_country_and_colour_are_told_where_several_schemes_are_read_or_a_caller_asks(
+    url: str, mixed: EmbeddedTriton
+) -> None:
+    where = Served(mixed.http_url, mixed.grpc_url, mixed.control_key)
+
+    def looked(client: PlateClient, **asked: bool) -> tuple[int, list[Plate]]:
+        (before,) = where.executions(COUNTRY.name)
+        found = client.read(MIXED, **asked)
+        (after,) = where.executions(COUNTRY.name)
+        return after - before, found
+
+    with PlateClient(url, timeout=60, scheme=RUSSIA) as one, PlateClient(url, scheme=[RUSSIA, UZBEKISTAN]) as several:
+        times, found = looked(one)
+        assert times == 0 and {plate.country + plate.ground for plate in found} == {""}
+        for times, found in (looked(one, appearance=True), looked(several)):
+            assert times == 1 and {plate.ground for plate in found} <= set(GROUNDS)
+            assert {plate.country for plate in found} <= {"ru", "uz", UNKNOWN}
+            assert all(0 < plate.ground_confidence <= 1 for plate in found)
+
+
 def test_only_readers_that_are_needed_are_loaded(mixed: EmbeddedTriton) -> None:
-    assert mixed.models == ("yolo", "stn", LPRNET.name, LPRNET_LATIN.name, "plate_recognition")
+    assert mixed.models == ("yolo", "stn", LPRNET.name, LPRNET_LATIN.name, "country", "plate_recognition")

@@ -16,7 +16,11 @@ def record() -> dict[str, Any]:
 
 def test_fields_and_schema_are_the_same() -> None:
     schema = event_schema()
-    assert list(record()) == list(schema["properties"]) == schema["required"]
+    optional = ["country", "ground"]
+    assert list(record()) == schema["required"]
+    assert list(schema["properties"]) == [*schema["required"], *optional]
+    told = record() | {name: {"name": "white", "score": 0.5} for name in optional}
+    assert list(PlateEvent.from_dict(told).to_dict()) == list(schema["properties"])
 
 
 def test_a_later_version_may_have_more_keys() -> None:
@@ -31,6 +35,7 @@ def test_a_later_version_may_have_more_keys() -> None:
         ({"first_seen": "yesterday"}, "Invalid isoformat"),
         ({"box": {"xmin": 1}}, "missing 3 required"),
         ({"corners": [1, 2]}, "expected the fields of plate-event/1"),
+        ({"ground": {"colour": "red"}}, "expected the fields of plate-event/1"),
     ],
 )
 def test_what_is_no_event_is_refused(change: dict[str, Any], message: str) -> None:

@@ -216,11 +216,11 @@ def test_a_picture_in_parts(script: Script) -> None:
     assert all(any(overlap(box_of(result), each.box) > 0.6 for each in PLATES) for result in results)
 
 
-def picture_of(plate: Box, reading: str = "A001AA") -> bodies.Picture:
+def picture_of(plate: Box, reading: str = "A001AA", **told: object) -> bodies.Picture:
     """A picture of 100x40 pixels that was read, with one plate."""
     sides = [plate.xmin, plate.ymin, plate.xmax, plate.ymax]
     known = {"text": "", "reading": reading, "confidence": 0.5, "score": 0.9, "format": "", "scheme": "", "region": ""}
-    body = {**known, "box": sides, "corners": sides * 2, "characters": [], "candidates": []}
+    body = {**known, "box": sides, "corners": sides * 2, "characters": [], "candidates": [], **told}
     return bodies.Picture(file="", width=100, height=40, milliseconds=1, plates=[bodies.Plate.model_validate(body)])
 
 
@@ -230,6 +230,16 @@ def test_a_vehicle_s_box_holds_its_plate_and_lies_within_the_picture(plate: Box)
     box = box_of(result, "vehicle")
     assert 0 <= box.xmin <= plate.xmin and plate.xmax <= box.xmax <= 100
     assert 0 <= box.ymin <= plate.ymin and plate.ymax <= box.ymax <= 40
+
+
+@pytest.mark.parametrize(
+    ("country", "region"),
+    [("ro", {"code": "ro", "score": 0.75}), ("unknown", {"code": "", "score": 0.75}), ("", {"code": "ru", "score": 0})],
+)
+def test_the_region_is_the_country_of_the_plate(country: str, region: dict[str, object]) -> None:
+    read = picture_of(Box(0, 0, 40, 10), country=country, country_confidence=0.75)
+    (result,) = plate_recognizer.answer(read, "ru", None, None)["results"]
+    assert result["region"] == region
 
 
 def test_a_plate_of_which_nothing_was_read_is_left_out() -> None:

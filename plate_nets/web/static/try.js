@@ -222,10 +222,14 @@ function plateCard(plate, crop, look) {
       fact("try.confidence", percent(plate.confidence)),
       fact("try.score", percent(plate.score)),
       plate.format ? fact("try.format", plate.format.split(" or ").map((name) => textOr(`formats.${name}`, name)).join(" / ")) : null,
+      plate.country ? fact("try.country", told(plate.country === "unknown" ? text("try.unknown") : plate.country.toUpperCase(), plate.country_confidence)) : null,
+      plate.ground ? fact("try.ground", told(text(`grounds.${plate.ground}`), plate.ground_confidence)) : null,
     ),
     others.length ? candidates(others) : null,
   );
 }
+
+const told = (name, probability) => `${name} ${percent(probability)}`;
 
 const fact = (name, value) => make("span", { class: "fact" }, make("span", { class: "hint" }, text(name)), ` ${value}`);
 

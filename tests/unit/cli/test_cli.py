@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -246,7 +247,9 @@ def test_the_table_has_a_row_a_plate_and_every_picture(run: Run, car: Path, tmp_
     with table.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == PLATE_COLUMNS
-    assert PLATE_COLUMNS[-9:] == (*CORNER_COLUMNS, "scheme"), "new columns come last"
+    told = ("country", "country_confidence", "ground", "ground_confidence")
+    assert PLATE_COLUMNS[-13:] == (*CORNER_COLUMNS, "scheme", *told), "new columns come last"
+    assert {row[name] for row in rows for name in told} == {""}, "nobody asked"
     assert [[row[name] for name in CORNER_COLUMNS] for row in rows[:2]] == [[f"{x:.1f}" for x in CORNERS], [""] * 8]
     assert [(Path(row["file"]).name, row["text"], row["reading"], row["xmin"], row["error"]) for row in rows] == [
         ("car.jpg", "A123BC77", "A123BC77", "10.0", ""),
@@ -254,6 +257,18 @@ def test_the_table_has_a_row_a_plate_and_every_picture(run: Run, car: Path, tmp_
         ("empty.jpg", "", "", "", ""),
         ("no", "", "", "", "cannot be opened: No such file or directory"),
     ]
+
+
+def test_json_and_the_table_say_of_which_country_and_colour_a_plate_is(run: Run, car: Path, tmp_path: Path) -> None:
+    reading = replace(READ.reading, country="ru", country_confidence=0.87654, ground="white", ground_confidence=0.99999)
+    answers = {PICTURE: [replace(READ, reading=reading)]}
+    (picture,) = json.loads(run(car, "--json", answers=answers).stdout)
+    told = {"country": "ru", "country_confidence": 0.8765, "ground": "white", "ground_confidence": 1.0}
+    assert picture["plates"][0].items() >= told.items()
+    table = tmp_path / "plates.csv"
+    assert run(car, "--csv", table, answers=answers).exit_code == 0
+    (row,) = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    assert [row[name] for name in told] == ["ru", "0.8765", "white", "1.0000"]
 
 
 def test_annotated_pictures_keep_their_folders(run: Run, tmp_path: Path) -> None:

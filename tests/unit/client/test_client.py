@@ -214,6 +214,19 @@ def test_rows_become_plates() -> None:
     assert [plate.logits.shape for plate in found if plate.logits is not None] == [(23, 18)] * 2
     assert found[1].logits is not None and found[1].logits[0, 0] == 2
     assert [replace(plate.reading, characters=()) for plate in found] == [read.reading, unread.reading]
+    assert "country" not in found[0].to_dict(), "nobody asked"
+    outputs["countries"] = np.array([[b"ru"], [b"unknown"]], np.object_)
+    outputs["country_confidences"] = np.array([0.75, 0], np.float32)
+    outputs["grounds"] = np.array([[b"white"], [b"yellow"]], np.object_)
+    outputs["ground_confidences"] = np.array([1, 0.5], np.float32)
+    told = [
+        (plate.country, plate.country_confidence, plate.ground, plate.ground_confidence) for plate in plates(outputs)
+    ]
+    assert told == [("ru", 0.75, "white", 1.0), ("unknown", 0.0, "yellow", 0.5)]
+    assert (
+        plates(outputs)[0].to_dict().items()
+        >= {"country": "ru", "country_confidence": 0.75, "ground": "white", "ground_confidence": 1.0}.items()
+    )
 
 
 LIBRARIES = ("tritonclient", "gevent", "geventhttpclient", "grpc", "google.protobuf", "torch", "cv2")

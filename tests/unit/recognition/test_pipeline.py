@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plate_nets.contract import CROP_DIMS
+from plate_nets.contract import COUNTRY, CROP_DIMS
 from plate_nets.errors import ContractError
-from plate_nets.plates import PlateScheme, default_scheme, load_schemes
+from plate_nets.plates import PlateScheme, default_scheme, load_scheme, load_schemes
+from plate_nets.plates.designs import DESIGNS, GROUNDS, UNKNOWN
+from plate_nets.recognition.appearance import Appearance
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.pipeline import CHUNK, DOUBTED, PlateReader, join, split_rows
 from plate_nets.recognition.rectification import box_quads, quad_boxes
@@ -29,7 +31,11 @@ class NumberDecoder(SchemeDecoder):
         super().__init__([default_scheme()])
 
     def decode(
-        self, logits: Mapping[str, Logits], lines: Lines | None = None, schemes: Sequence[PlateScheme] = ()
+        self,
+        logits: Mapping[str, Logits],
+        lines: Lines | None = None,
+        schemes: Sequence[PlateScheme] = (),
+        looks: Sequence[Appearance] | None = None,
     ) -> list[Reading]:
         self.lines = None if lines is None else lines.tolist()
         return [Reading(str(int(row[0, 0])), str(int(row[0, 0])), 0.5) for row in logits["lprnet"]]
@@ -125,6 +131,33 @@ def test_russia_s_plates_of_two_lines_are_not_read_as_of_one() -> None:
     crop = np.zeros((1, *CROP_DIMS), np.float32)
     reader.read_crops(crop, SHORT, crop)
     assert chain.read == [1]
+
+
+def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_caller_wants_it() -> None:
+    asked: list[int] = []
+
+    def look_at(crops: Crops) -> Logits:
+        asked.append(len(crops))
+        logits = np.zeros((len(crops), *COUNTRY.outputs[0].dims), np.float32)
+        logits[:, len(DESIGNS) + GROUNDS.index("black")] = 9
+        return logits
+
+    chain = Chain(CHUNK + 1)
+    one = PlateReader(
+        chain.detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows, look_at=look_at
+    )
+    readings = [plate.reading for plate in one.read(FRAME)]
+    assert asked == [] and {reading.country + reading.ground for reading in readings} == {""}
+    plates = one.read(FRAME, appearance=True)
+    assert asked == [CHUNK, 1] and {(plate.country, plate.ground) for plate in plates} == {(UNKNOWN, "black")}
+    assert plates[0].ground_confidence > 0.99 and plates[0].country_confidence == 0
+    silent = np.zeros((1, load_scheme("latin").classes, STEPS), np.float32)
+    readers = {"lprnet": lambda crops: np.zeros((len(crops), 23, STEPS), np.float32), "lprnet_latin": lambda _: silent}
+    chain, decoder = Chain(1), SchemeDecoder(load_schemes("russia,turkey"))
+    several = PlateReader(chain.detect, chain.rectify, readers, decoder, split_rows, look_at=look_at)
+    asked.clear()
+    assert [plate.ground for plate in several.read(FRAME)] == ["black"] and asked == [1]
+    assert [plate.ground for plate in several.read(FRAME, schemes="turkey")] == [""] and asked == [1]
 
 
 def test_no_plate_stops_after_the_detector() -> None:

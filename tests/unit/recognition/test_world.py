@@ -9,6 +9,7 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from plate_nets.plates import load_scheme, load_schemes
+from plate_nets.plates.designs import GROUNDS, UNKNOWN
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame
 from tests.frames import Placed, compose
@@ -53,9 +54,21 @@ def test_plates_of_two_countries_on_a_car_are_read_each_by_its_own(reader: Local
 
 @pytest.mark.parametrize("code", [0, 1], ids=["upside down", "mirrored"])
 def test_a_mirrored_plate_of_any_country_gets_no_text(reader: LocalReader, code: int) -> None:
-    assert {plate.reading.text for plate in reader.read(np.asarray(cv2.flip(car(turkish()), code), np.uint8))} <= {""}
+    found = reader.read(np.asarray(cv2.flip(car(turkish()), code), np.uint8))
+    assert {plate.reading.text for plate in found} <= {""}
+    assert {plate.country for plate in found} <= {UNKNOWN}, "what has no text is of no country"
 
 
 @pytest.mark.parametrize("text", ["ЖФ ДЮЯ", "ЩЛ 47 ЫЭ", "ب د ه", "١٢٣ ق ٤٥"])
 def test_no_latin_text_is_invented_for_other_letters(reader: LocalReader, text: str) -> None:
-    assert {plate.reading.text for plate in reader.read(car(written(text)))} == {RUSSIAN, ""}
+    found = {plate.reading.text: plate for plate in reader.read(car(written(text)))}
+    assert set(found) == {RUSSIAN, ""}
+    assert (found[""].country, found[""].country_confidence) == (UNKNOWN, 0.0)
+
+
+def test_a_reader_of_one_scheme_says_of_which_country_and_colour_a_plate_is_where_it_is_asked() -> None:
+    reader = LocalReader(threads=1)
+    (plain,), (asked,) = reader.read(car()), reader.read(car(), appearance=True)
+    assert plain.country == plain.ground == "" and not {"country", "ground"} & plain.to_dict().keys()
+    assert asked.ground in GROUNDS and 0 < asked.ground_confidence <= 1 and asked.country in ("ru", UNKNOWN)
+    assert plain.to_dict().items() <= asked.to_dict().items(), "the rest is the same"

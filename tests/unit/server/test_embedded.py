@@ -23,7 +23,7 @@ from plate_nets.server.installation import PROGRAM, find_installation, stub_envi
 from plate_nets.server.ports import choose_ports, is_free
 from plate_nets.server.repository import check_converted
 
-BUILT = ("stn/1/model.xml", "lprnet/1/model.xml", "yolo/1/model.xml", "yolo/1/corners/model.xml")
+BUILT = ("stn/1/model.xml", "lprnet/1/model.xml", "country/1/model.xml", "yolo/1/model.xml", "yolo/1/corners/model.xml")
 
 
 @pytest.fixture
@@ -220,8 +220,8 @@ def test_models_are_not_controlled_where_nobody_wants_it(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("scheme", "models"),
     [
-        ("russia", ["yolo", "stn", "lprnet", "plate_recognition"]),
-        ("uzbekistan", ["yolo", "stn", "lprnet_latin", "plate_recognition"]),
+        ("russia", ["yolo", "stn", "lprnet", "country", "plate_recognition"]),
+        ("uzbekistan", ["yolo", "stn", "lprnet_latin", "country", "plate_recognition"]),
     ],
 )
 def test_readers_that_no_scheme_needs_are_not_loaded(

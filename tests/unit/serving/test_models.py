@@ -8,9 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plate_nets.contract import CROP_DIMS, LPRNET, MODELS, PLATE_RECOGNITION, PLATES, STN, YOLO, ModelSpec
+from plate_nets.contract import (
+    APPEARANCE,
+    COUNTRY,
+    CROP_DIMS,
+    LPRNET,
+    MODELS,
+    PLATE_RECOGNITION,
+    PLATES,
+    STN,
+    YOLO,
+    ModelSpec,
+    TensorSpec,
+)
 from plate_nets.control_key import KEY_VARIABLE, probe_token
 from plate_nets.plates import default_scheme
+from plate_nets.plates.designs import DESIGNS, GROUNDS
 from plate_nets.types import STEPS
 from tests.fakes import triton
 from tests.frames import Placed, compose, encode
@@ -77,6 +90,7 @@ def chain(fake_server: triton.Server, model_repository: Path, monkeypatch: pytes
         YOLO.name: FakeModel(YOLO, plates(1)),
         STN.name: FakeModel(STN, lambda crops: (crops + 0,)),
         LPRNET.name: FakeModel(LPRNET, logits),
+        COUNTRY.name: FakeModel(COUNTRY, lambda crops: (np.ones((len(crops), *COUNTRY.outputs[0].dims), np.float32),)),
         PLATE_RECOGNITION.name: triton.load_model(folder / "1" / "model.py", folder / "config.pbtxt"),
     }
     return fake_server
@@ -125,13 +139,19 @@ def test_any_number_of_plates(chain: triton.Server, count: int) -> None:
         "logits": (count, 23, 18),
         "characters": (count, 1 if count else 0),
         "schemes": (count, 1),
+        "countries": (count, 1),
+        "country_confidences": (count,),
+        "grounds": (count, 1),
+        "ground_confidences": (count,),
     }
     symbols = "0123456789ABEKMHOPCTYX"
     assert found["readings"][:, 0].tolist() == [symbols[number % 22] for number in range(count)]
     assert found["texts"][:, 0].tolist() == [""] * count  # one symbol is no plate
     assert found["coordinates"][:, 0].tolist() == found["corners"][:, 7].tolist() == list(range(count))
     chunks = -(-count // 32)
-    assert chain.counts() == {"plate_recognition": 1, "yolo": 1} | ({"stn": chunks, "lprnet": chunks} if count else {})
+    assert chain.counts() == {"plate_recognition": 1, "yolo": 1} | (
+        {"stn": chunks, "lprnet": chunks, "country": chunks} if count else {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -260,6 +280,29 @@ def test_nothing_is_done_after_the_request_s_own_time(chain: triton.Server) -> N
     assert not response.has_error()
 
 
+@pytest.mark.parametrize(("names", "looks"), [(PLATES, 0), (APPEARANCE[:1], 1), ((PLATES[1], APPEARANCE[3]), 1)])
+def test_what_a_plate_looks_like_is_asked_where_a_request_names_it(
+    chain: triton.Server, names: Sequence[TensorSpec], looks: int
+) -> None:
+    chain.models[COUNTRY.name] = FakeModel(COUNTRY, lambda crops: (looks_of(crops),))
+    asked = triton.InferenceRequest(
+        PLATE_RECOGNITION.name, [spec.name for spec in names], [triton.Tensor("input__0", FRAME)]
+    )
+    found = outputs(asked.exec())
+    assert set(found) == {spec.name for spec in names} and chain.counts().get("country", 0) == looks
+    if APPEARANCE[0].name in found:
+        assert found["countries"].tolist() == [["unknown"]], "it has no text"
+    if APPEARANCE[3].name in found:
+        np.testing.assert_allclose(found["ground_confidences"], 1, atol=0.01)
+
+
+def looks_of(crops: np.ndarray) -> np.ndarray:
+    """Logits of `country`: all are red."""
+    found = np.zeros((len(crops), *COUNTRY.outputs[0].dims), np.float32)
+    found[:, len(DESIGNS) + GROUNDS.index("red")] = 12
+    return found
+
+
 def test_what_is_counted(chain: triton.Server) -> None:
     model = chain.models[PLATE_RECOGNITION.name]
     encoded = np.frombuffer(encode(FRAME), np.uint8)
@@ -279,6 +322,7 @@ def test_what_is_counted(chain: triton.Server) -> None:
         'plates_stage_seconds{"stage": "rectify"}': 3,
         'plates_stage_seconds{"stage": "read"}': 3,
         'plates_stage_seconds{"stage": "decode_text"}': 3,
+        'plates_stage_seconds{"stage": "tell_country"}': 3,
     }
 
 

@@ -99,8 +99,10 @@ def test_each_question_is_a_probe_over_a_connection_of_its_own() -> None:
     with stub_server() as stub:
         client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
         assert client.suspects() == (PLATE_RECOGNITION.name,)
-        assert [each.fields["name"] for each in stub.asked] == ["yolo", "yolo", "stn", "stn", "lprnet", "lprnet"]
-        assert [each.fields.get("parameters") for each in stub.asked] == [{PROBE: probe_token(KEY)}, None] * 3
+        assert [each.fields["name"] for each in stub.asked] == [
+            each for model in ("yolo", "stn", "lprnet", "country") for each in (model, model)
+        ]
+        assert [each.fields.get("parameters") for each in stub.asked] == [{PROBE: probe_token(KEY)}, None] * 4
         assert stub.connections == len(stub.asked)
 
 

@@ -52,7 +52,8 @@ def test_every_event_is_of_the_schema_and_comes_back_from_json() -> None:
     for event in events:
         record = json.loads(event.to_json())
         validator.validate(record)
-        assert set(record) == set(event_schema()["properties"])
+        schema = event_schema()
+        assert set(record) == set(schema["required"]) == set(schema["properties"]) - {"country", "ground"}
         assert PlateEvent.from_dict(record).to_dict() == record
 
 
@@ -76,6 +77,40 @@ def test_cars_of_two_readers_are_told_each_with_its_country() -> None:
         cars.update(frames(step / 10, wrong=step % 5 == 4), T0 + step / 10)
     told = {event.plate: (event.region.code, event.plate_type, event.score > 0.99) for event in cars.finish()}
     assert told == {ONE: ("ru", "private", True), "34ABC123": ("tr", "three letters", True)}
+
+
+def test_country_and_colour_are_told_by_all_frames() -> None:
+    """A text of two countries: most frames take the plate for Romanian, two for Kazakh; some are not read."""
+    schemes = load_schemes("kazakhstan,romania")
+
+    def frame(step: int) -> Plate:
+        found = plate("", 100 + 20 * step, 200)
+        kazakh, read = step % 10 == 0, step % 10 != 5
+        reading = replace(
+            found.reading,
+            text="B123ABC" * read,
+            best="B123ABC",
+            scheme="kazakhstan" if kazakh else "romania",
+            country="unknown" if not read else "kz" if kazakh else "ro",
+            country_confidence=0.75 * read,
+            ground="yellow" if kazakh else "white",
+            ground_confidence=0.5,
+        )
+        return replace(found, reading=reading, logits=spell("B123ABC", scheme=schemes[0])[0])
+
+    cars = CarEvents(Camera("gate"), scheme=joined(schemes))
+    for step in range(20):
+        cars.update([frame(step)], T0 + step / 10)
+    (event,) = cars.finish()
+    assert (event.plate, event.region.code, event.plate_type) == ("B123ABC", "ro", "Bucharest")
+    assert event.country is not None and event.ground is not None
+    assert (event.country.name, event.ground.name) == ("ro", "white")
+    assert event.country.score == pytest.approx(0.75 * 16 / 18)
+    assert event.ground.score == pytest.approx(0.5 * 18 / 20)
+    record = json.loads(event.to_json())
+    Draft202012Validator(event_schema(), format_checker=Draft202012Validator.FORMAT_CHECKER).validate(record)
+    again = PlateEvent.from_dict(record)
+    assert (again.country, again.ground) == (event.country, event.ground) and again.to_dict() == record
 
 
 def test_a_car_that_flickers_is_one_car() -> None:

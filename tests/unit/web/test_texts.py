@@ -8,6 +8,7 @@ import pytest
 
 from plate_nets.answers import OURS, WEB
 from plate_nets.plates import default_scheme
+from plate_nets.plates.designs import GROUNDS
 from plate_nets.web.texts import LANGUAGES, load_texts, preferred
 from tests.paths import ROOT
 
@@ -37,7 +38,7 @@ def test_every_text_is_used() -> None:
     sources = [*WEB_FOLDER.glob("static/*.js"), *WEB_FOLDER.glob("templates/*.html")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     # Put together where they are used
-    names = "errors. formats. stages. nav. live.state_ live.towards live.away live.newest live.reconnecting"
+    names = "errors. formats. grounds. stages. nav. live.state_ live.towards live.away live.newest live.reconnecting"
     made = (*names.split(), "try.download_", "try.waiting", "health.serving", "health.failing")
     unused = [key for key in keys(load_texts("en")) if not key.startswith(made) and key not in code]
     assert unused == []
@@ -47,6 +48,7 @@ def test_every_error_and_format_has_a_text() -> None:
     texts = load_texts("en")
     assert {each.says for each in (*OURS, *WEB)} <= texts["errors"].keys()
     assert {each.name for each in default_scheme().formats} <= texts["formats"].keys()
+    assert set(GROUNDS) == texts["grounds"].keys()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,142 @@
+"""Formats and look decide together: whose plate it is, of which colour, and what a text that could be two says."""
+
+import numpy as np
+import pytest
+
+from plate_nets.contract import COUNTRY
+from plate_nets.plates import joined, load_scheme, load_schemes
+from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN
+from plate_nets.recognition.appearance import LEAST_FAVOUR, Appearance, appearances
+from plate_nets.recognition.decoding import most_probable
+from plate_nets.recognition.schemes import SchemeDecoder, surest
+from plate_nets.types import STEPS, Logits, Reading
+from tests.schemes import TESTLAND, write_testland
+
+LATIN = load_scheme("latin")
+
+
+def looking(ground: str = "white", **designs: float) -> Appearance:
+    """A plate that looks like designs with these probabilities (`br_old` is "br old"); the rest is equally probable."""
+    named = {name.replace("_", " "): probability for name, probability in designs.items()}
+    rest = (1 - sum(named.values())) / (len(DESIGNS) - len(named))
+    found = np.full(len(DESIGNS), rest)
+    for name, probability in named.items():
+        found[CLASSES[name]] = probability
+    grounds = np.full(len(GROUNDS), 0.02)
+    grounds[GROUNDS.index(ground)] = 0.9
+    return Appearance(found, grounds)
+
+
+def spelt(*texts: str, sure: float = 12.0) -> Logits:
+    """Logits (1, 37, 18) by which the reader of Latin letters says one of several texts of a length, each alike."""
+    logits = np.zeros((1, LATIN.classes, STEPS), np.float32)
+    for text in texts:
+        path = [step for symbol in text for step in (LATIN.index[symbol], LATIN.blank)]
+        path += [LATIN.blank] * (STEPS - len(path))
+        logits[0, path, np.arange(STEPS)] = sure
+    return logits
+
+
+def test_a_row_of_logits_is_what_a_plate_looks_like() -> None:
+    logits = np.zeros((2, *COUNTRY.outputs[0].dims), np.float32)
+    logits[1, CLASSES["ro"]], logits[1, len(DESIGNS) + GROUNDS.index("red")] = 9, 9
+    even, sure = appearances(logits)
+    np.testing.assert_allclose(even.designs, 1 / len(DESIGNS))
+    np.testing.assert_allclose(even.grounds, 1 / len(GROUNDS))
+    assert sure.designs.argmax() == CLASSES["ro"] and sure.designs.sum() == pytest.approx(1)
+    assert sure.grounds[GROUNDS.index("red")] > 0.99
+
+
+@pytest.mark.parametrize(
+    ("look", "country", "scheme"),
+    [
+        (looking(ro=0.9), "ro", "romania"),
+        (looking(kz=0.9), "kz", "kazakhstan"),
+        (looking(ro=0.4, kz=0.4), UNKNOWN, "kazakhstan"),
+        (looking(), UNKNOWN, "kazakhstan"),
+        (looking(unknown=0.95), UNKNOWN, "kazakhstan"),
+    ],
+    ids=["Romanian", "Kazakh", "like both", "like any", "like none"],
+)
+def test_a_text_of_two_countries_is_that_of_the_one_that_it_looks_like(
+    look: Appearance, country: str, scheme: str
+) -> None:
+    decoder = SchemeDecoder(load_schemes("kazakhstan,romania,latin"))
+    logits = {"lprnet_latin": spelt("B123ABC")}
+    (alone,) = decoder.decode(logits)
+    (reading,) = decoder.tell(decoder.decode(logits, looks=[look]), [look])
+    assert (reading.text, reading.scheme, reading.country) == ("B123ABC", scheme, country)
+    assert reading.schemes[-1] == "latin" and set(reading.schemes) == {"kazakhstan", "romania", "latin"}
+    assert (reading.country_confidence >= 0.5) == (country != UNKNOWN)
+    assert reading.confidence == alone.confidence, "a text is not made surer"
+    assert (reading.ground, reading.ground_confidence) == ("white", 0.9)
+
+
+def test_a_text_of_one_country_speaks_for_it() -> None:
+    turkey = SchemeDecoder(load_schemes("turkey,latin"))
+    readings = turkey.decode({"lprnet_latin": spelt("34ABC123")})
+    (likely,) = turkey.tell(readings, [looking(tr=0.3)])
+    assert likely.country == "tr" and likely.country_confidence == pytest.approx(0.3 / (0.3 + 0.1 * 0.7))
+    (unlike,) = turkey.tell(readings, [looking(tr=0.01, ua=0.9)])
+    assert unlike.country == UNKNOWN and 0 < unlike.country_confidence < 0.5
+
+
+def test_brazils_designs_tell_its_texts_apart() -> None:
+    """The fifth symbol is an O of Mercosur or a nought of before: the reader cannot tell, the design can."""
+    decoder = SchemeDecoder([load_scheme("brazil")])
+    logits = {"lprnet_latin": spelt("ABC1O23", "ABC1023")}
+    for look, text, name in ((looking(br=0.9), "ABC1O23", "Mercosur"), (looking(br_old=0.9), "ABC1023", "old")):
+        (reading,) = decoder.decode(logits, looks=[look])
+        assert reading.best == text and reading.text == "", "and none is sure"
+        assert reading.confidence == pytest.approx(0.5, abs=0.01)
+        several = decoder.decode_looks({"lprnet_latin": np.repeat(logits["lprnet_latin"], 3, axis=0)}, look=look)
+        assert several.best == text
+        (told,) = decoder.tell([Reading(text, text, 0.9, scheme="brazil", format=name)], [look])
+        assert (told.country, told.format, told.schemes) == ("br", name, ())
+
+
+def test_a_look_cannot_make_up_for_much() -> None:
+    look = looking(br=0.99)
+    brazil = load_scheme("brazil")
+    texts = {"ABC1O23": 0.05, "ABC1023": 0.9}
+    chosen = most_probable(texts, favour=lambda text: look.favour(brazil, text))
+    assert chosen is not None and chosen.text == "ABC1023"
+    assert LEAST_FAVOUR <= look.favour(brazil, "ABC1023") < look.favour(brazil, "ABC1O23") <= 1
+    assert look.favour(joined([brazil, LATIN]), "12") >= LEAST_FAVOUR
+
+
+def test_a_country_that_the_network_does_not_know_keeps_what_its_formats_say(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    path = write_testland(tmp_path_factory.mktemp("schemes"), TESTLAND)
+    testland = load_scheme(str(path))
+    text = "".join(next(iter(testland.texts_of(part[0]))) for part in testland.formats[0].parts)
+    assert looking(ru=0.99).likeness(testland, text) == pytest.approx(1 / len(DESIGNS))
+    assert looking(unknown=0.8).likeness(testland, text) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize("look", [looking(ro=0.99), looking(unknown=0.99)])
+def test_what_has_no_text_has_no_country(look: Appearance) -> None:
+    decoder = SchemeDecoder(load_schemes("world"))
+    (reading,) = decoder.tell([Reading("", "B1", 0.3, scheme="romania")], [look])
+    assert (reading.country, reading.country_confidence, reading.ground) == (UNKNOWN, 0.0, "white")
+
+
+def test_a_text_of_no_country_has_none() -> None:
+    decoder = SchemeDecoder(load_schemes("latin,romania"))
+    (reading,) = decoder.tell(
+        [Reading("12A34B56C", "12A34B56C", 0.9, scheme="latin", schemes=("latin",))], [looking(ro=0.9)]
+    )
+    assert (reading.country, reading.scheme) == (UNKNOWN, "latin")
+
+
+def test_between_readers_the_look_speaks_too() -> None:
+    """Of what two readers say of one plate the less sure text may be the likelier one, by what the plate looks like."""
+    asked = load_schemes("russia,kazakhstan")
+    russian = Reading("A123BC77", "A123BC77", 0.95, scheme="russia")
+    kazakh = Reading("123ABC02", "123ABC02", 0.9, scheme="kazakhstan")
+    found = [surest([russian, kazakh], asked, look).text for look in (None, looking(ru=0.9), looking(kz=0.9))]
+    assert found == ["A123BC77", "A123BC77", "123ABC02"]
+    unread = Reading("", "B123", 0.99, scheme="russia")
+    assert surest([unread, kazakh], asked, looking(ru=0.99)).text == "123ABC02", "a text comes first"
+    assert surest([unread], asked, looking(ru=0.99)).text == ""
