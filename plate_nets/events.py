@@ -11,9 +11,12 @@ from importlib import resources
 from typing import Any, Final, Literal
 
 from plate_nets.errors import ContractError
-from plate_nets.types import Box
+from plate_nets.types import Box, Vehicle
 
 SCHEMA: Final = "plate-event/1"
+
+LATER = ("vehicle",)
+"""Fields that events of former minor versions lack."""
 
 Stage = Literal["provisional", "update", "final"]
 """The first record of a car, one that differs from the former in ``plate`` or ``is_parked``, and the last."""
@@ -84,10 +87,11 @@ class WatchMatch:
 
 @dataclass(frozen=True)
 class Images:
-    """Names of the kept pictures of the best moment: the plate and the whole frame; None where none is kept."""
+    """Names of the kept pictures of the best moment: plate, whole frame and vehicle; None where none is kept."""
 
     plate: str | None = None
     frame: str | None = None
+    vehicle: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +130,7 @@ class PlateEvent:
     plate_type: str
     """The format that ``plate`` fits; empty where it fits none."""
     box: Box
+    """Of the plate; of the vehicle, the same as its box, where it never showed one."""
     corners: tuple[tuple[float, float], ...] | None = None
     """Four points x, y, clockwise from the plate's own top left; None where the detector gives none."""
     frames: Frames
@@ -141,6 +146,9 @@ class PlateEvent:
     """From first to last sight."""
     watch: tuple[WatchMatch, ...] = ()
     images: Images = Images()
+    vehicle: Vehicle | None = None
+    """Whose plate it is, as all frames tell; its box is that of the best frame. None where vehicles are not looked for,
+    or none is surely its own."""
     model: str | None = None
 
     @property
@@ -173,7 +181,9 @@ class PlateEvent:
         if record.get("schema") != SCHEMA:
             raise ContractError(f"event: schema: expected {SCHEMA}, got {record.get('schema')!r}")
         try:
-            values = {each.name: record[each.name] for each in fields(cls)}
+            values = {
+                each.name: record[each.name] for each in fields(cls) if each.name not in LATER or each.name in record
+            }
             values["timestamp"] = datetime.fromisoformat(record["timestamp_local"])
             for name in ("first_seen", "last_seen"):
                 values[name] = datetime.fromisoformat(values[name])
@@ -185,6 +195,8 @@ class PlateEvent:
                 Crossing(each["line"], each["direction"], datetime.fromisoformat(each["timestamp"]))
                 for each in values["crossings"]
             )
+            if vehicle := values.get("vehicle"):
+                values["vehicle"] = Vehicle(**vehicle | {"box": Box(**vehicle["box"])})
             if values["corners"] is not None:
                 values["corners"] = tuple((float(x), float(y)) for x, y in values["corners"])
         except KeyError as error:

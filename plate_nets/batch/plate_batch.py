@@ -35,8 +35,10 @@ class PlateBatch:
         Raises:
             PlateError: no photo can be read.
         """
-        sure = self._settings.sure
-        rows = [read_photo(self._reader, self._photo(each), sure) for each in photos[self._column].to_pylist()]
+        sure, vehicles = self._settings.sure, self._settings.vehicles
+        rows = [
+            read_photo(self._reader, self._photo(each), sure, vehicles) for each in photos[self._column].to_pylist()
+        ]
         found = pa.Table.from_pylist(rows, pa.schema(FOUND))
         for name in FOUND:
             photos = photos.append_column(name, found[name])

@@ -19,6 +19,16 @@ Fetched = bytes | OSError | InputError
 
 _BOX = ("xmin", "ymin", "xmax", "ymax")
 
+VEHICLE = pa.struct(
+    {
+        "type": pa.string(),
+        "score": pa.float32(),
+        "side": pa.string(),
+        "box": pa.struct(dict.fromkeys(_BOX, pa.float32())),
+    }
+)
+"""A vehicle: names and meanings as in `types.Vehicle`."""
+
 PLATE = pa.struct(
     {
         "text": pa.string(),
@@ -30,6 +40,7 @@ PLATE = pa.struct(
         "score": pa.float32(),
         "corners": pa.list_(pa.float32()),
         "box": pa.struct(dict.fromkeys(_BOX, pa.float32())),
+        "vehicle": VEHICLE,
     }
 )
 """A plate: names and meanings as in `types.Plate` and `types.Reading`; pixels of the upright photo."""
@@ -49,8 +60,10 @@ ROW = pa.schema({"path": pa.string(), **FOUND, "model": pa.string()})
 """A row of a shard; ``path`` as the source names it, ``model`` the version of the networks."""
 
 
-def read_photo(reader: GatedReader, photo: Fetched, sure: float | None = None) -> dict[str, Any]:
-    """A photo's bytes, or why there are none -> its values of `FOUND`; ``sure`` as `GatedReader.read` takes it.
+def read_photo(
+    reader: GatedReader, photo: Fetched, sure: float | None = None, vehicles: bool = False
+) -> dict[str, Any]:
+    """A photo's bytes, or why there are none -> its values of `FOUND`; ``sure`` and ``vehicles`` as `GatedReader.read`.
 
     Raises:
         PlateError: no photo can be read: the server is not there or refuses, or the networks cannot be loaded.
@@ -61,7 +74,7 @@ def read_photo(reader: GatedReader, photo: Fetched, sure: float | None = None) -
         return _row(None, answer_for(photo).says, str(photo))
     started = time.perf_counter()
     try:
-        plates = reader.read(photo, evidence=True, sure=sure)
+        plates = reader.read(photo, evidence=True, sure=sure, vehicles=vehicles)
     except (ServerUnavailable, AccessDenied):
         raise
     except (InputError, ServerError) as error:
@@ -72,9 +85,11 @@ def read_photo(reader: GatedReader, photo: Fetched, sure: float | None = None) -
 def plate_row(plate: Plate) -> dict[str, Any]:
     """A plate -> its values of `PLATE`."""
     row = plate.to_dict()
+    own = row["vehicle"]
     return row | {
         "characters": [round(each, 4) for each in plate.reading.characters],
         "box": dict(zip(_BOX, row["box"], strict=True)),
+        "vehicle": own and own | {"box": dict(zip(_BOX, own["box"], strict=True))},
     }
 
 

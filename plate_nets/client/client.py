@@ -31,6 +31,7 @@ from plate_nets.contract import (
     SCHEMES,
     STN,
     SURE,
+    VEHICLE_ROWS,
     YOLO,
 )
 from plate_nets.control_key import KEY_VARIABLE
@@ -38,7 +39,8 @@ from plate_nets.errors import PlateError, SchemeError, ServerUnavailable
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size, check_sure
-from plate_nets.types import Box, Frame, Plate, Reading
+from plate_nets.recognition.vehicles import vehicles_of, with_vehicles
+from plate_nets.types import Box, Frame, Plate, Reading, Scene
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
 _HEALING = 0.5
@@ -112,7 +114,9 @@ class PlateClient(Closing):
         """Close the connections."""
         self._transport.close()
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
+    def read(
+        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
 
         Args:
@@ -121,6 +125,7 @@ class PlateClient(Closing):
             evidence: also return the ``logits`` of each plate and the ``characters`` of its reading, 1.7 kB more per
                 plate.
             sure: the threshold of a text, between 0 and 1; by default the server's.
+            vehicles: also find the ``vehicle`` of each plate.
 
         Raises:
             InputError: the picture cannot be accepted (InputTooLarge: because of its size), or ``sure`` is not a
@@ -133,6 +138,13 @@ class PlateClient(Closing):
             AccessDenied: a token is missing or wrong.
             ServerError: the server failed.
         """
+        return self._scene(image, evidence, sure, vehicles).plates
+
+    def scene(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> Scene:
+        """A picture -> its plates as `read` gives them, and its vehicles, also those without a plate. Raises as it."""
+        return self._scene(image, evidence, sure, vehicles=True)
+
+    def _scene(self, image: Frame | bytes, evidence: bool, sure: float | None, vehicles: bool) -> Scene:
         if isinstance(image, (bytes, bytearray, memoryview)):
             spec, array = _ENCODED, np.frombuffer(image, np.uint8)
             check_bytes(spec.name, array.nbytes, self.limits)
@@ -140,7 +152,7 @@ class PlateClient(Closing):
             spec, array = _RAW, check_frame(image)
             check_size(spec.name, array.shape[0], array.shape[1], self.limits)
         picture = Input(spec, array)
-        outputs = (*PLATES, SCHEMES, *(EVIDENCE if evidence else ()))
+        outputs = (*PLATES, SCHEMES, *(EVIDENCE if evidence else ()), *((VEHICLE_ROWS,) if vehicles else ()))
         asked = {SCHEME: ",".join(each.name for each in self.schemes)} if self.schemes else {}
         if sure is not None:
             asked[SURE] = str(check_sure(sure))  # gRPC's parameters hold no fractions
@@ -148,7 +160,9 @@ class PlateClient(Closing):
         def recognise(seconds: float) -> Infer:
             return infer(PLATE_RECOGNITION, picture, outputs=outputs, parameters=asked, timeout=seconds)
 
-        return plates(self._transport.ask(recognise, self.timeout, self.retries), self.schemes)
+        told = self._transport.ask(recognise, self.timeout, self.retries)
+        seen = vehicles_of(told[VEHICLE_ROWS.name]) if vehicles else ()
+        return Scene(with_vehicles(plates(told, self.schemes), seen), seen)
 
     def health(self) -> None:
         """Check that the server reads a known picture.

@@ -3,12 +3,12 @@
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from plate_nets.errors import InputError, InputTooLarge
-from plate_nets.types import Frame, Plate
+from plate_nets.types import Frame, Plate, Scene
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,21 @@ class Reader(Protocol):
         ...
 
 
-class GatedReader(Reader, Protocol):
-    """A reader whose callers may say how sure a text must be."""
+@runtime_checkable
+class SceneReader(Reader, Protocol):
+    """A reader that sees vehicles too."""
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
+    def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
+        """A picture -> its plates, each with its vehicle, and its vehicles. As `Reader.read` otherwise."""
+        ...
+
+
+class GatedReader(Reader, Protocol):
+    """A reader whose callers may say how sure a text must be, and whether they want vehicles."""
+
+    def read(
+        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
         """As `Reader.read`. ``sure``: the least confidence of a text; by default what the reader is set to.
 
         Raises:
