@@ -9,7 +9,7 @@ from plate_nets.batch.readers import ReaderSettings
 from plate_nets.batch.rows import FOUND, Fetched, read_photo
 from plate_nets.batch.sources import read_path
 from plate_nets.errors import InputError
-from plate_nets.recognition.reader import GatedReader
+from plate_nets.recognition.reader import VehicleReader
 
 
 class PlateBatch:
@@ -45,7 +45,7 @@ class PlateBatch:
         return photos
 
     @cached_property
-    def _reader(self) -> GatedReader:
+    def _reader(self) -> VehicleReader:
         self._resources = ExitStack()  # closed with the process
         return self._resources.enter_context(self._settings.open()).reader
 

@@ -10,7 +10,7 @@ from plate_nets.client.url import WireProtocol
 from plate_nets.plates import DEFAULT_SCHEME, load_schemes
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.reader import GatedReader, check_sure
+from plate_nets.recognition.reader import VehicleReader, check_sure
 from plate_nets.types import DEFAULT_DETAIL, Detail
 
 
@@ -18,7 +18,7 @@ from plate_nets.types import DEFAULT_DETAIL, Detail
 class OpenReader:
     """A reader, which networks it has, and what to wait for after a server's process died of a photo."""
 
-    reader: GatedReader
+    reader: VehicleReader
     version: str
     recover: Callable[[], None]
 

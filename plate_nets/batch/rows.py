@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from plate_nets.answers import answer_for
 from plate_nets.errors import AccessDenied, InputError, ServerError, ServerUnavailable
-from plate_nets.recognition.reader import GatedReader
+from plate_nets.recognition.reader import VehicleReader
 from plate_nets.types import Plate
 
 UNREADABLE = "PLATES_UNREADABLE"
@@ -61,9 +61,9 @@ ROW = pa.schema({"path": pa.string(), **FOUND, "model": pa.string()})
 
 
 def read_photo(
-    reader: GatedReader, photo: Fetched, sure: float | None = None, vehicles: bool = False
+    reader: VehicleReader, photo: Fetched, sure: float | None = None, vehicles: bool = False
 ) -> dict[str, Any]:
-    """A photo's bytes, or why there are none -> its values of `FOUND`; ``sure`` and ``vehicles`` as `GatedReader.read`.
+    """A photo's bytes, or why there are none -> its values of `FOUND`; ``sure``, ``vehicles`` as `VehicleReader.read`.
 
     Raises:
         PlateError: no photo can be read: the server is not there or refuses, or the networks cannot be loaded.

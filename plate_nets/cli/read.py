@@ -35,7 +35,7 @@ from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailab
 from plate_nets.intake.files import read_file
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.recognition.reader import FrameLimits, GatedReader, check_sure
+from plate_nets.recognition.reader import FrameLimits, VehicleReader, check_sure
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.words import counted
@@ -151,7 +151,7 @@ def keep_inputs(sources: Iterable[Source], table: Path) -> None:
 
 
 def read_picture(
-    reader: GatedReader, source: Source, recover: Callable[[], None], sure: float | None, vehicles: bool = False
+    reader: VehicleReader, source: Source, recover: Callable[[], None], sure: float | None, vehicles: bool = False
 ) -> Picture:
     """One picture through a reader; a fault of this picture alone is part of the result.
 
@@ -185,7 +185,7 @@ def _open_reader(
     repository: Path | None,
     log: Path | None,
     schemes: Sequence[PlateScheme],
-) -> tuple[GatedReader, Callable[[], None]]:
+) -> tuple[VehicleReader, Callable[[], None]]:
     """What reads, and what brings it back after a process of it died: a new start, or waiting for its healing."""
     if reads_in_process(local, urls):
         return local_reader(schemes or default_scheme(), repository), lambda: None

@@ -51,16 +51,24 @@ class SceneReader(Reader, Protocol):
 
 
 class GatedReader(Reader, Protocol):
-    """A reader whose callers may say how sure a text must be, and whether they want vehicles."""
+    """A reader whose callers may say how sure a text must be."""
 
-    def read(
-        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
-    ) -> list[Plate]:
+    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
         """As `Reader.read`. ``sure``: the least confidence of a text; by default what the reader is set to.
 
         Raises:
             InputError: also where ``sure`` is not between 0 and 1.
         """
+        ...
+
+
+class VehicleReader(GatedReader, Protocol):
+    """A reader whose callers may also ask for the vehicle of each plate."""
+
+    def read(
+        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
+        """As `GatedReader.read`. ``vehicles``: each plate has its ``vehicle``, where it surely belongs to one."""
         ...
 
 

@@ -277,7 +277,7 @@ class Analysis:
     def _look(self, frame: Frame) -> Scene:
         if not self._settings.vehicles:
             return Scene(self._reader.read(frame, evidence=True))
-        assert isinstance(self._reader, SceneReader), "as `WatcherSettings.vehicles` says"
+        assert isinstance(self._reader, SceneReader), "`Watcher` looks"
         return self._reader.scene(frame, evidence=True)
 
     def _say(self, error: PlateError) -> None:

@@ -20,7 +20,7 @@ from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_
 from plate_nets.recognition.images import check_image, decode_image
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import Quad, lines_of_plate, quad_size
-from plate_nets.recognition.reader import FrameLimits, GatedReader
+from plate_nets.recognition.reader import FrameLimits, VehicleReader
 from plate_nets.recognition.rectification import (
     RectificationSettings,
     box_quads,
@@ -46,7 +46,7 @@ _JPEG = (cv2.IMWRITE_JPEG_QUALITY, 85)
 _CANDIDATES = 5
 
 
-def staged(reader: GatedReader) -> StagedRead:
+def staged(reader: VehicleReader) -> StagedRead:
     """A reader -> the same with its stages; of a server there is one, its whole answer."""
     if isinstance(reader, LocalReader):
         return lambda image, sure, vehicles, stages: reader.read(
@@ -95,7 +95,7 @@ class PictureReader:
 
     def __init__(
         self,
-        reader: GatedReader,
+        reader: VehicleReader,
         limits: FrameLimits = FrameLimits(),
         workers: int = 4,
         waiting: int = 64,

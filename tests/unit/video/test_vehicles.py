@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from plate_nets.errors import InputError
 from plate_nets.events import PlateEvent, event_schema
 from plate_nets.recognition.vehicles import with_vehicles
-from plate_nets.types import Box, Plate, Vehicle
+from plate_nets.types import Box, Frame, Plate, Vehicle
 from plate_nets.video.cars import Camera, CarEvents, CarSettings
+from plate_nets.video.settings import WatcherSettings
 from plate_nets.video.vehicles import VehicleTracker
+from plate_nets.video.watcher import Watcher
 from tests.unit.video.traffic import T0, noise, plate
 
 TEXT = "A123BC77"
@@ -170,3 +173,12 @@ def test_nothing_moves_so_what_was_seen_is_still_there() -> None:
     assert tracker.update([car(300)], 30.5) == [] and len(tracker.tracks) == 1
     (gone,) = tracker.update([], 32.0)
     assert gone.last_seen == 30.5 and not tracker.tracks
+
+
+def test_a_reader_that_sees_no_vehicles_is_refused_where_they_are_asked_for() -> None:
+    class Blind:
+        def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+            return []
+
+    with pytest.raises(InputError, match=r"^vehicles: expected a reader with a method scene, got Blind$"):
+        Watcher(Blind(), "a.mp4", WatcherSettings(vehicles=True))
