@@ -22,7 +22,7 @@ def street() -> Iterator[httpx.Client]:
 @pytest.mark.parametrize(("query", "kind"), [("", None), ("?vehicles=false", None), ("?vehicles=true", "bus")])
 def test_a_plate_has_its_vehicle_where_that_is_asked_for(street: httpx.Client, query: str, kind: str | None) -> None:
     for sent in ({"files": {"file": CAR}}, {"content": CAR, "headers": {"Content-Type": "image/jpeg"}}):
-        (picture,) = street.post(f"{PLATES}{query}", **sent).json()["pictures"]  # type: ignore[arg-type]
+        (picture,) = street.post(f"{PLATES}{query}", **sent).json()["pictures"]
         (plate,) = picture["plates"]
         assert plate["text"] == TEXT and (plate["vehicle"] and plate["vehicle"]["type"]) == kind
 

@@ -88,7 +88,8 @@ def save_sheet(path: Path, pictures: Sequence[Picture], find: Find, most: int) -
     Raises:
         OSError: it cannot be written.
     """
-    tiles, own = [], 0
+    tiles: list[Frame] = []
+    own = 0
     for picture in pictures:
         frame = read_photo(picture.photo)
         plates = [Plate(Box(*box), 1.0, Reading("", "", 0.0)) for box in np.asarray(picture.boxes).tolist()]
