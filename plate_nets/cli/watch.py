@@ -145,7 +145,9 @@ def watch(
     vehicles: Vehicles = False,
     blur_vehicles: Annotated[
         bool,
-        typer.Option("--blur-vehicles", help="Make whole vehicles unknowable in pictures, but of plates on a list."),
+        typer.Option(
+            "--blur-vehicles", help="Make whole vehicles unrecognizable in pictures, except those of plates on a list."
+        ),
     ] = False,
     hash: Annotated[
         bool, typer.Option("--hash", help=f"Replace texts by salted hashes; set the salt in {SALT_VARIABLE}.")

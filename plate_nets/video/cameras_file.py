@@ -50,7 +50,7 @@ class WatchPlan:
     blur: bool = False
     """Make plates that are on no list unreadable in all pictures."""
     blur_vehicles: bool = False
-    """And whole vehicles unknowable; so they are looked for."""
+    """And whole vehicles unrecognizable; so they are looked for."""
     vehicles: bool = False
     """Look for vehicles too."""
     detail: Detail | None = None

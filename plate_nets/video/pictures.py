@@ -30,7 +30,7 @@ class PictureSettings:
     blur: bool = False
     """Make plates unreadable, but for that of a car that is on a watch list."""
     blur_vehicles: bool = False
-    """Make whole vehicles unknowable too, but for that one."""
+    """Make whole vehicles unrecognizable too, but for that one."""
     max_age: float | None = None
     """Seconds; older pictures are deleted."""
     max_bytes: int | None = None
@@ -99,7 +99,7 @@ def is_same(box: Box, other: Box) -> bool:
 
 
 def blur(frame: Frame, boxes: Iterable[Box]) -> Frame:
-    """A frame and boxes of plates or vehicles -> a copy (H, W, 3) in which these are unknowable.
+    """A frame and boxes of plates or vehicles -> a copy (H, W, 3) in which these are unrecognizable.
 
     Each is averaged down to four by two fields: unlike a blur that can be undone.
     """

@@ -29,7 +29,7 @@ class Recording(Closing):
 
     Args:
         blur_unlisted: make plates unreadable, and give no text, but of cars that are on a watch list.
-        blur_vehicles: make whole vehicles unknowable, but those of such cars.
+        blur_vehicles: make whole vehicles unrecognizable, but those of such cars.
 
     Raises:
         InputError: it cannot be written, then or later.
