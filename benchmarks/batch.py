@@ -40,7 +40,9 @@ class SleepingReaderSettings(ReaderSettings):
 
 
 class _Sleeper:
-    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
+    def read(
+        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
         time.sleep(_SLEEP)
         return []
 

@@ -54,6 +54,10 @@ AS_ONE = TensorSpec("as_one", "FP32", (-1, *CROP_DIMS))
 """Those of the plates that have two lines by their corners, in order, cut as of one: the scheme decides, see
 `recognition.quads`."""
 
+VEHICLE_ROWS = TensorSpec("vehicles", "FP32", (-1, 6))
+"""Vehicles, highest score first: xyxy in pixels of the frame, score, number in `types.VEHICLES`. Looked for where it is
+asked for; none where the detector's weights have no head for them."""
+
 YOLO = ModelSpec(
     name="yolo",
     backend="python",
@@ -65,10 +69,11 @@ YOLO = ModelSpec(
         TensorSpec("output__2", "FP32", (-1,)),
         CORNERS,
         AS_ONE,
+        VEHICLE_ROWS,
     ),
 )
 """Picture -> crops ready for `stn`, boxes xyxy in pixels of the frame, scores, corners; highest score first. `AS_ONE`
-has its own rows."""
+and `VEHICLE_ROWS` have their own rows."""
 
 STN = ModelSpec(
     name="stn",
@@ -148,7 +153,7 @@ PLATE_RECOGNITION = ModelSpec(
     backend="python",
     max_batch_size=0,
     inputs=PICTURE,
-    outputs=(*PLATES, *EVIDENCE, SCHEMES, *APPEARANCE),
+    outputs=(*PLATES, *EVIDENCE, SCHEMES, *APPEARANCE, VEHICLE_ROWS),
 )
 """Picture -> plates."""
 
@@ -191,7 +196,8 @@ def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
         return replace(spec, outputs=(replace(spec.outputs[0], dims=(of.classes, STEPS)),))
 
     own = sized(LPRNET, scheme)
-    outputs = (*PLATES, replace(LOGITS, dims=(-1, *own.outputs[0].dims)), CHARACTERS, SCHEMES, *APPEARANCE)
+    logits = replace(LOGITS, dims=(-1, *own.outputs[0].dims))
+    outputs = (*PLATES, logits, CHARACTERS, SCHEMES, *APPEARANCE, VEHICLE_ROWS)
     return MODELS | {
         own.name: own,
         LPRNET_LATIN.name: sized(LPRNET_LATIN, load_scheme(LATIN)),

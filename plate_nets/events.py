@@ -11,12 +11,12 @@ from importlib import resources
 from typing import Any, Final, Literal
 
 from plate_nets.errors import ContractError
-from plate_nets.types import Box
+from plate_nets.types import Box, Vehicle
 
 SCHEMA: Final = "plate-event/1"
 
-_OPTIONAL = ("country", "ground")
-"""Fields that a record may lack: it has them where the reader told them."""
+LATER = ("vehicle", "country", "ground")
+"""Fields that events of former minor versions lack."""
 
 Stage = Literal["provisional", "update", "final"]
 """The first record of a car, one that differs from the former in ``plate`` or ``is_parked``, and the last."""
@@ -95,10 +95,11 @@ class WatchMatch:
 
 @dataclass(frozen=True)
 class Images:
-    """Names of the kept pictures of the best moment: the plate and the whole frame; None where none is kept."""
+    """Names of the kept pictures of the best moment: plate, whole frame and vehicle; None where none is kept."""
 
     plate: str | None = None
     frame: str | None = None
+    vehicle: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +138,7 @@ class PlateEvent:
     plate_type: str
     """The format that ``plate`` fits; empty where it fits none."""
     box: Box
+    """Of the plate; of the vehicle, the same as its box, where it never showed one."""
     corners: tuple[tuple[float, float], ...] | None = None
     """Four points x, y, clockwise from the plate's own top left; None where the detector gives none."""
     frames: Frames
@@ -152,11 +154,14 @@ class PlateEvent:
     """From first to last sight."""
     watch: tuple[WatchMatch, ...] = ()
     images: Images = Images()
-    model: str | None = None
+    vehicle: Vehicle | None = None
+    """Whose plate it is, as all frames tell; its box is that of the best frame. None where vehicles are not looked for,
+    or none is surely its own."""
     country: Judged | None = None
     """By formats and look, ISO 3166 alpha-2 or "unknown"; None where the reader was not asked, or read no frame."""
     ground: Judged | None = None
     """The colour of the plate's ground, of `plates.designs.GROUNDS`; None where the reader was not asked."""
+    model: str | None = None
 
     @property
     def key(self) -> str:
@@ -170,7 +175,7 @@ class PlateEvent:
             if name == "timestamp":
                 record["timestamp"] = _utc(value)
                 record["timestamp_local"] = value.isoformat(timespec="milliseconds")
-            elif value is not None or name not in _OPTIONAL:
+            else:
                 record[name] = _plain(value)
         return record
 
@@ -188,8 +193,9 @@ class PlateEvent:
         if record.get("schema") != SCHEMA:
             raise ContractError(f"event: schema: expected {SCHEMA}, got {record.get('schema')!r}")
         try:
-            values = {each.name: record[each.name] for each in fields(cls) if each.name not in _OPTIONAL}
-            values |= {name: Judged(**record[name]) for name in _OPTIONAL if record.get(name) is not None}
+            values = {
+                each.name: record[each.name] for each in fields(cls) if each.name not in LATER or each.name in record
+            }
             values["timestamp"] = datetime.fromisoformat(record["timestamp_local"])
             for name in ("first_seen", "last_seen"):
                 values[name] = datetime.fromisoformat(values[name])
@@ -201,6 +207,11 @@ class PlateEvent:
                 Crossing(each["line"], each["direction"], datetime.fromisoformat(each["timestamp"]))
                 for each in values["crossings"]
             )
+            if vehicle := values.get("vehicle"):
+                values["vehicle"] = Vehicle(**vehicle | {"box": Box(**vehicle["box"])})
+            for name in ("country", "ground"):
+                if told := values.get(name):
+                    values[name] = Judged(**told)
             if values["corners"] is not None:
                 values["corners"] = tuple((float(x), float(y)) for x, y in values["corners"])
         except KeyError as error:

@@ -33,11 +33,20 @@ Pixel ``i`` covers ``i`` to ``i + 1``. They may lie beyond the frame.
 CORNER_COLUMNS = ("x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4")
 """Their names in tables."""
 
+VEHICLE_COLUMNS = (
+    "vehicle_type", "vehicle_score", "vehicle_xmin", "vehicle_ymin", "vehicle_xmax", "vehicle_ymax",
+)  # fmt: skip
+"""Of a plate's vehicle in tables, empty where it has none."""
+
 PLATE_COLUMNS = (
     "file", "text", "reading", "confidence", "score", "xmin", "ymin", "xmax", "ymax", "milliseconds", "error",
     "format", *CORNER_COLUMNS, "scheme", "country", "country_confidence", "ground", "ground_confidence",
+    *VEHICLE_COLUMNS,
 )  # fmt: skip
 """Of a CSV file of plates, a row a plate, as the commands and the page write it; new columns come last."""
+
+VehicleRows = NDArray[np.float32]
+"""Vehicles: (N, 6), ``xmin, ymin, xmax, ymax`` in pixels of the frame as sent, score 0..1, number in `VEHICLES`."""
 
 Lines = NDArray[np.intp]
 """How many lines plates have: (N,), 1 or 2."""
@@ -48,6 +57,9 @@ DEFAULT_DETAIL: Detail = "fast"
 
 VEHICLES = ("car", "truck", "bus", "motorcycle")
 """The kinds of vehicle that the detector tells apart, in the order of its classes."""
+
+Side = Literal["front", "rear"]
+"""Which end of a vehicle is seen."""
 
 CROP_HEIGHT = 24
 CROP_WIDTH = 94
@@ -105,6 +117,23 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Vehicle:
+    """One vehicle of a frame."""
+
+    box: Box
+    type: str
+    """One of `VEHICLES`."""
+    score: float
+    """How surely there is a vehicle of this type, 0..1."""
+    side: Side | None = None
+    """Which end is seen: told by how the vehicle moves, so None in a single picture."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON and Parquet have it."""
+        return {"box": rounded(self.box), "type": self.type, "score": round(self.score, 4), "side": self.side}
+
+
+@dataclass(frozen=True)
 class Plate:
     """One plate of a frame: where it is and what it says."""
 
@@ -119,6 +148,9 @@ class Plate:
 
     The corners of ``box`` where none were found; empty where a server was not asked for them.
     """
+
+    vehicle: Vehicle | None = field(default=None, kw_only=True)
+    """Whose plate it is; None where vehicles were not asked for, or none is surely its own."""
 
     @property
     def country(self) -> str:
@@ -151,14 +183,28 @@ class Plate:
             "ground": self.ground,
             "ground_confidence": round(self.ground_confidence, 4),
         }
-        box = self.box
         return {
             "text": self.reading.text,
             "reading": self.reading.best,
             "confidence": round(self.reading.confidence, 4),
             "score": round(self.score, 4),
-            "box": [round(side, 1) for side in (box.xmin, box.ymin, box.xmax, box.ymax)],
+            "box": rounded(self.box),
             "corners": [round(place, 1) for place in self.corners],
             "format": self.reading.format,
             "scheme": self.reading.scheme,
+            "vehicle": self.vehicle.to_dict() if self.vehicle else None,
         } | (appearance if self.country else {})
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a picture shows: its plates and its vehicles, each highest score first."""
+
+    plates: list[Plate]
+    vehicles: tuple[Vehicle, ...] = ()
+    """Also those without a plate; empty where they were not asked for."""
+
+
+def rounded(box: Box) -> list[float]:
+    """A box as JSON has it: xmin, ymin, xmax, ymax to a tenth of a pixel."""
+    return [round(side, 1) for side in (box.xmin, box.ymin, box.xmax, box.ymax)]

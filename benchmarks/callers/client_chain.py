@@ -9,14 +9,14 @@ from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
 from plate_nets.closing import Closing
-from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, YOLO, ModelSpec
+from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, VEHICLE_ROWS, YOLO, ModelSpec
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Plate, Scores
+from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Plate, Scores, VehicleRows
 
 
 class ClientChain(Closing):
@@ -51,10 +51,12 @@ class ClientChain(Closing):
         """
         return self._reader.read(image)
 
-    def _detect(self, image: Frame | bytes, stages: Stages) -> tuple[Crops, Boxes, Scores, Corners, Crops]:
+    def _detect(
+        self, image: Frame | bytes, stages: Stages, vehicles: bool
+    ) -> tuple[Crops, Boxes, Scores, Corners, Crops, VehicleRows]:
         sent = Input(IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(FRAME, image)
         crops, boxes, scores, corners, as_one = self._ask(YOLO, sent)
-        return crops, boxes, scores, corners, as_one
+        return crops, boxes, scores, corners, as_one, np.empty((0, 6), np.float32)
 
     def _rectify(self, crops: Crops) -> Crops:
         return self._one(STN, crops)
@@ -67,5 +69,6 @@ class ClientChain(Closing):
         return answer
 
     def _ask(self, model: ModelSpec, sent: Input) -> list[NDArray[Any]]:
-        """The outputs of a model in the order of its contract."""
-        return list(self._transport.send(infer(model, sent), self._timeout).values())
+        """The outputs of a model in the order of its contract, without vehicles."""
+        outputs = [each for each in model.outputs if each != VEHICLE_ROWS]
+        return list(self._transport.send(infer(model, sent, outputs=outputs), self._timeout).values())

@@ -25,7 +25,7 @@ from plate_nets.recognition.geometry import Letterbox
 from plate_nets.recognition.local import LocalReader
 from plate_nets.runtimes.detector import Pictures
 from plate_nets.runtimes.networks import first_versions, load_converted
-from plate_nets.runtimes.torchscript import forward, forward_pictures
+from plate_nets.runtimes.torchscript import TorchDetector, forward
 from plate_nets.types import Crops
 
 Run = Callable[[NDArray[Any]], NDArray[np.float32]]
@@ -131,7 +131,7 @@ def _torchscript(name: str, given: NDArray[Any]) -> Run:
     example = torch.from_numpy(given)
     example = example.permute(0, 3, 1, 2).float() if name == YOLO.name else example
     frozen = torch.jit.freeze(torch.jit.trace(network, example))  # type: ignore[no-untyped-call]
-    return partial(forward_pictures if name == YOLO.name else forward, frozen)
+    return TorchDetector(frozen) if name == YOLO.name else partial(forward, frozen)
 
 
 def _seconds(run: Run, given: NDArray[Any]) -> float:

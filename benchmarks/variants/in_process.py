@@ -13,7 +13,7 @@ from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.networks import default_repository, first_versions, load_converted
 from plate_nets.serving.settings import ModelArgs, NetworkSettings, read_settings, thread_count
 from plate_nets.serving.triton import Tensor
-from plate_nets.types import Plate
+from plate_nets.types import Scene
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,15 @@ class InProcessReader:
 
     reader: LocalReader
 
-    def read(
-        self, picture: Tensor, /, *, evidence: bool, schemes: str, sure: float | None, stages: Stages
-    ) -> list[Plate]:
-        """The caller's picture as it came -> its plates, by the server's schemes whatever is asked for."""
+    def scene(
+        self, picture: Tensor, /, *, evidence: bool, schemes: str, sure: float | None, stages: Stages, vehicles: bool
+    ) -> Scene:
+        """The caller's picture as it came -> its plates and vehicles, by the server's schemes whatever is asked for."""
         array = picture.as_numpy()
         image = array if picture.name() == FRAME.name else array.tobytes()
-        return self.reader.read(image, evidence=evidence, sure=sure, stages=stages)
+        if vehicles:
+            return self.reader.scene(image, evidence=evidence, sure=sure)
+        return Scene(self.reader.read(image, evidence=evidence, sure=sure, stages=stages))
 
 
 def in_process_reader(model: ModelArgs, decoder: SchemeDecoder) -> InProcessReader:

@@ -58,7 +58,7 @@ def begin(
         model = opened.version
     wanted = {
         "format": FORMAT, "source": address, "column": column, "scheme": reader.scheme, "model": model,
-        "package": plate_nets.__version__, "sure": reader.sure,
+        "package": plate_nets.__version__, "sure": reader.sure, "detail": reader.detail, "vehicles": reader.vehicles,
     }  # fmt: skip
     while MANIFEST not in (names := out.names()) and part.number:
         time.sleep(_LOOK)

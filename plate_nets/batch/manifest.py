@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from plate_nets.batch.storage import Folder
 from plate_nets.errors import BatchError
+from plate_nets.types import DEFAULT_DETAIL
 
 MANIFEST = "_manifest.json"
 FORMAT = "plate-batch/1"
@@ -30,7 +31,8 @@ WHOLE = Part(0, 1)
 class Manifest:
     """What a batch is; a run with another one does not go on with it.
 
-    ``listing``: SHA-256 of the photos' names. ``model``: the version of the networks. ``sure``: of `ReaderSettings`.
+    ``listing``: SHA-256 of the photos' names. ``model``: the version of the networks. ``sure``, ``detail`` and
+    ``vehicles``: of `ReaderSettings`.
     """
 
     source: str
@@ -43,6 +45,8 @@ class Manifest:
     listing: str
     format: str = FORMAT
     sure: float | None = None
+    detail: str = DEFAULT_DETAIL
+    vehicles: bool = False
 
     def missing(self, names: Iterable[str], part: Part = WHOLE) -> list[int]:
         """The names of the files there -> the shards of a part that are not done."""

@@ -9,7 +9,7 @@ from plate_nets.batch.readers import ReaderSettings
 from plate_nets.batch.rows import FOUND, Fetched, read_photo
 from plate_nets.batch.sources import read_path
 from plate_nets.errors import InputError
-from plate_nets.recognition.reader import GatedReader
+from plate_nets.recognition.reader import VehicleReader
 
 
 class PlateBatch:
@@ -35,15 +35,17 @@ class PlateBatch:
         Raises:
             PlateError: no photo can be read.
         """
-        sure = self._settings.sure
-        rows = [read_photo(self._reader, self._photo(each), sure) for each in photos[self._column].to_pylist()]
+        sure, vehicles = self._settings.sure, self._settings.vehicles
+        rows = [
+            read_photo(self._reader, self._photo(each), sure, vehicles) for each in photos[self._column].to_pylist()
+        ]
         found = pa.Table.from_pylist(rows, pa.schema(FOUND))
         for name in FOUND:
             photos = photos.append_column(name, found[name])
         return photos
 
     @cached_property
-    def _reader(self) -> GatedReader:
+    def _reader(self) -> VehicleReader:
         self._resources = ExitStack()  # closed with the process
         return self._resources.enter_context(self._settings.open()).reader
 

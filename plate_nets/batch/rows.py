@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from plate_nets.answers import answer_for
 from plate_nets.errors import AccessDenied, InputError, ServerError, ServerUnavailable
-from plate_nets.recognition.reader import GatedReader
+from plate_nets.recognition.reader import VehicleReader
 from plate_nets.types import Plate
 
 UNREADABLE = "PLATES_UNREADABLE"
@@ -18,6 +18,16 @@ Fetched = bytes | OSError | InputError
 """A photo's bytes, or why there are none."""
 
 _BOX = ("xmin", "ymin", "xmax", "ymax")
+
+VEHICLE = pa.struct(
+    {
+        "type": pa.string(),
+        "score": pa.float32(),
+        "side": pa.string(),
+        "box": pa.struct(dict.fromkeys(_BOX, pa.float32())),
+    }
+)
+"""A vehicle: names and meanings as in `types.Vehicle`."""
 
 PLATE = pa.struct(
     {
@@ -34,6 +44,7 @@ PLATE = pa.struct(
         "ground": pa.string(),
         "ground_confidence": pa.float32(),
         "box": pa.struct(dict.fromkeys(_BOX, pa.float32())),
+        "vehicle": VEHICLE,
     }
 )
 """A plate: names and meanings as in `types.Plate` and `types.Reading`; pixels of the upright photo. Country and ground
@@ -54,8 +65,10 @@ ROW = pa.schema({"path": pa.string(), **FOUND, "model": pa.string()})
 """A row of a shard; ``path`` as the source names it, ``model`` the version of the networks."""
 
 
-def read_photo(reader: GatedReader, photo: Fetched, sure: float | None = None) -> dict[str, Any]:
-    """A photo's bytes, or why there are none -> its values of `FOUND`; ``sure`` as `GatedReader.read` takes it.
+def read_photo(
+    reader: VehicleReader, photo: Fetched, sure: float | None = None, vehicles: bool = False
+) -> dict[str, Any]:
+    """A photo's bytes, or why there are none -> its values of `FOUND`; ``sure``, ``vehicles`` as `VehicleReader.read`.
 
     Raises:
         PlateError: no photo can be read: the server is not there or refuses, or the networks cannot be loaded.
@@ -66,7 +79,7 @@ def read_photo(reader: GatedReader, photo: Fetched, sure: float | None = None) -
         return _row(None, answer_for(photo).says, str(photo))
     started = time.perf_counter()
     try:
-        plates = reader.read(photo, evidence=True, sure=sure)
+        plates = reader.read(photo, evidence=True, sure=sure, vehicles=vehicles)
     except (ServerUnavailable, AccessDenied):
         raise
     except (InputError, ServerError) as error:
@@ -77,9 +90,11 @@ def read_photo(reader: GatedReader, photo: Fetched, sure: float | None = None) -
 def plate_row(plate: Plate) -> dict[str, Any]:
     """A plate -> its values of `PLATE`."""
     row = plate.to_dict()
+    own = row["vehicle"]
     return row | {
         "characters": [round(each, 4) for each in plate.reading.characters],
         "box": dict(zip(_BOX, row["box"], strict=True)),
+        "vehicle": own and own | {"box": dict(zip(_BOX, own["box"], strict=True))},
     }
 
 

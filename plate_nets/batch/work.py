@@ -80,7 +80,8 @@ class ShardWorker:
         return ShardDone(shard, len(rows), failed, sum(len(row["plates"] or ()) for row in rows))
 
     def _row(self, name: str, photo: Fetched) -> dict[str, Any]:
-        row = read_photo(self._reader.reader, photo, self._job.reader.sure)
+        settings = self._job.reader
+        row = read_photo(self._reader.reader, photo, settings.sure, settings.vehicles)
         if row["error"] == MODEL_DIED.says:
             self._reader.recover()
         return {"path": as_text(name), **row, "model": self._job.manifest.model}

@@ -8,9 +8,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from plate_nets.cli.options import NamedSchemes, Protocol, Sure, Timeout, Urls
+from plate_nets.cli.options import Details, NamedSchemes, Protocol, Sure, Timeout, Urls, Vehicles, check_detail
 from plate_nets.plates import DEFAULT_SCHEME
 from plate_nets.serving.quota import usable_cores
+from plate_nets.types import DEFAULT_DETAIL
 from plate_nets.words import counted
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def batch(
     column: Annotated[str, typer.Option(help="Column of a Parquet file that holds paths or photos.")] = "",
     scheme: NamedSchemes = DEFAULT_SCHEME,
     sure: Sure = None,
+    detail: Details = None,
+    vehicles: Vehicles = False,
     shard_size: Annotated[
         int | None,
         typer.Option(help="Photos per file. Default: 1000, or fewer if that makes less than 16 files.", min=1),
@@ -70,12 +73,22 @@ def batch(
     from plate_nets.batch.storage import Folder
     from plate_nets.batch.verification import verify
 
+    check_detail(detail, url)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     folder, own = Folder(out), Part(part, parts)
     if not check:
         cores = usable_cores()
         workers = workers or cores
-        reader = ReaderSettings(tuple(url or ()), protocol, timeout, scheme, max(1, cores // workers), sure)
+        reader = ReaderSettings(
+            tuple(url or ()),
+            protocol,
+            timeout,
+            scheme,
+            max(1, cores // workers),
+            sure,
+            detail or DEFAULT_DETAIL,
+            vehicles,
+        )
         with at_work_in(folder, own):
             with console.status("Waiting for part 0 to list the photos" if part else "Listing the photos"):
                 job = begin(find_source(source, column), source, column, folder, reader, shard_size, own)

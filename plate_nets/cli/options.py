@@ -58,6 +58,7 @@ Details = Annotated[
     ),
 ]
 Sure = Annotated[float | None, typer.Option(help="How certain a text must be, 0 to 1. Default: 0.8.")]
+Vehicles = Annotated[bool, typer.Option("--vehicles", help="Also find the vehicle that each plate belongs to.")]
 Local = Annotated[bool, typer.Option("--local", help="Read in this process, without a server.")]
 Protocol = Annotated[Literal["http", "grpc"], typer.Option(help="Protocol to use if --url does not name one.")]
 Timeout = Annotated[float, typer.Option(help="How long to wait for an answer (seconds).", min=0.001, max=86_400)]
@@ -82,13 +83,17 @@ def use_detail(detail: Detail | None, url: Sequence[str] | str | None = None) ->
     Raises:
         InputError: a server that runs is asked, which has a setting of its own.
     """
-    if detail is None:
-        return
-    if url:
+    check_detail(detail, url)
+    if detail:
+        os.environ[DETAIL_VARIABLE] = detail
+
+
+def check_detail(detail: Detail | None, url: Sequence[str] | str | None) -> None:
+    """Raises InputError if --detail is given together with a server that is running, which has its own setting."""
+    if detail and url:
         raise InputError(
             "--detail: a server has its own setting; start it with `plates serve --detail`, or leave out --url"
         )
-    os.environ[DETAIL_VARIABLE] = detail
 
 
 def use_schemes(names: str) -> tuple[PlateScheme, ...]:

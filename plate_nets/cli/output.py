@@ -16,7 +16,7 @@ from plate_nets.errors import InputError, SchemeError
 from plate_nets.extras import needs
 from plate_nets.plates import load_scheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, Plate, Reading
+from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, VEHICLE_COLUMNS, Plate, Reading, rounded
 from plate_nets.whole_file import write_whole
 
 
@@ -61,7 +61,9 @@ class LineOutput(Output):
             text = reading.text or f"unread ({reading.best}?{_why_unread(reading)})"
             box = ",".join(f"{side:.0f}" for side in _sides(plate))
             figures = f"confidence {reading.confidence:.3f}  score {plate.score:.3f}  box {box}  {time}"
-            typer.echo(f"{shown(picture.path)}: {text}  {figures}")
+            own = plate.vehicle
+            behind = f"  {own.type} {own.score:.3f}" if own else ""
+            typer.echo(f"{shown(picture.path)}: {text}  {figures}{behind}")
         if not picture.plates:
             typer.echo(f"{shown(picture.path)}: no plate  {time}")
 
@@ -114,6 +116,7 @@ class CsvOutput(Output):
                 | {"confidence": f"{plate.reading.confidence:.4f}", "score": f"{plate.score:.4f}"}
                 | {"xmin": xmin, "ymin": ymin, "xmax": xmax, "ymax": ymax}
                 | {name: f"{place:.1f}" for name, place in zip(CORNER_COLUMNS, plate.corners, strict=False)}
+                | _vehicle(plate)
             )
         if not picture.plates:
             self._rows.writerow(shared)
@@ -199,6 +202,14 @@ def _appearance(plate: Plate) -> dict[str, str]:
         "ground": plate.ground,
         "ground_confidence": f"{plate.ground_confidence:.4f}",
     }
+
+
+def _vehicle(plate: Plate) -> dict[str, str]:
+    """The columns of a plate's vehicle; none where it has none."""
+    if plate.vehicle is None:
+        return {}
+    box = (f"{side:.1f}" for side in rounded(plate.vehicle.box))
+    return dict(zip(VEHICLE_COLUMNS, (plate.vehicle.type, f"{plate.vehicle.score:.4f}", *box), strict=True))
 
 
 def _why_unread(reading: Reading) -> str:

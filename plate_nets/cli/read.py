@@ -24,6 +24,7 @@ from plate_nets.cli.options import (
     Sure,
     Timeout,
     Urls,
+    Vehicles,
     use_detail,
     use_schemes,
 )
@@ -34,7 +35,7 @@ from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailab
 from plate_nets.intake.files import read_file
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.recognition.reader import FrameLimits, GatedReader, check_sure
+from plate_nets.recognition.reader import FrameLimits, VehicleReader, check_sure
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.words import counted
@@ -67,6 +68,7 @@ def read(
     ] = None,
     scheme: Schemes = "",
     detail: Details = None,
+    vehicles: Vehicles = False,
     sure: Sure = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
@@ -99,7 +101,7 @@ def read(
         schemes = use_schemes(scheme)
         reader, recover = _open_reader(stack, local, url, protocol, timeout, model_repository, log, schemes)
         for source in _progress(sources):
-            picture = read_picture(reader, source, recover, sure)
+            picture = read_picture(reader, source, recover, sure, vehicles)
             failed += picture.error is not None
             for output in outputs:
                 output.write(picture)
@@ -148,7 +150,9 @@ def keep_inputs(sources: Iterable[Source], table: Path) -> None:
             raise InputError(f"--csv {shown(source.path)} would overwrite one of the pictures; choose another file")
 
 
-def read_picture(reader: GatedReader, source: Source, recover: Callable[[], None], sure: float | None) -> Picture:
+def read_picture(
+    reader: VehicleReader, source: Source, recover: Callable[[], None], sure: float | None, vehicles: bool = False
+) -> Picture:
     """One picture through a reader; a fault of this picture alone is part of the result.
 
     Where a process of the server died at it, it is not sent again, and ``recover`` is called for the next one.
@@ -159,7 +163,7 @@ def read_picture(reader: GatedReader, source: Source, recover: Callable[[], None
     started = time.perf_counter()
     try:
         encoded = read_file(source.path, FrameLimits().max_bytes)
-        plates = reader.read(encoded, sure=sure)
+        plates = reader.read(encoded, sure=sure, vehicles=vehicles)
     except ServerUnavailable:
         raise
     except ModelDied as error:
@@ -181,7 +185,7 @@ def _open_reader(
     repository: Path | None,
     log: Path | None,
     schemes: Sequence[PlateScheme],
-) -> tuple[GatedReader, Callable[[], None]]:
+) -> tuple[VehicleReader, Callable[[], None]]:
     """What reads, and what brings it back after a process of it died: a new start, or waiting for its healing."""
     if reads_in_process(local, urls):
         return local_reader(schemes or default_scheme(), repository), lambda: None

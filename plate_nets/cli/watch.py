@@ -27,6 +27,7 @@ from plate_nets.cli.options import (
     Protocol,
     Timeout,
     Urls,
+    Vehicles,
     use_detail,
     use_schemes,
 )
@@ -39,7 +40,7 @@ from plate_nets.recognition.reader import Reader
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.supervision.health_endpoint import HealthEndpoint
-from plate_nets.types import Frame, Plate
+from plate_nets.types import Frame, Plate, Scene
 from plate_nets.words import counted
 
 if TYPE_CHECKING:
@@ -141,6 +142,13 @@ def watch(
     blur: Annotated[
         bool, typer.Option("--blur", help="Make plates unreadable in all pictures, except those on a watch list.")
     ] = False,
+    vehicles: Vehicles = False,
+    blur_vehicles: Annotated[
+        bool,
+        typer.Option(
+            "--blur-vehicles", help="Make whole vehicles unrecognizable in pictures, except those of plates on a list."
+        ),
+    ] = False,
     hash: Annotated[
         bool, typer.Option("--hash", help=f"Replace texts by salted hashes; set the salt in {SALT_VARIABLE}.")
     ] = False,
@@ -203,6 +211,9 @@ def watch(
         outbox=outbox or plan.outbox,
         pictures=save_events or plan.pictures,
         blur=blur or plan.blur,
+        blur_vehicles=blur_vehicles or plan.blur_vehicles,
+        vehicles=vehicles or plan.vehicles,
+        detail=detail or plan.detail,
         hash=hash or plan.hash,
         keep_days=keep_days if keep_days is not None else plan.keep_days,
         keep_mb=keep_mb if keep_mb is not None else plan.keep_mb,
@@ -223,7 +234,7 @@ def watch(
     def say(*words: str) -> None:
         terminal.print(": ".join(words), markup=False)
 
-    use_detail(detail, url)
+    use_detail(plan.detail, url)
     schemes = use_schemes(scheme)
     cars: set[str] = set()
     with ExitStack() as stack:
@@ -231,7 +242,11 @@ def watch(
         if plan.sinks:
             recorder = Recorder(plan.outbox, plan.sinks, say, max_bytes=int(plan.outbox_mb * (1 << 20)))
             stack.callback(recorder.close)
-        recording = stack.enter_context(Recording(save_video, blur_unlisted=plan.blur)) if save_video else None
+        recording = (
+            stack.enter_context(Recording(save_video, blur_unlisted=plan.blur, blur_vehicles=plan.blur_vehicles))
+            if save_video
+            else None
+        )
         # Last, for it takes seconds: what cannot be written is refused at once
         reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, schemes))
         watcher = stack.enter_context(
@@ -296,10 +311,13 @@ def _settings(plan: "WatchPlan", scheme: PlateScheme, say: Callable[..., None]) 
         pictures = PictureSettings(
             plan.pictures,
             plan.blur,
+            plan.blur_vehicles,
             None if plan.keep_days is None else plan.keep_days * 86_400,
             None if plan.keep_mb is None else int(plan.keep_mb * (1 << 20)),
         )
-    return WatcherSettings(cars=plan.cars, scheme=scheme, watch_lists=lists, pictures=pictures)
+    return WatcherSettings(
+        cars=plan.cars, scheme=scheme, watch_lists=lists, pictures=pictures, vehicles=plan.sees_vehicles
+    )
 
 
 class _Healed:
@@ -313,6 +331,14 @@ class _Healed:
     def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
         try:
             return self._client.read(image, evidence=evidence)
+        except ModelDied:
+            with self._turn:
+                self._server.restart()
+            raise
+
+    def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
+        try:
+            return self._client.scene(image, evidence=evidence)
         except ModelDied:
             with self._turn:
                 self._server.restart()
@@ -377,11 +403,12 @@ def _line(event: "PlateEvent") -> str:
     words = [
         event.timestamp.isoformat(sep=" ", timespec="milliseconds"),
         event.camera_id,
-        event.plate or f"unsure, perhaps {event.candidates[0].plate}",
+        event.plate or (f"unsure, perhaps {event.candidates[0].plate}" if event.candidates else "no plate"),
         event.stage,
         f"score {event.score:.3f}",
         event.plate_type,
         event.heading or "",
+        *([event.vehicle.type, event.vehicle.side or ""] if event.vehicle else []),
         "parked" if event.is_parked else "",
         *(f"{match.list}: {match.label or match.entry}" for match in event.watch),
     ]

@@ -26,6 +26,7 @@ from plate_nets.supervision.events import Status
 from plate_nets.supervision.supervisor import Supervisor
 
 if TYPE_CHECKING:
+    from plate_nets.video.cameras_file import WatchPlan
     from plate_nets.web.app import Sources
     from plate_nets.web.health import Backend
 
@@ -88,6 +89,7 @@ def web(
     is not installed, it reads in this process.
     """
     with needs(_EXTRA, "plates web"):
+        from plate_nets.video.cameras_file import WatchPlan, load_cameras
         from plate_nets.web.app import create_app
         from plate_nets.web.server import WebServer
         from plate_nets.web.settings import LOOPBACK_NAMES, WebSettings
@@ -96,10 +98,11 @@ def web(
     settings = WebSettings(tokens=tokens, hosts=tuple(host or ()), allowed_urls=tuple(allow_url or ()), rate=rate)
     console = Console(highlight=False, soft_wrap=True)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
-    use_detail(detail, url)
+    plan = load_cameras(cameras) if cameras else WatchPlan(())
+    use_detail(detail or plan.detail, url)
     with ExitStack() as stack:
         backend, supervisor = open_backend(stack, url, local, timeout, model_repository, log, only_scheme(scheme))
-        sources = open_sources(stack, backend, cameras, events, pictures, watch_list or [], sure)
+        sources = open_sources(stack, backend, cameras, plan, events, pictures, watch_list or [], sure)
         application = create_app(backend, settings, sources)
         ended = supervisor.end if supervisor else lambda: None
         server = stack.enter_context(WebServer(application, address, port, ended=ended))
@@ -146,19 +149,18 @@ def open_sources(
     stack: ExitStack,
     backend: "Backend",
     cameras: Path | None,
+    plan: "WatchPlan",
     events: Path | None,
     pictures: Path | None,
     watch_lists: Sequence[Path],
     sure: float | None = None,
 ) -> "Sources":
     """What the page shows beside pictures that are tried; cameras without an event store get one of their own."""
-    from plate_nets.video.cameras_file import WatchPlan, load_cameras
     from plate_nets.web.app import Sources
     from plate_nets.web.cameras import CameraRoom
     from plate_nets.web.lists import ListKeeper
     from plate_nets.web.store import EventStore
 
-    plan = load_cameras(cameras) if cameras else WatchPlan(())
     if sure is not None:
         plan = replace(plan, sure=sure)
     if plan.hash:

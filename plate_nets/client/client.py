@@ -33,6 +33,7 @@ from plate_nets.contract import (
     SCHEMES,
     STN,
     SURE,
+    VEHICLE_ROWS,
     YOLO,
 )
 from plate_nets.control_key import KEY_VARIABLE
@@ -40,7 +41,8 @@ from plate_nets.errors import PlateError, SchemeError, ServerUnavailable
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size, check_sure
-from plate_nets.types import Box, Frame, Plate, Reading
+from plate_nets.recognition.vehicles import vehicles_of, with_vehicles
+from plate_nets.types import Box, Frame, Plate, Reading, Scene
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
 _HEALING = 0.5
@@ -115,7 +117,13 @@ class PlateClient(Closing):
         self._transport.close()
 
     def read(
-        self, image: Frame | bytes, *, evidence: bool = False, appearance: bool = False, sure: float | None = None
+        self,
+        image: Frame | bytes,
+        *,
+        evidence: bool = False,
+        appearance: bool = False,
+        sure: float | None = None,
+        vehicles: bool = False,
     ) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
 
@@ -126,6 +134,7 @@ class PlateClient(Closing):
                 plate.
             appearance: also say the country and the colour of each plate; a client of several schemes always does.
             sure: the threshold of a text, between 0 and 1; by default the server's.
+            vehicles: also find the ``vehicle`` of each plate.
 
         Raises:
             InputError: the picture cannot be accepted (InputTooLarge: because of its size), or ``sure`` is not a
@@ -138,6 +147,17 @@ class PlateClient(Closing):
             AccessDenied: a token is missing or wrong.
             ServerError: the server failed.
         """
+        return self._scene(image, evidence, appearance, sure, vehicles).plates
+
+    def scene(
+        self, image: Frame | bytes, *, evidence: bool = False, appearance: bool = False, sure: float | None = None
+    ) -> Scene:
+        """A picture -> its plates as `read` gives them, and its vehicles, also those without a plate. Raises as it."""
+        return self._scene(image, evidence, appearance, sure, vehicles=True)
+
+    def _scene(
+        self, image: Frame | bytes, evidence: bool, appearance: bool, sure: float | None, vehicles: bool
+    ) -> Scene:
         if isinstance(image, (bytes, bytearray, memoryview)):
             spec, array = _ENCODED, np.frombuffer(image, np.uint8)
             check_bytes(spec.name, array.nbytes, self.limits)
@@ -146,7 +166,8 @@ class PlateClient(Closing):
             check_size(spec.name, array.shape[0], array.shape[1], self.limits)
         picture = Input(spec, array)
         appearance = appearance or len(self.schemes) > 1
-        outputs = (*PLATES, SCHEMES, *(EVIDENCE if evidence else ()), *(APPEARANCE if appearance else ()))
+        groups = ((EVIDENCE, evidence), (APPEARANCE, appearance), ((VEHICLE_ROWS,), vehicles))
+        outputs = (*PLATES, SCHEMES, *(spec for group, wanted in groups if wanted for spec in group))
         asked = {SCHEME: ",".join(each.name for each in self.schemes)} if self.schemes else {}
         if sure is not None:
             asked[SURE] = str(check_sure(sure))  # gRPC's parameters hold no fractions
@@ -154,7 +175,9 @@ class PlateClient(Closing):
         def recognise(seconds: float) -> Infer:
             return infer(PLATE_RECOGNITION, picture, outputs=outputs, parameters=asked, timeout=seconds)
 
-        return plates(self._transport.ask(recognise, self.timeout, self.retries), self.schemes)
+        told = self._transport.ask(recognise, self.timeout, self.retries)
+        seen = vehicles_of(told[VEHICLE_ROWS.name]) if vehicles else ()
+        return Scene(with_vehicles(plates(told, self.schemes), seen), seen)
 
     def health(self) -> None:
         """Check that the server reads a known picture.

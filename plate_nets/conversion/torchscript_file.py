@@ -41,19 +41,22 @@ class ChannelsLast(nn.Module):
 def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Provenance, folder: Path) -> None:
     """A network in eval mode -> `model.pt` in ``folder``: traced or scripted on the CPU, frozen, with its provenance.
 
+    Methods that the network names as ``exported`` are scripted in either mode, and can be called in the file too.
+
     Frozen modules hold their weights as constants, which move only while loading
     (``torch.jit.load(path, map_location=...)``, as libtorch's backend does), not by ``.to``.
 
     Raises:
         ConversionError: the network cannot be traced or scripted.
     """
+    also: tuple[str, ...] = getattr(network, "exported", ())
     try:
         with _quiet(), torch.inference_mode():
             if mode == "trace":
                 module = torch.jit.trace(network, (torch.from_numpy(example),), check_trace=False)  # type: ignore[no-untyped-call]
             else:
                 module = torch.jit.script(network)
-            module = torch.jit.freeze(module)
+            module = torch.jit.freeze(module, preserved_attrs=list(also))
             torch.jit.save(module, str(folder / TORCHSCRIPT), _extra_files={PROVENANCE: json.dumps(provenance)})
     except (RuntimeError, TypeError, torch.jit.frontend.FrontendError) as error:
         raise ConversionError(f"cannot {mode} {type(network).__name__}: {error}") from error

@@ -18,7 +18,7 @@ from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.evaluation.event_scores import LastWord
 from plate_nets.evaluation.evidence import ReadFrame
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
-from plate_nets.events import PlateEvent
+from plate_nets.events import Heading, PlateEvent
 from plate_nets.intake.video import open_video
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.reader import FrameLimits, Reader
@@ -35,6 +35,8 @@ LEAST_HEIGHT = 12.0
 LEAST_VISIBLE = 0.9
 LEAST_SECONDS = 0.2
 """For so long a plate must be at least so high and so visible in a clip, for its car to be asked for."""
+_GROWN = 1.25
+"""Times that a true plate grows or shrinks from first to last sight, from which on its car surely comes or goes."""
 LEAST_IOU = 0.3
 """Of a box with the true one, from which on it is of this plate."""
 
@@ -85,6 +87,12 @@ class VideoOutcome:
     """Cars that a text was told of while they were in sight."""
     changed: int = 0
     """Those of them whose last event has another text, or none."""
+    headed: int = 0
+    """Cars with an event of their text whose true plates grow or shrink: such a car shows its front, or its rear."""
+    heading_told: int = 0
+    """Those of them of which the event says one or the other."""
+    heading_right: int = 0
+    """And the right one."""
     words: list[LastWord] = field(default_factory=list)
     """What was thought of each car at last, told or not."""
     tracks: list[motmetrics.MOTAccumulator] = field(default_factory=list)
@@ -212,9 +220,28 @@ def judge(
         if (since := asked[text]) is not None:
             outcome.to_first.append(first - since)
     outcome.to_final += [each.time - each.event.last_seen.timestamp() for each in told if each.event.stage == "final"]
+    headings = _headings(clip)
+    for text in right & headings.keys():
+        heading = next(each.event.heading for each in last.values() if each.event.plate == text)
+        outcome.headed += 1
+        outcome.heading_told += heading is not None
+        outcome.heading_right += heading == headings[text]
     if clip.truth:
         outcome.tracks.append(_tracks(clip, numbers, seen, {car: index for index, car in enumerate(last)}))
     return told
+
+
+def _headings(clip: Clip) -> dict[str, Heading]:
+    """By text, the cars of a clip that surely come nearer or go away, by their true plates."""
+    heights: defaultdict[str, list[float]] = defaultdict(list)
+    for frame in clip.truth:
+        for plate in frame.plates:
+            if plate.visible >= LEAST_VISIBLE:
+                heights[plate.text].append(plate.height)
+    grown = {text: each[-1] / max(each[0], 1e-6) for text, each in heights.items()}
+    return {
+        text: "towards" if times > 1 else "away" for text, times in grown.items() if max(times, 1 / times) >= _GROWN
+    }
 
 
 @dataclass(frozen=True)

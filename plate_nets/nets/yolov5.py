@@ -146,6 +146,8 @@ class YOLOv5n(nn.Module):
 
     optional = ("vehicles",)
     """Parts that weights may lack, see `nets.checkpoint.load_weights`."""
+    exported = ("both",)
+    """Methods that a converted network has too, see `conversion.torchscript_file.save`."""
 
     def __init__(self, classes: int = 1, activation: str = "hardswish", vehicles: bool = True) -> None:
         super().__init__()
@@ -178,6 +180,16 @@ class YOLOv5n(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         rows: Tensor = self.detect(self.features(x))
         return rows
+
+    @torch.jit.export
+    def both(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Pictures -> rows of plates, and rows of vehicles, of which there are none without a head for them."""
+        features = self.features(x)
+        rows: Tensor = self.detect(features)
+        if self.vehicles is None:
+            return rows, rows[:, :0]
+        vehicles: Tensor = self.vehicles(features)
+        return rows, vehicles
 
     def features(self, x: Tensor) -> list[Tensor]:
         """Pictures -> what the heads see: (N, 64, H/8, W/8), (N, 128, H/16, W/16), (N, 256, H/32, W/32)."""

@@ -14,18 +14,25 @@ READ = (60, 160, 20)
 """BGR of a plate with a text."""
 UNREAD = (20, 110, 235)
 """BGR of a plate whose text is not sure."""
+VEHICLE = (190, 120, 40)
+"""BGR of a vehicle."""
 _WHITE = (255, 255, 255)
 _FONT = cv2.FONT_HERSHEY_DUPLEX
 
 
 def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
-    """A frame and its plates -> a copy with outlines along their corners, and their texts.
+    """A frame and its plates -> a copy with outlines along their corners, their texts, and boxes of their vehicles.
 
     A plate that was not read surely is drawn in another colour, with its best reading and a question mark.
     """
     drawn = np.array(frame)
     h, w = frame.shape[:2]
     line = max(1, round(max(h, w) / 500))
+    plates = list(plates)
+    for own in dict.fromkeys(plate.vehicle for plate in plates if plate.vehicle):
+        left, top, right, bottom = (round(side) for side in (own.box.xmin, own.box.ymin, own.box.xmax, own.box.ymax))
+        cv2.rectangle(drawn, (left, top), (right, bottom), VEHICLE, line)
+        _label(drawn, own.type, (left, top), bottom, VEHICLE)
     for plate in plates:
         text = plate.reading.text
         colour = READ if text else UNREAD

@@ -1,8 +1,10 @@
 """Frames -> boxes of plates: letterbox, network, selection of its rows, boxes in the frame's pixels."""
 
+import logging
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +13,36 @@ from plate_nets.errors import InputError
 from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
 from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.rows import best_rows, row_scores
-from plate_nets.types import DEFAULT_DETAIL, Boxes, Detail, Frame, Scores
+from plate_nets.types import DEFAULT_DETAIL, VEHICLES, Boxes, Detail, Frame, Scores, VehicleRows
 
 DetectorNetwork = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
 """The network: (1, h, w, 3) BGR -> (1, A, 6) cx, cy, w, h in px of the input, objectness, class score; all rows, or
 those with an objectness of 0.001 and more (`runtimes.detector.NEGLIGIBLE`)."""
 
 
+@runtime_checkable
+class VehicleNetwork(Protocol):
+    """A `DetectorNetwork` that can find vehicles in the same pass."""
+
+    def __call__(self, pictures: NDArray[np.uint8], /) -> NDArray[np.float32]:
+        """As `DetectorNetwork`."""
+        ...
+
+    def both(self, pictures: NDArray[np.uint8], /) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """The same pictures -> the same rows, and (1, B, 5 + kinds) rows of vehicles; None: it has no head for them."""
+        ...
+
+
 LEAST_SIDE = 640
 """Long side of the network's input, px, for pictures from near, whatever their size."""
+
+SAME_VEHICLE = 0.6
+"""Overlap (IoU) from which on two boxes are the same vehicle: of cars side by side one hides more of the other than a
+plate ever does of another plate."""
+_NO_ROWS = np.empty((1, 0, 5 + len(VEHICLES)), np.float32)
+NO_HEAD = "yolo: vehicles are asked for, but its weights have no head for them: none are found"
+
+_log = logging.getLogger(__name__)
 
 _DETAILS: dict[Detail, tuple[float, int]] = {"fast": (0.0, LEAST_SIDE), "balanced": (0.5, 960), "far": (1.0, 1280)}
 """The input's long side as a share of the picture's, and the most px of it."""
@@ -38,6 +61,8 @@ class DetectionSettings:
     ``score_threshold``: least score of a plate, by both networks. The correction is made so that 0.15 suits.
     ``iou_threshold``: of two boxes that overlap more, the lower score goes. YOLOv5's own value; plates hardly overlap.
     ``max_detections``: the most a frame answers.
+    ``vehicle_threshold``: least score of a vehicle. As low as a plate's: a plate within speaks for it. Who looks for
+    vehicles alone asks for more, see `video.vehicles.VehicleSettings`.
     ``crop_margin``: what an upright crop, of a plate whose corners are not found, holds around the box on each side,
     as a share of its height. With such crops alone, plates of ru_dev found
     and read exactly, by `python -m training.detector.crop_margin`: 189 of 201 at 0, 190 from 0.05 to 0.15, 187 at 0.2,
@@ -51,6 +76,7 @@ class DetectionSettings:
     max_detections: int = 300
     crop_margin: float = 0.1
     detail: Detail = DEFAULT_DETAIL
+    vehicle_threshold: float = 0.15
 
     def __post_init__(self) -> None:
         for name, valid, expected in (
@@ -58,6 +84,7 @@ class DetectionSettings:
             ("detail", self.detail in _DETAILS, f"one of {', '.join(_DETAILS)}"),
             ("proposal", 0 <= self.proposal < 1, "0 to below 1"),
             ("score_threshold", 0 <= self.score_threshold < 1, "0 to below 1"),
+            ("vehicle_threshold", 0 <= self.vehicle_threshold < 1, "0 to below 1"),
             ("iou_threshold", 0 < self.iou_threshold <= 1, "above 0 to 1"),
             ("max_detections", self.max_detections >= 1, "at least 1"),
             ("crop_margin", 0 <= self.crop_margin <= 1, "0 to 1"),
@@ -80,6 +107,7 @@ class PlateDetector:
         self.network = network
         self.settings = settings or DetectionSettings()
         self._pixels: NDArray[np.uint8] | None = None
+        self._said = False
 
     def detect(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores]:
         """A frame that `images.load_picture` accepts -> boxes that may show plates and their scores, highest first.
@@ -89,17 +117,41 @@ class PlateDetector:
         Returns:
             (N, 4) boxes xyxy in pixels of the frame, clamped to it, and (N,) scores 0..1.
         """
+        return self._look(frame, stages, vehicles=False)[:2]
+
+    def detect_both(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores, VehicleRows]:
+        """As `detect`, and the vehicles of the frame, highest score first.
+
+        A network without a head for vehicles finds none; the log says so once.
+        """
+        return self._look(frame, stages, vehicles=True)
+
+    def _look(self, frame: Frame, stages: Stages, vehicles: bool) -> tuple[Boxes, Scores, VehicleRows]:
         hw = (frame.shape[0], frame.shape[1])
         letterbox = Letterbox(hw, self.settings.side_for(hw))
         with stages("letterbox"):
             self._pixels = letterbox.place(frame, self._pixels)
         with stages("network"):
-            rows = self.network(self._pixels)
+            rows, of_vehicles = self._both(self._pixels) if vehicles else (self.network(self._pixels), _NO_ROWS)
         with stages("select"):
             found, scores = select(rows[0], self.settings)
             boxes = clip(letterbox.to_frame(found), hw)
-            visible = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
-        return boxes[visible], scores[visible]
+            around = select_vehicles(of_vehicles[0], self.settings)
+            around[:, :4] = clip(letterbox.to_frame(around[:, :4]), hw)
+        seen = visible(boxes)
+        return boxes[seen], scores[seen], around[visible(around)]
+
+    def _both(self, pictures: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        if isinstance(self.network, VehicleNetwork):
+            rows, vehicles = self.network.both(pictures)
+        else:
+            rows, vehicles = self.network(pictures), None
+        if vehicles is None:
+            if not self._said:
+                _log.warning(NO_HEAD)
+            self._said = True
+            vehicles = _NO_ROWS
+        return rows, vehicles
 
 
 def select(rows: NDArray[np.float32], settings: DetectionSettings) -> tuple[Boxes, Scores]:
@@ -108,6 +160,26 @@ def select(rows: NDArray[np.float32], settings: DetectionSettings) -> tuple[Boxe
     A score is objectness times the best class score; non-maximum suppression ignores the class.
     """
     kept = best_rows(rows, settings.proposal, settings.iou_threshold)[: settings.max_detections]
-    sizes = rows[kept, 2:4]
-    corners = rows[kept, 0:2] - sizes / 2
-    return np.concatenate((corners, corners + sizes), axis=1), row_scores(rows[kept])
+    return _corners(rows[kept]), row_scores(rows[kept])
+
+
+def select_vehicles(rows: NDArray[np.float32], settings: DetectionSettings) -> VehicleRows:
+    """Rows of the network's head for vehicles (B, 5 + kinds) -> vehicles (N, 6), in pixels of its input.
+
+    Of two that overlap more than `SAME_VEHICLE` the lower score goes, whatever their kinds: a van is a car and a truck.
+    """
+    kept = best_rows(rows, settings.vehicle_threshold, SAME_VEHICLE)[: settings.max_detections]
+    scores, kinds = row_scores(rows[kept]), rows[kept, 5:].argmax(axis=1)
+    return np.column_stack((_corners(rows[kept]), scores, kinds)).astype(np.float32)
+
+
+def visible(boxes: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Boxes (N, 4 or more) -> which of them have an area."""
+    seen: NDArray[np.bool_] = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
+    return seen
+
+
+def _corners(rows: NDArray[np.float32]) -> Boxes:
+    """Rows -> their boxes, xyxy."""
+    half = rows[:, 2:4] / 2
+    return np.concatenate((rows[:, :2] - half, rows[:, :2] + half), axis=1)

@@ -11,7 +11,7 @@ from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.quads import Quads, lines_of
 from plate_nets.recognition.rectification import RectificationSettings, crop_rectified, quad_boxes
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Boxes, Corners, Crops, Frame, Lines, Scores
+from plate_nets.types import Boxes, Corners, Crops, Frame, Lines, Scores, VehicleRows
 
 
 class PlateFinder:
@@ -27,7 +27,9 @@ class PlateFinder:
         self.corners = corners
         self.rectification = rectification
 
-    def find(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Crops, Boxes, Scores, Corners, Crops]:
+    def find(
+        self, frame: Frame, stages: Stages = nullcontext, vehicles: bool = False
+    ) -> tuple[Crops, Boxes, Scores, Corners, Crops, VehicleRows]:
         """A frame that `images.load_picture` accepts -> crops, boxes, scores and corners of its plates.
 
         Its stages are those of `PlateDetector`, ``corners`` and ``crop``. Of boxes that lead to the same corners the
@@ -35,11 +37,15 @@ class PlateFinder:
 
         Returns:
             (N, 3, 24, 94) crops for the STN, (N, 4) boxes xyxy in pixels of the frame, (N,) scores 0..1 and (N, 8)
-            corners, highest score first, and the (M, 3, 24, 94) of `cut`. A box lies around the corners, clamped to the
-            frame. Of the labelled boxes of ru_dev such boxes are nearer than the detector's own: AP50:95 0.778 and
-            0.650, AP50 0.9515 of both (`plates evaluate ru_dev --boxes detected`).
+            corners, highest score first, the (M, 3, 24, 94) of `cut`, and the vehicles, if asked for. A box lies
+            around the corners, clamped to the frame. Of the labelled boxes of ru_dev such boxes are nearer than the
+            detector's own: AP50:95 0.778 and 0.650, AP50 0.9515 of both (`plates evaluate ru_dev --boxes detected`).
         """
-        boxes, scores = self.detector.detect(frame, stages)
+        others: VehicleRows = np.empty((0, 6), np.float32)
+        if vehicles:
+            boxes, scores, others = self.detector.detect_both(frame, stages)
+        else:
+            boxes, scores = self.detector.detect(frame, stages)
         with stages("corners"):
             found = self.corners.find(frame, boxes)
             scores = rescored(scores, found.odds)
@@ -51,7 +57,7 @@ class PlateFinder:
             crops, as_one = self._crop(frame, boxes, quads)
         around = clip(quad_boxes(quads), (frame.shape[0], frame.shape[1]))
         seen = (around[:, 2:] > around[:, :2]).all(axis=1)
-        return crops, np.where(seen[:, None], around, boxes), scores, quads.reshape(-1, 8), as_one
+        return crops, np.where(seen[:, None], around, boxes), scores, quads.reshape(-1, 8), as_one, others
 
     def cut(self, frame: Frame, boxes: Boxes) -> tuple[Crops, Corners, Crops]:
         """Boxes (N, 4) xyxy of a frame -> their plates cut out along the corners in them.

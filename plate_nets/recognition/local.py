@@ -30,7 +30,7 @@ from plate_nets.runtimes.networks import (
     first_versions,
     load_converted,
 )
-from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
+from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading, Scene
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ class LocalReader:
         evidence: bool = False,
         appearance: bool = False,
         sure: float | None = None,
+        vehicles: bool = False,
         stages: Stages = nullcontext,
     ) -> list[Plate]:
         """A picture -> its plates, highest detector score first.
@@ -85,6 +86,7 @@ class LocalReader:
             evidence: the plates have their ``logits``; the ``characters`` of their readings they have anyway.
             appearance: they say of which country and colour they are, as they do anyway where several schemes are read.
             sure: the least confidence of a text, between 0 and 1; by default that of ``decoding``.
+            vehicles: each plate has its ``vehicle``, where it surely belongs to one.
             stages: what is entered around each stage, see `recognition.stages`: "decode", and the stages of
                 `PlateReader` and `PlateFinder`.
 
@@ -93,10 +95,29 @@ class LocalReader:
                 message says what was expected.
             WeightsError: a network is missing, damaged, or not converted yet.
         """
+        return self._scene(image, evidence, appearance, sure, stages, vehicles).plates
+
+    def scene(
+        self, image: Frame | bytes, *, evidence: bool = False, appearance: bool = False, sure: float | None = None
+    ) -> Scene:
+        """A picture -> its plates as `read` gives them, and its vehicles, also those without a plate. Raises as it."""
+        return self._scene(image, evidence, appearance, sure, nullcontext, vehicles=True)
+
+    def _scene(
+        self,
+        image: Frame | bytes,
+        evidence: bool,
+        appearance: bool,
+        sure: float | None,
+        stages: Stages,
+        vehicles: bool,
+    ) -> Scene:
         with stages("decode"):
             frame = load_picture(image, self.limits)
         with self._turn:
-            return self._pipeline.read(frame, evidence=evidence, appearance=appearance, sure=sure, stages=stages)
+            return self._pipeline.scene(
+                frame, evidence=evidence, appearance=appearance, sure=sure, stages=stages, vehicles=vehicles
+            )
 
     def read_crops(
         self, crops: Crops, corners: Corners | None = None, as_one: Crops | None = None

@@ -25,7 +25,8 @@ from plate_nets.recognition.reader import check_sure
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
 from plate_nets.recognition.second_look import LOOKS
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, Reading, Scores
+from plate_nets.recognition.vehicles import vehicles_of, with_vehicles
+from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, Reading, Scene, Scores, VehicleRows
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
@@ -56,7 +57,7 @@ class PlateReader(Generic[F, T]):
     the stage ``tell_country``.
 
     Args:
-        detect: frame and stages -> what `PlateFinder.find` gives.
+        detect: frame, stages, and whether vehicles are asked for -> what `PlateFinder.find` gives.
         rectify: at most `CHUNK` crops -> straightened crops.
         readers: by name, straightened crops -> logits (N, C, 18).
         decoder: logits -> readings, of the schemes that can be read.
@@ -71,7 +72,7 @@ class PlateReader(Generic[F, T]):
 
     def __init__(
         self,
-        detect: Callable[[F, Stages], tuple[T, Boxes, Scores, Corners, T]],
+        detect: Callable[[F, Stages, bool], tuple[T, Boxes, Scores, Corners, T, VehicleRows]],
         rectify: Callable[[T], T],
         readers: Mapping[str, Callable[[T], Logits]],
         decoder: SchemeDecoder,
@@ -100,7 +101,29 @@ class PlateReader(Generic[F, T]):
         sure: float | None = None,
         stages: Stages = nullcontext,
     ) -> list[Plate]:
-        """A frame, as ``detect`` takes it -> its plates, highest detector score first; none: an empty list.
+        """A frame, as ``detect`` takes it -> its plates, highest detector score first. Takes and raises as `scene`."""
+        return self.scene(
+            frame,
+            evidence=evidence,
+            appearance=appearance,
+            schemes=schemes,
+            sure=sure,
+            stages=stages,
+            vehicles=False,
+        ).plates
+
+    def scene(
+        self,
+        frame: F,
+        *,
+        evidence: bool = False,
+        appearance: bool = False,
+        schemes: str = "",
+        sure: float | None = None,
+        stages: Stages = nullcontext,
+        vehicles: bool = True,
+    ) -> Scene:
+        """A frame, as ``detect`` takes it -> its plates, highest detector score first, and its vehicles if asked for.
 
         Args:
             frame: what ``detect`` takes.
@@ -109,6 +132,7 @@ class PlateReader(Generic[F, T]):
             schemes: names of the schemes to read by, with a comma between; all that can be read where it is empty.
             sure: the least confidence of a text, between 0 and 1; by default the decoder's.
             stages: what is entered around each stage, see `recognition.stages`.
+            vehicles: vehicles are looked for too, and each plate has its own.
 
         Raises:
             InputError: a scheme that cannot be read, or ``sure`` is no probability.
@@ -119,11 +143,13 @@ class PlateReader(Generic[F, T]):
         if sure is not None and (asked := check_sure(sure)) != decoder.settings.sure:
             decoder = self._asking(asked)
         with stages("detect"):
-            crops, boxes, scores, corners, as_one = self._detect(frame, stages)
+            crops, boxes, scores, corners, as_one, rows = self._detect(frame, stages, vehicles)
+        seen = vehicles_of(rows)
         if len(boxes) == 0:
-            return []
+            return Scene([], seen)
         logits, readings = self._read_all(crops, corners, as_one, decoder, chosen, stages, appearance)
-        return join(boxes, scores, corners, readings, evidence_of(readings, logits, chosen) if evidence else None)
+        plates = join(boxes, scores, corners, readings, evidence_of(readings, logits, chosen) if evidence else None)
+        return Scene(with_vehicles(plates, seen), seen)
 
     def read_crops(self, crops: T, corners: Corners | None = None, as_one: T | None = None) -> Sequence[Reading]:
         """What `PlateFinder.cut` gives, N above 0 -> the readings of the N plates, in order.

@@ -3,12 +3,12 @@
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from plate_nets.errors import InputError, InputTooLarge
-from plate_nets.types import Frame, Plate
+from plate_nets.types import Frame, Plate, Scene
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,15 @@ class Reader(Protocol):
         ...
 
 
+@runtime_checkable
+class SceneReader(Reader, Protocol):
+    """A reader that sees vehicles too."""
+
+    def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
+        """A picture -> its plates, each with its vehicle, and its vehicles. As `Reader.read` otherwise."""
+        ...
+
+
 class GatedReader(Reader, Protocol):
     """A reader whose callers may say how sure a text must be."""
 
@@ -50,6 +59,16 @@ class GatedReader(Reader, Protocol):
         Raises:
             InputError: also where ``sure`` is not between 0 and 1.
         """
+        ...
+
+
+class VehicleReader(GatedReader, Protocol):
+    """A reader whose callers may also ask for the vehicle of each plate."""
+
+    def read(
+        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
+        """As `GatedReader.read`. ``vehicles``: each plate has its ``vehicle``, where it surely belongs to one."""
         ...
 
 

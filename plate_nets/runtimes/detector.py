@@ -5,7 +5,8 @@ cell, is done here for the few rows that count, and in float32 whatever the prec
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,8 @@ class OpenVINODetector:
     """A converted detector: pictures (1, h, w, 3) BGR, h and w multiples of 32 -> rows (1, A, 5 + classes).
 
     A row is as those of `nets.yolov5`; A counts those with an objectness of `NEGLIGIBLE` or more. For one caller at a
-    time.
+    time. The head for vehicles is left out of the network until somebody asks for them, who pays with some 20 MB, and
+    once with a third of a second.
 
     Raises:
         WeightsError: no such file, a damaged one, or one that a former version has converted; for int8, its weights
@@ -49,23 +51,52 @@ class OpenVINODetector:
     """
 
     def __init__(self, path: Path, threads: int, precision: Precision) -> None:
-        model = read_ir(path, precision)
+        self._path, self._threads, self._precision = path, threads, precision
         try:
-            nodes = {node.get_friendly_name(): node for node in model.get_ops()}
-            self._sizes = [nodes[f"{SIZES}{stride}"].data.reshape(-1, 2).copy() for stride in STRIDES]
-            heads = up_to_heads(model)
+            self._plates = self._network(PLATES)
         except KeyError as error:
             raise WeightsError(f"{path}: has no {error}; run `python -m converters`") from error
-        self._network, self._threads, self._precision = _on_pixels(heads), threads, precision
+
+    def __call__(self, pictures: Pictures, least: float = NEGLIGIBLE) -> NDArray[np.float32]:
+        """Pictures -> rows; ``least``: the objectness, 0 to below 1, from which on they are given."""
+        return self._plates(pictures, least)[0]
+
+    def both(self, pictures: Pictures) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Pictures -> rows of plates, and rows of vehicles; None where the weights have no head for them."""
+        if self._both is None:
+            return self(pictures), None
+        plates, vehicles = self._both(pictures, NEGLIGIBLE)
+        return plates, vehicles
+
+    @cached_property
+    def _both(self) -> "_Heads | None":
+        try:
+            return self._network(*HEADS)
+        except KeyError:
+            return None
+
+    def _network(self, *parts: str) -> "_Heads":
+        return _Heads(read_ir(self._path, self._precision), parts, self._threads, self._precision)
+
+
+class _Heads:
+    """Some heads of a converted detector: pictures -> the rows of each."""
+
+    def __init__(self, model: "openvino.Model", parts: tuple[str, ...], threads: int, precision: Precision) -> None:
+        nodes = {node.get_friendly_name(): node for node in model.get_ops()}
+        self._sizes = [
+            nodes[f"{HEADS[p]}{SIZES}{stride}"].data.reshape(-1, 2).copy() for p in parts for stride in STRIDES
+        ]
+        self._network, self._threads, self._precision = _on_pixels(up_to_heads(model, parts)), threads, precision
         self._any_shape = self._request((1, -1, -1, 3))
         self._by_shape: dict[tuple[int, ...], openvino.InferRequest] = {}
         self._seen: Counter[tuple[int, ...]] = Counter()
 
-    def __call__(self, pictures: Pictures, least: float = NEGLIGIBLE) -> NDArray[np.float32]:
-        """Pictures -> rows; ``least``: the objectness, 0 to below 1, from which on they are given."""
+    def __call__(self, pictures: Pictures, least: float) -> list[NDArray[np.float32]]:
+        """Pictures -> rows of each head."""
         found = self._request_for(pictures.shape).infer([pictures], share_inputs=True, share_outputs=True)
-        maps = [found[index][0] for index in range(len(STRIDES))]
-        return np.concatenate(list(self._rows(maps, least)))[None]
+        rows = [self._rows(found[index][0], index, least) for index in range(len(self._sizes))]
+        return [np.concatenate(rows[first : first + len(STRIDES)])[None] for first in range(0, len(rows), len(STRIDES))]
 
     def _request_for(self, shape: tuple[int, ...]) -> "openvino.InferRequest":
         if self._threads == 1 and shape not in self._by_shape and len(self._by_shape) < FIXED:
@@ -82,20 +113,21 @@ class OpenVINODetector:
         network.reshape({0: openvino.PartialShape(list(shape))})
         return compile_model(network, self._threads, self._precision).create_infer_request()
 
-    def _rows(self, maps: list[NDArray[np.float32]], least: float) -> Iterator[NDArray[np.float32]]:
+    def _rows(self, found: NDArray[np.float32], index: int, least: float) -> NDArray[np.float32]:
+        """The map of a head and stride, (3 * values, h, w), and its number -> rows."""
         smallest = np.log(least / (1 - least)) if least > 0 else -np.inf
-        for found, sizes, stride in zip(maps, self._sizes, STRIDES, strict=True):
-            logits = found.reshape(len(sizes), -1, *found.shape[1:])  # (3, values, h, w)
-            anchor, y, x = np.nonzero(logits[:, 4] >= smallest)
-            values = 1 / (1 + np.exp(-logits[anchor, :, y, x]))
-            # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
-            values[:, 0:2] = (2 * values[:, 0:2] + np.stack((x, y), axis=1) - 0.5) * stride
-            values[:, 2:4] = values[:, 2:4] ** 2 * sizes[anchor]
-            yield values.astype(np.float32)
+        sizes, stride = self._sizes[index], STRIDES[index % len(STRIDES)]
+        logits = found.reshape(len(sizes), -1, *found.shape[1:])  # (3, values, h, w)
+        anchor, y, x = np.nonzero(logits[:, 4] >= smallest)
+        values = 1 / (1 + np.exp(-logits[anchor, :, y, x]))
+        # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
+        values[:, 0:2] = (2 * values[:, 0:2] + np.stack((x, y), axis=1) - 0.5) * stride
+        values[:, 2:4] = values[:, 2:4] ** 2 * sizes[anchor]
+        return values.astype(np.float32)
 
 
-def up_to_heads(model: "openvino.Model") -> "openvino.Model":
-    """A converted detector -> the part of it that ends with its maps (N, 3 * values, h, w), of each of `STRIDES`.
+def up_to_heads(model: "openvino.Model", parts: Iterable[str] = (PLATES,)) -> "openvino.Model":
+    """A converted detector -> what ends with the maps (N, 3 * values, h, w) of these `HEADS`, of each of `STRIDES`.
 
     Raises:
         KeyError: it has no such maps.
@@ -103,7 +135,7 @@ def up_to_heads(model: "openvino.Model") -> "openvino.Model":
     import openvino
 
     nodes = {node.get_friendly_name(): node for node in model.get_ops()}
-    heads = [nodes[f"{HEAD}{stride}"].output(0) for stride in STRIDES]
+    heads = [nodes[f"{HEADS[part]}{HEAD}{stride}"].output(0) for part in parts for stride in STRIDES]
     return openvino.Model(heads, model.get_parameters(), model.get_friendly_name())
 
 

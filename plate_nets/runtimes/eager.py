@@ -13,7 +13,7 @@ from plate_nets.nets.registry import NETWORKS
 from plate_nets.plates import PlateScheme, own_reader
 from plate_nets.runtimes.networks import Networks
 from plate_nets.runtimes.openvino import Network
-from plate_nets.runtimes.torchscript import forward, forward_pictures, load_torchscript
+from plate_nets.runtimes.torchscript import TorchDetector, forward, load_torchscript
 
 
 def load_eager(schemes: Sequence[PlateScheme], other_reader: Path | None = None) -> Networks:
@@ -26,7 +26,7 @@ def load_eager(schemes: Sequence[PlateScheme], other_reader: Path | None = None)
         WeightsError: weights are missing, damaged, of another network or another scheme.
     """
     scheme = own_reader(schemes)
-    yolo = partial(forward_pictures, NETWORKS[YOLO.name].load(scheme))
+    yolo = TorchDetector(NETWORKS[YOLO.name].load(scheme))
     corners = _eager(CORNERS.name, scheme)
     if other_reader is None:
         readers = {name: _eager(name, scheme) for name in {reader_of(each).name for each in schemes}}

@@ -64,11 +64,11 @@ def load_network(
     if gpu is None:
         load = OpenVINODetector if name == YOLO.name else load_ir
         return load(folder / IR, threads, precision)
-    from plate_nets.runtimes.torchscript import device_of, forward, forward_pictures, load_torchscript
+    from plate_nets.runtimes.torchscript import TorchDetector, device_of, forward, load_torchscript
 
     device = device_of(gpu)
-    run = forward_pictures if name == YOLO.name else forward
-    return partial(run, load_torchscript(folder / TORCHSCRIPT, device), device=device)
+    network = load_torchscript(folder / TORCHSCRIPT, device)
+    return TorchDetector(network, device) if name == YOLO.name else partial(forward, network, device=device)
 
 
 def load_converted(

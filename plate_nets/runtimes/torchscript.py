@@ -36,11 +36,21 @@ def forward(network: nn.Module, array: NDArray[Any], device: torch.device = torc
     return _answer(network, _on(array, device))
 
 
-def forward_pictures(
-    network: nn.Module, pictures: NDArray[np.uint8], device: torch.device = torch.device("cpu")
-) -> NDArray[np.float32]:
-    """Pictures (N, h, w, 3) BGR through a network that takes (N, 3, h, w) RGB 0..1, as `forward`."""
-    return _answer(network, detector_input(pictures, device))
+class TorchDetector:
+    """The detector's network, eager or TorchScript, on a device: as `runtimes.detector.OpenVINODetector`, all rows."""
+
+    def __init__(self, network: nn.Module, device: torch.device = torch.device("cpu")) -> None:
+        self._network, self._device = network, device
+
+    def __call__(self, pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Pictures (N, h, w, 3) BGR -> rows."""
+        return _answer(self._network, detector_input(pictures, self._device))
+
+    def both(self, pictures: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Pictures -> rows of plates, and rows of vehicles; None where the weights have no head for them."""
+        with torch.inference_mode():
+            plates, vehicles = self._network.both(detector_input(pictures, self._device))  # type: ignore[operator]
+        return plates.cpu().numpy(), vehicles.cpu().numpy() if vehicles.shape[1] else None
 
 
 def detector_input(pictures: NDArray[np.uint8], device: torch.device = torch.device("cpu")) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""The `yolo` model: picture -> crops, boxes, scores and corners. Two networks run in it."""
+"""The `yolo` model: picture -> crops, boxes, scores, corners, and vehicles if asked for. Two networks run in it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.contract import CORNERS, YOLO
+from plate_nets.contract import CORNERS, VEHICLE_ROWS, YOLO
 from plate_nets.errors import PlateError
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
@@ -63,7 +63,8 @@ class Detector:
         with self._cores.taken() as threads:
             cv2.setNumThreads(threads)
             frame = frame_of(picture_of(request), self._limits)
-            found = self._finders[threads].find(frame)
+            vehicles = VEHICLE_ROWS.name in request.requested_output_names()
+            found = self._finders[threads].find(frame, vehicles=vehicles)
         return [tensor(spec, array) for spec, array in zip(YOLO.outputs, found, strict=True)]
 
 

@@ -22,6 +22,7 @@ from plate_nets.contract import (
     SCHEMES,
     STN,
     SURE,
+    VEHICLE_ROWS,
     YOLO,
     ModelSpec,
 )
@@ -33,6 +34,7 @@ from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
+from plate_nets.recognition.vehicles import rows_of
 from plate_nets.serving.metrics import RecognitionMetrics
 from plate_nets.serving.request_picture import picture_of
 from plate_nets.serving.settings import ModelArgs, SchemeSettings, read_settings, refuse_unknown
@@ -50,7 +52,7 @@ from plate_nets.serving.triton import (
     tensor,
 )
 from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
-from plate_nets.types import STEPS, Boxes, Corners, Plate, Scores
+from plate_nets.types import STEPS, Boxes, Corners, Plate, Scene, Scores, VehicleRows
 
 _CROPS = STN.inputs[0]
 
@@ -60,7 +62,7 @@ T = TypeVar("T")
 class TensorReader(Protocol):
     """The pipeline as Triton feeds it: a `PlateReader`, or what looks like one."""
 
-    def read(
+    def scene(
         self,
         picture: Tensor,
         /,
@@ -70,8 +72,9 @@ class TensorReader(Protocol):
         schemes: str,
         sure: float | None,
         stages: Stages,
-    ) -> list[Plate]:
-        """The caller's picture as it came -> its plates."""
+        vehicles: bool,
+    ) -> Scene:
+        """The caller's picture as it came -> its plates, and its vehicles where they are asked for."""
         ...
 
 
@@ -134,11 +137,18 @@ class Recognition:
         schemes, sure = asked.get(SCHEME, ""), asked.get(SURE)
         if not isinstance(schemes, str):
             raise InputError(f"{SCHEME}: expected names of schemes with a comma between, got {schemes!r}")
-        evidence = LOGITS.name in wanted
+        evidence, vehicles = LOGITS.name in wanted, VEHICLE_ROWS.name in wanted
         appearance = any(spec.name in wanted for spec in APPEARANCE)
-        plates = self._reader.read(
-            picture_of(request), evidence=evidence, appearance=appearance, schemes=schemes, sure=sure, stages=stages
+        scene = self._reader.scene(
+            picture_of(request),
+            evidence=evidence,
+            appearance=appearance,
+            schemes=schemes,
+            sure=sure,
+            stages=stages,
+            vehicles=vehicles,
         )
+        plates = scene.plates
         outputs = pack(plates)
         if LOGITS.name in wanted:
             logits = [plate.logits for plate in plates if plate.logits is not None]
@@ -149,18 +159,24 @@ class Recognition:
             names = [" ".join(plate.reading.schemes or (plate.reading.scheme,)) for plate in plates]
             outputs.append(tensor(SCHEMES, np.array(names, np.object_).reshape(-1, 1)))
         outputs += [each for each in describe(plates) if each.name() in wanted]
+        if vehicles:
+            outputs.append(tensor(VEHICLE_ROWS, rows_of(scene.vehicles)))
         return plates, outputs
 
 
-def detect(picture: Tensor, stages: Stages) -> tuple[Tensor, Boxes, Scores, Corners, Tensor]:
-    """Picture -> crops where `yolo` left them, boxes, scores, corners, and `AS_ONE`.
+def detect(
+    picture: Tensor, stages: Stages, vehicles: bool
+) -> tuple[Tensor, Boxes, Scores, Corners, Tensor, VehicleRows]:
+    """Picture -> crops where `yolo` left them, boxes, scores, corners, `AS_ONE`, and vehicles if they are asked for.
 
     The stages within `yolo` are not seen from here.
 
     The caller's own tensor is handed on: its memory is shared already, and an encoded one is decoded there, once.
     """
-    crops, boxes, scores, corners, as_one = call(YOLO, [picture])
-    return crops, boxes.as_numpy(), scores.as_numpy(), corners.as_numpy(), as_one
+    leave_out = () if vehicles else (VEHICLE_ROWS,)
+    crops, boxes, scores, corners, as_one, *rows = call(YOLO, [picture], leave_out=leave_out)
+    seen = rows[0].as_numpy() if rows else rows_of(())
+    return crops, boxes.as_numpy(), scores.as_numpy(), corners.as_numpy(), as_one, seen
 
 
 def rectify(crops: Tensor) -> Tensor:

@@ -124,8 +124,10 @@ def parameters(request: Request) -> Mapping[str, Any]:
     return found
 
 
-def call(spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False) -> list[Tensor]:
-    """Ask another model of the repository -> its outputs in the order of the contract.
+def call(
+    spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False, leave_out: Sequence[TensorSpec] = ()
+) -> list[Tensor]:
+    """Ask another model of the repository -> its outputs in the order of the contract, but for those left out.
 
     ``to_host``: the answer is wanted in host memory; otherwise it stays where that model leaves it.
 
@@ -135,9 +137,10 @@ def call(spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False) ->
         ServerError: the model answered with any other error, or without an output.
     """
     preferred = {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)} if to_host else {}
+    names = [output.name for output in spec.outputs if output not in leave_out]
     request = pb_utils.InferenceRequest(
         model_name=spec.name,
-        requested_output_names=[output.name for output in spec.outputs],
+        requested_output_names=names,
         inputs=list(inputs),
         **preferred,
     )
@@ -146,10 +149,10 @@ def call(spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False) ->
         kind, fault = find_answer(response.error().message())
         raise kind.error(fault if issubclass(kind.error, InputError) else f"{spec.name}: {fault}")
     outputs = {output.name(): output for output in response.output_tensors()}
-    missing = [output.name for output in spec.outputs if output.name not in outputs]
+    missing = [name for name in names if name not in outputs]
     if missing:
         raise ServerError(f"{spec.name}: answered without {', '.join(missing)}; got {', '.join(outputs) or 'nothing'}")
-    return [outputs[output.name] for output in spec.outputs]
+    return [outputs[name] for name in names]
 
 
 def answer(

@@ -33,14 +33,14 @@ class JsonlSink(Sink):
 COLUMNS = (
     "id", "revision", "stage", "camera_id", "timestamp", "timestamp_local", "plate", "reading", "score", "dscore",
     "region", "subject", "plate_type", "xmin", "ymin", "xmax", "ymax", "direction", "heading", "speed", "is_parked",
-    "dwell_sec", "lists", "image_plate", "image_frame",
+    "dwell_sec", "lists", "image_plate", "image_frame", "vehicle_type", "vehicle_side", "image_vehicle",
 )  # fmt: skip
 """Of tables; their cells are those fields of the event, `lists` the names of the watch lists with spaces between."""
 
 
 def row(event: dict[str, Any]) -> dict[str, Any]:
     """An event's JSON -> its cells by column."""
-    box, region, images = event["box"], event["region"], event["images"]
+    box, region, images, vehicle = event["box"], event["region"], event["images"], event.get("vehicle") or {}
     return {name: event[name] for name in COLUMNS if name in event} | {
         "region": region["code"],
         "subject": region["subject"],
@@ -48,6 +48,9 @@ def row(event: dict[str, Any]) -> dict[str, Any]:
         "lists": " ".join(sorted({match["list"] for match in event["watch"]})),
         "image_plate": images["plate"],
         "image_frame": images["frame"],
+        "vehicle_type": vehicle.get("type"),
+        "vehicle_side": vehicle.get("side"),
+        "image_vehicle": images.get("vehicle"),
     }
 
 

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerError, SinkError
 from plate_nets.events import PlateEvent
 from plate_nets.lasting import LastingThread, cause
-from plate_nets.recognition.reader import Reader
-from plate_nets.types import Plate
+from plate_nets.recognition.reader import Reader, SceneReader
+from plate_nets.types import Frame, Plate, Scene, Vehicle
 from plate_nets.video.capture import Capture, CaptureSettings, CaptureState
 from plate_nets.video.cars import Camera, Car, CarEvents, Line
 from plate_nets.video.cuts import Cuts
@@ -72,6 +72,8 @@ class AnalysedFrame:
     """All that were found; None where nothing moved and the frame was not read."""
     cars: tuple[Car, ...]
     events: Sequence[PlateEvent]
+    vehicles: Sequence[Vehicle] = ()
+    """All that were found; none where they are not looked for."""
 
 
 class Analysis:
@@ -197,18 +199,20 @@ class Analysis:
             self.error = self.error or error
 
     def _analyse(self, frame: VideoFrame) -> None:
-        plates: Sequence[Plate] | None = None
+        scene: Scene | None = None
         cars = self._follow(frame.size)
         if self._gate is None or self._gate.passes(frame):
             with self._turns.turn():
                 frame = self._capture.handover.newer(frame)
-                plates = self._read(frame)
-            if plates is None:
+                scene = self._read(frame)
+            if scene is None:
                 return
             events = cars.cut() if self._cuts.at(frame.luma()) else []
-            events += cars.update(self._regions.select(plates, frame.size), frame.time)
+            plates = self._regions.select(scene.plates, frame.size)
+            vehicles = self._regions.select_vehicles(scene.vehicles, plates, frame.size)
+            events += cars.update(plates, frame.time, vehicles)
             if self._pictures:
-                self._pictures.note(frame, plates, cars.cars)
+                self._pictures.note(frame, scene, (*cars.cars, *cars.plateless), {event.id for event in events})
         else:
             self._unmoved += 1
             events = cars.unchanged(frame.time)
@@ -216,7 +220,8 @@ class Analysis:
         self._analysed.add()
         events = self._tell(events)
         if self._on_frame:
-            self._on_frame(AnalysedFrame(self.camera.id, frame, plates, cars.cars, events))
+            found, seen = (scene.plates, scene.vehicles) if scene else (None, ())
+            self._on_frame(AnalysedFrame(self.camera.id, frame, found, cars.cars, events, seen))
 
     def _follow(self, size: tuple[int, int]) -> CarEvents:
         """The cars of frames of this height and width: boxes of another size are of another world."""
@@ -241,10 +246,11 @@ class Analysis:
             self._size = size
         return self._cars
 
-    def _read(self, frame: VideoFrame) -> list[Plate] | None:
-        """The plates of a frame; None where it cannot be read, which is said once for each kind of fault.
+    def _read(self, frame: VideoFrame) -> Scene | None:
+        """What a frame shows, vehicles where they are looked for; None where it cannot be read.
 
-        A frame of a file is read again while the server is away, as it would be lost otherwise.
+        That is said once for each kind of fault. A frame of a file is read again while the server is away, as it would
+        be lost otherwise.
 
         Raises:
             PlateError: no later frame can be read either.
@@ -252,7 +258,7 @@ class Analysis:
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
-                plates = self._reader.read(frame.bgr(), evidence=True)
+                scene = self._look(frame.bgr())
             except (InputError, ServerError) as error:
                 self._failed += 1
                 self._say(error)
@@ -266,7 +272,13 @@ class Analysis:
             else:
                 if self._faults.pop(ServerError, None):
                     self._notice("frames are read again")
-                return plates
+                return scene
+
+    def _look(self, frame: Frame) -> Scene:
+        if not self._settings.vehicles:
+            return Scene(self._reader.read(frame, evidence=True))
+        assert isinstance(self._reader, SceneReader), "`Watcher` looks"
+        return self._reader.scene(frame, evidence=True)
 
     def _say(self, error: PlateError) -> None:
         kind = InputError if isinstance(error, InputError) else ServerError

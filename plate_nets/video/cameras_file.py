@@ -14,6 +14,7 @@ from plate_nets.errors import InputError
 from plate_nets.intake.yaml_file import read_yaml
 from plate_nets.sinks.outbox import MAX_BYTES
 from plate_nets.sinks.settings import SinkSettings
+from plate_nets.types import Detail
 from plate_nets.video.cars import CarSettings
 from plate_nets.video.fusion import FusionSettings
 from plate_nets.video.settings import CameraSettings
@@ -48,6 +49,12 @@ class WatchPlan:
     """Folder that gets the best plate and frame of each event."""
     blur: bool = False
     """Make plates that are on no list unreadable in all pictures."""
+    blur_vehicles: bool = False
+    """And whole vehicles unrecognizable; so they are looked for."""
+    vehicles: bool = False
+    """Look for vehicles too."""
+    detail: Detail | None = None
+    """How closely pictures are looked at, see `recognition.detection.DetectionSettings`."""
     hash: bool = False
     """Give salted hashes in place of texts."""
     keep_days: float | None = None
@@ -63,6 +70,11 @@ class WatchPlan:
             if value is not None and not 0 <= value < math.inf:
                 raise InputError(f"{name}: expected a number of 0 or more, got {value:g}")
         self.cars  # noqa: B018  a value that is not possible is refused here
+
+    @property
+    def sees_vehicles(self) -> bool:
+        """Whether vehicles are looked for."""
+        return self.vehicles or self.blur_vehicles
 
     @property
     def cars(self) -> CarSettings:

@@ -24,10 +24,11 @@ from plate_nets.events import (
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.decoding import shares
 from plate_nets.recognition.quads import lines_of_plate
-from plate_nets.types import Box, Plate
+from plate_nets.types import Box, Plate, Side, Vehicle
 from plate_nets.video.fusion import FusionSettings
 from plate_nets.video.tally import Tally
 from plate_nets.video.tracking import Track, Tracker, TrackerSettings
+from plate_nets.video.vehicles import Sights, VehicleSettings, VehicleTrack, VehicleTracker
 from plate_nets.video.watch_lists import WatchList, WatchSettings, matches
 
 Point = tuple[float, float]
@@ -39,6 +40,10 @@ _STEP = 0.5
 """Plate widths that a centre moves before it counts as moving: more than a box strays."""
 _STEP_IN_SIZE = 0.15
 """Of the height's logarithm: the same for a car that comes straight on."""
+
+
+_SIDES: dict[Heading | None, Side] = {"towards": "front", "away": "rear"}
+"""Which end a car shows to a camera that stands still."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class CarSettings:
     ``parked_after``: seconds at one place that make a car parked.
     ``hold``: seconds for which a text must be sure before it is told of a car in sight.
     ``unread``: a car that no text is sure of has a final event too, without a text, where one of those that it may
-    have is more probable than none of them.
+    have is more probable than none of them; so has a vehicle that never showed a plate, where vehicles are looked for.
     """
 
     memory: float = 60.0
@@ -81,6 +86,7 @@ class CarSettings:
     tracker: TrackerSettings = field(default_factory=TrackerSettings)
     fusion: FusionSettings = field(default_factory=FusionSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
+    vehicles: VehicleSettings = field(default_factory=VehicleSettings)
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ class Car:
 
     id: str
     box: Box
-    """In the last frame; predicted where the plate was missed."""
+    """Of its plate in the last frame; predicted where that was missed. Of the vehicle where it never showed one."""
     text: str
     """As told last; empty where none is sure."""
     score: float
@@ -120,6 +126,9 @@ class CarEvents:
         self.scheme = scheme or default_scheme()
         self.watch_lists = tuple(watch_lists)
         self._tracker = self._new_tracker()
+        self._vehicles = VehicleTracker(settings.vehicles)
+        self._lost: list[VehicleTrack] = []
+        """Vehicles that are gone while plates that were seen in them are not."""
         self._stays: dict[int, _Stay] = {}
         """By the track's number; the cars in sight."""
         self._gone: list[_Stay] = []
@@ -142,29 +151,48 @@ class CarEvents:
             for stay in (*self._stays.values(), *self._gone)
         )
 
-    def update(self, plates: Sequence[Plate], time: float) -> list[PlateEvent]:
-        """All plates of an analysed frame, none or more -> what is to be told now."""
+    @property
+    def plateless(self) -> tuple[Car, ...]:
+        """Every vehicle that was told of by no plate so far, where those that never are become events."""
+        if not self.settings.unread:
+            return ()
+        return tuple(
+            Car(track.id, track.vehicle.box, "", 0.0, track.best_time, track.seen)
+            for track in (*self._vehicles.tracks, *self._lost)
+            if not track.told
+        )
+
+    def update(self, plates: Sequence[Plate], time: float, vehicles: Sequence[Vehicle] = ()) -> list[PlateEvent]:
+        """All plates of an analysed frame, and its vehicles where they are looked for -> what is to be told now."""
         events, time = self._advance(time)
         tracks = self._tracker.update(plates, time)
+        self._lost += self._vehicles.update(vehicles, time)
         for track in tracks:
             stay = self._stays.get(track.number)
             if stay is None:
-                self._stays[track.number] = _Stay(track, self.settings)
+                stay = self._stays[track.number] = _Stay(track, self.settings)
             elif track.seen:
                 stay.see()
+            if track.seen:
+                stay.see_vehicle(self._vehicles.track_of(track.plate.vehicle))
+            elif (carried := stay.carried()) is not None:
+                self._tracker.carry(track, *carried)
         return events + self._tell()
 
     def unchanged(self, time: float) -> list[PlateEvent]:
         """Nothing moved since the last frame, and it was not analysed -> what is to be told now."""
         events, time = self._advance(time)
         self._tracker.unchanged(time)
+        self._vehicles.unchanged(time)
         return events + self._tell()
 
     def cut(self) -> list[PlateEvent]:
         """The picture shows something else from now on -> the final events of cars in sight; they are remembered."""
         events = self._tell_all()
+        self._lost += self._vehicles.tracks
+        self._vehicles = VehicleTracker(self.settings.vehicles)
         self._tracker = self._new_tracker()
-        return events
+        return events + self._tell_plateless()
 
     def finish(self) -> list[PlateEvent]:
         """The source ended -> the final events of all cars; what comes next are other cars."""
@@ -192,7 +220,17 @@ class CarEvents:
         tracked = {track.number for track in self._tracker.tracks}
         events = self._tell_all(tracked)
         self._gone = [stay for stay in self._gone if self._time - stay.track.last_seen <= self.settings.memory]
-        return events
+        return events + self._tell_plateless()
+
+    def _tell_plateless(self) -> list[PlateEvent]:
+        """The events of vehicles that are gone, and of which nothing was or will be told by a plate."""
+        ended = [track for track in self._lost if not track.plates & self._stays.keys()]
+        self._lost = [track for track in self._lost if track not in ended]
+        if not self.settings.unread:
+            return []
+        return [
+            self._plateless_event(track) for track in ended if not track.told and self._vehicles.is_worth_telling(track)
+        ]
 
     def _tell_all(self, tracked: Collection[int] = ()) -> list[PlateEvent]:
         """The events of all cars in sight; those that are not tracked any more are gone."""
@@ -248,6 +286,8 @@ class CarEvents:
         if country and scheme.members:
             own = next((each for each in scheme.owners(text) if each.country == country.name), own)
         stay.revision += 1
+        if stay.vehicle_track:
+            stay.vehicle_track.told = True
         stay.told_parked = stay.is_parked
         assert self._start is not None, "an event comes after a frame"
         return PlateEvent(
@@ -283,9 +323,48 @@ class CarEvents:
             is_parked=stay.is_parked,
             dwell_sec=stay.dwell,
             watch=matches(self.watch_lists, text, evidence, self.settings.watch) if text else (),
-            model=camera.model,
+            vehicle=self._vehicle(stay),
             country=country,
             ground=stay.grounds.verdict,
+            model=camera.model,
+        )
+
+    def _vehicle(self, stay: "_Stay") -> Vehicle | None:
+        """The vehicle of a car's plate, as all frames tell."""
+        box = stay.vehicle_box
+        if box is None:
+            return None
+        return self._vehicles.summary(stay.sights, box, _SIDES.get(stay.heading))
+
+    def _plateless_event(self, track: VehicleTrack) -> PlateEvent:
+        """A vehicle that is gone and never showed a plate that could be told."""
+        camera, box = self.camera, track.best.box
+        assert self._start is not None, "an event comes after a frame"
+        return PlateEvent(
+            stage="final",
+            id=track.id,
+            revision=1,
+            camera_id=camera.id,
+            source_url=camera.source_url,
+            clock=camera.clock,
+            timestamp=datetime.fromtimestamp(track.best_time, camera.zone),
+            first_seen=datetime.fromtimestamp(track.first_seen, UTC),
+            last_seen=datetime.fromtimestamp(track.last_seen, UTC),
+            position_sec=track.best_time - self._start,
+            plate="",
+            reading="",
+            score=0.0,
+            dscore=0.0,
+            characters=(),
+            candidates=(),
+            region=Region(self.scheme.country, None),
+            plate_type="",
+            box=box,
+            frames=Frames(track.frames, 0, 0),
+            speed=0.0,
+            dwell_sec=track.last_seen - track.first_seen,
+            vehicle=self._vehicles.summary(track.sights, box, None),
+            model=camera.model,
         )
 
 
@@ -303,6 +382,12 @@ class _Stay:
         self.frames_seen = 1
         self.best, self.best_time = track.plate, track.last_seen
         self.crossings: list[Crossing] = []
+        self.sights = Sights()
+        """Of its vehicle, in the frames in which the plate was surely in one."""
+        self.vehicle_track: VehicleTrack | None = None
+        """The last one that the plate was seen in."""
+        self._within: NDArray[np.float64] | None = None
+        """The plate's centre and height in that vehicle's box, as shares of its sides, height, and height."""
         self._settings = settings
         self._first = self._last = self._anchor = _Place.of(track)
         self._path = 0.0
@@ -327,6 +412,40 @@ class _Stay:
         if steps >= _STEP or abs(here.log_height - self._anchor.log_height) >= _STEP_IN_SIZE:
             self._path += steps
             self._anchor = here
+
+    def see_vehicle(self, vehicle: VehicleTrack | None) -> None:
+        """The plate was seen in this frame in a vehicle, or surely in none."""
+        if vehicle is None:
+            return
+        vehicle.plates.add(self.track.number)
+        vehicle.told = vehicle.told or bool(self.revision)
+        self.vehicle_track = vehicle
+        self.sights.add(vehicle.vehicle, self.track.last_seen)
+        plate, box = self.track.plate.box, vehicle.vehicle.box
+        centre = ((plate.xmin + plate.xmax) / 2 - box.xmin, (plate.ymin + plate.ymax) / 2 - box.ymin, plate.height)
+        self._within = np.array(centre) / (max(box.width, 1.0), max(box.height, 1.0), max(box.height, 1.0))
+
+    def carried(self) -> tuple[NDArray[np.float64], float] | None:
+        """Where the plate is by its vehicle, which is in the last frame: its centre and height, px; None: unknown."""
+        if self.vehicle_track is None or not self.vehicle_track.seen or self._within is None:
+            return None
+        box = self.vehicle_track.vehicle.box
+        x, y, height = self._within * (box.width, box.height, box.height)
+        return np.array((box.xmin + x, box.ymin + y)), float(height)
+
+    @property
+    def vehicle_box(self) -> Box | None:
+        """The vehicle's box in the best frame: as it was found there, or by where the plate was in it later."""
+        if self.best.vehicle:
+            return self.best.vehicle.box
+        if self._within is None or self.vehicle_track is None:
+            return None
+        x, y, high = self._within
+        plate, last = self.best.box, self.vehicle_track.vehicle.box
+        height = plate.height / high
+        width = height * last.width / max(last.height, 1.0)
+        left, top = (plate.xmin + plate.xmax) / 2 - x * width, (plate.ymin + plate.ymax) / 2 - y * height
+        return Box(float(left), float(top), float(left + width), float(top + height))
 
     def sure_text(self, gone: bool) -> str:
         """What can be told of it by now: a text, or none.
@@ -368,6 +487,10 @@ class _Stay:
         self.grounds.join(later.grounds)
         self._prefer(later.best, later.best_time)
         self.crossings += later.crossings
+        later.sights.join(self.sights)
+        self.sights = later.sights
+        self.vehicle_track = later.vehicle_track or self.vehicle_track
+        self._within = later._within if later._within is not None else self._within
         self._path += later._path
         self._last = later._last
         if later._last.steps_from(self._anchor) >= _STEP:

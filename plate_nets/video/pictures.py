@@ -1,8 +1,8 @@
-"""Keeps the best moment of each car as pictures: the plate and the whole frame, blurred where that is wanted."""
+"""Keeps the best moment of each car as pictures: plate, vehicle and the whole frame, blurred where that is wanted."""
 
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from plate_nets.errors import InputError, SinkError
 from plate_nets.events import Images, PlateEvent
-from plate_nets.types import Box, Frame, Plate
+from plate_nets.types import Box, Frame, Scene
 from plate_nets.video.cars import Car
 from plate_nets.video.frames import VideoFrame
 from plate_nets.whole_file import write_whole
 
-_MARGIN = 0.3
-"""Of a plate's size that its picture shows around it."""
+_MARGIN, _VEHICLE_MARGIN = 0.3, 0.1
+"""Of a plate's and of a vehicle's size that its picture shows around it."""
 _QUALITY = (cv2.IMWRITE_JPEG_QUALITY, 90)
 _PRUNE_EVERY = 60.0
 
@@ -29,6 +29,8 @@ class PictureSettings:
     folder: Path
     blur: bool = False
     """Make plates unreadable, but for that of a car that is on a watch list."""
+    blur_vehicles: bool = False
+    """Make whole vehicles unrecognizable too, but for that one."""
     max_age: float | None = None
     """Seconds; older pictures are deleted."""
     max_bytes: int | None = None
@@ -39,7 +41,7 @@ class PictureSettings:
 class _Moment:
     time: float
     frame: VideoFrame
-    plates: Sequence[Plate]
+    scene: Scene
 
 
 class EventPictures:
@@ -49,12 +51,15 @@ class EventPictures:
         self._settings = settings
         self._best: dict[str, _Moment] = {}
 
-    def note(self, frame: VideoFrame, plates: Sequence[Plate], cars: Iterable[Car]) -> None:
-        """A frame that was read, all plates found in it, and the cars after it: best moments are remembered."""
+    def note(self, frame: VideoFrame, scene: Scene, cars: Iterable[Car], told: Set[str] = frozenset()) -> None:
+        """A frame that was read, what was found in it, and the cars after it: best moments are remembered.
+
+        ``told``: ids of cars that events are about, which `keep` gets next; they may be gone.
+        """
         known = {car.id: car for car in cars}
-        for gone in self._best.keys() - known.keys():
+        for gone in self._best.keys() - known.keys() - told:
             del self._best[gone]
-        moment = _Moment(frame.time, frame, plates)
+        moment = _Moment(frame.time, frame, scene)
         self._best |= {car.id: moment for car in known.values() if car.best_time == frame.time}
 
     def keep(self, event: PlateEvent) -> PlateEvent:
@@ -69,14 +74,22 @@ class EventPictures:
         if event.stage == "final":  # the decoder's memory is precious
             del self._best[event.id]
         frame = moment.frame.bgr()
-        if self._settings.blur:
-            boxes = [plate.box for plate in moment.plates]
-            frame = blur(frame, [box for box in boxes if not (event.watch and is_same(box, event.box))])
+        own = event.vehicle.box if event.vehicle else None
+        hidden = [plate.box for plate in moment.scene.plates] if self._settings.blur else []
+        hidden = [box for box in hidden if not (event.watch and is_same(box, event.box))]
+        if self._settings.blur_vehicles:
+            hidden += [each.box for each in moment.scene.vehicles if not (event.watch and each.box == own)]
+        frame = blur(frame, hidden) if hidden else frame
         stem = Path(event.camera_id) / event.first_seen.strftime("%Y-%m-%d") / event.id
-        images = Images(plate=f"{stem}_plate.jpg", frame=f"{stem}_frame.jpg")
-        for name, picture in ((images.plate, _cut(frame, event.box)), (images.frame, frame)):
-            _write(self._settings.folder / str(name), picture)
-        return replace(event, images=images)
+        pictures = {"frame": frame}
+        if own != event.box:
+            pictures["plate"] = _cut(frame, event.box)
+        if own:
+            pictures["vehicle"] = _cut(frame, own, _VEHICLE_MARGIN)
+        names = {kind: f"{stem}_{kind}.jpg" for kind, picture in pictures.items()}
+        for kind, name in names.items():
+            _write(self._settings.folder / name, pictures[kind])
+        return replace(event, images=Images(**names))
 
 
 def is_same(box: Box, other: Box) -> bool:
@@ -86,9 +99,9 @@ def is_same(box: Box, other: Box) -> bool:
 
 
 def blur(frame: Frame, boxes: Iterable[Box]) -> Frame:
-    """A frame and boxes of plates -> a copy (H, W, 3) in which these are unreadable.
+    """A frame and boxes of plates or vehicles -> a copy (H, W, 3) in which these are unrecognizable.
 
-    A plate is averaged down to four by two fields: unlike a blur that can be undone.
+    Each is averaged down to four by two fields: unlike a blur that can be undone.
     """
     hidden = frame.copy()
     for box in boxes:
@@ -143,7 +156,7 @@ class Retention:
 def prune(folder: Path, max_age: float | None, max_bytes: int | None, now: float | None = None) -> None:
     """Delete our pictures below a folder that are older than ``max_age`` s, then the oldest over ``max_bytes``."""
     now = time.time() if now is None else now
-    pictures = [path for kind in ("plate", "frame") for path in folder.glob(f"*/*/*_{kind}.jpg")]
+    pictures = [path for kind in ("plate", "frame", "vehicle") for path in folder.glob(f"*/*/*_{kind}.jpg")]
     files = sorted(((path, path.stat()) for path in pictures), key=lambda each: each[1].st_mtime)
     total = sum(status.st_size for _, status in files)
     for path, status in files:

@@ -29,14 +29,15 @@ class Recording(Closing):
 
     Args:
         blur_unlisted: make plates unreadable, and give no text, but of cars that are on a watch list.
+        blur_vehicles: make whole vehicles unrecognizable, but those of such cars.
 
     Raises:
         InputError: it cannot be written, then or later.
     """
 
-    def __init__(self, path: Path, *, blur_unlisted: bool = False) -> None:
+    def __init__(self, path: Path, *, blur_unlisted: bool = False, blur_vehicles: bool = False) -> None:
         self._path = path
-        self._blur = blur_unlisted
+        self._blur, self._blur_vehicles = blur_unlisted, blur_vehicles
         self._listed: set[str] = set()
         self._last = -1
         self._stream: VideoStream | None = None
@@ -77,8 +78,11 @@ class Recording(Closing):
     def _draw(self, analysed: AnalysedFrame) -> Frame:
         frame = analysed.frame.bgr()
         cars = [car for car in analysed.cars if car.seen]
+        listed = [car.box for car in cars if car.id in self._listed]
+        if self._blur_vehicles:
+            own = [plate.vehicle for plate in analysed.plates or () if any(is_same(plate.box, box) for box in listed)]
+            frame = blur(frame, [vehicle.box for vehicle in analysed.vehicles if vehicle not in own])
         if self._blur:
-            listed = [car.box for car in cars if car.id in self._listed]
             found = [plate.box for plate in analysed.plates or ()] + [car.box for car in cars]
             frame = blur(frame, [box for box in found if not any(is_same(box, own) for own in listed)])
             cars = [car for car in cars if car.id in self._listed]
@@ -94,5 +98,8 @@ class Recording(Closing):
 
 def _as_plate(car: Car, plates: Sequence[Plate]) -> Plate:
     """A car as what is drawn of it: its text, at the corners of its plate where that was found in the frame."""
-    corners = next((plate.corners for plate in plates if is_same(plate.box, car.box)), ())
-    return Plate(car.box, car.score, Reading(car.text, "", car.score), corners=corners)
+    found = next((plate for plate in plates if is_same(plate.box, car.box)), None)
+    reading = Reading(car.text, "", car.score)
+    if found is None:
+        return Plate(car.box, car.score, reading)
+    return Plate(car.box, car.score, reading, corners=found.corners, vehicle=found.vehicle)

@@ -124,6 +124,8 @@ class WatcherSettings:
     watch_lists: tuple[WatchList, ...] = ()
     pictures: PictureSettings | None = None
     """Where pictures of events are kept; None: nowhere."""
+    vehicles: bool = False
+    """Whether vehicles are looked for; the reader is a `SceneReader` then."""
     in_flight: int = 2
     """Frames that the reader has at once, of different cameras."""
     model: str | None = None

@@ -83,6 +83,13 @@ class Track:
     """Frames that it was seen in."""
     seen: bool = True
     """In the last frame."""
+    carried: float = -math.inf
+    """When it was last known where it is although it was not seen, by the vehicle that it is fixed to."""
+
+    @property
+    def known(self) -> float:
+        """When it was last known where it is."""
+        return max(self.last_seen, self.carried)
 
     @property
     def box(self) -> Box:
@@ -148,6 +155,10 @@ class Tracker:
         self.tracks = [track for track in self.tracks if not self._is_gone(track)]
         return self.tracks
 
+    def carry(self, track: Track, centre: NDArray[np.float64], height: float) -> None:
+        """A track that was not seen in the last frame is here, as its vehicle tells; so it is not given up."""
+        track.centre, track.height, track.carried = centre, height, self._time
+
     def drop(self, track: Track) -> None:
         """Forget a track."""
         self.tracks = [each for each in self.tracks if each is not track]
@@ -159,7 +170,7 @@ class Tracker:
         return view(plate.logits, scheme, self._fusion.beam_width, plate.box, plate.reading.scheme)
 
     def _is_gone(self, track: Track) -> bool:
-        return not track.seen and self._time - track.last_seen >= self.settings.gone_after
+        return not track.seen and self._time - track.known >= self.settings.gone_after
 
     def _costs(
         self, tracks: Sequence[Track], plates: Sequence[Plate], views: Sequence[View | None]
@@ -169,7 +180,7 @@ class Tracker:
         if not tracks or not plates:
             return np.empty((len(tracks), len(plates)))
         settings = self.settings
-        unseen = np.minimum([self._time - track.last_seen for track in tracks], settings.gone_after)[:, None]
+        unseen = np.minimum([self._time - track.known for track in tracks], settings.gone_after)[:, None]
         speeds = np.array([settings.reach_unknown if track.hits == 1 else settings.reach_growth for track in tracks])
         centres, heights, _ = zip(*map(_measures, plates), strict=True)
         heights_before = np.array([track.height for track in tracks])[:, None]

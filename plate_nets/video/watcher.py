@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from plate_nets.closing import Closing
 from plate_nets.errors import InputError, SourceError
 from plate_nets.events import PlateEvent
-from plate_nets.recognition.reader import Reader
+from plate_nets.recognition.reader import Reader, SceneReader
 from plate_nets.video.analysis import AnalysedFrame, Analysis, CameraStatus
 from plate_nets.video.pictures import Retention
 from plate_nets.video.settings import CameraSettings, WatcherSettings
@@ -38,7 +38,8 @@ class Watcher(Closing):
         on_frame: gets each analysed frame, in the thread of its camera.
 
     Raises:
-        InputError: a source is not one, or two cameras have the same id.
+        InputError: a source is not one, two cameras have the same id, or vehicles are asked for of a reader without
+            ``scene``.
     """
 
     def __init__(
@@ -56,6 +57,8 @@ class Watcher(Closing):
         twice = [name for name, count in Counter(camera.id for camera in cameras).items() if count > 1]
         if twice:
             raise InputError(f"cameras: expected different ids, got {', '.join(twice)} more than once")
+        if settings.vehicles and not isinstance(reader, SceneReader):
+            raise InputError(f"vehicles: expected a reader with a method scene, got {type(reader).__name__}")
         self._notice = notice or (lambda camera, line: _log.warning("%s: %s", camera, line))
         self._retention = Retention(settings.pictures) if settings.pictures else None
         self._events: queue.Queue[PlateEvent] = queue.Queue(_HELD)

@@ -57,26 +57,28 @@ class PictureApi:
 
         One picture that fails answers with its error's status; of several each has its own result.
         """
-        crops, sure = request.query_params.get("crops", "").lower() in _TRUE, sure_of(request)
+        crops, vehicles = (request.query_params.get(name, "").lower() in _TRUE for name in ("crops", "vehicles"))
+        sure = sure_of(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
             asked = await self._address(request)
             uploads = [await self._fetcher.fetch(asked.url)]
-            return picture_response(await self._read(request, uploads, crops or asked.crops, sure))
+            wanted = crops or asked.crops, sure, vehicles or asked.vehicles
+            return picture_response(await self._read(request, uploads, *wanted))
         if kind.startswith(_RAW):
             async with self._uploads.picture(request) as upload:
-                return picture_response(await self._read(request, [upload], crops, sure))
+                return picture_response(await self._read(request, [upload], crops, sure, vehicles))
         async with self._uploads.form(request) as form:
             uploads = await files_of(form, self._settings)
             if not uploads:
                 raise InputError("body: expected one picture or more, got none")
-            return picture_response(await self._read(request, uploads, crops, sure))
+            return picture_response(await self._read(request, uploads, crops, sure, vehicles))
 
     async def plate_reader(self, request: Request) -> Response:
         """One picture, as `upload` or `upload_url`, in the shape of Plate Recognizer's Snapshot API."""
         async with self._uploads.form(request) as form:
             camera, timestamp = (_text(form, name) for name in ("camera_id", "timestamp"))
-            picture = await self._read_one(request, await self._uploaded(form))
+            picture = await self._read_one(request, await self._uploaded(form), vehicles=True)
         return JSONResponse(plate_recognizer.answer(picture, self._reader.scheme.country, camera, timestamp), 201)
 
     async def alpr(self, request: Request) -> Response:
@@ -85,17 +87,22 @@ class PictureApi:
             picture = await self._read_one(request, await self._uploaded(form))
         return JSONResponse(codeproject.answer(picture))
 
-    async def _read_one(self, request: Request, upload: Upload) -> bodies.Picture:
-        (picture,) = await self._read(request, [upload])
+    async def _read_one(self, request: Request, upload: Upload, vehicles: bool = False) -> bodies.Picture:
+        (picture,) = await self._read(request, [upload], vehicles=vehicles)
         if picture.error is not None:
             raise Refused(row_of(picture.error.code), picture.error.message)
         return picture
 
     async def _read(
-        self, request: Request, uploads: Sequence[Upload], crops: bool = False, sure: float | None = None
+        self,
+        request: Request,
+        uploads: Sequence[Upload],
+        crops: bool = False,
+        sure: float | None = None,
+        vehicles: bool = False,
     ) -> list[bodies.Picture]:
         self._access.rate.spend(request.state.caller.name, len(uploads))
-        pictures = await self._reader.read(uploads, crops, sure)
+        pictures = await self._reader.read(uploads, crops, sure, vehicles)
         for picture in pictures:
             self._metrics.read(picture)
         return pictures

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from plate_nets.types import VEHICLES, Side
 from plate_nets.web import faults
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -48,6 +49,15 @@ class Candidate(Body):
     score: Probability
 
 
+class Vehicle(Body):
+    """The vehicle that a plate belongs to."""
+
+    box: list[float] = Field(description="xmin, ymin, xmax, ymax", min_length=4, max_length=4)
+    type: str = Field(description=f"one of {', '.join(VEHICLES)}")
+    score: Probability = Field(description="how surely there is a vehicle of this type")
+    side: Side | None = Field(description="which end is seen; told by motion, so null in a picture")
+
+
 class Plate(Body):
     """A plate of a picture. Coordinates are pixels of the picture as sent, upright by its EXIF orientation."""
 
@@ -70,6 +80,7 @@ class Plate(Body):
     region: str = Field(description="the region's digits of the text; empty where there is no text")
     characters: list[Character]
     candidates: list[Candidate] = Field(description="texts that fit a format, most probable first")
+    vehicle: Vehicle | None = Field(default=None, description="with `vehicles=true`: whose plate it is, if surely")
     crop: str | None = Field(default=None, description="with `crops=true`: cut out straight, a JPEG as data URL")
 
 
@@ -96,6 +107,7 @@ class Address(Body):
 
     url: str = Field(max_length=2048)
     crops: bool = False
+    vehicles: bool = False
 
 
 class Correction(Body):

@@ -70,13 +70,19 @@ class CameraRoom:
         if plan.pictures:
             age = None if plan.keep_days is None else plan.keep_days * _DAY
             size = None if plan.keep_mb is None else int(plan.keep_mb * (1 << 20))
-            pictures = PictureSettings(plan.pictures, plan.blur, age, size)
+            pictures = PictureSettings(plan.pictures, plan.blur, plan.blur_vehicles, age, size)
         sinks = (*plan.sinks, SqliteSettings(name="page", path=store, keep_days=plan.keep_days))
         self._recorder = Recorder(plan.outbox, sinks, _log.warning, max_bytes=int(plan.outbox_mb * (1 << 20)))
         self._watcher = Watcher(
             reader,
             plan.cameras,
-            WatcherSettings(cars=plan.cars, scheme=scheme, watch_lists=tuple(lists), pictures=pictures),
+            WatcherSettings(
+                cars=plan.cars,
+                scheme=scheme,
+                watch_lists=tuple(lists),
+                pictures=pictures,
+                vehicles=plan.sees_vehicles,
+            ),
             on_frame=self._keep,
         )
         self._events = iter(self._watcher)

@@ -19,7 +19,7 @@ from plate_nets.contract import needed
 from plate_nets.errors import PlateError
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.health import check_health
-from plate_nets.recognition.reader import GatedReader
+from plate_nets.recognition.reader import VehicleReader
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.progress import read_metrics
 
@@ -38,7 +38,7 @@ class Backend:
     of its supervisor, where they are at hand. ``scheme``: whose plates it reads.
     """
 
-    reader: GatedReader
+    reader: VehicleReader
     kind: str
     """"local", "embedded" or "server"."""
     url: str = ""

@@ -59,6 +59,7 @@ def _paths() -> Json:
                 "description": "One picture or several; of several each has its own plates or its own error.",
                 "parameters": [
                     _query("crops", "boolean", "also give each plate cut out straight"),
+                    _query("vehicles", "boolean", "also find the vehicle that each plate belongs to"),
                     _query("sure", "number", "how sure a text must be to be given, 0 to 1; by default 0.8"),
                 ],
                 "requestBody": {

@@ -16,7 +16,9 @@ PATHS = ("/v1/plate-reader/", "/v1/plate-reader")
 """With the slash as the API's reference has it, without as some of its clients ask."""
 
 _GUESSED = 0.1
-"""Score of a vehicle's box. Its clients leave out a vehicle of score 0, and ours was not seen."""
+"""Score of a vehicle's box where none was found. Its clients leave out a vehicle of score 0."""
+_TYPES = {"car": "Sedan", "truck": "Big Truck", "bus": "Bus", "motorcycle": "Motorcycle"}
+"""Our types -> those of its own that are nearest."""
 
 
 def answer(picture: bodies.Picture, country: str, camera: str | None, timestamp: str | None) -> dict[str, Any]:
@@ -43,7 +45,7 @@ def _result(plate: bodies.Plate, picture: bodies.Picture, country: str) -> dict[
         "box": _box(*plate.box),
         "region": _region(plate, country),
         "candidates": [best, *(each for each in others if each["plate"] != best["plate"])],
-        "vehicle": {"type": "Unknown", "score": _GUESSED, "box": _vehicle(plate, picture)},
+        "vehicle": _vehicle(plate, picture),
     }
 
 
@@ -54,8 +56,15 @@ def _region(plate: bodies.Plate, country: str) -> dict[str, Any]:
     return {"code": country, "score": 1.0 if plate.text else 0.0}
 
 
-def _vehicle(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, int]:
-    """About where the car is whose plate this is, within the picture: no vehicle is looked for.
+def _vehicle(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:
+    if plate.vehicle is None:
+        return {"type": "Unknown", "score": _GUESSED, "box": _guessed(plate, picture)}
+    own = plate.vehicle
+    return {"type": _TYPES[own.type], "score": own.score, "box": _box(*own.box)}
+
+
+def _guessed(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, int]:
+    """About where the car is whose plate this is, within the picture, where none was found.
 
     A car is some 3.5 plates (520 mm) wide; its roof is 2.5 above the plate, the road 1 below.
     """

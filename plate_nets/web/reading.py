@@ -20,7 +20,7 @@ from plate_nets.recognition.decoding import DecodingSettings, format_texts, log_
 from plate_nets.recognition.images import check_image, decode_image
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import Quad, lines_of_plate, quad_size
-from plate_nets.recognition.reader import FrameLimits, GatedReader
+from plate_nets.recognition.reader import FrameLimits, VehicleReader
 from plate_nets.recognition.rectification import (
     RectificationSettings,
     box_quads,
@@ -35,8 +35,9 @@ from plate_nets.web import bodies
 from plate_nets.web.faults import fault_of
 from plate_nets.web.uploads import Upload
 
-StagedRead = Callable[[bytes, float | None, Stages], list[Plate]]
-"""An encoded picture, and how sure a text must be -> its plates with evidence; each stage entered as it begins."""
+StagedRead = Callable[[bytes, float | None, bool, Stages], list[Plate]]
+"""An encoded picture, how sure a text must be, and whether vehicles are asked for -> its plates with evidence; each
+stage entered as it begins."""
 
 _CROP_HEIGHT = 64
 """Pixels of a crop as it is shown: about three times what the network sees."""
@@ -45,14 +46,16 @@ _JPEG = (cv2.IMWRITE_JPEG_QUALITY, 85)
 _CANDIDATES = 5
 
 
-def staged(reader: GatedReader) -> StagedRead:
+def staged(reader: VehicleReader) -> StagedRead:
     """A reader -> the same with its stages; of a server there is one, its whole answer."""
     if isinstance(reader, LocalReader):
-        return lambda image, sure, stages: reader.read(image, evidence=True, sure=sure, stages=stages)
+        return lambda image, sure, vehicles, stages: reader.read(
+            image, evidence=True, sure=sure, vehicles=vehicles, stages=stages
+        )
 
-    def ask(image: bytes, sure: float | None, stages: Stages) -> list[Plate]:
+    def ask(image: bytes, sure: float | None, vehicles: bool, stages: Stages) -> list[Plate]:
         with stages("server"):
-            return reader.read(image, evidence=True, sure=sure)
+            return reader.read(image, evidence=True, sure=sure, vehicles=vehicles)
 
     return ask
 
@@ -92,7 +95,7 @@ class PictureReader:
 
     def __init__(
         self,
-        reader: GatedReader,
+        reader: VehicleReader,
         limits: FrameLimits = FrameLimits(),
         workers: int = 4,
         waiting: int = 64,
@@ -118,11 +121,11 @@ class PictureReader:
             each.shutdown(wait=True, cancel_futures=True)
 
     async def read(
-        self, uploads: Sequence[Upload], crops: bool = False, sure: float | None = None
+        self, uploads: Sequence[Upload], crops: bool = False, sure: float | None = None, vehicles: bool = False
     ) -> list[bodies.Picture]:
         """Pictures -> what each says, in order; a fault of one is part of its result.
 
-        ``crops``, ``sure``: as in `describe`.
+        ``crops``, ``sure``, ``vehicles``: as in `describe`.
 
         Raises:
             ServerOverloaded: too many wait already.
@@ -133,7 +136,7 @@ class PictureReader:
             )
         loop = asyncio.get_running_loop()
         self._taken += len(uploads)
-        describe = partial(self.describe, crops=crops, sure=sure)
+        describe = partial(self.describe, crops=crops, sure=sure, vehicles=vehicles)
         waiting = [loop.run_in_executor(self._threads, describe, upload) for upload in uploads]
         for each in waiting:
             each.add_done_callback(self._leave)
@@ -142,10 +145,10 @@ class PictureReader:
     def _leave(self, _: object) -> None:
         self._taken -= 1
 
-    def describe(self, upload: Upload, *, crops: bool, sure: float | None) -> bodies.Picture:
+    def describe(self, upload: Upload, *, crops: bool, sure: float | None, vehicles: bool = False) -> bodies.Picture:
         """One picture -> what it says, or its fault; with its plates cut out straight where ``crops``.
 
-        ``sure``: the least confidence of a text; None: what the reader is set to.
+        ``sure``: the least confidence of a text; None: what the reader is set to. ``vehicles``: plates have theirs.
         """
         times = Times()
         started = time.perf_counter()
@@ -153,7 +156,7 @@ class PictureReader:
             stored = check_image(upload.encoded, self._limits)
             # Decoded while the picture is read, on a core that this leaves free
             frame = self._decoders.submit(decode_image, upload.encoded, self._limits) if crops else None
-            plates = self._read(upload.encoded, sure, times)
+            plates = self._read(upload.encoded, sure, vehicles, times)
             cut: list[str] = []
             if frame and plates:
                 with times("crops"):

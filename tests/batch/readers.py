@@ -39,7 +39,9 @@ class FakeReader:
 
     settings: FakeReaderSettings
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
+    def read(
+        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
         """A photo -> one plate."""
         assert isinstance(image, bytes)
         time.sleep(self.settings.seconds)

@@ -19,6 +19,7 @@ from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.health import known_picture
 from plate_nets.recognition.local import LocalReader
+from plate_nets.runtimes.precision import CALIBRATION, SCENE
 from plate_nets.types import Frame, Plate
 from tests.frames import ASPECT, Placed, compose, encode, hard_to_read, overlap
 from tests.served.conftest import Served
@@ -189,6 +190,20 @@ def test_server_and_one_process_agree_on_photos(client: PlateClient, local: Loca
     for photo, answer in zip(photos, answers, strict=True):
         agree(answer, local.read(photo))
     assert sum(bool(plate.reading.text) for answer in answers for plate in answer) >= 3
+
+
+def test_vehicles_are_those_of_the_reader_in_process(served: Served, local: LocalReader) -> None:
+    """Whatever the weights find."""
+    frame = np.asarray(cv2.imread(str(CALIBRATION / SCENE)), np.uint8)
+    expected = local.scene(frame)
+    with PlateClient(served.http) as http, PlateClient(served.grpc, "grpc") as grpc:
+        scene = http.scene(frame)
+        assert scene == grpc.scene(frame)
+        assert http.read(frame, vehicles=True) == scene.plates
+    assert [each.type for each in scene.vehicles] == [each.type for each in expected.vehicles]
+    assert [each.vehicle is None for each in scene.plates] == [each.vehicle is None for each in expected.plates]
+    for ours, theirs in zip(scene.vehicles, expected.vehicles, strict=True):
+        assert ours.score == pytest.approx(theirs.score, abs=0.05)
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=["two", "tall", "eight", "none"])

@@ -189,7 +189,9 @@ class Waiting:
         self.let = threading.Event()
         self.asked = threading.Semaphore(0)
 
-    def read(self, image: object, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
+    def read(
+        self, image: object, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
         self.asked.release()
         assert self.let.wait(30)
         return []

@@ -111,7 +111,9 @@ def test_a_body_that_drips_ends_at_its_deadline(reader: LocalReader) -> None:
 class Slow:
     """A reader that takes its time, and all of whose pictures are good."""
 
-    def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
+    def read(
+        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
         return []
 
 

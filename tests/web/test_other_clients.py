@@ -202,10 +202,9 @@ def test_crops_and_the_annotated_picture(script: Script, tmp_path: Path) -> None
     crop_vehicles(picture, results, tmp_path)
     annotate(picture, results, tmp_path / "annotated.jpg")
     sizes = {path.name: Image.open(path).size for path in tmp_path.iterdir()}
-    assert sorted(sizes) == sorted(
-        [*(f"{text}_ru_car.jpg" for text in BOTH), "1_Unknown_car.jpg", "2_Unknown_car.jpg", "annotated.jpg"]
-    )
-    for plate, vehicle in zip(results, ("1_Unknown_car.jpg", "2_Unknown_car.jpg"), strict=True):
+    cars = [f"{number}_{result['vehicle']['type']}_car.jpg" for number, result in enumerate(results, 1)]
+    assert sorted(sizes) == sorted([*(f"{text}_ru_car.jpg" for text in BOTH), *cars, "annotated.jpg"])
+    for plate, vehicle in zip(results, cars, strict=True):
         width, height = sizes[f"{plate['plate']}_ru_car.jpg"]
         assert sizes[vehicle][0] > width and sizes[vehicle][1] > height
 

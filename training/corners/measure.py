@@ -30,7 +30,7 @@ from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.quads import Quads
 from plate_nets.recognition.rectification import GREY, box_quads, quad_boxes
 from plate_nets.runtimes.openvino import compile_torch
-from plate_nets.runtimes.torchscript import forward_pictures
+from plate_nets.runtimes.torchscript import TorchDetector
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH, Boxes, Frame
 from training.corners.validation import LabelledCorners, load_corners
 from training.synthesis.scene import render_scene
@@ -66,7 +66,7 @@ def load_detector(threads: int = 1) -> PlateDetector:
     yolo = YOLOv5n()
     load_weights(yolo, weights_path("yolo"))
     yolo.eval().fuse()
-    return PlateDetector(partial(forward_pictures, yolo))
+    return PlateDetector(TorchDetector(yolo))
 
 
 def detected(labelled: Iterable[LabelledCorners], detector: PlateDetector) -> tuple[list[LabelledCorners], int]:

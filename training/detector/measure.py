@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,7 @@ from plate_nets.evaluation.report import detection_figures, print_detection
 from plate_nets.nets.checkpoint import load_weights
 from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings, DetectorNetwork, PlateDetector
-from plate_nets.runtimes.torchscript import forward_pictures
+from plate_nets.runtimes.torchscript import TorchDetector
 from training.detector.pictures import Picture, split_photos
 from training.detector.regions import read_regions, with_regions
 
@@ -29,7 +28,7 @@ def network(weights: Path) -> DetectorNetwork:
     """Weights -> the network as `PlateDetector` calls it, in torch."""
     module = YOLOv5n()
     load_weights(module, weights)
-    return partial(forward_pictures, module.eval().fuse())
+    return TorchDetector(module.eval().fuse())
 
 
 def detect(detector: PlateDetector, pictures: Iterable[Picture]) -> list[Detections]:

@@ -20,6 +20,10 @@ function row(picture, plate) {
   if (plate) {
     Object.assign(known, plate);
     ["xmin", "ymin", "xmax", "ymax"].forEach((name, at) => (known[name] = plate.box[at]));
+    if (plate.vehicle) {
+      Object.assign(known, { vehicle_type: plate.vehicle.type, vehicle_score: plate.vehicle.score });
+      ["xmin", "ymin", "xmax", "ymax"].forEach((name, at) => (known[`vehicle_${name}`] = plate.vehicle.box[at]));
+    }
     plate.corners.forEach((value, at) => (known[`${at % 2 ? "y" : "x"}${(at >> 1) + 1}`] = value));
   }
   return facts.csvColumns.map((name) => known[name] ?? "");

@@ -44,10 +44,11 @@ function next() {
   }
 }
 
-/** The query that asks for texts of the certainty that is chosen. */
-function gate() {
+/** The query that asks for texts of the certainty that is chosen, and for more. */
+function gate(more = {}) {
   const { value } = document.getElementById("sure");
-  return value ? `?sure=${value}` : "";
+  const asked = new URLSearchParams({ ...more, ...(value ? { sure: value } : {}) });
+  return asked.size ? `?${asked}` : "";
 }
 
 const isVideo = (file) => file.type.startsWith("video/") || /\.(mp4|mkv|avi|mov|webm|ts|m4v)$/i.test(file.name);
@@ -66,7 +67,7 @@ async function read(item) {
     const form = new FormData();
     form.append("file", item.file, item.file.name);
     const started = performance.now();
-    const answer = await api(`/api/v1/plates${gate()}`, { method: "POST", body: form });
+    const answer = await api(`/api/v1/plates${gate({ vehicles: true })}`, { method: "POST", body: form });
     item.picture = answer.pictures[0];
     item.picture.stages.upload = Math.max(0, performance.now() - started - item.picture.milliseconds);
     item.crops = cropPlates(item.file, item.picture);
@@ -221,6 +222,7 @@ function plateCard(plate, crop, look) {
       surePill(plate),
       fact("try.confidence", percent(plate.confidence)),
       fact("try.score", percent(plate.score)),
+      plate.vehicle ? fact("try.vehicle", textOr(`vehicles.${plate.vehicle.type}`, plate.vehicle.type)) : null,
       plate.format ? fact("try.format", plate.format.split(" or ").map((name) => textOr(`formats.${name}`, name)).join(" / ")) : null,
       plate.country ? fact("try.country", told(plate.country === "unknown" ? text("try.unknown") : plate.country.toUpperCase(), plate.country_confidence)) : null,
       plate.ground ? fact("try.ground", told(text(`grounds.${plate.ground}`), plate.ground_confidence)) : null,

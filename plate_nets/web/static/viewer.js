@@ -5,6 +5,9 @@ const MOST = 16;
 const STEP = 1.5;
 const MOVE = 60;
 
+/** The boxes of the vehicles that plates belong to. */
+const vehiclesOf = (picture) => picture.plates.filter(({ vehicle }) => vehicle).map(({ vehicle }) => vehicle.box);
+
 export class Viewer {
   /** @param {string} address of the picture  @param {object} picture as the API gives it  @param {(index) => void} chosen */
   constructor(address, picture, chosen) {
@@ -19,6 +22,9 @@ export class Viewer {
       makeSvg(
         "svg",
         { class: "outlines", viewBox: `0 0 ${picture.width} ${picture.height}`, "aria-hidden": "true" },
+        ...vehiclesOf(picture).map(([x, y, right, bottom]) =>
+          makeSvg("rect", { x, y, width: right - x, height: bottom - y, class: "vehicle" }),
+        ),
         ...this.outlines,
       ),
     );

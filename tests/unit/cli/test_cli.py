@@ -27,7 +27,7 @@ from plate_nets.errors import DeadlineExceeded, InputError, ModelDied, ServerErr
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
 from plate_nets.supervision.metrics import StatusCollector
-from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, Box, Plate, Reading
+from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, VEHICLE_COLUMNS, Box, Plate, Reading
 from tests.frames import compose, encode
 
 CORNERS = (10.04, 20, 59, 21, 60, 31, 11, 30)
@@ -50,7 +50,7 @@ class FakeClient:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def read(self, image: bytes, sure: float | None = None) -> list[Plate]:
+    def read(self, image: bytes, sure: float | None = None, vehicles: bool = False) -> list[Plate]:
         asked.append(sure)
         answer = self.answers.get(image, InputError("image: expected a picture"))
         if isinstance(answer, Exception):
@@ -248,7 +248,7 @@ def test_the_table_has_a_row_a_plate_and_every_picture(run: Run, car: Path, tmp_
         rows = list(csv.DictReader(file))
     assert tuple(rows[0]) == PLATE_COLUMNS
     told = ("country", "country_confidence", "ground", "ground_confidence")
-    assert PLATE_COLUMNS[-13:] == (*CORNER_COLUMNS, "scheme", *told), "new columns come last"
+    assert PLATE_COLUMNS[-19:] == (*CORNER_COLUMNS, "scheme", *told, *VEHICLE_COLUMNS), "new columns come last"
     assert {row[name] for row in rows for name in told} == {""}, "nobody asked"
     assert [[row[name] for name in CORNER_COLUMNS] for row in rows[:2]] == [[f"{x:.1f}" for x in CORNERS], [""] * 8]
     assert [(Path(row["file"]).name, row["text"], row["reading"], row["xmin"], row["error"]) for row in rows] == [

@@ -46,8 +46,9 @@ def test_a_line_an_event_and_every_sink_gets_it(clip: Path, receiver: Receiver) 
     with sqlite3.connect("e.sqlite") as database:
         assert database.execute("SELECT plate, stage FROM events").fetchall() == [(TEXT, "final")]
     database.close()
-    for name in events[-1]["images"].values():
-        assert Path("pictures", name).is_file()
+    images = events[-1]["images"]
+    assert images["vehicle"] is None, "where vehicles are not looked for"
+    assert all(Path("pictures", images[kind]).is_file() for kind in ("plate", "frame"))
 
 
 def test_a_run_without_sinks_leaves_nothing_behind(clip: Path) -> None:

@@ -55,6 +55,23 @@ def test_cars_that_are_told_right_are_exact_once() -> None:
     assert len(outcome.to_first) == 2 and max(outcome.to_first) < 0.5
 
 
+def test_cars_that_come_and_go_are_told_by_their_heading() -> None:
+    def frame(index: int) -> list[Plate]:
+        grow = 1.05**index
+        return [plate(ONE, 300, 300, 20 * grow), plate(OTHER, 900, 300, 50 / grow)]
+
+    shown = [frame(index) for index in range(20)]
+    clip, frames = clip_of(shown, [ONE, OTHER])
+    outcome = judged(clip, frames)
+    assert (outcome.headed, outcome.heading_told, outcome.heading_right) == (2, 2, 2)
+    backwards = replace(clip, truth=tuple(replace(each, plates=was.plates) for each, was in zip(
+        clip.truth, clip.truth[::-1], strict=True)))  # fmt: skip
+    outcome = judged(backwards, frames)
+    assert (outcome.headed, outcome.heading_right) == (2, 0)
+    outcome = judged(*clip_of(two_cars(), [ONE, OTHER]))
+    assert outcome.headed == 0, "cars that neither come nor go"
+
+
 def test_at_a_cut_the_cars_end() -> None:
     clip, frames = clip_of([*two_cars(), *two_cars()], [ONE, OTHER])
     frames[20] = replace(frames[20], cut=True)

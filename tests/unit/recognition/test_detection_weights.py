@@ -1,7 +1,5 @@
 """The committed detector on rendered scenes, on pictures without a plate and, where at hand, on real photos."""
 
-from functools import partial
-
 import cv2
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.local import LocalReader
-from plate_nets.runtimes.torchscript import forward_pictures
+from plate_nets.runtimes.torchscript import TorchDetector
 from plate_nets.types import Frame
 from tests.paths import PHOTOS, needs_photos
 from training.synthesis.scene import render_scene
@@ -23,7 +21,7 @@ from training.synthesis.scene import render_scene
 def detector() -> PlateDetector:
     network = YOLOv5n().eval()
     load_weights(network, weights_path("yolo"))
-    return PlateDetector(partial(forward_pictures, network.fuse()))
+    return PlateDetector(TorchDetector(network.fuse()))
 
 
 @pytest.mark.parametrize("size", [(960, 540), (640, 480), (480, 640)])

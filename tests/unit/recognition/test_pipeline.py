@@ -17,9 +17,11 @@ from plate_nets.recognition.pipeline import CHUNK, DOUBTED, PlateReader, join, s
 from plate_nets.recognition.rectification import box_quads, quad_boxes
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import STEPS, Box, Crops, Frame, Lines, Logits, Reading
+from plate_nets.types import STEPS, Box, Crops, Frame, Lines, Logits, Reading, Vehicle, VehicleRows
 
 FRAME = np.zeros((4, 4, 3), np.uint8)
+NO_VEHICLES = np.empty((0, 6), np.float32)
+Found = tuple[Crops, np.ndarray, np.ndarray, np.ndarray, Crops, VehicleRows]
 
 
 class NumberDecoder(SchemeDecoder):
@@ -53,14 +55,14 @@ class Chain:
     def reader(self) -> PlateReader[Frame, Crops]:
         return PlateReader(self.detect, self.rectify, {"lprnet": self.recognise}, NumberDecoder(), split_rows)
 
-    def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray, Crops]:
+    def detect(self, frame: Frame, stages: Stages, vehicles: bool) -> Found:
         numbers = np.arange(self.count, dtype=np.float32)
         crops = np.broadcast_to(numbers[:, None, None, None], (self.count, *CROP_DIMS))
         scores = self.scores if self.scores is not None else np.linspace(1, 0.5, self.count)
         boxes = numbers[:, None] + np.array([0, 0, 94, 24], np.float32)
         corners = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + np.array([0.1] + [0] * 7, np.float32)
         crops = crops.astype(np.float32)
-        return crops, boxes, np.asarray(scores, np.float32), corners, crops[:0]
+        return crops, boxes, np.asarray(scores, np.float32), corners, crops[:0], NO_VEHICLES
 
     def rectify(self, crops: Crops) -> Crops:
         self.rectified.append(len(crops))
@@ -75,9 +77,9 @@ def test_the_decoder_is_told_the_lines_that_the_corners_show() -> None:
     decoder = NumberDecoder()
     corners = box_quads(np.array([[0, 0, 52, 11], [0, 0, 29, 17]], np.float32)).reshape(-1, 8)
 
-    def detect(frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray, Crops]:
+    def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:
         crops = np.zeros((2, *CROP_DIMS), np.float32)
-        return crops, corners[:, :4], np.ones(2, np.float32), corners, crops[:1]
+        return crops, corners[:, :4], np.ones(2, np.float32), corners, crops[:1], NO_VEHICLES
 
     chain = Chain(2)
     reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, decoder, split_rows)
@@ -114,9 +116,9 @@ def test_the_countries_asked_for_say_whether_a_short_plate_has_one_line(
             row[path + [len(alphabet)] * (STEPS - len(path)), np.arange(STEPS)] = 12
         return logits
 
-    def detect(frame: Frame, stages: Stages) -> tuple[Crops, np.ndarray, np.ndarray, np.ndarray, Crops]:
+    def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:
         crops = np.zeros((1, *CROP_DIMS), np.float32)
-        return crops, SHORT[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), SHORT, crops + 1
+        return crops, SHORT[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), SHORT, crops + 1, NO_VEHICLES
 
     reader = PlateReader(detect, lambda crops: crops, {"lprnet_latin": spell}, SchemeDecoder(asked), split_rows)
     (plate,) = reader.read(FRAME, evidence=True)
@@ -158,6 +160,24 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
     asked.clear()
     assert [plate.ground for plate in several.read(FRAME)] == ["black"] and asked == [1]
     assert [plate.ground for plate in several.read(FRAME, schemes="turkey")] == [""] and asked == [1]
+
+
+def test_vehicles_are_there_where_they_are_asked_for() -> None:
+    chain, asked = Chain(1), list[bool]()
+
+    def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:
+        asked.append(vehicles)
+        rows = np.array([[-100, -200, 200, 40, 0.75, 2]] if vehicles else NO_VEHICLES, np.float32)
+        return *chain.detect(frame, stages, vehicles)[:5], rows
+
+    reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows)
+    (plate,) = reader.read(FRAME)
+    scene = reader.scene(FRAME)
+    assert asked == [False, True] and plate.vehicle is None
+    assert scene.vehicles == (Vehicle(Box(-100, -200, 200, 40), "bus", 0.75),)
+    assert [each.vehicle for each in scene.plates] == [scene.vehicles[0]]
+    chain.count = 0
+    assert reader.scene(FRAME).vehicles == scene.vehicles, "and where there is no plate"
 
 
 def test_no_plate_stops_after_the_detector() -> None:

@@ -13,7 +13,7 @@ from plate_nets.recognition.quads import line_heights
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import LOOKS, looks_at
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Reading, Scores
+from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Reading, Scores, VehicleRows
 from tests.spelling import spell
 
 RUSSIA = default_scheme()
@@ -78,11 +78,14 @@ class Networks:
     def __init__(self) -> None:
         self.rows: list[int] = []
 
-    def detect(self, frame: Frame, stages: Stages) -> tuple[Crops, Boxes, Scores, Corners, Crops]:
+    def detect(
+        self, frame: Frame, stages: Stages, vehicles: bool
+    ) -> tuple[Crops, Boxes, Scores, Corners, Crops, VehicleRows]:
         crops = np.zeros((2, 3, 24, 94), np.float32)
         crops[:, :, 12, 40] = [[1], [2]]
         boxes = np.array([[0, 0, 47, 12], [60, 0, 107, 12]], np.float32)
-        return crops, boxes, np.array([0.9, 0.8], np.float32), boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + 0.1, crops[:0]
+        corners = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + 0.1
+        return crops, boxes, np.array([0.9, 0.8], np.float32), corners, crops[:0], np.empty((0, 6), np.float32)
 
     def look_again(self, crops: Crops, rows: Sequence[int]) -> Crops:
         self.rows += rows

@@ -8,15 +8,21 @@ import pytest
 from numpy.typing import NDArray
 
 from plate_nets.contract import CORNERS, YOLO
+from plate_nets.conversion import openvino_ir, torchscript_file
+from plate_nets.conversion.graphs.yolov5 import yolov5
 from plate_nets.errors import WeightsError
+from plate_nets.nets.checkpoint import save_weights
 from plate_nets.nets.registry import NETWORKS
+from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from plate_nets.runtimes import detector
 from plate_nets.runtimes.detector import NEGLIGIBLE, OpenVINODetector
-from plate_nets.runtimes.networks import IR, network_folder, released
+from plate_nets.runtimes.networks import IR, TORCHSCRIPT, network_folder, released
 from plate_nets.runtimes.openvino import Precision, compile_model
 from plate_nets.runtimes.precision import scene
-from plate_nets.runtimes.torchscript import forward_pictures
+from plate_nets.runtimes.torchscript import TorchDetector, load_torchscript
+from plate_nets.types import VEHICLES
+from tests.converters.conftest import randomize
 
 
 def file_of(repository: Path, name: str) -> Path:
@@ -30,7 +36,7 @@ def pictures() -> NDArray[np.uint8]:
 
 @pytest.fixture(scope="module")
 def expected(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
-    return forward_pictures(NETWORKS[YOLO.name].load(default_scheme()), pictures)
+    return TorchDetector(NETWORKS[YOLO.name].load(default_scheme()))(pictures)
 
 
 def test_all_rows_are_those_of_the_network(
@@ -84,3 +90,31 @@ def test_frequent_shapes_get_a_network_of_their_own(
 def test_a_file_that_is_none_of_a_detector_says_so(model_repository: Path) -> None:
     with pytest.raises(WeightsError, match="run `python -m converters`"):
         OpenVINODetector(file_of(model_repository, CORNERS.name), 1, "float32")
+
+
+@pytest.mark.parametrize("vehicles", [False, True])
+def test_vehicles_are_found_in_the_same_pass_where_the_weights_have_a_head_for_them(
+    pictures: NDArray[np.uint8], tmp_path: Path, vehicles: bool
+) -> None:
+    module = YOLOv5n(vehicles=vehicles).eval()
+    randomize(module)
+    save_weights(module, tmp_path / "yolo.safetensors", {})
+    openvino_ir.save(openvino_ir.build(yolov5, tmp_path / "yolo.safetensors"), {}, tmp_path)
+    torchscript_file.save(module, np.zeros((1, 3, 64, 64), np.float32), "trace", {}, tmp_path)
+    eager, scripted = TorchDetector(module), TorchDetector(load_torchscript(tmp_path / TORCHSCRIPT))
+    network = OpenVINODetector(tmp_path / IR, 1, "float32")
+    rows = network(pictures)
+    plates, seen = network.both(pictures)
+    np.testing.assert_allclose(plates, rows, atol=1e-4)
+    expected = eager.both(pictures)[1]
+    if not vehicles:
+        assert seen is None and expected is None and scripted.both(pictures)[1] is None
+        return
+    assert seen is not None and expected is not None
+    found = scripted.both(pictures)[1]
+    assert found is not None
+    np.testing.assert_allclose(found, expected, atol=1e-2)
+    assert expected.shape[2] == seen.shape[2] == 5 + len(VEHICLES)
+    likely = expected[0][expected[0, :, 4] >= NEGLIGIBLE]
+    assert abs(len(likely) - seen.shape[1]) <= 2
+    np.testing.assert_allclose(seen[0].mean(axis=0), likely.mean(axis=0), rtol=1e-2)

@@ -17,6 +17,7 @@ from plate_nets.contract import (
     PLATE_RECOGNITION,
     PLATES,
     STN,
+    VEHICLE_ROWS,
     YOLO,
     ModelSpec,
     TensorSpec,
@@ -24,6 +25,9 @@ from plate_nets.contract import (
 from plate_nets.control_key import KEY_VARIABLE, probe_token
 from plate_nets.plates import default_scheme
 from plate_nets.plates.designs import DESIGNS, GROUNDS
+from plate_nets.recognition.detection import NO_HEAD
+from plate_nets.runtimes.networks import IR, released
+from plate_nets.runtimes.openvino import read_ir
 from plate_nets.types import STEPS
 from tests.fakes import triton
 from tests.frames import Placed, compose, encode
@@ -55,8 +59,16 @@ class FakeModel:
             return triton.InferenceResponse([], triton.TritonError(str(error), triton.TritonError.INTERNAL))
         self.gave.append(found)
         return triton.InferenceResponse(
-            [triton.Tensor(spec.name, array) for spec, array in zip(self.spec.outputs, found, strict=True)]
+            [
+                triton.Tensor(spec.name, array)
+                for spec, array in zip(self.spec.outputs, found, strict=True)
+                if spec.name in request.requested_output_names()
+            ]
         )
+
+
+BUS = [-200, -300, 300, 60, 0.75, 2]
+"""A vehicle around the plates, as `VEHICLE_ROWS` has it."""
 
 
 def plates(count: int) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
@@ -68,7 +80,7 @@ def plates(count: int) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
         boxes = (numbers[:, None] + [0, -24, 94, 0]).astype(np.float32)
         corners = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + np.array([0.1] + [0] * 7, np.float32)
         scores = (1 - numbers / 1000).astype(np.float32)
-        return crops, boxes, scores, np.ascontiguousarray(corners), crops[:0]
+        return crops, boxes, scores, np.ascontiguousarray(corners), crops[:0], np.array([BUS], np.float32)
 
     return detect
 
@@ -135,6 +147,7 @@ def test_any_number_of_plates(chain: triton.Server, count: int) -> None:
         "scores": (count,),
         "confidences": (count,),
         "readings": (count, 1),
+        "vehicles": (1, 6),
         "corners": (count, 8),
         "logits": (count, 23, 18),
         "characters": (count, 1 if count else 0),
@@ -448,6 +461,30 @@ def test_evidence_is_for_who_asks(chain: triton.Server, count: int) -> None:
     assert found["characters"].shape == (count, max(lengths, default=0))
     for row, length, least in zip(found["characters"], lengths, found["confidences"], strict=True):
         assert row[:length].min() == least and not row[length:].any()
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_vehicles_are_for_who_asks(chain: triton.Server, count: int) -> None:
+    chain.models[YOLO.name] = FakeModel(YOLO, plates(count))
+    picture = [triton.Tensor("input__0", FRAME)]
+    wanted = [*(spec.name for spec in PLATES), VEHICLE_ROWS.name]
+    found = outputs(triton.InferenceRequest(PLATE_RECOGNITION.name, wanted, picture).exec())
+    assert list(found) == wanted
+    np.testing.assert_array_equal(found[VEHICLE_ROWS.name], np.array([BUS], np.float32))
+
+
+def test_yolo_finds_vehicles_for_who_asks_and_says_where_it_cannot(
+    real: triton.Server, model_repository: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With weights that have a head for vehicles, and with those that lack it."""
+    picture = [triton.Tensor("input__0", np.zeros((48, 64, 3), np.uint8))]
+    for _ in range(2):
+        for wanted in ("output__2", VEHICLE_ROWS.name):
+            found = outputs(triton.InferenceRequest(YOLO.name, [wanted], picture).exec())
+            assert list(found) == [wanted] and len(found[wanted]) == 0
+    assert found[VEHICLE_ROWS.name].shape == (0, 6)
+    graph = read_ir(released(model_repository, YOLO.name) / IR)
+    assert (NO_HEAD in caplog.messages) == (len(graph.outputs) == 1)
 
 
 def test_nothing_is_computed_that_nobody_asked_for(chain: triton.Server) -> None:

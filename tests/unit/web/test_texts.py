@@ -38,8 +38,9 @@ def test_every_text_is_used() -> None:
     sources = [*WEB_FOLDER.glob("static/*.js"), *WEB_FOLDER.glob("templates/*.html")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     # Put together where they are used
-    names = "errors. formats. grounds. stages. nav. live.state_ live.towards live.away live.newest live.reconnecting"
-    made = (*names.split(), "try.download_", "try.waiting", "health.serving", "health.failing")
+    tables = ("errors.", "formats.", "grounds.", "vehicles.", "stages.", "nav.")
+    live = ("live.state_", "live.towards", "live.away", "live.newest", "live.reconnecting")
+    made = (*tables, *live, "try.download_", "try.waiting", "health.serving", "health.failing")
     unused = [key for key in keys(load_texts("en")) if not key.startswith(made) and key not in code]
     assert unused == []
 

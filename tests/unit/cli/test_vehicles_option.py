@@ -1,0 +1,158 @@
+"""--vehicles of plates read, plates watch and plates batch; --blur-vehicles; detail and vehicles in cameras.yaml."""
+
+import csv
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from plate_nets.batch import readers
+from plate_nets.cli import app
+from plate_nets.cli.options import DETAIL_VARIABLE
+from plate_nets.recognition.local import LocalReader
+from plate_nets.types import VEHICLE_COLUMNS
+from plate_nets.video.cameras_file import load_cameras
+from tests.clips import TEXT, passing, write_clip
+from tests.frames import Placed, compose, encode
+from tests.vehicles import bus_reader
+
+
+@pytest.fixture
+def car(tmp_path: Path) -> Path:
+    path = tmp_path / "car.jpg"
+    path.write_bytes(encode(compose(360, 480, [Placed(TEXT, 160, 200)]), ".jpg"))
+    return path
+
+
+@pytest.fixture
+def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """The commands read with a reader that sees a bus."""
+    monkeypatch.chdir(tmp_path)
+    reader = bus_reader()
+    for command in ("read", "watch"):
+        module = importlib.import_module(f"plate_nets.cli.{command}")
+        monkeypatch.setattr(module, "local_reader", lambda *_: reader)
+    yield
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.usefixtures("bus")
+def test_a_plate_is_given_with_its_vehicle_where_that_is_asked_for(car: Path, tmp_path: Path) -> None:
+    tables = tmp_path / "with.csv", tmp_path / "without.csv"
+    drawn = tmp_path / "drawn"
+    asked = ["read", car, "--local", "--vehicles", "--csv", tables[0], "--save-annotated", drawn]
+    line = run(*asked)
+    assert line.startswith(f"{car}: {TEXT}  ") and line.rstrip().endswith("bus 0.810")
+    assert "bus" not in run("read", car, "--local", "--csv", tables[1])
+    rows: list[dict[str, str]] = []
+    for table in tables:
+        with table.open(encoding="utf-8", newline="") as file:
+            rows += csv.DictReader(file)
+    assert [rows[0][name] for name in VEHICLE_COLUMNS[:2]] == ["bus", "0.8100"]
+    xmin, ymin, xmax, ymax = (float(rows[0][name]) for name in VEHICLE_COLUMNS[2:])
+    assert xmin < float(rows[0]["xmin"]) < float(rows[0]["xmax"]) < xmax <= 480 and 0 <= ymin < ymax <= 360
+    assert not any(rows[1][name] for name in VEHICLE_COLUMNS)
+    plain, picture = cv2.imread(str(car)), cv2.imread(str(drawn / "car_plates.jpg"))
+    assert cv2.absdiff(plain, picture)[:, :12].max() > 60, "the left side of the bus"
+
+
+@pytest.mark.usefixtures("bus")
+def test_json_has_the_vehicle_or_says_that_there_is_none(car: Path) -> None:
+    for asked, kind in (([], None), (["--vehicles"], "bus")):
+        (picture,) = json.loads(run("read", car, "--local", "--json", *asked))
+        (plate,) = picture["plates"]
+        vehicle: dict[str, Any] | None = plate["vehicle"]
+        assert (vehicle and vehicle["type"]) == kind
+        if vehicle:
+            assert vehicle["side"] is None and len(vehicle["box"]) == 4 and vehicle["score"] == 0.81
+
+
+@pytest.mark.usefixtures("bus")
+def test_events_have_the_vehicle_and_its_picture_which_may_be_blurred(tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "clip.mp4", passing(12, empty=8), fps=4)
+    asked = ["watch", clip, "--local", "--json", "--vehicles", "--save-events"]
+    events = [json.loads(line) for line in run(*asked, "sharp").splitlines()]
+    assert [event["plate"] for event in events] == [TEXT, TEXT]
+    images, vehicle = events[-1]["images"], events[-1]["vehicle"]
+    assert vehicle["type"] == "bus" and vehicle["box"]["xmin"] < events[-1]["box"]["xmin"]
+    sharp = cv2.imread(str(tmp_path / "sharp" / images["vehicle"]))
+    assert sharp.shape[0] >= 0.9 * 360
+    blurred = [
+        json.loads(line) for line in run(*asked[:-2], "--blur-vehicles", "--save-events", "blurred").splitlines()
+    ]
+    hidden = cv2.imread(str(tmp_path / "blurred" / blurred[-1]["images"]["vehicle"]))
+    assert cv2.Laplacian(hidden, cv2.CV_64F).var() < cv2.Laplacian(sharp, cv2.CV_64F).var() / 4
+
+
+@pytest.mark.usefixtures("bus")
+def test_a_vehicle_without_a_plate_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
+    """The file of cameras asks for it: the bus is in all frames, and no plate."""
+    clip = write_clip(tmp_path / "clip.mp4", passing(0, empty=10), fps=4)
+    (tmp_path / "cameras.yaml").write_text(
+        f"cameras: [{{source: {clip}, id: gate}}]\nvehicles: true\nunread: true\npictures: kept\n", encoding="utf-8"
+    )
+    (event,) = [json.loads(line) for line in run("watch", "cameras.yaml", "--local", "--json").splitlines()]
+    assert (event["plate"], event["vehicle"]["type"], event["images"]["plate"]) == ("", "bus", None)
+    assert (tmp_path / "kept" / event["images"]["vehicle"]).is_file()
+    assert "no plate  final" in run("watch", "cameras.yaml", "--local")
+
+
+def test_a_file_of_cameras_says_how_closely_and_whether_for_vehicles(tmp_path: Path) -> None:
+    path = tmp_path / "cameras.yaml"
+    path.write_text("cameras: [{source: a.mp4}]\ndetail: far\nblur_vehicles: true\n", encoding="utf-8")
+    plan = load_cameras(path)
+    assert plan.detail == "far" and plan.sees_vehicles
+    path.write_text("cameras: [{source: a.mp4}]\ndetail: sharp\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["watch", str(path), "--local"])
+    assert result.exit_code == 2 and "detail: " in result.stderr
+
+
+@pytest.mark.parametrize(("given", "used"), [([], "far"), (["--detail", "balanced"], "balanced")])
+def test_the_file_s_detail_is_used_where_no_option_says_otherwise(
+    given: list[str], used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cameras.yaml").write_text("cameras: [{source: nothing.mp4}]\ndetail: far\n", encoding="utf-8")
+    asked: list[str] = []
+    module = importlib.import_module("plate_nets.cli.watch")
+    monkeypatch.setattr(module, "use_detail", lambda detail, url: asked.append(detail))
+    monkeypatch.setattr(module, "local_reader", lambda *_: bus_reader())
+    CliRunner().invoke(app, ["watch", "cameras.yaml", "--local", *given])
+    assert asked == [used]
+
+
+def test_a_batch_has_vehicles_and_looks_as_closely_as_it_is_told(
+    car: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[LocalReader] = []
+
+    def reader(**settings: Any) -> LocalReader:
+        made.append(LocalReader(**settings))
+        return made[-1]
+
+    monkeypatch.setattr(readers, "LocalReader", reader)
+    settings = readers.ReaderSettings(detail="far", vehicles=True)
+    with settings.open() as opened:
+        assert opened.reader is made[0]
+    assert made[0].detection.detail == "far"
+    monkeypatch.delenv(DETAIL_VARIABLE, raising=False)
+    out = tmp_path / "out"
+    run("batch", car, "--out", out, "--workers", 1, "--vehicles", "--detail", "balanced")
+    (row,) = pq.read_table(out / "shard-000000.parquet").to_pylist()
+    (plate,) = row["plates"]
+    assert plate["text"] == TEXT and "vehicle" in plate
+    result = CliRunner().invoke(app, ["batch", str(car), "--out", str(out)])
+    assert result.exit_code == 2 and "holds a batch with detail 'balanced'" in result.stderr
+    result = CliRunner().invoke(app, ["batch", str(car), "--out", str(out), "--url", "127.0.0.1:9", "--detail", "far"])
+    assert result.exit_code == 2 and "plates serve --detail" in result.stderr

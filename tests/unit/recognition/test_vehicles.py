@@ -1,0 +1,101 @@
+"""Whose plate is it: by where it lies in a vehicle and how large it is beside it; rather none than a wrong one."""
+
+import numpy as np
+import pytest
+
+from plate_nets.plates import default_scheme
+from plate_nets.recognition.vehicles import rows_of, vehicles_of, with_vehicles
+from plate_nets.types import Box, Plate, Reading, Vehicle
+from training.synthesis.scene import render_scene
+
+CAR = Box(100, 100, 400, 340)
+
+
+def plate(xmin: float, ymin: float, width: float = 80, height: float = 18) -> Plate:
+    return Plate(Box(xmin, ymin, xmin + width, ymin + height), 0.9, Reading("", "", 0.0))
+
+
+def vehicle(box: Box, kind: str = "car", score: float = 0.8) -> Vehicle:
+    return Vehicle(box, kind, score)
+
+
+def owners(plates: list[Plate], vehicles: list[Vehicle]) -> list[int | None]:
+    """By number, whose each plate is."""
+    found = with_vehicles(plates, vehicles)
+    assert [(each.box, each.reading) for each in found] == [(each.box, each.reading) for each in plates]
+    return [vehicles.index(each.vehicle) if each.vehicle else None for each in found]
+
+
+def test_nothing_belongs_to_nothing() -> None:
+    assert owners([], []) == [] and owners([plate(200, 270)], []) == [None]
+    assert owners([], [vehicle(CAR)]) == []
+
+
+def test_rows_are_vehicles_and_back() -> None:
+    seen = (vehicle(CAR), vehicle(Box(0, 0, 8, 9), "motorcycle", 0.5))
+    assert rows_of(seen).tolist()[1] == [0, 0, 8, 9, 0.5, 3]
+    assert vehicles_of(rows_of(seen)) == (Vehicle(CAR, "car", float(np.float32(0.8))), seen[1])
+    assert rows_of(()).shape == (0, 6) and vehicles_of(rows_of(())) == ()
+
+
+@pytest.mark.parametrize(
+    ("there", "of", "own"),
+    [
+        (plate(210, 280), CAR, True),
+        (plate(110, 250, 40, 30), CAR, True),
+        (plate(210, 110), CAR, False),
+        (plate(210, 332), CAR, False),
+        (plate(380, 280), CAR, False),
+        (plate(120, 200, 260, 60), CAR, False),
+        (plate(210, 280, 6, 2), CAR, False),
+        (plate(270, 190, 40, 30), Box(250, 60, 330, 260), True),
+        (plate(320, 300, 40, 12), Box(20, 20, 900, 330), True),
+    ],
+    ids=["bumper", "side of a car", "on the roof", "on the road", "beside it", "too large", "too small", "motorcycle",
+         "lorry from its side"],
+)  # fmt: skip
+def test_a_plate_lies_low_in_its_vehicle_and_is_as_large_as_plates_are(there: Plate, of: Box, own: bool) -> None:
+    assert owners([there], [vehicle(of)]) == [0 if own else None]
+
+
+def test_a_car_on_a_transporter_has_its_own_plate_and_the_transporter_its_own() -> None:
+    transporter, carried = vehicle(Box(50, 20, 850, 600), "truck"), vehicle(Box(200, 60, 480, 290))
+    assert owners([plate(300, 230), plate(400, 540)], [transporter, carried]) == [1, 0]
+
+
+def test_of_a_tow_each_has_its_own() -> None:
+    ahead, behind = vehicle(Box(100, 80, 330, 270)), vehicle(Box(160, 130, 500, 420))
+    assert owners([plate(105, 225, 50, 12), plate(300, 360, 90, 20)], [ahead, behind]) == [0, 1]
+
+
+def test_a_picture_of_a_car_on_a_bus_has_no_plate_of_a_vehicle() -> None:
+    bus, pictured = vehicle(Box(50, 20, 850, 600), "bus"), vehicle(Box(300, 200, 560, 380), score=0.9)
+    assert owners([plate(390, 330), plate(420, 550)], [bus, pictured]) == [None, 0]
+    before_it = vehicle(Box(300, 400, 560, 620))
+    assert owners([plate(390, 560)], [bus, before_it]) == [1], "one that stands before a bus is none of its pictures"
+
+
+def test_two_that_may_own_a_plate_alike_and_two_plates_of_one_leave_none() -> None:
+    assert owners([plate(240, 280)], [vehicle(CAR), vehicle(Box(200, 110, 480, 350))]) == [None]
+    assert owners([plate(120, 280), plate(280, 280)], [vehicle(CAR)]) == [None, None]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_plates_of_drawn_streets_have_the_cars_that_were_drawn_around_them(seed: int) -> None:
+    """Streets with cars side by side and one behind another; what cannot be told has no vehicle."""
+    scene = render_scene(default_scheme(), np.random.default_rng(seed), (1280, 720), 6)
+    cars = [vehicle(each.car) for each in scene.plates]
+    plates = [Plate(each.box, 0.9, Reading("", "", 0.0)) for each in scene.plates]
+    found = owners(plates, cars)
+    told = [own == number for number, own in enumerate(found) if own is not None]
+    assert all(told) and len(told) >= len(found) / 2
+
+
+def test_a_plate_on_the_road_before_a_drawn_car_is_nobody_s() -> None:
+    scene = render_scene(default_scheme(), np.random.default_rng(1), (1280, 720), 1)
+    (drawn,) = scene.plates
+    down = drawn.car.ymax - drawn.box.ymin
+    lying = Plate(
+        Box(drawn.box.xmin, drawn.box.ymin + down, drawn.box.xmax, drawn.box.ymax + down), 0.9, Reading("", "", 0.0)
+    )
+    assert owners([lying], [vehicle(drawn.car)]) == [None]

@@ -1,0 +1,38 @@
+"""Vehicles for tests that are about what becomes of them, whatever the weights at hand find."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.recognition.local import LocalReader
+from plate_nets.runtimes.networks import Networks, first_versions, load_converted
+from plate_nets.runtimes.networks import default_repository as repository
+
+Rows = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class BusDetector:
+    """A detector that sees one bus, which is nearly as large as the picture."""
+
+    plates: Callable[[NDArray[np.uint8]], Rows]
+
+    def __call__(self, pictures: NDArray[np.uint8], /) -> Rows:
+        return self.plates(pictures)
+
+    def both(self, pictures: NDArray[np.uint8], /) -> tuple[Rows, Rows]:
+        h, w = pictures.shape[1:3]
+        row = [w / 2, h / 2, 0.98 * w, 0.96 * h, 0.9, 0.1, 0.2, 0.9, 0.1]
+        return self.plates(pictures), np.array([[row]], np.float32)
+
+
+def _networks() -> Networks:
+    found = load_converted(first_versions(repository()), threads=1)
+    return replace(found, yolo=BusDetector(found.yolo))
+
+
+def bus_reader() -> LocalReader:
+    """A reader of this process to whom every picture is one of a bus."""
+    return LocalReader(threads=1, networks=_networks)

@@ -1,0 +1,183 @@
+"""`python -m training.detector.measure_vehicles WEIGHTS --vehicles TEACHER --data DIR`: how well vehicles are found.
+
+The truth is what the teacher is sure of at twice the size of the input; what it is less sure of counts neither way.
+Beside the weights the teacher itself is measured, at the same input. With ``--sheet`` a picture shows labelled plates
+with the vehicle that each was given, for a person to look at.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import cv2
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from plate_nets.evaluation.dataset import read_photo
+from plate_nets.evaluation.detection_metrics import Detections, average_precision, found
+from plate_nets.evaluation.report import figure_table
+from plate_nets.recognition.annotation import READ, UNREAD, VEHICLE
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.recognition.vehicles import rows_of, vehicles_of, with_vehicles
+from plate_nets.types import VEHICLES, Box, Frame, Plate, Reading, Vehicle
+from training.detector.measure import network
+from training.detector.objects import KINDS, Objects
+from training.detector.pictures import Picture, split_photos
+from training.detector.teach import VehicleTeacher
+from training.loop import faults_in_a_line
+
+SURE = 0.5
+"""The teacher's score from which on a vehicle is true."""
+_LEAST = 0.05
+"""Score from which on what is found counts for the average precision."""
+_COLUMNS, _TILE = 5, 240
+"""Of a sheet: tiles a row, and px of a tile."""
+_MARGIN = 0.15
+"""Of what a tile shows, around it."""
+
+Find = Callable[[Frame], tuple[Vehicle, ...]]
+
+
+def finder(detector: PlateDetector) -> Find:
+    """A detector -> what finds the vehicles of a frame."""
+    return lambda frame: vehicles_of(detector.detect_both(frame)[2])
+
+
+def taught(teacher: VehicleTeacher) -> Find:
+    """A teacher -> the same of it."""
+
+    def find(frame: Frame) -> tuple[Vehicle, ...]:
+        named = teacher(frame)
+        order = np.argsort(-named.scores, kind="stable")
+        return tuple(
+            Vehicle(Box(*named.boxes[row].tolist()), KINDS[named.kinds[row]], float(named.scores[row])) for row in order
+        )
+
+    return find
+
+
+def compared(vehicles: Sequence[Vehicle], truth: Objects, kind: str | None) -> Detections:
+    """What was found in a picture, and what the teacher named there, of one kind or of all -> both, to be matched."""
+    rows = rows_of([each for each in vehicles if kind in (None, each.type)])
+    named = truth if kind is None else truth.where(truth.kinds == KINDS.index(kind))
+    sure = named.scores >= SURE
+    return Detections(rows[:, :4], rows[:, 4], named.boxes[sure], named.boxes[~sure])
+
+
+def print_figures(console: Console, results: dict[str, list[tuple[tuple[Vehicle, ...], Objects]]]) -> None:
+    """What each network found beside what is there -> AP50, and the recall at the score that vehicles are told from."""
+    table = figure_table("vehicles", "there", *(f"{name}: {what}" for name in results for what in ("AP50", "recall")))
+    threshold = DetectionSettings().vehicle_threshold
+    for kind in (None, *VEHICLES):
+        cells, count = [], 0
+        for pairs in results.values():
+            pictures = [compared(vehicles, truth, kind) for vehicles, truth in pairs]
+            count = sum(len(each.truth) for each in pictures)
+            if count:
+                share = float(np.mean(found(pictures, threshold)))
+                cells += [f"{average_precision(pictures):.4f}", f"{share:.4f}"]
+        table.add_row(kind or "all, of any kind", str(count), *cells)
+    console.print(table)
+
+
+def save_sheet(path: Path, pictures: Sequence[Picture], find: Find, most: int) -> int:
+    """Labelled plates with the vehicle that each is given -> a PNG of so many tiles at most, and how many have one.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    tiles: list[Frame] = []
+    own = 0
+    for picture in pictures:
+        frame = read_photo(picture.photo)
+        plates = [Plate(Box(*box), 1.0, Reading("", "", 0.0)) for box in np.asarray(picture.boxes).tolist()]
+        for plate in with_vehicles(plates, find(frame)):
+            own += plate.vehicle is not None
+            tiles.append(_tile(frame, plate, f"{len(tiles)} {picture.photo.stem}"))
+            if len(tiles) == most:
+                break
+        if len(tiles) == most:
+            break
+    tiles += [np.full((_TILE, _TILE, 3), 255, np.uint8)] * (-len(tiles) % _COLUMNS)
+    rows = [np.concatenate(tiles[at : at + _COLUMNS], axis=1) for at in range(0, len(tiles), _COLUMNS)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not cv2.imwrite(str(path), np.concatenate(rows)):
+        raise OSError(f"{path}: could not be written")
+    return own
+
+
+def _tile(frame: Frame, plate: Plate, name: str) -> Frame:
+    """The part of a frame with a plate and its vehicle; without one what a car around the plate would take."""
+    drawn = frame.copy()
+    line = max(2, max(frame.shape[:2]) // 300)
+    shown, colour = plate.box, READ if plate.vehicle else UNREAD
+    if plate.vehicle:
+        shown = plate.vehicle.box
+        _rectangle(drawn, shown, VEHICLE, line)
+    else:
+        unit = shown.width
+        shown = Box(shown.xmin - 2 * unit, shown.ymin - 3 * unit, shown.xmax + 2 * unit, shown.ymax + 1.5 * unit)
+    _rectangle(drawn, plate.box, colour, line)
+    h, w = frame.shape[:2]
+    x, y = _MARGIN * shown.width, _MARGIN * shown.height
+    left, right = np.clip((round(shown.xmin - x), round(shown.xmax + x)), 0, w)
+    top, bottom = np.clip((round(shown.ymin - y), round(shown.ymax + y)), 0, h)
+    part = drawn[top:bottom, left:right]
+    scale = (_TILE - 24) / max(part.shape[:2])
+    small = cv2.resize(part, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    tile = np.full((_TILE, _TILE, 3), 255, np.uint8)
+    tile[20 : 20 + small.shape[0], 2 : 2 + small.shape[1]] = small
+    own = f"{plate.vehicle.type} {plate.vehicle.score:.2f}" if plate.vehicle else "none"
+    cv2.putText(tile, f"{name[:20]} {own}", (2, 14), cv2.FONT_HERSHEY_SIMPLEX, 0.4, colour, 1, cv2.LINE_AA)
+    return tile
+
+
+def _rectangle(frame: Frame, box: Box, colour: tuple[int, int, int], line: int) -> None:
+    left, top, right, bottom = (round(side) for side in (box.xmin, box.ymin, box.xmax, box.ymax))
+    cv2.rectangle(frame, (left, top), (right, bottom), colour, line)
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    weights: Annotated[Path, typer.Argument(help="Weights of the detector, with a head for vehicles.")],
+    data: Annotated[list[Path], typer.Option(help="Labelled folder; may be given again.")],
+    vehicles: Annotated[Path, typer.Option(help="The teacher of vehicles: YOLOv5n of COCO, safetensors.")],
+    long_side: Annotated[int, typer.Option(help="Long side of the input, px.")] = 640,
+    holdout: Annotated[float, typer.Option(help="Only what the training keeps out at this share; 0: all.")] = 0.0,
+    most: Annotated[int, typer.Option(min=1, help="Photos of a folder that are measured, and tiles of a sheet.")] = 200,
+    sheet: Annotated[Path | None, typer.Option(help="Also write a picture of plates with their vehicles.")] = None,
+) -> None:
+    """Prints AP50 and recall of vehicles, of the weights and of the teacher at the same input."""
+    console = Console()
+    with faults_in_a_line():
+        finds: dict[str, Find] = {
+            "weights": finder(
+                PlateDetector(network(weights), DetectionSettings(long_side=long_side, vehicle_threshold=_LEAST))
+            ),
+            "teacher": taught(VehicleTeacher(vehicles, (long_side,))),
+        }
+        oracle = VehicleTeacher(vehicles, (2 * long_side,))
+        told = DetectionSettings(long_side=long_side)
+        for folder in data:
+            chosen, held = split_photos([folder], holdout)
+            pictures = (held if holdout else chosen)[:most]
+            results: dict[str, list[tuple[tuple[Vehicle, ...], Objects]]] = {name: [] for name in finds}
+            for picture in track(pictures, folder.name, console=Console(stderr=True)):
+                frame = read_photo(picture.photo)
+                truth = oracle(frame)
+                for name, find in finds.items():
+                    results[name].append((find(frame), truth))
+            console.print(f"{folder.name}, {len(pictures)} photos, {long_side} px")
+            print_figures(console, results)
+            if sheet:
+                own = save_sheet(sheet, pictures, finder(PlateDetector(network(weights), told)), most)
+                console.print(f"{sheet}: {own} plates with a vehicle")
+
+
+if __name__ == "__main__":
+    app()
