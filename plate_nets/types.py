@@ -53,7 +53,7 @@ Lines = NDArray[np.intp]
 
 Detail = Literal["fast", "balanced", "far"]
 """How closely a picture is looked at, see `recognition.detection.DetectionSettings`."""
-DEFAULT_DETAIL: Detail = "fast"
+DEFAULT_DETAIL: Detail = "balanced"
 
 VEHICLES = ("car", "truck", "bus", "motorcycle")
 """The kinds of vehicle that the detector tells apart, in the order of its classes."""

@@ -33,7 +33,7 @@ class PlateFinder:
         """A frame that `images.load_picture` accepts -> crops, boxes, scores and corners of its plates.
 
         Its stages are those of `PlateDetector`, ``corners`` and ``crop``. Of boxes that lead to the same corners the
-        one with the highest score is left.
+        one with the highest score is left. Where there is no plate, it looks for one that fills the picture.
 
         Returns:
             (N, 3, 24, 94) crops for the STN, (N, 4) boxes xyxy in pixels of the frame, (N,) scores 0..1 and (N, 8)
@@ -46,13 +46,9 @@ class PlateFinder:
             boxes, scores, others = self.detector.detect_both(frame, stages)
         else:
             boxes, scores = self.detector.detect(frame, stages)
-        with stages("corners"):
-            found = self.corners.find(frame, boxes)
-            scores = rescored(scores, found.odds)
-            kept = distinct(found, scores)
-            kept = kept[scores[kept] >= self.detector.settings.score_threshold]
-            kept = kept[np.argsort(-scores[kept], kind="stable")]
-            boxes, scores, quads = boxes[kept], scores[kept], found.quads[kept]
+        boxes, scores, quads = self._plates(frame, boxes, scores, stages)
+        if not len(boxes):
+            boxes, scores, quads = self._plates(frame, *self.detector.detect_close_up(frame, stages), stages)
         with stages("crop"):
             crops, as_one = self._crop(frame, boxes, quads)
         around = clip(quad_boxes(quads), (frame.shape[0], frame.shape[1]))
@@ -69,6 +65,16 @@ class PlateFinder:
         quads = self.corners.find(frame, boxes).quads
         crops, as_one = self._crop(frame, boxes, quads)
         return crops, quads.reshape(-1, 8), as_one
+
+    def _plates(self, frame: Frame, boxes: Boxes, scores: Scores, stages: Stages) -> tuple[Boxes, Scores, Quads]:
+        """What may be plates, and scores -> those that are, highest score first, and their corners."""
+        with stages("corners"):
+            found = self.corners.find(frame, boxes)
+            scores = rescored(scores, found.odds)
+            kept = distinct(found, scores)
+            kept = kept[scores[kept] >= self.detector.settings.score_threshold]
+            kept = kept[np.argsort(-scores[kept], kind="stable")]
+            return boxes[kept], scores[kept], found.quads[kept]
 
     def _crop(self, frame: Frame, boxes: Boxes, quads: Quads) -> tuple[Crops, Crops]:
         def crop(rows: NDArray[np.bool_], lines: Lines) -> Crops:

@@ -35,8 +35,8 @@ def test_what_the_teacher_is_unsure_of_counts_neither_way() -> None:
 
 def test_a_table_has_each_type(capsys: pytest.CaptureFixture[str]) -> None:
     truth = Objects.of([("car", CAR, 0.9)])
-    pairs = [((Vehicle(Box(*CAR), "car", 0.8),), truth)]
-    print_figures(Console(width=120), {"weights": pairs, "teacher": [((), truth)]})
+    found: tuple[Vehicle, ...] = (Vehicle(Box(*CAR), "car", 0.8),)
+    print_figures(Console(width=120), {"weights": [(found, truth)], "teacher": [((), truth)]})
     rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines() if line.strip()}
     assert rows["car"][1:] == ["1", "1.0000", "1.0000", "0.0000", "0.0000"] and "bus" in rows
 

@@ -26,7 +26,7 @@ def test_an_event_of_a_former_minor_version_is_read() -> None:
         del values[name]
     del values["images"]["vehicle"]
     event = PlateEvent.from_dict(values)
-    assert event.vehicle is event.country is event.ground is event.images.vehicle is None
+    assert (event.vehicle, event.country, event.ground, event.images.vehicle) == (None,) * 4
 
 
 def test_a_later_version_may_have_more_keys() -> None:

@@ -75,18 +75,18 @@ def test_boxes_end_at_the_frame_and_those_in_the_grey_go() -> None:
     [
         ((480, 640), 640, 640, 640),
         ((720, 1280), 640, 640, 1280),
-        ((900, 1600), 640, 800, 1280),
-        ((1080, 1920), 640, 960, 1280),
-        ((1920, 1080), 640, 960, 1280),
-        ((4320, 7680), 640, 960, 1280),
-        ((1, 1500), 640, 736, 1280),
+        ((900, 1600), 640, 672, 1280),
+        ((1080, 1920), 640, 800, 1280),
+        ((1920, 1080), 640, 800, 1280),
+        ((4320, 7680), 640, 800, 1280),
+        ((1, 1600), 640, 672, 1280),
         ((1, 1), 640, 640, 640),
     ],
 )
 def test_the_input_follows_the_picture(hw: tuple[int, int], fast: int, balanced: int, far: int) -> None:
     sides = [DetectionSettings(detail=detail).side_for(hw) for detail in get_args(Detail)]
     assert sides == [fast, balanced, far]
-    assert DetectionSettings().side_for(hw) == fast
+    assert DetectionSettings().side_for(hw) == balanced
     assert DetectionSettings(long_side=416, detail="far").side_for(hw) == 416
 
 

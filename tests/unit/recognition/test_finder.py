@@ -29,6 +29,14 @@ def texts(plates: list[Plate]) -> set[str]:
     return {plate.reading.text for plate in plates} - {""}
 
 
+def test_a_plate_that_fills_a_picture_of_full_hd_is_read(reader: LocalReader) -> None:
+    box = PLACED[0].box
+    close = CAR[int(box.ymin) - 6 : int(box.ymax) + 6, int(box.xmin) - 6 : int(box.xmax) + 6]
+    scale = 1920 / close.shape[1]
+    filled = np.asarray(cv2.resize(close, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
+    assert texts(reader.read(filled)) == {PLACED[0].text}
+
+
 def warped(frame: Frame, matrix: np.ndarray) -> Frame:
     h, w = frame.shape[:2]
     return np.asarray(cv2.warpPerspective(frame, matrix, (w, h), borderValue=(110, 110, 110)), np.uint8)
