@@ -128,7 +128,7 @@ SEEDED: dict[str, tuple[str, Callable[[list[Any]], object], str]] = {
     "memory that shared memory and growth do not fit in": (
         "fleet",
         lambda d: container(d)["resources"]["limits"].update(memory="4Gi"),
-        "limits: memory is less than the 4.9 GiB that a server may take",
+        "limits: memory is less than the 5.1 GiB that a server may take",
     ),
     "the usual shared memory": (
         "fleet",
