@@ -2,7 +2,7 @@
 // them (docs/explanation/security.md, "Triton's published faults"), so only those that recognition needs pass.
 
 const PARAMETERS = {
-    request: ['timeout', 'binary_data_output', 'triton_enable_empty_final_response', 'scheme'],
+    request: ['timeout', 'binary_data_output', 'triton_enable_empty_final_response', 'scheme', 'sure'],
     inputs: ['binary_data_size'],
     outputs: ['binary_data'],
 };

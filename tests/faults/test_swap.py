@@ -262,5 +262,5 @@ def test_command_refuses_in_one_line(
 
 
 def test_a_second_swap_at_once_is_refused(server: EmbeddedTriton, controller: Controller, client: PlateClient) -> None:
-    with locked(server.model_repository / "stn"), pytest.raises(SwapError, match="another swap is at work"):
+    with locked(server.model_repository / "stn"), pytest.raises(SwapError, match="another swap is already in progress"):
         swap("stn", weights_path("stn"), server.model_repository, controller, client)
