@@ -23,14 +23,23 @@ class InProcessReader:
     reader: LocalReader
 
     def scene(
-        self, picture: Tensor, /, *, evidence: bool, schemes: str, sure: float | None, stages: Stages, vehicles: bool
+        self,
+        picture: Tensor,
+        /,
+        *,
+        evidence: bool,
+        appearance: bool,
+        schemes: str,
+        sure: float | None,
+        stages: Stages,
+        vehicles: bool,
     ) -> Scene:
         """The caller's picture as it came -> its plates and vehicles, by the server's schemes whatever is asked for."""
         array = picture.as_numpy()
         image = array if picture.name() == FRAME.name else array.tobytes()
         if vehicles:
-            return self.reader.scene(image, evidence=evidence, sure=sure)
-        return Scene(self.reader.read(image, evidence=evidence, sure=sure, stages=stages))
+            return self.reader.scene(image, evidence=evidence, appearance=appearance, sure=sure)
+        return Scene(self.reader.read(image, evidence=evidence, appearance=appearance, sure=sure, stages=stages))
 
 
 def in_process_reader(model: ModelArgs, decoder: SchemeDecoder) -> InProcessReader:

@@ -48,7 +48,9 @@ class PlateFinder:
             boxes, scores = self.detector.detect(frame, stages)
         boxes, scores, quads = self._plates(frame, boxes, scores, stages)
         if not len(boxes):
-            boxes, scores, quads = self._plates(frame, *self.detector.detect_close_up(frame, stages), stages)
+            close, close_scores = self.detector.detect_close_up(frame, stages)
+            if len(close):
+                boxes, scores, quads = self._plates(frame, close, close_scores, stages)
         with stages("crop"):
             crops, as_one = self._crop(frame, boxes, quads)
         around = clip(quad_boxes(quads), (frame.shape[0], frame.shape[1]))

@@ -189,7 +189,7 @@ def test_success_is_marked_also_by_a_run_that_had_nothing_to_do(photos: Path, tm
         ({"version": "other"}, "holds a batch with model 'fake', this run has 'other'"),
         ({"scheme": "elsewhere"}, "holds a batch with scheme 'russia', this run has 'elsewhere'"),
         ({"sure": 0.95}, "holds a batch with sure None, this run has 0.95"),
-        ({"detail": "far"}, "holds a batch with detail 'fast', this run has 'far'"),
+        ({"detail": "far"}, "holds a batch with detail 'balanced', this run has 'far'"),
         ({"vehicles": True}, "holds a batch with vehicles False, this run has True"),
     ],
 )

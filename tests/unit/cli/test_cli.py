@@ -214,6 +214,7 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
             "corners": [10.0, 20.0, 59.0, 21.0, 60.0, 31.0, 11.0, 30.0],
             "format": "private",
             "scheme": "",
+            "vehicle": None,
         },
         {
             "text": "",
@@ -224,6 +225,7 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
             "corners": [],
             "format": "",
             "scheme": "",
+            "vehicle": None,
         },
     ]
     assert bad == {

@@ -148,11 +148,11 @@ def test_a_batch_has_vehicles_and_looks_as_closely_as_it_is_told(
     assert made[0].detection.detail == "far"
     monkeypatch.delenv(DETAIL_VARIABLE, raising=False)
     out = tmp_path / "out"
-    run("batch", car, "--out", out, "--workers", 1, "--vehicles", "--detail", "balanced")
+    run("batch", car, "--out", out, "--workers", 1, "--vehicles", "--detail", "fast")
     (row,) = pq.read_table(out / "shard-000000.parquet").to_pylist()
     (plate,) = row["plates"]
     assert plate["text"] == TEXT and "vehicle" in plate
     result = CliRunner().invoke(app, ["batch", str(car), "--out", str(out)])
-    assert result.exit_code == 2 and "holds a batch with detail 'balanced'" in result.stderr
+    assert result.exit_code == 2 and "holds a batch with detail 'fast'" in result.stderr
     result = CliRunner().invoke(app, ["batch", str(car), "--out", str(out), "--url", "127.0.0.1:9", "--detail", "far"])
     assert result.exit_code == 2 and "plates serve --detail" in result.stderr

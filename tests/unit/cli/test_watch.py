@@ -76,7 +76,8 @@ def test_what_was_saved_is_said_and_a_run_without_a_car_says_so_too(clip: Path) 
 
 
 @pytest.mark.parametrize(
-    ("place", "says"), [("no/drawn.mp4", "No such file or directory"), ("car.mp4", "is the video")]
+    ("place", "says"),
+    [("no/drawn.mp4", "No such file or directory"), ("car.mp4", "would overwrite the video that is read")],
 )
 def test_a_video_that_cannot_be_saved_is_refused_before_anything_is_read(clip: Path, place: str, says: str) -> None:
     Path("car.mp4").symlink_to(clip)

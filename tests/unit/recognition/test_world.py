@@ -62,8 +62,9 @@ def test_a_mirrored_plate_of_any_country_gets_no_text(reader: LocalReader, code:
 @pytest.mark.parametrize("text", ["ЖФ ДЮЯ", "ЩЛ 47 ЫЭ", "ب د ه", "١٢٣ ق ٤٥"])
 def test_no_latin_text_is_invented_for_other_letters(reader: LocalReader, text: str) -> None:
     found = {plate.reading.text: plate for plate in reader.read(car(written(text)))}
-    assert set(found) == {RUSSIAN, ""}
-    assert (found[""].country, found[""].country_confidence) == (UNKNOWN, 0.0)
+    assert RUSSIAN in found and set(found) <= {RUSSIAN, ""}, "it may pass for no plate at all"
+    told = {(plate.country, plate.country_confidence) for text, plate in found.items() if not text}
+    assert told <= {(UNKNOWN, 0.0)}
 
 
 def test_a_reader_of_one_scheme_says_of_which_country_and_colour_a_plate_is_where_it_is_asked() -> None:

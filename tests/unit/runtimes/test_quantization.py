@@ -66,5 +66,5 @@ def test_they_come_with_the_weights(tmp_path: Path) -> None:
         assert ranges_of(model) == {name: tuple(ends) for name, ends in written.items()}
         quantize(model)
     rounded = [sum(node.get_type_name() == "FakeQuantize" for node in model.get_ops()) for model in models]
-    assert rounded == [len(ranges_of(models[0])) + 60] * 2  # and 60 kernels
+    assert rounded == [len(ranges_of(models[0])) + 63] * 2  # and 63 kernels
     assert RANGES not in read_metadata(weights_path(CORNERS.name))
