@@ -62,7 +62,7 @@ class DetectionSettings:
     ``proposal``: least score of a box of the detector alone. In it corners are looked for, and what the corner network
     sees there corrects the score, see `corners.rescored`.
     ``score_threshold``: least score of a plate, by both networks. 0.15 finds no more plates of ru_dev, and puts
-    boxes on 0.27 of photos without a plate, 0.25 on 0.19 (`plates evaluate --plate-free`).
+    boxes on more photos without a plate (`plates evaluate --plate-free`).
     ``iou_threshold``: of two boxes that overlap more, the lower score goes. YOLOv5's own value; plates hardly overlap.
     ``max_detections``: the most a frame answers.
     ``vehicle_threshold``: least score of a vehicle. As low as a plate's: a plate within speaks for it. Who looks for
