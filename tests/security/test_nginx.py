@@ -163,7 +163,7 @@ def test_parameters_that_end_triton_end_at_the_proxy(
 
 
 def test_parameters_that_recognition_needs_pass(proxy: Proxy) -> None:
-    outputs = [{"name": "texts", "parameters": {"binary_data": False}}]
+    outputs: list[dict[str, object]] = [{"name": "texts", "parameters": {"binary_data": False}}]
     status, answer = proxy.infer(PICTURE, outputs, timeout=10_000_000, sure="0.8")
     assert status == 200, answer
     assert known_picture().texts[0].encode() in answer
