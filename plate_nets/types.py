@@ -79,6 +79,11 @@ class Box:
     ymax: float
 
     @property
+    def sides(self) -> tuple[float, float, float, float]:
+        """As a row of `Boxes`."""
+        return self.xmin, self.ymin, self.xmax, self.ymax
+
+    @property
     def width(self) -> float:
         return self.xmax - self.xmin
 
@@ -207,4 +212,4 @@ class Scene:
 
 def rounded(box: Box) -> list[float]:
     """A box as JSON has it: xmin, ymin, xmax, ymax to a tenth of a pixel."""
-    return [round(side, 1) for side in (box.xmin, box.ymin, box.xmax, box.ymax)]
+    return [round(side, 1) for side in box.sides]

@@ -16,6 +16,7 @@ from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
+from plate_nets.recognition.vehicles import rows_of
 from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Plate, Scores, VehicleRows
 
 
@@ -56,7 +57,7 @@ class ClientChain(Closing):
     ) -> tuple[Crops, Boxes, Scores, Corners, Crops, VehicleRows]:
         sent = Input(IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(FRAME, image)
         crops, boxes, scores, corners, as_one = self._ask(YOLO, sent)
-        return crops, boxes, scores, corners, as_one, np.empty((0, 6), np.float32)
+        return crops, boxes, scores, corners, as_one, rows_of(())
 
     def _rectify(self, crops: Crops) -> Crops:
         return self._one(STN, crops)

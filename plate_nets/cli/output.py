@@ -59,7 +59,7 @@ class LineOutput(Output):
         for plate in picture.plates:
             reading = plate.reading
             text = reading.text or f"unread ({reading.best}?{_why_unread(reading)})"
-            box = ",".join(f"{side:.0f}" for side in _sides(plate))
+            box = ",".join(f"{side:.0f}" for side in plate.box.sides)
             figures = f"confidence {reading.confidence:.3f}  score {plate.score:.3f}  box {box}  {time}"
             own = plate.vehicle
             behind = f"  {own.type} {own.score:.3f}" if own else ""
@@ -107,7 +107,7 @@ class CsvOutput(Output):
 
     def _write(self, picture: Picture, shared: dict[str, str]) -> None:
         for plate in picture.plates:
-            xmin, ymin, xmax, ymax = (f"{side:.1f}" for side in _sides(plate))
+            xmin, ymin, xmax, ymax = (f"{side:.1f}" for side in plate.box.sides)
             self._rows.writerow(
                 shared
                 | {"text": plate.reading.text, "reading": plate.reading.best, "format": plate.reading.format}
@@ -186,10 +186,6 @@ class PictureOutput(Output):
             number += 1
         self._taken.add(path)
         return path
-
-
-def _sides(plate: Plate) -> tuple[float, float, float, float]:
-    return plate.box.xmin, plate.box.ymin, plate.box.xmax, plate.box.ymax
 
 
 def _appearance(plate: Plate) -> dict[str, str]:

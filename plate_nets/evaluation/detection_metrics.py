@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.recognition.overlap import inside, iou
 from plate_nets.types import Boxes, Scores
 
 IOU_THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
@@ -39,35 +40,6 @@ class Curve:
     scores: NDArray[np.float64]
     precision: NDArray[np.float64]
     recall: NDArray[np.float64]
-
-
-def iou(a: Boxes, b: Boxes) -> NDArray[np.float64]:
-    """Boxes (N, 4) and (M, 4) xyxy -> intersection over union of each pair, (N, M), 0..1."""
-    common = _common(a, b)
-    return _share(common, _areas(a)[:, None] + _areas(b) - common)
-
-
-def inside(a: Boxes, b: Boxes) -> NDArray[np.float64]:
-    """Boxes (N, 4) and (M, 4) xyxy -> share of the first box's area that lies in the second, (N, M), 0..1."""
-    return _share(_common(a, b), _areas(a)[:, None])
-
-
-def _common(a: Boxes, b: Boxes) -> NDArray[np.float64]:
-    first, second = a[:, None].astype(np.float64), b[None].astype(np.float64)
-    sides = np.minimum(first[..., 2:], second[..., 2:]) - np.maximum(first[..., :2], second[..., :2])
-    areas: NDArray[np.float64] = np.clip(sides, 0, None).prod(axis=-1)
-    return areas
-
-
-def _areas(boxes: Boxes) -> NDArray[np.float64]:
-    wide = boxes.astype(np.float64)
-    areas: NDArray[np.float64] = (wide[:, 2:] - wide[:, :2]).prod(axis=-1)
-    return areas
-
-
-def _share(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
-    result: NDArray[np.float64] = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
-    return result
 
 
 def match(boxes: Boxes, truth: Boxes, threshold: float = 0.5) -> NDArray[np.intp]:

@@ -42,7 +42,7 @@ class Outcome:
 
 def boxes_of(plates: Iterable[Label | Plate]) -> Boxes:
     """Labels or plates -> their boxes (N, 4) xyxy px."""
-    rows = [(each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax) for each in plates]
+    rows = [each.box.sides for each in plates]
     return np.array(rows, np.float32).reshape(-1, 4)
 
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import DatasetError, InputError
 from plate_nets.evaluation.dataset import csv_rows
-from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.evaluation.event_scores import LastWord
 from plate_nets.evaluation.evidence import ReadFrame
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
 from plate_nets.events import Heading, PlateEvent
 from plate_nets.intake.video import open_video
 from plate_nets.plates import PlateScheme
+from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.types import Box, Frame, Plate
 from plate_nets.video.cars import Camera, CarEvents, CarSettings
@@ -361,7 +361,7 @@ def _plate_at(box: Box, frame: TrueFrame) -> TruePlate | None:
 
 
 def _overlaps(boxes: Sequence[Box], others: Sequence[tuple[float, ...]]) -> NDArray[np.float64]:
-    one = np.array([(box.xmin, box.ymin, box.xmax, box.ymax) for box in boxes], np.float32).reshape(-1, 4)
+    one = np.array([box.sides for box in boxes], np.float32).reshape(-1, 4)
     return iou(one, np.array(others, np.float32).reshape(-1, 4))
 
 

@@ -30,7 +30,7 @@ def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
     line = max(1, round(max(h, w) / 500))
     plates = list(plates)
     for own in dict.fromkeys(plate.vehicle for plate in plates if plate.vehicle):
-        left, top, right, bottom = (round(side) for side in (own.box.xmin, own.box.ymin, own.box.xmax, own.box.ymax))
+        left, top, right, bottom = (round(side) for side in own.box.sides)
         cv2.rectangle(drawn, (left, top), (right, bottom), VEHICLE, line)
         _label(drawn, own.type, (left, top), bottom, VEHICLE)
     for plate in plates:

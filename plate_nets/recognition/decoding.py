@@ -255,9 +255,10 @@ def most_probable(plates: Mapping[str, float], doubt: float = 0.0, favour: Favou
     if not plates:
         return None
     text = max(plates, key=plates.__getitem__)
-    near = [each for each in plates if plates[each] >= LEAST_FAVOUR * plates[text]]  # the rest cannot make up for it
-    if favour and len(near) > 1:
-        text = max(near, key=lambda each: plates[each] * favour(each))
+    if favour:
+        # The rest cannot make up for it
+        near = [each for each in plates if plates[each] >= LEAST_FAVOUR * plates[text]]
+        text = max(near, key=lambda each: plates[each] * favour(each)) if len(near) > 1 else text
     trust = min(1.0, sum(plates.values())) ** doubt
     return Candidate(text, tuple(trust * share for share in shares(text, plates)), plates[text])
 

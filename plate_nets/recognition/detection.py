@@ -13,7 +13,7 @@ from plate_nets.errors import InputError
 from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
 from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.rows import best_rows, row_scores
-from plate_nets.types import DEFAULT_DETAIL, VEHICLES, Boxes, Detail, Frame, Scores, VehicleRows
+from plate_nets.types import DEFAULT_DETAIL, Boxes, Detail, Frame, Scores, VehicleRows
 
 DetectorNetwork = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
 """The network: (1, h, w, 3) BGR -> (1, A, 6) cx, cy, w, h in px of the input, objectness, class score; all rows, or
@@ -39,7 +39,7 @@ LEAST_SIDE = 640
 SAME_VEHICLE = 0.6
 """Overlap (IoU) from which on two boxes are the same vehicle: of cars side by side one hides more of the other than a
 plate ever does of another plate."""
-_NO_ROWS = np.empty((1, 0, 5 + len(VEHICLES)), np.float32)
+_NO_VEHICLES: VehicleRows = np.empty((0, 6), np.float32)
 NO_HEAD = "yolo: vehicles are asked for, but its weights have no head for them: none are found"
 
 _log = logging.getLogger(__name__)
@@ -148,25 +148,26 @@ class PlateDetector:
         with stages("letterbox"):
             self._pixels = letterbox.place(frame, self._pixels)
         with stages("network"):
-            rows, of_vehicles = self._both(self._pixels) if vehicles else (self.network(self._pixels), _NO_ROWS)
+            rows, of_vehicles = self._both(self._pixels) if vehicles else (self.network(self._pixels), None)
         with stages("select"):
             found, scores = select(rows[0], self.settings)
             boxes = clip(letterbox.to_frame(found), hw)
-            around = select_vehicles(of_vehicles[0], self.settings)
-            around[:, :4] = clip(letterbox.to_frame(around[:, :4]), hw)
+            around = _NO_VEHICLES
+            if of_vehicles is not None:
+                around = select_vehicles(of_vehicles[0], self.settings)
+                around[:, :4] = clip(letterbox.to_frame(around[:, :4]), hw)
+                around = around[visible(around)]
         seen = visible(boxes)
-        return boxes[seen], scores[seen], around[visible(around)]
+        return boxes[seen], scores[seen], around
 
-    def _both(self, pictures: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _both(self, pictures: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         if isinstance(self.network, VehicleNetwork):
             rows, vehicles = self.network.both(pictures)
         else:
             rows, vehicles = self.network(pictures), None
-        if vehicles is None:
-            if not self._said:
-                _log.warning(NO_HEAD)
+        if vehicles is None and not self._said:
+            _log.warning(NO_HEAD)
             self._said = True
-            vehicles = _NO_ROWS
         return rows, vehicles
 
 

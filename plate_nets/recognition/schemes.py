@@ -1,6 +1,6 @@
 """Plates of several schemes: which readers look at them, and whose plate each is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import repeat
@@ -145,20 +145,27 @@ def surest(readings: Sequence[Reading], asked: Sequence[PlateScheme], look: Appe
     ``look``: what the plate looks like, which speaks for the texts of such plates.
     """
     told = [reading for reading in readings if reading.text] or readings
-    found = {name for reading in told if reading.text for name in reading.schemes or (reading.scheme,)}
+    possible = _schemes_of(reading for reading in told if reading.text)
 
     def likely(reading: Reading) -> float:
         if look is None or not reading.text:
             return reading.confidence
-        return reading.confidence * max(look.favour(scheme, reading.text) for scheme in asked if scheme.name in found)
+        return reading.confidence * max(
+            look.favour(scheme, reading.text) for scheme in asked if scheme.name in possible
+        )
 
     best = max(told, key=likely)  # of equals the first
     if not best.text:
         return best
-    found = {name for reading in told if reading.text == best.text for name in reading.schemes or (reading.scheme,)}
+    found = _schemes_of(reading for reading in told if reading.text == best.text)
     owners = [scheme for scheme in asked if scheme.name in found]
     names = tuple(scheme.name for scheme in owners)
     return replace(best, scheme=names[0], schemes=names, format=owners[0].format_names(best.text))
+
+
+def _schemes_of(readings: Iterable[Reading]) -> set[str]:
+    """The names of all schemes that readings are of."""
+    return {name for reading in readings for name in reading.schemes or (reading.scheme,)}
 
 
 def evidence_of(readings: Sequence[Reading], logits: Mapping[str, Logits], schemes: Sequence[PlateScheme]) -> Logits:

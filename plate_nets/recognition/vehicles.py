@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.recognition.overlap import inside, stacked
 from plate_nets.types import VEHICLES, Box, Plate, Vehicle, VehicleRows
 
 
@@ -43,7 +44,7 @@ def vehicles_of(rows: VehicleRows) -> tuple[Vehicle, ...]:
 
 def rows_of(vehicles: Sequence[Vehicle]) -> VehicleRows:
     """Vehicles -> rows (N, 6), in order: the inverse of `vehicles_of`."""
-    rows = [(*_of(each.box), each.score, VEHICLES.index(each.type)) for each in vehicles]
+    rows = [(*each.box.sides, each.score, VEHICLES.index(each.type)) for each in vehicles]
     return np.array(rows, np.float32).reshape(-1, 6)
 
 
@@ -58,7 +59,7 @@ def with_vehicles(
     """
     if not plates or not vehicles:
         return list(plates)
-    boxes, others = _sides([plate.box for plate in plates]), _sides([vehicle.box for vehicle in vehicles])
+    boxes, others = stacked(plate.box for plate in plates), stacked(vehicle.box for vehicle in vehicles)
     own = _chosen(_plausible(boxes, others, settings), others, vehicles, settings)
     claims = np.bincount(own[own >= 0], minlength=len(vehicles))
     return [
@@ -71,12 +72,11 @@ def _plausible(
     plates: NDArray[np.float64], vehicles: NDArray[np.float64], settings: BelongingSettings
 ) -> NDArray[np.bool_]:
     """Boxes (N, 4) of plates and (M, 4) of vehicles -> (N, M) whether a plate may be that vehicle's."""
-    inside = _common(plates, vehicles) / np.maximum(_areas(plates), 1e-6)[:, None]
     (width, height), (own_width, own_height) = _size(vehicles), _size(plates)
     wide, high = own_width[:, None] / width, own_height[:, None] / height
     down = ((plates[:, 1] + plates[:, 3])[:, None] / 2 - vehicles[:, 1]) / height
     fits: NDArray[np.bool_] = (
-        (inside >= settings.inside)
+        (inside(plates, vehicles) >= settings.inside)
         & (down >= settings.lower)
         & (down <= settings.lowest)
         & (wide >= settings.narrowest)
@@ -94,7 +94,7 @@ def _chosen(
 ) -> NDArray[np.intp]:
     """(N, M) whether a plate may be a vehicle's -> (N,) the number of its vehicle, -1: none."""
     areas = _areas(boxes)
-    within = _common(boxes, boxes) / areas[:, None] >= settings.inside
+    within = inside(boxes, boxes) >= settings.inside
     above = boxes[None, :, 3] - boxes[:, None, 3] >= settings.carried * _size(boxes)[1]
     carried = within & above
     own = np.full(len(plausible), -1, np.intp)
@@ -110,14 +110,6 @@ def _chosen(
     return own
 
 
-def _sides(boxes: Sequence[Box]) -> NDArray[np.float64]:
-    return np.array([_of(box) for box in boxes], np.float64)
-
-
-def _of(box: Box) -> tuple[float, float, float, float]:
-    return box.xmin, box.ymin, box.xmax, box.ymax
-
-
 def _size(boxes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Boxes (N, 4) -> their widths and heights."""
     return np.maximum(boxes[:, 2] - boxes[:, 0], 1e-6), np.maximum(boxes[:, 3] - boxes[:, 1], 1e-6)
@@ -126,11 +118,3 @@ def _size(boxes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.f
 def _areas(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
     width, height = _size(boxes)
     return width * height
-
-
-def _common(boxes: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Boxes (N, 4) and (M, 4) -> (N, M) the area that two have in common."""
-    low = np.maximum(boxes[:, None, :2], others[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
-    common: NDArray[np.float64] = np.maximum(high - low, 0).prod(axis=2)
-    return common

@@ -1,6 +1,7 @@
 """OpenVINO networks on the CPU."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -96,6 +97,7 @@ def compile_model(model: "openvino.Model", threads: int, precision: Precision) -
         raise WeightsError(f"{model.get_friendly_name()}: cannot be loaded: {error}") from error
 
 
+@cache
 def has_bfloat16() -> bool:
     """Whether the CPU is said to compute in bfloat16; OpenVINO says so of some on which it is slow."""
     import openvino

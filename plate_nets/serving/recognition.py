@@ -231,7 +231,7 @@ def pack(plates: Sequence[Plate]) -> list[Tensor]:
     """Plates -> `PLATES`; (0, 4), (0, 1), (0,) and (0, 8) where there is none."""
     readings = [plate.reading for plate in plates]
     columns = (
-        np.array([(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in plates], np.float32).reshape(-1, 4),
+        np.array([p.box.sides for p in plates], np.float32).reshape(-1, 4),
         np.array([reading.text for reading in readings], np.object_).reshape(-1, 1),
         np.array([plate.score for plate in plates], np.float32),
         np.array([reading.confidence for reading in readings], np.float32),

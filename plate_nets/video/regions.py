@@ -34,7 +34,7 @@ class Regions:
 
         One that the picture's edge cuts has no evidence: what is left of a text reads as another one.
         """
-        counted = (plate for plate in plates if plate.box.height >= self.least_height and self.holds(plate.box, size))
+        counted = (plate for plate in plates if plate.box.height >= self.least_height and self._holds(plate.box, size))
         return [replace(plate, logits=None) if _is_cut(plate.box, size) else plate for plate in counted]
 
     def watched(self) -> NDArray[np.uint8]:
@@ -51,9 +51,9 @@ class Regions:
     ) -> list[Vehicle]:
         """Vehicles of a frame of this size, and the plates that count -> those that count, or whose plate does."""
         own = {plate.vehicle for plate in plates}
-        return [vehicle for vehicle in vehicles if vehicle in own or self.holds(vehicle.box, size)]
+        return [vehicle for vehicle in vehicles if vehicle in own or self._holds(vehicle.box, size)]
 
-    def holds(self, box: Box, size: tuple[int, int]) -> bool:
+    def _holds(self, box: Box, size: tuple[int, int]) -> bool:
         """Whether what is in a box of a frame of this height and width counts, by its centre."""
         h, w = size
         centre = ((box.xmin + box.xmax) / 2 / w, (box.ymin + box.ymax) / 2 / h)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from ulid import ULID
 
+from plate_nets.recognition.overlap import iou, stacked
 from plate_nets.types import Box, Side, Vehicle
 
 
@@ -122,7 +123,8 @@ class VehicleTracker:
 
     def update(self, vehicles: Sequence[Vehicle], time: float) -> list[VehicleTrack]:
         """The vehicles of a frame and its time in seconds, not before the last -> the tracks that are gone now."""
-        overlaps = _overlaps([_moved(track, time) for track in self.tracks], [each.box for each in vehicles])
+        expected = stacked(_moved(track, time) for track in self.tracks)
+        overlaps = iou(expected, stacked(each.box for each in vehicles))
         for track in self.tracks:
             track.seen = False
         found = set()
@@ -182,16 +184,3 @@ def _moved(track: VehicleTrack, time: float) -> Box:
 
 def _centre(box: Box) -> NDArray[np.float64]:
     return np.array([(box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2])
-
-
-def _overlaps(boxes: Sequence[Box], others: Sequence[Box]) -> NDArray[np.float64]:
-    """(N, M) IoU."""
-    a, b = (
-        np.array([(each.xmin, each.ymin, each.xmax, each.ymax) for each in part]).reshape(-1, 4)
-        for part in (boxes, others)
-    )
-    sides = np.minimum(a[:, None, 2:], b[None, :, 2:]) - np.maximum(a[:, None, :2], b[None, :, :2])
-    common = np.maximum(sides, 0).prod(axis=2)
-    areas = [np.maximum(each[:, 2:] - each[:, :2], 0).prod(axis=1) for each in (a, b)]
-    overlaps: NDArray[np.float64] = common / np.maximum(areas[0][:, None] + areas[1] - common, 1e-9)
-    return overlaps

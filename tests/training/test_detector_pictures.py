@@ -6,8 +6,8 @@ import pytest
 
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS
-from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.recognition.detection import PlateDetector
+from plate_nets.recognition.overlap import iou
 from plate_nets.types import Boxes
 from training.detector.background import complete
 from training.detector.drawn import draw_picture

@@ -20,13 +20,13 @@ from rich.table import Table
 
 from plate_nets.errors import PlateError
 from plate_nets.evaluation.corner_metrics import TURNED, corner_errors, turns
-from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.nets.checkpoint import load_weights, weights_path
 from plate_nets.nets.corners import CornerNet
 from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import CornerFinder, CornerNetwork, CornerSettings, cut_window, first_window
 from plate_nets.recognition.detection import PlateDetector
+from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quads
 from plate_nets.recognition.rectification import GREY, box_quads, quad_boxes
 from plate_nets.runtimes.openvino import compile_torch

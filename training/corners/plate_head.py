@@ -21,12 +21,12 @@ from torch.nn import functional
 
 from plate_nets.errors import DatasetError, PlateError
 from plate_nets.evaluation.dataset import read_photo
-from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.nets.checkpoint import load_weights, read_metadata, save_weights, weights_path
 from plate_nets.nets.corners import CornerNet, pooled
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import cut_window, first_window
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
+from plate_nets.recognition.overlap import iou
 from plate_nets.types import Boxes, Frame
 from training.detector.drawn import draw_picture
 from training.detector.measure import network
@@ -94,7 +94,7 @@ def rendered(count: int, seed: int) -> Iterator[tuple[Frame, Boxes, float]]:
             yield *draw_picture(rng, size, plates), 1.0
             continue
         scene = render_scene(default_scheme(), rng, size, plates, foreign=0.2)
-        boxes = [(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in scene.plates]
+        boxes = [p.box.sides for p in scene.plates]
         known = np.array(boxes, np.float32).reshape(-1, 4)
         yield with_signs(rng, scene.frame, known), known, 1.0
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.geometry import GREY, clip, expand
+from plate_nets.recognition.overlap import iou
 from plate_nets.types import Boxes, Frame
 from training.detector.pictures import Picture
 

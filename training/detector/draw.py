@@ -15,9 +15,9 @@ from rich.progress import track
 
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.coding import code_h264, code_jpeg
-from plate_nets.evaluation.detection_metrics import inside
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.geometry import clip
+from plate_nets.recognition.overlap import inside
 from plate_nets.types import Boxes, Frame
 from training.detector.drawn import draw_picture
 from training.detector.objects import PLATE, Objects, read_objects, write_objects
@@ -48,9 +48,9 @@ def traffic(rng: np.random.Generator) -> tuple[Frame, Objects]:
 def objects_of(scene: Scene) -> Objects:
     """A street -> its plates and cars; a car of which another one hides much has a low score."""
     hw = (scene.frame.shape[0], scene.frame.shape[1])
-    edges = [(p.car.xmin, p.car.ymin, p.car.xmax, p.car.ymax) for p in scene.plates]
+    edges = [p.car.sides for p in scene.plates]
     cars: Boxes = clip(np.array(edges, np.float32).reshape(-1, 4), hw)
-    plates = [(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in scene.plates]
+    plates = [p.box.sides for p in scene.plates]
     behind = np.triu(inside(cars, cars), 1).max(axis=1, initial=0)  # the nearest is the last
     scores = np.where(behind > _HIDDEN, _DOUBTED, 1.0).tolist()
     return Objects.of((PLATE, box, 1.0) for box in plates) + Objects.of(

@@ -135,7 +135,7 @@ def _tile(frame: Frame, plate: Plate, name: str) -> Frame:
 
 
 def _rectangle(frame: Frame, box: Box, colour: tuple[int, int, int], line: int) -> None:
-    left, top, right, bottom = (round(side) for side in (box.xmin, box.ymin, box.xmax, box.ymax))
+    left, top, right, bottom = (round(side) for side in box.sides)
     cv2.rectangle(frame, (left, top), (right, bottom), colour, line)
 
 

@@ -82,5 +82,5 @@ def read_objects(path: Path) -> dict[str, Objects]:
                 raise ValueError(f"score: expected 0 to 1, got {score:g}")
         except ValueError as error:
             raise DatasetError(f"{where}: {error}") from error
-        found.setdefault(row["file"], []).append((row["kind"], (box.xmin, box.ymin, box.xmax, box.ymax), score))
+        found.setdefault(row["file"], []).append((row["kind"], box.sides, score))
     return {name: Objects.of(rows) for name, rows in found.items()}

@@ -87,7 +87,7 @@ def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], 
     train: list[Picture] = []
     held: list[Picture] = []
     for (photo, labels), key in zip(photos, keys, strict=True):
-        boxes = np.array([[b.xmin, b.ymin, b.xmax, b.ymax] for b in (label.box for label in labels)], np.float32)
+        boxes = np.array([label.box.sides for label in labels], np.float32)
         complete = not photo.name.startswith("vk_")
         (held if key & out else train).append(Picture(photo, boxes, complete, labels[0].quad))
     if held:
@@ -195,7 +195,7 @@ def write_scenes(rng: np.random.Generator, count: int, folder: Path, long_side: 
     for index in range(count):
         size = _size(rng, long_side)
         drawn = render_scene(default_scheme(), rng, size, plates=int(rng.integers(0, 5)), foreign=1 / 3)
-        corners = [(p.box.xmin, p.box.ymin, p.box.xmax, p.box.ymax) for p in drawn.plates]
+        corners = [p.box.sides for p in drawn.plates]
         boxes = np.array(corners, np.float32).reshape(-1, 4)
         write_picture(drawn.frame, boxes, folder, f"scene_{index}", long_side)
 

@@ -39,7 +39,7 @@ def read_regions(path: Path) -> dict[str, Boxes]:
             box = parse_box(row)
         except ValueError as error:
             raise DatasetError(f"{where}: {error}") from error
-        rows.setdefault(row["file"], []).append((box.xmin, box.ymin, box.xmax, box.ymax))
+        rows.setdefault(row["file"], []).append(box.sides)
     return {name: np.array(boxes, np.float32) for name, boxes in rows.items()}
 
 

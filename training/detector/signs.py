@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.recognition.geometry import expand
+from plate_nets.recognition.overlap import iou
 from plate_nets.types import Boxes, Frame
 
 FONTS = (

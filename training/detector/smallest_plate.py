@@ -82,7 +82,7 @@ def far(photo: Frame, box: Box, height: float, hw: tuple[int, int] = FULL_HD) ->
     frame = cv2.resize(coarse, hw[::-1])
     top, left = (hw[0] - h) // 2, (hw[1] - w) // 2
     frame[top : top + h, left : left + w] = cv2.resize(photo, (w, h), interpolation=cv2.INTER_AREA)
-    corners = np.array((box.xmin, box.ymin, box.xmax, box.ymax), np.float32) * scale
+    corners = np.array(box.sides, np.float32) * scale
     return np.asarray(frame, np.uint8), corners + np.array((left, top, left, top), np.float32)
 
 

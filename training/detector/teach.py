@@ -20,13 +20,13 @@ from safetensors.torch import load_file
 
 from plate_nets.errors import WeightsError
 from plate_nets.evaluation.dataset import read_photo
-from plate_nets.evaluation.detection_metrics import iou
 from plate_nets.evaluation.evaluate import pictures_below
 from plate_nets.nets.yolov5 import YOLOv5n
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.geometry import Letterbox, clip
+from plate_nets.recognition.overlap import iou
 from plate_nets.runtimes.networks import default_repository, first_versions, load_converted
 from plate_nets.runtimes.openvino import compile_model, has_bfloat16
 from plate_nets.runtimes.rows import best_rows, row_scores

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from plate_nets.evaluation.coding import code_jpeg
 from plate_nets.evaluation.dataset import read_photo
-from plate_nets.evaluation.detection_metrics import inside, iou
 from plate_nets.recognition.geometry import GREY
+from plate_nets.recognition.overlap import inside, iou
 from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import Boxes, Frame
 from training.detector.loss import DOUBTFUL

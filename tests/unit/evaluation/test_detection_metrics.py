@@ -17,14 +17,13 @@ from plate_nets.evaluation.detection_metrics import (
     average_precision,
     counted,
     found,
-    inside,
-    iou,
     match,
     mean_average_precision,
     precision_recall,
     recall_by_height,
 )
 from plate_nets.evaluation.report import detection_figures
+from plate_nets.recognition.overlap import inside, iou
 from plate_nets.types import Boxes, Scores
 
 NONE = np.empty((0, 4), np.float32)

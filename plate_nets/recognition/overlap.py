@@ -1,0 +1,43 @@
+"""How much boxes have in common: of plates, of vehicles, found or labelled. A client does it too: nothing heavy."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.types import Box
+
+
+def stacked(boxes: Iterable[Box]) -> NDArray[np.float64]:
+    """N boxes -> (N, 4) xyxy."""
+    return np.array([box.sides for box in boxes], np.float64).reshape(-1, 4)
+
+
+def iou(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Boxes (N, 4) and (M, 4) xyxy -> intersection over union of each pair, (N, M), 0..1."""
+    common = _common(a, b)
+    return _share(common, _areas(a)[:, None] + _areas(b) - common)
+
+
+def inside(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Boxes (N, 4) and (M, 4) xyxy -> share of the first box's area that lies in the second, (N, M), 0..1."""
+    return _share(_common(a, b), _areas(a)[:, None])
+
+
+def _common(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    first, second = a[:, None].astype(np.float64), b[None].astype(np.float64)
+    sides = np.minimum(first[..., 2:], second[..., 2:]) - np.maximum(first[..., :2], second[..., :2])
+    areas: NDArray[np.float64] = np.clip(sides, 0, None).prod(axis=-1)
+    return areas
+
+
+def _areas(boxes: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    wide = boxes.astype(np.float64)
+    areas: NDArray[np.float64] = (wide[:, 2:] - wide[:, :2]).prod(axis=-1)
+    return areas
+
+
+def _share(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    result: NDArray[np.float64] = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+    return result
