@@ -36,7 +36,7 @@ FROM triton AS gpu
 FROM triton AS cpu
 # A server takes a backend's library before its model.py
 RUN rm -rf /opt/tritonserver/backends/pytorch
-COPY plate_nets/serving/backends/pytorch/model.py /opt/tritonserver/backends/pytorch/
+COPY plate_nets/python_backend/backends/pytorch/model.py /opt/tritonserver/backends/pytorch/
 
 # hadolint ignore=DL3006,DL3026
 FROM ${DEVICE}

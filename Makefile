@@ -13,7 +13,7 @@ NETWORKS := yolo corners stn lprnet lprnet_latin country
 IR := $(patsubst %,$(REPOSITORY)/%/model.xml,yolo/1 yolo/1/corners stn/1 lprnet/1 lprnet_latin/1 country/1)
 TORCHSCRIPT := $(IR:.xml=.pt)
 MODELS := $(IR) $(TORCHSCRIPT)
-CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/nets/*.py)
+CONVERSION := $(wildcard plate_nets/conversion/*.py plate_nets/conversion/graphs/*.py plate_nets/networks/*.py)
 WEIGHTS := $(NETWORKS:%=plate_nets/weights/%.safetensors)
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 PHOTO ?=
@@ -78,7 +78,7 @@ soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, those of sink
 
 .PHONY: attacks
 attacks: .venv/all.stamp $(MODELS) ## what broke 0.3.0, over and over beside a good caller, who must not notice: make attacks TIMES=30
-	@PLATES_SOAK_TIMES=$(TIMES) $(BIN)/python -m pytest tests/faults/test_page.py -m soak -k over_and_over
+	@PLATES_SOAK_TIMES=$(TIMES) $(BIN)/python -m pytest tests/faults -m soak -k over_and_over
 
 .PHONY: bench
 bench: .venv/all.stamp $(MODELS) ## measure all of docs/explanation/performance.md anew, and write it, its CSV files and its plots: 12 minutes of a quiet machine

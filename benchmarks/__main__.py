@@ -25,7 +25,7 @@ from plate_nets.server import default_repository
 IN_PART = 1
 NOTHING = 2
 WIDTH = 160
-"""Of the tables in a file or pipe, characters."""
+"""Width of the tables in a file or pipe, characters."""
 
 
 def bench(
@@ -71,8 +71,8 @@ def bench(
 ) -> None:
     """Measure latency, throughput, CPU and memory of a server, and what its models do under the load.
 
-    Without --url an embedded server runs for the time. --targets, --overload, --stages, --networks and --against
-    measure what they name and no grid of loads. Exit code: 0 all was measured, 1 a part of it, 2 nothing.
+    Without --url, an embedded server runs for the duration. --targets, --overload, --stages, --networks and --against
+    replace the grid of loads. Exit code: 0 all was measured, 1 a part of it, 2 nothing.
     """
     callers, counts = numbers("--concurrency", concurrency, 1), numbers("--plates", plates, 0)
     groups = [folder_pictures(frames)] if frames is not None else [[drawn_picture(count)] for count in counts]
@@ -94,7 +94,7 @@ def bench(
                     report.set("against", found)
             if targets or overload or stages or loads:
                 if url is None:
-                    progress.console.print("no --url: an embedded server runs for the time", style="dim")
+                    progress.console.print("no --url: running an embedded server", style="dim")
                 with measured_server(url, protocol, repository, variants=variants, log=log) as server:
                     report.set("server", server.facts())
                     if targets:
@@ -135,11 +135,11 @@ def numbers(option: str, text: str, least: int) -> list[int]:
 
 
 def _plate_text(server: MeasuredServer, errors: Console) -> list[str]:
-    """The name of the ensemble of a crop, where it is converted; a note where it is not."""
+    """The name of the ensemble for a crop, if it is converted; otherwise a note."""
     try:
         server.need([PLATE_TEXT.name], load=True)
     except PlateError as error:
-        errors.print(f"left out: {error}; python -m benchmarks.variants", markup=False)
+        errors.print(f"skipped: {error}; run python -m benchmarks.variants", markup=False)
         return []
     return [PLATE_TEXT.name]
 
@@ -154,7 +154,7 @@ def _loads(report: Report, progress: Progress, server: MeasuredServer, runs: Seq
         if found["stopped"] and not server.answers():
             raise ServerError(f"stopped after {len(report.values['loads'])} of {len(runs)} loads: {found['stopped']}")
     if failed:
-        raise ServerError(f"{failed} requests failed; the report says how")
+        raise ServerError(f"{failed} requests failed; see the report")
 
 
 def _targets(

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.batch`: what carrying shards to workers costs, as ratios within one run."""
+"""`python -m benchmarks.batch`: measures the overhead of distributing shards to workers, as ratios within one run."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from plate_nets.batch.sources import Source, find_source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.work import Job, ShardDone, ShardWorker
 from plate_nets.cli import guarded
-from plate_nets.serving.quota import usable_cores
+from plate_nets.python_backend.quota import usable_cores
 from plate_nets.types import Frame, Plate
 
 _SLEEP = 0.02
@@ -31,7 +31,7 @@ _SLEEP = 0.02
 
 @dataclass(frozen=True)
 class SleepingReaderSettings(ReaderSettings):
-    """A reader that only waits: what is left is the engine's own work."""
+    """A reader that only waits, so that only the engine's own work remains."""
 
     @contextmanager
     def open(self) -> Iterator[OpenReader]:
@@ -57,7 +57,7 @@ def measure(
         Path | None, typer.Option("--json", help="Write the figures to this file.", dir_okay=False)
     ] = None,
 ) -> None:
-    """Time batches over photos against a plain loop in one process with the same threads in all."""
+    """Time batches over photos against a plain loop in one process, with the same number of threads."""
     figures: dict[str, float] = {}
 
     def found(more: Mapping[str, float]) -> None:
@@ -111,7 +111,7 @@ def _loop(job: Job) -> float:
 
 
 def _working(run: Iterator[ShardDone], job: Job) -> float:
-    """Seconds for all shards, without the start: scaled from what follows the first quarter of them."""
+    """Seconds for all shards, without the start: extrapolated from what follows the first quarter of them."""
     moments = [(time.perf_counter(), 0)]
     for done in run:
         moments.append((time.perf_counter(), done.photos))
@@ -128,7 +128,7 @@ def _second_run(job: Job) -> dict[str, float]:
 
 
 def _storage(out: Path) -> dict[str, float]:
-    """Bytes of the photos that were read, and of what was written of them."""
+    """Size of the photos that were read, and of the result, in bytes."""
     written = sum(path.stat().st_size for path in out.glob("*.parquet"))
     sizes = pq.read_table(out, columns=["size"])["size"].to_numpy()
     return {"kB of a photo": sizes.mean() / 1000, "bytes written a photo": written / len(sizes)}

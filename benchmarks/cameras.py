@@ -1,7 +1,7 @@
-"""What cameras cost and how they come back: `python -m benchmarks.cameras`, with an RTSP camera on loopback.
+"""Measures the cost of cameras and their recovery: `python -m benchmarks.cameras`, with an RTSP camera on loopback.
 
-Needs Debian's gst-rtsp-server (`tests/rtsp.py` names its packages). Times of this process are CPU time; the camera is a
-process of its own and does not count.
+Needs Debian's gst-rtsp-server (`tests/rtsp.py` names its packages). Times of this process are CPU time; the camera runs
+in its own process and does not count.
 """
 
 import itertools
@@ -34,12 +34,12 @@ from tests.rtsp import RtspCamera
 _FULL_HD = (1080, 1920)
 _RATE = 25.0
 _SETTLED = 3.0
-"""Seconds that are left out at the beginning."""
+"""Seconds skipped at the beginning."""
 
 
 @dataclass(frozen=True)
 class SlowReader:
-    """A reader that takes a given time for a frame at least."""
+    """A reader that takes at least a given time per frame."""
 
     reader: Reader
     seconds: float
@@ -59,7 +59,7 @@ def main(
     ] = 10,
     only: Annotated[str | None, typer.Option(help="Measure only this: overload, idle, two or restarts.")] = None,
 ) -> None:
-    """Print a line of JSON a measurement."""
+    """Print one line of JSON per measurement."""
     measures: dict[str, Callable[[Path], dict[str, Any]]] = {
         "overload": lambda folder: overload(folder, seconds),
         "idle": lambda folder: idle(folder, seconds),
@@ -73,9 +73,9 @@ def main(
 
 
 def overload(folder: Path, seconds: float) -> dict[str, Any]:
-    """A reader at half of the camera's rate: how old the newest analysed frame is, and whether memory grows."""
+    """A reader at half of the camera's rate: age of the newest analysed frame, and growth of memory."""
     clip = write_clip(folder / "small.mkv", still(round((seconds + 30) * _RATE)), fps=_RATE)
-    # Small pictures and a small input: its time is that of the pause, whatever else the machine does
+    # Small pictures and a small input: the pause dominates, whatever else the machine does
     reader = LocalReader(threads=1, detection=DetectionSettings(long_side=max(SMALL)))
     ages: list[float] = []
     memory: list[int] = []
@@ -101,7 +101,7 @@ def overload(folder: Path, seconds: float) -> dict[str, Any]:
 
 
 def idle(folder: Path, seconds: float) -> dict[str, Any]:
-    """A 1080p camera at 25 frames a second in front of which nothing happens: its share of a core."""
+    """A 1080p camera at 25 frames per second without motion: its share of a core."""
     noisy = [compose(*_FULL_HD, seed=seed) for seed in range(5)]
     count = round((seconds + 15) * _RATE)
     clip = write_clip(folder / "idle.mkv", itertools.islice(itertools.cycle(noisy), count), fps=_RATE)
@@ -121,7 +121,7 @@ def idle(folder: Path, seconds: float) -> dict[str, Any]:
 
 
 def two_cameras(folder: Path, seconds: float) -> dict[str, Any]:
-    """Two 1080p cameras with traffic, read in this process on all cores: frames analysed a second, together."""
+    """Two 1080p cameras with traffic, read in this process on all cores: frames analysed per second, together."""
     clip = folder / "traffic.mkv"
     cars = list(passing(40, size=_FULL_HD))
     count = round((seconds + 15) * _RATE)
@@ -144,7 +144,7 @@ def two_cameras(folder: Path, seconds: float) -> dict[str, Any]:
 
 
 def lost_and_found(folder: Path, count: int) -> dict[str, Any]:
-    """A server killed and frozen in turns: seconds until offline is seen, and until frames come after its return."""
+    """A server killed and frozen in turns: seconds until offline is detected, and until frames are back."""
     clip = write_clip(folder / "long.mkv", still(6000), fps=_RATE)
     camera = RtspCamera(clip)
     before = threading.active_count()
@@ -191,7 +191,7 @@ def _watch(
     on_frame: Callable[[AnalysedFrame], None] | None = None,
     cpu: list[float] | None = None,
 ) -> list[Any]:
-    """Watch for some seconds -> how the cameras stood at the end; ``cpu`` gets the cores that this process used."""
+    """Watch for some seconds -> the cameras' final status; ``cpu`` gets the cores that this process used."""
     with Watcher(reader, cameras, on_frame=on_frame) as watcher:
         watcher.start()
         deadline = time.monotonic() + 60

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.fleet`: several servers of this machine behind one client; they come, go, die and freeze."""
+"""`python -m benchmarks.fleet`: several servers of this machine behind one client; they join, leave, die and freeze."""
 
 import os
 import re
@@ -25,26 +25,26 @@ from benchmarks.server.processes import ServerProcesses
 from plate_nets.cli import guarded
 from plate_nets.client import PlateClient
 from plate_nets.errors import PlateError, ServerStartError
+from plate_nets.python_backend.quota import CORES_VARIABLE, usable_cores
 from plate_nets.recognition.health import known_picture
 from plate_nets.server.ports import choose_ports
-from plate_nets.serving.quota import CORES_VARIABLE, usable_cores
 from plate_nets.supervision.progress import read_metrics
 
 CALLERS = 8
 SERVICES = ("http", "grpc", "metrics", "health")
 NAME = "plates.benchmark"
-"""Resolved from a table of this process, for want of a name server."""
+"""A name resolved from a table in this process, instead of a name server."""
 ROUNDS = 3
 FLEET = 3
-"""Servers that share the cores of this machine."""
+"""Number of servers that share the cores of this machine."""
 _LONGEST = 120.0
-"""Seconds that is waited for anything."""
+"""Maximum seconds to wait for anything."""
 
 
 class Server:
-    """`plates serve` on an address and ports that it keeps, over as many starts as there are.
+    """`plates serve` on a fixed address and ports, over any number of starts.
 
-    ``cores``: what it may use, ``PLATES_CORES``; None: all.
+    ``cores``: limit, as ``PLATES_CORES``; None: all.
     """
 
     def __init__(self, folder: Path, address: str, ports: Mapping[str, int], cores: int | None = None) -> None:
@@ -59,7 +59,7 @@ class Server:
         return f"{'grpc' if service == 'grpc' else 'http'}://{self.address}:{self.ports[service]}"
 
     def start(self) -> None:
-        """Returns once it is ready.
+        """Start it and return once it is ready.
 
         Raises:
             ServerStartError: it did not start.
@@ -88,7 +88,7 @@ class Server:
         return code
 
     def close(self) -> None:
-        """End it, however it is."""
+        """Stop it, whatever its state."""
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGCONT)
             self._process.kill()
@@ -101,13 +101,13 @@ class Server:
         return next(each for each in below if each.name() == "tritonserver")
 
     def processes(self) -> ServerProcesses:
-        """All of it."""
+        """All of its processes."""
         assert self._process is not None
         return ServerProcesses(self._process.pid)
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """As a machine that hangs: neither server nor supervisor do anything, but connections are taken."""
+        """Freeze server and supervisor, like a machine that hangs; connections are still accepted."""
         assert self._process is not None
         stopped = [psutil.Process(self._process.pid), self.tritonserver()]
         for each in stopped:
@@ -124,13 +124,13 @@ class Server:
 
 
 class Callers:
-    """`CALLERS` threads that ask without a pause, while the block lasts; every second one over gRPC."""
+    """`CALLERS` threads that send without a pause during the block; every second one over gRPC."""
 
     def __init__(self, urls: Mapping[str, Sequence[str] | str]) -> None:
         self.answered = 0
         self.faults: list[str] = []
         self._since = [0.0] * CALLERS
-        """When each call that is in flight began."""
+        """Start of each call in flight."""
         self.longest: float = 0.0
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -151,7 +151,7 @@ class Callers:
             client.close()
 
     def all_answered(self) -> float:
-        """Wait until every call that is in flight now is over -> seconds."""
+        """Wait until every call now in flight has ended -> seconds."""
         began = time.monotonic()
         wait(lambda: min(self._since) > began)
         return time.monotonic() - began
@@ -177,7 +177,7 @@ class Callers:
 
 
 def wait(condition: Any) -> None:
-    """Raises TimeoutError where it does not come true."""
+    """Wait for a condition; raises TimeoutError if it does not come true."""
     deadline = time.monotonic() + _LONGEST
     while not condition():
         if time.monotonic() > deadline:
@@ -186,7 +186,7 @@ def wait(condition: Any) -> None:
 
 
 def frames_read(metrics_url: str) -> int:
-    """Pictures that a server read for others than its supervisor; 0 where it does not say."""
+    """Pictures that a server read for others than its supervisor; 0 if it reports none."""
     try:
         found = re.search(r"^plates_frames_total (\d+)", read_metrics(metrics_url, 30), re.MULTILINE)
     except OSError:
@@ -201,7 +201,7 @@ def both(servers: Sequence[Server]) -> dict[str, Sequence[str] | str]:
 
 @contextmanager
 def names(addresses: list[str]) -> Iterator[None]:
-    """While the block lasts `NAME` has these addresses, which may change."""
+    """Give `NAME` these addresses, which may change, during the block."""
     known = socket.getaddrinfo
 
     def getaddrinfo(host: Any, port: Any, *arguments: Any, **options: Any) -> Any:
@@ -217,7 +217,7 @@ def names(addresses: list[str]) -> Iterator[None]:
 
 
 def shares(servers: Sequence[Server], seconds: float) -> list[str]:
-    """How many of the calls each server gets."""
+    """Each server's share of the calls."""
     with Callers(both(servers)) as callers:
         before = [each.frames() for each in servers]
         time.sleep(seconds)
@@ -254,7 +254,7 @@ def frozen(servers: Sequence[Server]) -> list[str]:
 
 
 def joins(servers: Sequence[Server]) -> list[str]:
-    """A second server comes to a name; both have the same ports, on addresses of their own."""
+    """A second server joins a name; both have the same ports, on different addresses."""
     first, second = servers
     second.terminate()
     addresses = [first.address]
@@ -272,9 +272,9 @@ def joins(servers: Sequence[Server]) -> list[str]:
 
 
 def overhead(one: Server, fleet: Sequence[Server], seconds: float) -> list[str]:
-    """Servers with a share of the cores each against one with all, in turn, under the same callers.
+    """Several servers with a share of the cores each, against one with all, in turn, under the same callers.
 
-    Processor time a picture, and pictures a second.
+    CPU time per picture, and pictures per second.
     """
     found: list[tuple[Sequence[Server], list[tuple[float, float]]]] = [([one], []), (fleet, [])]
     for _ in range(ROUNDS):

@@ -1,6 +1,6 @@
-"""Load on a server: closed (callers who ask again once they are answered) or open (arrivals by a Poisson process).
+"""Load on a server: closed (callers who send again once they are answered) or open (a Poisson process).
 
-Every request is timed and kept, failed ones too. In an open load the time runs from when the request was due, so a
+Every request is timed and kept, failed ones too. In an open load the time runs from when the request was due, so that a
 server that falls behind cannot hide it.
 """
 
@@ -18,16 +18,16 @@ from benchmarks.callers.pictures import Picture
 from plate_nets.errors import PlateError, ServerOverloaded, ServerUnavailable
 
 WARM_UP = 2
-"""Requests of each caller before the time runs: connections and buffers are made then."""
+"""Requests of each caller before the clock starts, to open connections and allocate buffers."""
 GIVE_UP = 10
-"""Failed requests in a row, of all callers together, after which a load ends."""
+"""Failed requests in a row, of all callers together, that end a load."""
 MOST_OPEN = 64
-"""Requests under way at once in an open load."""
+"""Maximum requests in flight in an open load."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One request: seconds it took, plates in its answer, or why it failed."""
+    """One request: its seconds, plates in its answer, or why it failed."""
 
     seconds: float
     plates: int = 0
@@ -36,17 +36,17 @@ class Sample:
 
 @dataclass
 class Load:
-    """What came of one load."""
+    """The result of one load."""
 
     samples: list[Sample] = field(default_factory=list)
     seconds: float = 0.0
     """From the first request to the last answer."""
     client_cpu: float = 0.0
-    """CPU seconds of this process in that time: what the callers themselves took from the cores."""
+    """CPU seconds of this process in that time: the callers' own share of the cores."""
     warm_up: int = 0
-    """Requests before that time, of which nothing else is kept."""
+    """Requests before that time; nothing else is kept of them."""
     stopped: str | None = None
-    """Why it ended early, None where it did not."""
+    """Why it ended early; None if it did not."""
 
     @property
     def good(self) -> list[Sample]:
@@ -60,7 +60,7 @@ class Load:
 
 
 class _Recorder:
-    """Samples of all callers; says when to stop."""
+    """Collects the samples of all callers, and decides when to stop."""
 
     def __init__(self) -> None:
         self.load = Load()
@@ -76,7 +76,7 @@ class _Recorder:
             self.stop.set()
 
     def ask(self, caller: Caller, picture: Picture, due: float) -> None:
-        """Ask, and keep what came of it, timed from when it was due."""
+        """Send a request and record its result, timed from when it was due."""
         plates, error = 0, None
         try:
             plates = caller(picture)
@@ -96,9 +96,9 @@ class _Recorder:
 def closed_load(
     factory: CallerFactory, pictures: Sequence[Picture], concurrency: int, seconds: float, frames: int | None = None
 ) -> Load:
-    """So many callers for so many seconds, or until ``frames`` were asked; they take the pictures in turn.
+    """Load with ``concurrency`` callers for ``seconds``, or until ``frames`` were sent; they take the pictures in turn.
 
-    A single caller runs in the calling thread. A server that is gone ends it early; it never raises for one.
+    A single caller runs in the calling thread. A missing server ends the load early; it never raises.
     """
     recorder = _Recorder()
     numbers = iter(range(frames)) if frames is not None else None
@@ -123,9 +123,9 @@ def closed_load(
 
 
 def open_load(factory: CallerFactory, pictures: Sequence[Picture], rate: float, seconds: float, seed: int = 0) -> Load:
-    """Requests at ``rate`` a second on average, their distances drawn from an exponential distribution.
+    """Requests at ``rate`` per second on average, with exponentially distributed gaps.
 
-    At most `MOST_OPEN` are under way at once; one that has to wait for its turn is late, and its time says so.
+    At most `MOST_OPEN` are in flight at once; one that has to wait is late, and its time includes that.
     """
     recorder = _Recorder()
     rng = np.random.default_rng(seed)
@@ -162,9 +162,9 @@ def _run(
     work: Callable[[Caller, int], None],
     warm_up: int = WARM_UP,
 ) -> None:
-    """Let so many callers warm up, then work all at once, and time that.
+    """Let the callers warm up, then start them all at once, and time that.
 
-    Each lives in one thread: NVIDIA's HTTP client cannot change threads.
+    Each lives in one thread, because NVIDIA's HTTP client cannot change threads.
     """
     marks: list[tuple[float, float]] = []
 

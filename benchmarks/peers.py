@@ -1,9 +1,9 @@
-"""`python -m benchmarks.peers FOLDER...`: another reader of plates beside this one, on the same labelled plates.
+"""`python -m benchmarks.peers FOLDER...`: compares another plate reader with this one, on the same labelled plates.
 
-The other reads crops of the labelled boxes, stretched; ours looks for the corners in these boxes first. They take
-turns, so that a busy machine slows both. Where the labels have a column `country`, as `training.reader.locate` writes
-it, the table says how often the country is right among the plates whose text is. It needs `pip install onnxruntime`,
-which the project does not have.
+The other reads crops of the labelled boxes, stretched; ours first finds the corners in these boxes. They take turns, so
+that a busy machine slows both. If the labels have a column `country`, as `training.reader.locate` writes it, the table
+says how often the country is right among the plates with a right text. It needs `pip install onnxruntime`, which is not
+a dependency of the project.
 """
 
 import statistics
@@ -32,7 +32,7 @@ from plate_nets.types import Reading
 
 @dataclass(frozen=True)
 class Answer:
-    """What a reader says of a plate: its text, empty where it is not sure; its best guess, and the country, or ""."""
+    """A reader's answer for a plate: its text, empty if uncertain; its best guess, and the country, or ""."""
 
     text: str
     best: str
@@ -41,7 +41,7 @@ class Answer:
 
 @dataclass
 class Compared:
-    """Plates of a folder: texts and countries (empty: unknown), what both readers say, what each takes, ms a plate."""
+    """Plates of a folder: texts and countries (empty: unknown), both readers' answers, and ms per plate of each."""
 
     folder: str
     labels: list[tuple[str, str]] = field(default_factory=list)
@@ -62,12 +62,12 @@ class Compared:
         ]
 
     def _shares(self, answers: Sequence[Answer], columns: Sequence[str]) -> list[str]:
-        told = list(zip(answers, self.labels, strict=True))
-        of_country = [answer.country == country for answer, (text, country) in told if country and answer.text == text]
+        pairs = list(zip(answers, self.labels, strict=True))
+        of_country = [answer.country == country for answer, (text, country) in pairs if country and answer.text == text]
         found = {
-            "best": Share(sum(answer.best == text for answer, (text, _) in told), len(told)),
-            "text": Share(sum(answer.text == text for answer, (text, _) in told), len(told)),
-            "wrong": Share(sum(answer.text not in ("", text) for answer, (text, _) in told), len(told)),
+            "best": Share(sum(answer.best == text for answer, (text, _) in pairs), len(pairs)),
+            "text": Share(sum(answer.text == text for answer, (text, _) in pairs), len(pairs)),
+            "wrong": Share(sum(answer.text not in ("", text) for answer, (text, _) in pairs), len(pairs)),
             "country": Share(sum(of_country), len(of_country)),
         }
         return [_cell(found[name]) for name in columns]
@@ -79,7 +79,7 @@ def main(
     scheme: Annotated[str, typer.Option(help="Countries that our reader reads, comma-separated.")] = "world",
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
-    """Prints how many plates both read right, with the intervals of 95 %, and what a plate takes both."""
+    """Print how many plates each reader reads right, with 95 % intervals, and the time of each per plate."""
     try:
         schemes = load_schemes(scheme)
         ours, other = LocalReader(scheme=schemes, threads=threads), OtherReader(model, threads)
@@ -97,7 +97,7 @@ def main(
 
 
 def compare(folder: Path, ours: LocalReader, other: OtherReader) -> Compared:
-    """A labelled folder -> what both readers say of its plates.
+    """Compare both readers on the plates of a labelled folder.
 
     Raises:
         PlateError: the folder cannot be read.

@@ -24,7 +24,7 @@ from plate_nets.errors import (
 from plate_nets.extras import needs
 from plate_nets.types import Box, Plate, Reading
 
-# OpenVINO reports its import to its maker, and writes a file into the home folder, where it finds this package
+# OpenVINO reports its import to its maker and writes a file into the home folder if it finds this package
 sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ _LATE = {
     "load_scheme": "plate_nets.plates",
     "load_schemes": "plate_nets.plates",
 }
-"""Imported when first asked for: a client has no OpenCV, and whoever reads in process needs no transport."""
+"""Imported on first use: a client has no OpenCV, and a local reader needs no transport."""
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version  # late: a client seldom asks
+        from importlib.metadata import version  # imported here: rarely needed
 
         return version("plate-nets")
     if name in _LATE:

@@ -1,4 +1,4 @@
-"""``python -m plate_nets`` is `plates`."""
+"""``python -m plate_nets`` runs `plates`."""
 
 from plate_nets.cli import main
 

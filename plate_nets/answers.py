@@ -1,8 +1,8 @@
-"""What a server answers where it gives no plates: the table of errors, of which docs/reference/errors.md is a copy.
+"""The server's error answers: the table that docs/reference/errors.md copies.
 
-Server and client take their codes from here: the server turns an exception into a code (`answer_for`), nested calls
-and the client turn an answer into an exception (`find_answer`). A code begins the message and stays in it through
-nested calls (BLS), where Triton loses the status.
+Server and client take their codes from here. The server turns an exception into a code (`answer_for`); nested calls and
+the client turn an answer into an exception (`find_answer`). The code starts the message and stays in it through nested
+calls (BLS), where Triton loses the status.
 """
 
 import re
@@ -22,7 +22,7 @@ from plate_nets.errors import (
 )
 
 _SHARED_MEMORY_FULL = "Failed to increase the shared memory pool"
-"""Triton's words for it."""
+"""Triton's message."""
 _REGION = re.compile(r"key '[^']*'|\bplates_\d+_[0-9a-f]+_\w*|\btriton_python_backend_shm\w*")
 """How Triton's errors name the shared memory of its Python models."""
 
@@ -31,12 +31,12 @@ _REGION = re.compile(r"key '[^']*'|\bplates_\d+_[0-9a-f]+_\w*|\btriton_python_ba
 class ErrorAnswer:
     """One kind of error answer.
 
-    ``says``: what its message holds: our code, or words of Triton; empty where the status alone tells.
-    ``http``, ``grpc``: its status; empty where that protocol has none.
-    ``error``: the exception that it becomes in `PlateClient`.
+    ``phrase``: the part of its message that identifies it: our code, or Triton's text; empty if only the status tells.
+    ``http``, ``grpc``: its status; empty if that protocol has none.
+    ``error``: the exception that `PlateClient` raises for it.
     """
 
-    says: str
+    phrase: str
     http: str
     grpc: str
     error: type[PlateError]
@@ -44,12 +44,12 @@ class ErrorAnswer:
 
     @property
     def retry(self) -> bool:
-        """Whether the same question may be answered later; recognition changes nothing, so asking twice is safe."""
+        """Whether the same request may be answered later; recognition changes nothing, so repeating it is safe."""
         return issubclass(self.error, ServerUnavailable)
 
     def fits(self, message: str, status: str) -> bool:
-        """Whether an answer is of this kind: by its words, or by its status where it has none of its own."""
-        return self.says in message if self.says else bool(status) and status in (self.http, self.grpc)
+        """Whether an answer is of this kind: by its phrase, or by its status if it has no phrase."""
+        return self.phrase in message if self.phrase else bool(status) and status in (self.http, self.grpc)
 
 
 TOO_LARGE = ErrorAnswer(
@@ -146,7 +146,7 @@ TRITONS = (
     ErrorAnswer("", "", "CANCELLED", DeadlineExceeded, "the caller hung up"),
     ErrorAnswer("", "503", "UNAVAILABLE", ServerUnavailable, "the server is starting, stopping or missing"),
 )
-"""Answers of Triton itself. Words come before a bare status."""
+"""Triton's own answers. Phrases come before bare statuses."""
 
 PROXIES = (
     ErrorAnswer("", "401", "UNAUTHENTICATED", AccessDenied, "no token, or a wrong one"),
@@ -180,31 +180,31 @@ WEB = (
         "more than the token may send; `Retry-After` says when to try again",
     ),
 )
-"""Answers of `plates web` alone, or with another status than the models' own."""
+"""Answers of `plates web` only, or with another status than the models' own."""
 
 NO_ACCESS, NOT_ALLOWED, NOT_FOUND, WRONG_METHOD, TOO_MANY = WEB[1:]
 
 
 def answer_for(error: Exception) -> ErrorAnswer:
-    """An exception in the server -> which of `OURS` it becomes."""
-    if _SHARED_MEMORY_FULL in str(error):  # Triton raises what it also answers
+    """Return the entry of `OURS` for an exception in the server."""
+    if _SHARED_MEMORY_FULL in str(error):  # Triton also raises this as an exception
         return SHARED_MEMORY
     return next((each for each in OURS if isinstance(error, each.error)), INTERNAL)
 
 
 def find_answer(message: str, status: str = "") -> tuple[ErrorAnswer, str]:
-    """The message of an answer, and its status as HTTP's number or gRPC's name -> its kind, and what it says of it.
+    """The message of an answer, and its status as HTTP number or gRPC name -> its kind and its explanation.
 
-    Our code is not part of what is said; Triton's words are, without the names of its shared memory.
+    The explanation leaves out our code, but keeps Triton's text, without the names of its shared memory.
     """
     message = without_regions(message)
     for each in OURS:
-        _, found, fault = message.partition(f"{each.says}: ")
+        _, found, fault = message.partition(f"{each.phrase}: ")
         if found:
             return each, fault
     return next((each for each in TRITONS + PROXIES if each.fits(message, status)), INTERNAL), message
 
 
 def without_regions(message: str) -> str:
-    """Triton's words without the names of its shared memory."""
+    """Triton's message without the names of its shared memory."""
     return _REGION.sub("its shared memory", message)

@@ -1,14 +1,14 @@
-"""Context managers that end by their `close`."""
+"""Context managers that call `close` at their end."""
 
 from types import TracebackType
 from typing import Self
 
 
 class Closing:
-    """``with`` gives the object itself, and closes it in the end."""
+    """``with`` gives the object itself and closes it at the end."""
 
     def close(self) -> None:
-        """End what was begun; by default nothing."""
+        """Release what was opened; by default nothing."""
 
     def __enter__(self) -> Self:
         return self

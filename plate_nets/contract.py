@@ -1,9 +1,9 @@
-"""What every Triton model takes and gives: names, dtypes, dims. The only place with these strings.
+"""The inputs and outputs of every Triton model: names, dtypes, dims. The only place with these strings.
 
-LPRNet's number of classes is the scheme's: `models(scheme)` has it, and the constants have -1 in its place.
+The number of LPRNet's classes depends on the scheme: `models(scheme)` fills it in, and the constants here have -1.
 
-`config.pbtxt` files are checked against this (`python -m converters --check`), and client, BLS model and tests take
-their names from it. Dims leave out the batch dimension where `max_batch_size` is above 0, as Triton's configs do.
+`config.pbtxt` files are checked against this (`python -m converters --check`); client, BLS model and tests take their
+names from it. Dims leave out the batch dimension if `max_batch_size` is above 0, as in Triton's configs.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ class ModelSpec:
 
 
 FRAME = TensorSpec("input__0", "UINT8", (-1, -1, 3))
-"""BGR frame as ``cv2.imread`` gives it."""
+"""BGR frame, as from ``cv2.imread``."""
 
 IMAGE = TensorSpec("image", "UINT8", (-1,))
 """Encoded JPEG, PNG, WebP or BMP."""
@@ -51,12 +51,12 @@ CORNERS = TensorSpec("corners", "FP32", (-1, 8))
 """Corner points of each plate, clockwise from its own top left, in pixels of the frame; see `types.Corners`."""
 
 AS_ONE = TensorSpec("as_one", "FP32", (-1, *CROP_DIMS))
-"""Those of the plates that have two lines by their corners, in order, cut as of one: the scheme decides, see
-`recognition.quads`."""
+"""Crops of the plates that have two lines by their corners, in order, but cut as if they had one: the scheme decides,
+see `recognition.quads`."""
 
 VEHICLE_ROWS = TensorSpec("vehicles", "FP32", (-1, 6))
-"""Vehicles, highest score first: xyxy in pixels of the frame, score, number in `types.VEHICLES`. Looked for where it is
-asked for; none where the detector's weights have no head for them."""
+"""Vehicles, highest score first: xyxy in pixels of the frame, score, index into `types.VEHICLES`. Only searched for on
+request; empty if the detector's weights have no head for them."""
 
 YOLO = ModelSpec(
     name="yolo",
@@ -73,7 +73,7 @@ YOLO = ModelSpec(
     ),
 )
 """Picture -> crops ready for `stn`, boxes xyxy in pixels of the frame, scores, corners; highest score first. `AS_ONE`
-and `VEHICLE_ROWS` have their own rows."""
+and `VEHICLE_ROWS` have their own numbers of rows."""
 
 STN = ModelSpec(
     name="stn",
@@ -100,16 +100,16 @@ COUNTRY = ModelSpec(
     inputs=(TensorSpec("input__0", "FP32", CROP_DIMS),),
     outputs=(TensorSpec("output__0", "FP32", (len(DESIGNS) + len(GROUNDS),)),),
 )
-"""Crops -> logits of the designs of plates and, after them, of the colours of their grounds; see `plates.designs`."""
+"""Crops -> logits of the plate designs, followed by those of the ground colours; see `plates.designs`."""
 
 LATIN = "latin"
 """The scheme that `LPRNET_LATIN` is trained for."""
 
 LPRNET_LATIN = replace(LPRNET, name=f"{LPRNET.name}_{LATIN}")
-"""The same for the alphabet of `latin.toml`: read by those whose scheme names that reader."""
+"""The same for the alphabet of `latin.toml`, used by schemes that name this reader."""
 
 READERS = {spec.name: spec for spec in (LPRNET, LPRNET_LATIN)}
-"""By name. A server loads those that its schemes need."""
+"""Readers by name. A server loads those that its schemes need."""
 
 PLATES = (
     TensorSpec("coordinates", "FP32", (-1, 4)),
@@ -119,19 +119,20 @@ PLATES = (
     TensorSpec("readings", "STRING", (-1, 1)),
     CORNERS,
 )
-"""Plates, a row each, highest detector score first."""
+"""Plates, one per row, highest detector score first."""
 
 LOGITS = TensorSpec("logits", "FP32", (-1, *LPRNET.outputs[0].dims))
-"""What the reader answered for each plate; where plates were read by several, padded below to the most classes."""
+"""LPRNet's output for each plate; with several readers, padded at the end to the largest number of classes."""
 
 CHARACTERS = TensorSpec("characters", "FP32", (-1, -1))
 """The probability of each character of `readings`, 0..1, padded with 0."""
 
 EVIDENCE = (LOGITS, CHARACTERS)
-"""What the readings rest on; sent to callers who ask for it by name. Who names no output gets all, as Triton has it."""
+"""The evidence behind the readings, sent if a caller names it. A caller who names no output gets all, as usual in
+Triton."""
 
 SCHEMES = TensorSpec("schemes", "STRING", (-1, 1))
-"""The names of the schemes that give this text, with a space between: first the one that it was read by."""
+"""The names of the schemes that give this text, separated by spaces; the first is the one that it was read with."""
 
 APPEARANCE = (
     TensorSpec("countries", "STRING", (-1, 1)),
@@ -139,14 +140,14 @@ APPEARANCE = (
     TensorSpec("grounds", "STRING", (-1, 1)),
     TensorSpec("ground_confidences", "FP32", (-1,)),
 )
-"""Whose plate it is, ISO 3166 alpha-2 or "unknown", and the colour of its ground, of `plates.designs.GROUNDS`, each
-with its probability. `COUNTRY` is asked where a request names one of them, or reads several schemes."""
+"""The plate's country, ISO 3166 alpha-2 or "unknown", and the colour of its ground from `plates.designs.GROUNDS`, each
+with its probability. `COUNTRY` runs if a request names one of them, or reads several schemes."""
 
 SCHEME = "scheme"
-"""The parameter of a request that says whose plates are read: names of schemes, with a comma between."""
+"""Request parameter: the schemes to read, comma-separated names."""
 
 SURE = "sure"
-"""The parameter of a request that says how sure a text must be to be given: a number between 0 and 1, or its text."""
+"""Request parameter: the minimum confidence of a text, a number between 0 and 1, or that number as text."""
 
 PLATE_RECOGNITION = ModelSpec(
     name="plate_recognition",
@@ -159,15 +160,15 @@ PLATE_RECOGNITION = ModelSpec(
 
 
 def reader_network(scheme: PlateScheme) -> str:
-    """The name of the LPRNet that reads a scheme's plates, and of its Triton model: "lprnet", "lprnet_latin"."""
+    """The name of the LPRNet for a scheme, and of its Triton model: "lprnet", "lprnet_latin"."""
     return f"{LPRNET.name}_{scheme.reader}" if scheme.reader else LPRNET.name
 
 
 def reader_of(scheme: PlateScheme) -> ModelSpec:
-    """The model that reads a scheme's plates.
+    """The model that reads plates of a scheme.
 
     Raises:
-        SchemeError: there is none for the reader that its file names.
+        SchemeError: its file names an unknown reader.
     """
     name = reader_network(scheme)
     if name not in READERS:
@@ -176,11 +177,11 @@ def reader_of(scheme: PlateScheme) -> ModelSpec:
 
 
 MODELS = {spec.name: spec for spec in (YOLO, STN, LPRNET, COUNTRY, PLATE_RECOGNITION)}
-"""The models that read plates of Russia, or of a scheme with a reader of its own in the place of Russia's."""
+"""The models for plates of Russia, or of another scheme with its own reader in place of Russia's."""
 
 
 def needed(schemes: Iterable[PlateScheme]) -> tuple[str, ...]:
-    """The names of the models that read plates of schemes.
+    """The names of the models needed to read plates of these schemes.
 
     Raises:
         SchemeError: as `reader_of`.
@@ -190,7 +191,7 @@ def needed(schemes: Iterable[PlateScheme]) -> tuple[str, ...]:
 
 
 def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
-    """The models of a repository whose own reader is that of a scheme, by name."""
+    """The models of a repository whose main reader is that of a scheme, by name."""
 
     def sized(spec: ModelSpec, of: PlateScheme) -> ModelSpec:
         return replace(spec, outputs=(replace(spec.outputs[0], dims=(of.classes, STEPS)),))
@@ -206,4 +207,4 @@ def models(scheme: PlateScheme) -> dict[str, ModelSpec]:
 
 
 PROBE = "plates_probe"
-"""The parameter of a request that the metrics leave out: the supervisor's own, by `control_key.probe_token`."""
+"""Request parameter of the supervisor's own requests, which the metrics leave out; see `control_key.probe_token`."""

@@ -1,6 +1,6 @@
-"""Triton's endpoints that are not for users, and the key that opens them.
+"""Triton's endpoints that are not for users, and the key that protects them.
 
-Whoever asks them sends the key as a header: `headers` over HTTP, `metadata` over gRPC.
+The key is sent as a header: `headers` over HTTP, `metadata` over gRPC.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ import secrets
 from plate_nets.errors import InputError
 
 RESTRICTED = ("model-repository", "model-config", "shared-memory", "statistics", "trace", "logging")
-"""Triton's own names of the endpoints behind the key, on both protocols; shared memory is the system's and CUDA's."""
+"""Triton's names of the protected endpoints, on both protocols; shared memory covers the system's and CUDA's."""
 
 KEY_VARIABLE = "PLATES_CONTROL_KEY"
 _HEADER = "plates-control-key"
@@ -18,18 +18,18 @@ _GRPC_PREFIX = "triton-grpc-protocol-"
 
 
 def new_key() -> str:
-    """A key that nobody guesses: 256 random bits."""
+    """Create a random key of 256 bits."""
     return secrets.token_urlsafe(32)
 
 
 def check_key(key: str) -> None:
-    """Raises InputError where ``key`` is not 16 characters or more of A-Z, a-z, 0-9, _ and -."""
+    """Raise InputError unless ``key`` has 16 characters or more of A-Z, a-z, 0-9, _ and -."""
     if not re.fullmatch(r"[\w-]{16,}", key, re.ASCII):
         raise InputError(f"control key: expected 16 characters or more of A-Z a-z 0-9 _ -, got {len(key)} characters")
 
 
 def restrictions(key: str) -> list[str]:
-    """The key -> the options of tritonserver that put the endpoints behind it."""
+    """The key -> the tritonserver options that protect the endpoints with it."""
     names = ",".join(RESTRICTED)
     return [
         f"--http-restricted-api={names}:{_HEADER}={key}",
@@ -48,13 +48,13 @@ def metadata(key: str) -> dict[str, str]:
 
 
 def probe_token(key: str) -> str:
-    """The key -> what tells the supervisor's own requests from a user's; who reads it learns nothing of the key."""
+    """The key -> a token that marks the supervisor's own requests; the token reveals nothing about the key."""
     return hashlib.sha256(f"probe {_sendable(key)}".encode()).hexdigest()
 
 
 def _sendable(key: str) -> str:
-    """The key without the line end that its file has. HTTP's own complaint about another character would name it."""
+    """Strip the key's line end. HTTP's own complaint about another character would contain the key."""
     key = key.strip()
     if not re.fullmatch(r"[!-~]+", key):
-        raise InputError("control key: expected printable characters of ASCII without spaces")
+        raise InputError("control key: expected printable ASCII characters without spaces")
     return key

@@ -1,4 +1,4 @@
-"""Users, passwords and tokens in URLs are shown nowhere."""
+"""Hides users, passwords and tokens in URLs."""
 
 import re
 
@@ -11,9 +11,9 @@ _SECRET_PARAMETER = re.compile(
 
 
 def hide_credentials(text: str) -> str:
-    """A text with URLs in it -> the same without users, passwords and tokens: for all that is logged, sent or drawn.
+    """Remove users, passwords and tokens from the URLs in a text, for everything that is logged, sent or drawn.
 
-    Everything between the first ``://`` and the last ``@`` goes, so that no odd character of a password stays, be it a
-    space or an ``@``.
+    Everything between the first ``://`` and the last ``@`` is removed, whatever characters the password contains, even
+    a space or an ``@``.
     """
     return _SECRET_PARAMETER.sub(r"\1***", _USER_INFO.sub("", text))

@@ -1,9 +1,10 @@
-"""What happened in front of a camera, as one versioned record: a car passed, with its plate (docs/reference/events.md).
+"""The versioned record of a car that passed a camera, with its plate (docs/reference/events.md).
 
-The fields of `PlateEvent.to_dict` are a contract with those who keep events; plate_event_1.json is their JSON Schema.
+The fields of `PlateEvent.to_dict` are a contract with those who store events; plate_event_1.json is their JSON Schema.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
@@ -16,12 +17,12 @@ from plate_nets.types import Box, Vehicle
 SCHEMA: Final = "plate-event/1"
 
 LATER = ("vehicle", "country", "ground")
-"""Fields that events of former minor versions lack."""
+"""Fields that events of earlier minor versions lack."""
 
 Stage = Literal["provisional", "update", "final"]
-"""The first record of a car, one that differs from the former in ``plate`` or ``is_parked``, and the last."""
+"""The first record of a car; one that differs from the previous one in ``plate`` or ``is_parked``; the last."""
 Clock = Literal["arrival", "given"]
-"""Whether times count from when the first frame came, or from a start that the user gave."""
+"""Whether times count from the arrival of the first frame, or from a start given by the user."""
 Heading = Literal["towards", "away"]
 Crossed = Literal["left to right", "right to left"]
 
@@ -36,7 +37,7 @@ class Character:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A text that the plate may have, its probability, 0..1, and whether it fits a format of the scheme."""
+    """A possible text of the plate, its probability, 0..1, and whether it fits a format of the scheme."""
 
     plate: str
     score: float
@@ -45,7 +46,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Region:
-    """Where the plate is from: the country (ISO 3166 alpha-2, lower case) and, where the text says it, a part of it."""
+    """Where the plate is from: the country (ISO 3166 alpha-2, lower case) and, if the text tells, a part of it."""
 
     code: str
     subject: str | None
@@ -53,7 +54,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a plate was taken for by its look, and how probable that is given all frames, 0..1."""
+    """A property judged by the plate's look, and its probability given all frames, 0..1."""
 
     name: str
     score: float
@@ -61,7 +62,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Frames:
-    """Of a car: frames with its plate, those of them good enough to count, and those that alone read the text."""
+    """Frames of a car: those with its plate, those good enough to count, and those that read the text on their own."""
 
     seen: int
     read: int
@@ -82,8 +83,8 @@ class Crossing:
 class WatchMatch:
     """An entry of a watch list that the plate matches.
 
-    ``probability``: that the plate has the entry's text, 0..1; ``distance``: characters by which it differs from the
-    event's text, as Levenshtein counts.
+    ``probability``: of the plate having the entry's text, 0..1; ``distance``: Levenshtein distance between the entry
+    and the event's text, in characters.
     """
 
     list: str
@@ -95,7 +96,7 @@ class WatchMatch:
 
 @dataclass(frozen=True)
 class Images:
-    """Names of the kept pictures of the best moment: plate, whole frame and vehicle; None where none is kept."""
+    """File names of the stored pictures of the best moment: plate, whole frame and vehicle; None if not stored."""
 
     plate: str | None = None
     frame: str | None = None
@@ -104,15 +105,15 @@ class Images:
 
 @dataclass(frozen=True, kw_only=True)
 class PlateEvent:
-    """A car before a camera, as known at one stage. Box and corners are in pixels of the frame at ``timestamp``."""
+    """A car in front of a camera, as known at one stage. Box and corners are in pixels of the frame at `timestamp`."""
 
     stage: Stage
     id: str
-    """Of the car, a ULID; all its records have it."""
+    """ULID of the car, shared by all its records."""
     revision: int
-    """1 for the first record of the id, then counted up; with the id the key that a repeated delivery is known by."""
+    """1 for the first record of the id, then counted up. Together with the id it identifies repeated deliveries."""
     supersedes: str | None = None
-    """The id of a record that this one replaces: two tracks were found to be one car."""
+    """The id of a record that this one replaces, when two tracks turned out to be one car."""
     camera_id: str
     source_url: str | None = None
     """Without credentials."""
@@ -122,54 +123,54 @@ class PlateEvent:
     first_seen: datetime
     last_seen: datetime
     position_sec: float
-    """Of the best frame, seconds from the source's first frame."""
+    """Time of the best frame, seconds from the source's first frame."""
     plate: str
-    """Empty where no text is sure: what was told is taken back, or an unread car was asked for."""
+    """Empty if no text is sure: an earlier text was withdrawn, or unread cars were requested."""
     reading: str
-    """What the best frame reads by itself."""
+    """The reading of the best frame alone."""
     score: float
-    """Probability of ``plate`` given all frames, 0..1; 0 where it is empty."""
+    """Probability of ``plate`` given all frames, 0..1; 0 if it is empty."""
     dscore: float
     """The detector's score of the best frame, 0..1."""
     characters: tuple[Character, ...]
     candidates: tuple[Candidate, ...]
-    """Most probable first; the first is ``plate`` where that is not empty."""
+    """Most probable first; the first is ``plate`` unless that is empty."""
     region: Region
     plate_type: str
-    """The format that ``plate`` fits; empty where it fits none."""
+    """The format that ``plate`` fits; empty if it fits none."""
     box: Box
-    """Of the plate; of the vehicle, the same as its box, where it never showed one."""
+    """Box of the plate; if no plate was seen, box of the vehicle."""
     corners: tuple[tuple[float, float], ...] | None = None
-    """Four points x, y, clockwise from the plate's own top left; None where the detector gives none."""
+    """Four points x, y, clockwise from the plate's own top left; None if the detector gives none."""
     frames: Frames
     direction: float | None = None
-    """Of the way in the picture, degrees counterclockwise from rightwards, 0..360: 90 is up; None for a car at rest."""
+    """Direction of travel in the picture, degrees counterclockwise from rightwards, 0..360: 90 is up; None at rest."""
     heading: Heading | None = None
-    """By the plate's growing or shrinking; None where it does neither."""
+    """From the plate's growing or shrinking; None if it does neither."""
     speed: float
-    """Mean, in plate widths a second."""
+    """Mean, in plate widths per second."""
     crossings: tuple[Crossing, ...] = ()
     is_parked: bool = False
     dwell_sec: float
-    """From first to last sight."""
+    """Seconds from first to last sight."""
     watch: tuple[WatchMatch, ...] = ()
     images: Images = Images()
     vehicle: Vehicle | None = None
-    """Whose plate it is, as all frames tell; its box is that of the best frame. None where vehicles are not looked for,
-    or none is surely its own."""
+    """The plate's vehicle, judged from all frames; its box is that of the best frame. None if vehicles are not searched
+    for, or none clearly belongs to the plate."""
     country: Judged | None = None
-    """By formats and look, ISO 3166 alpha-2 or "unknown"; None where the reader was not asked, or read no frame."""
+    """From formats and look, ISO 3166 alpha-2 or "unknown"; None if not requested, or no frame was read."""
     ground: Judged | None = None
-    """The colour of the plate's ground, of `plates.designs.GROUNDS`; None where the reader was not asked."""
+    """The colour of the plate's ground, from `plates.designs.GROUNDS`; None if not requested."""
     model: str | None = None
 
     @property
     def key(self) -> str:
-        """The idempotency key: of this record alone, the same however often it is delivered."""
+        """The idempotency key of this record, the same for every delivery."""
         return f"{self.id}-{self.revision}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The event as JSON would hold it; times are ISO 8601, in UTC with a Z but for ``timestamp_local``."""
+        """The event as JSON-ready values; times are ISO 8601, in UTC with a Z except ``timestamp_local``."""
         record: dict[str, Any] = {"schema": SCHEMA, "event": "recognition"}
         for name, value in asdict(self).items():
             if name == "timestamp":
@@ -185,10 +186,10 @@ class PlateEvent:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> "PlateEvent":
-        """What `to_dict` gave -> the event. Further keys are left out, as a later minor version may have some.
+        """Build an event from the values of `to_dict`. Unknown keys are ignored: a later minor version may add some.
 
         Raises:
-            ContractError: it is of another schema, or a field is missing or not as the schema has it.
+            ContractError: it has another schema, or a field is missing or invalid.
         """
         if record.get("schema") != SCHEMA:
             raise ContractError(f"event: schema: expected {SCHEMA}, got {record.get('schema')!r}")
@@ -199,8 +200,9 @@ class PlateEvent:
             values["timestamp"] = datetime.fromisoformat(record["timestamp_local"])
             for name in ("first_seen", "last_seen"):
                 values[name] = datetime.fromisoformat(values[name])
-            for name, kind in (("region", Region), ("box", Box), ("frames", Frames), ("images", Images)):
+            for name, kind in (("region", Region), ("frames", Frames), ("images", Images)):
                 values[name] = kind(**values[name])
+            values["box"] = _box(values["box"])
             for name, of in (("characters", Character), ("candidates", Candidate), ("watch", WatchMatch)):
                 values[name] = tuple(of(**each) for each in values[name])
             values["crossings"] = tuple(
@@ -208,12 +210,12 @@ class PlateEvent:
                 for each in values["crossings"]
             )
             if vehicle := values.get("vehicle"):
-                values["vehicle"] = Vehicle(**vehicle | {"box": Box(**vehicle["box"])})
+                values["vehicle"] = Vehicle(**vehicle | {"box": _box(vehicle["box"])})
             for name in ("country", "ground"):
-                if told := values.get(name):
-                    values[name] = Judged(**told)
+                if judged := values.get(name):
+                    values[name] = Judged(**judged)
             if values["corners"] is not None:
-                values["corners"] = tuple((float(x), float(y)) for x, y in values["corners"])
+                values["corners"] = tuple((_finite(x), _finite(y)) for x, y in values["corners"])
         except KeyError as error:
             raise ContractError(f"event: expected the fields of {SCHEMA}, got none named {error}") from error
         except (TypeError, ValueError) as error:
@@ -227,8 +229,19 @@ def event_schema() -> dict[str, Any]:
     return schema
 
 
+def _box(sides: Mapping[str, object]) -> Box:
+    return Box(**{name: _finite(value) for name, value in sides.items()})
+
+
+def _finite(value: object) -> float:
+    """A number of JSON, which Python lets be NaN or infinite; raises ValueError where it is anything else."""
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"expected a finite number, got {value!r}")
+    return value
+
+
 def _plain(value: Any) -> Any:
-    """A value of a field, as JSON would hold it."""
+    """A field's value as JSON-ready values."""
     match value:
         case datetime():
             return _utc(value)

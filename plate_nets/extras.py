@@ -1,4 +1,4 @@
-"""The packages that a client does not need: extras of this package (pyproject.toml), imported late."""
+"""Packages that a client does not need: extras of this package (pyproject.toml), imported when needed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from plate_nets.errors import MissingExtra
 
 @contextmanager
 def needs(extra: str, purpose: str) -> Iterator[None]:
-    """A block of imports, what they are for and the extra that brings them -> one line where a package is missing.
+    """Turn a missing package in a block of imports into one line that names the extra to install.
 
     Raises:
         MissingExtra: a package is not installed.

@@ -1,4 +1,4 @@
-"""Threads that last: an exception ends a turn of theirs, never the thread."""
+"""Threads that survive exceptions: an exception ends one turn, never the thread."""
 
 import logging
 import random
@@ -10,25 +10,25 @@ from collections.abc import Callable
 from plate_nets.errors import PlateError
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
-"""Seconds after a turn that failed; they double from one to the next, and are cut by up to a half at random."""
+"""Seconds to pause after a failed turn; the pause doubles each time, and is shortened by up to a half at random."""
 _WELL_AFTER = 60.0
-"""Seconds after which a turn that has not ended yet counts as one that works."""
+"""Seconds after which a turn that is still running counts as working."""
 
 _log = logging.getLogger(__name__)
 
 
 class LastingThread(threading.Thread):
-    """A daemon thread that takes one turn after another; after one that raises it pauses, and goes on.
+    """A daemon thread that takes one turn after another; after a turn that raises, it pauses and continues.
 
-    An error of ours (`PlateError`) means "not now". Any other exception is a fault of the program: its traceback goes
-    to Python's log, it is counted, and `failing` names it.
+    A `PlateError` means "not now". Any other exception is a bug: its traceback goes to Python's log, it is counted,
+    and `failing` names it.
 
     Args:
-        name: in health, metrics and the log; of every thread that does the same for the same thing.
-        turn: a piece of work -> whether there is more; False ends the thread.
-        ending: while it is set, a turn that fails is the last one.
-        failed: gets what the first of several turns in a row raised.
-        well: called when a turn ends well after one that failed.
+        name: shown in health, metrics and the log; shared by threads that do the same for the same thing.
+        turn: does a piece of work and returns whether there is more; False ends the thread.
+        ending: while it is set, a failed turn is the last one.
+        failed: called with the first error of several failed turns in a row.
+        well: called when a turn succeeds after a failed one.
         last: called when the thread ends.
         first_pause: seconds.
     """
@@ -48,7 +48,7 @@ class LastingThread(threading.Thread):
         self.failures = 0
         """Turns that raised."""
         self.faults = 0
-        """Of these the turns that raised what is no error of ours."""
+        """Turns that raised anything but a `PlateError`."""
         self._turn = turn
         self._ending = ending or threading.Event()
         self._failed = failed
@@ -57,11 +57,11 @@ class LastingThread(threading.Thread):
         self._first_pause = first_pause
         self._error: Exception | None = None
         self._began: float | None = None
-        """When the present turn did; None in a pause."""
+        """Start of the present turn; None in a pause."""
 
     @property
     def error(self) -> Exception | None:
-        """Why the last turn failed; None where it did not, or where the present one has worked for a minute."""
+        """Why the last turn failed; None if it did not, or if the present one has been working for a minute."""
         began = self._began
         works = began is not None and time.monotonic() - began > _WELL_AFTER
         return None if works else self._error
@@ -101,26 +101,26 @@ class LastingThread(threading.Thread):
             failed = self._failed
             self._call(lambda: failed(error))
 
-    def _call(self, told: Callable[[], None] | None) -> None:
-        """Whoever is told shall not end the thread either."""
-        if told is None:
+    def _call(self, callback: Callable[[], None] | None) -> None:
+        """Call an observer; it must not end the thread either."""
+        if callback is None:
             return
         try:
-            told()
+            callback()
         except Exception as error:
             _log.error("%s: %s", self.name, cause(error), exc_info=error)
 
 
 def cause(error: Exception) -> str:
-    """Why a turn failed, in words for health: those of our own errors, and no path or password of any other."""
+    """Why a turn failed, as text for health: the message of our own errors, but no path or password of any other."""
     if isinstance(error, PlateError):
         return str(error)
-    what = error.strerror if isinstance(error, OSError) and error.strerror else "a fault of ours"
+    what = error.strerror if isinstance(error, OSError) and error.strerror else "an internal error"
     return f"{what} ({type(error).__name__}); the log has its traceback"
 
 
 def faults() -> dict[str, int]:
-    """How many turns failed by a fault, by the names of the threads that live."""
+    """The number of turns that failed by a bug, by the names of the living threads."""
     counts: Counter[str] = Counter()
     for each in _living():
         counts[each.name] += each.faults
@@ -128,7 +128,7 @@ def faults() -> dict[str, int]:
 
 
 def failing() -> dict[str, str]:
-    """Threads whose last turn failed by a fault, and why."""
+    """Threads whose last turn failed by a bug, and why."""
     errors = {each.name: each.error for each in _living()}
     return {name: cause(error) for name, error in errors.items() if error and not isinstance(error, PlateError)}
 

@@ -1,27 +1,32 @@
-"""Files that are there whole or not at all."""
+"""Files and folders that are written in full or not at all."""
 
 import contextlib
+import errno
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 UNFINISHED = ".writing-"
-"""How the name of a file begins that is being written, or whose writer was killed."""
+"""Name prefix of a file that is being written, or whose writer was killed."""
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A new name beside ``path`` to write to, in folders that are made; it becomes ``path`` where the block ends well.
+    """A new name beside ``path`` to write to; it becomes ``path`` when the block succeeds. Folders are created.
 
-    Nobody sees a part of it, and writers side by side do not disturb each other. It is on disk when this returns. Where
-    the block raises, an older file stays.
+    Nobody sees a partial file, and concurrent writers do not disturb each other. The file is on disk when this returns.
+    If the block raises, an older file stays.
 
     Raises:
-        OSError: the disk is full, or may not be written; its ``filename`` is ``path``, its ``strerror`` says why.
+        OSError: the disk is full or read-only, or ``path`` is a device, a pipe or a folder; its ``filename`` is
+            ``path``, its ``strerror`` says why.
     """
-    aside = path.with_name(f"{UNFINISHED}{uuid.uuid4().hex}.part")  # torch wants a suffix
+    if path.exists() and not path.is_file():  # a rename would put a file in place of a device
+        raise OSError(errno.EINVAL, "is not a regular file", str(path))
+    aside = path.with_name(f"{UNFINISHED}{uuid.uuid4().hex}.part")  # torch needs a suffix
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -31,20 +36,38 @@ def whole_file(path: Path) -> Iterator[Path]:
         finally:
             aside.unlink(missing_ok=True)
     except OSError as error:
-        if error.filename not in (None, aside, str(aside)):  # the block's own: it read something else
+        if error.filename not in (None, aside, str(aside)):  # from the block itself, about another file
             raise
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     sync_folder(path)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Bytes -> a whole file, as `whole_file` writes it, with its errors."""
+    """Write bytes as a whole file; see `whole_file`, also for errors."""
     with whole_file(path) as fresh:
         fresh.write_bytes(content)
 
 
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A new folder beside ``path`` to fill; it becomes ``path`` where the block ends well, otherwise it is removed.
+
+    Raises:
+        OSError: there is something at ``path`` already, or the disk may not be written.
+    """
+    if path.exists() or path.is_symlink():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    aside = path.with_name(f"{UNFINISHED}{uuid.uuid4().hex}")
+    try:
+        aside.mkdir(parents=True)
+        yield aside
+        aside.rename(path)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
 def sync(path: Path) -> None:
-    """Have the content of a file, or the names in a folder, on disk when this returns."""
+    """Flush the content of a file, or the names in a folder, to disk."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -53,6 +76,6 @@ def sync(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Have the name of a file on disk, where its file system can do that."""
+    """Flush the name of a file to disk, if its file system supports that."""
     with contextlib.suppress(OSError):
         sync(path.parent)

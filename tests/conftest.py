@@ -22,7 +22,7 @@ from tests.serve import Serve, Served, Start
 
 hypothesis.settings.register_profile("any machine", deadline=None)  # no test judges the machine's speed
 hypothesis.settings.load_profile("any machine")
-triton.install()  # before anything imports plate_nets.serving.triton
+triton.install()  # before anything imports plate_nets.python_backend.triton
 
 SLOW_LAYERS = ("faults", "image", "packaging", "served", "web")
 """Their tests start servers or browsers, or build environments."""

@@ -1,6 +1,6 @@
 """`python -m training.average FILE FILE... --out FILE`: the mean of weights of one network.
 
-Stages of one training lie in one basin, and their mean is often better than either (Wortsman et al., "Model soups",
+The stages of one training lie in one basin, and their mean is often better than either (Wortsman et al., "Model soups",
 2022).
 """
 
@@ -11,20 +11,26 @@ import torch
 import typer
 
 from plate_nets.errors import PlateError
-from plate_nets.nets.checkpoint import save_weights
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.checkpoint import save_weights
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 
 
 def main(
     files: Annotated[list[Path], typer.Argument(help="Weights of one network.")],
     out: Annotated[Path, typer.Option(help="File for their mean, named after the network, such as yolo.safetensors.")],
+    share: Annotated[
+        list[float] | None, typer.Option(help="Share of each file, in the same order. Default: equal shares.")
+    ] = None,
     scheme: Annotated[
         str, typer.Option(help="Scheme that the reader is trained for (built-in name or TOML file).")
     ] = DEFAULT_SCHEME,
 ) -> None:
-    """Averages weights, each with the same share."""
+    """Average weights. An optional part, such as the head for vehicles, is averaged over the files that have it."""
+    shares = share or [1.0] * len(files)
     try:
+        if len(shares) != len(files) or min(shares) <= 0:
+            raise PlateError(f"{len(files)} files and {len(shares)} shares; give one above 0 for each file, or none")
         if out.stem not in NETWORKS:
             raise PlateError(f"{out}: expected a file named after one of {', '.join(NETWORKS)}")
         registered, country = NETWORKS[out.stem], load_scheme(scheme)
@@ -32,13 +38,15 @@ def main(
     except PlateError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error
-    mean = networks[0]
     states = [network.state_dict() for network in networks]
+    mean = max(networks, key=lambda network: len(network.state_dict()))
     with torch.no_grad():
         for name, value in mean.state_dict().items():
+            having = [(state[name], part) for state, part in zip(states, shares, strict=True) if name in state]
             if value.is_floating_point():
-                value.copy_(torch.stack([state[name] for state in states]).mean(0))
-    metadata = {"mean of": ", ".join(path.parent.name for path in files)}
+                value.copy_(sum(part * tensor for tensor, part in having) / sum(part for _, part in having))
+    names = (f"{part:g} x {path.parent.name}" for part, path in zip(shares, files, strict=True))
+    metadata = {"mean of": ", ".join(names)}
     save_weights(mean, out, metadata, registered.scheme_of_weights(country))
     typer.echo(f"mean of {len(files)} -> {out}")
 

@@ -1,4 +1,4 @@
-"""`python -m training.calibrate_events FOLDER`: the temperature by which the score of events means what it says."""
+"""`python -m training.calibrate_events FOLDER`: fits the temperature that calibrates the score of events."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from rich.progress import track
 from rich.table import Table
 
 from plate_nets.errors import PlateError
-from plate_nets.evaluation.event_scores import LastWord
+from plate_nets.evaluation.event_scores import FinalText
 from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence
 from plate_nets.evaluation.video import Clip, VideoOutcome, find_clips, judge, read_clip
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
@@ -22,23 +22,21 @@ from plate_nets.video.fusion import FusionSettings
 
 TEMPERATURES = (0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 _CERTAIN = 1e-4
-"""A word is taken to be no surer than all but this, so that one wrong car does not outweigh thousands."""
+"""Probabilities are clipped to this distance from 0 and 1, so that one wrong car does not outweigh thousands."""
 
 
 def main(
     folder: Annotated[Path, typer.Argument(help="Clips with their truth: `training.synthesis --drive-by-set`.")],
     evidence: Annotated[
         Path,
-        typer.Option(
-            help="Folder that keeps what was read with each version of the networks, so that it is not read again."
-        ),
+        typer.Option(help="Folder that stores the readings of each version of the networks, for later runs."),
     ] = Path("out/evidence"),
     every: Annotated[int, typer.Option(min=1, help="Read one of this many frames.")] = 3,
     scheme: Annotated[
         str, typer.Option(help="Countries of the plates, comma-separated (built-in name or TOML file).")
     ] = DEFAULT_SCHEME,
 ) -> None:
-    """Tells the cars of the clips at several temperatures; the best is the value of `FusionSettings.temperature`."""
+    """Judge the clips at several temperatures; the best is the value for `FusionSettings.temperature`."""
     console = Console()
     country = load_scheme(scheme)
     reader = LocalReader(scheme=country)
@@ -49,7 +47,7 @@ def main(
         Console(stderr=True).print(f"error: {error}", soft_wrap=True)
         raise typer.Exit(1) from error
     table = Table(
-        "temperature", "log loss", "told", "wrong", "wrong from 0.9", title=f"{FusionSettings.sure:g} is sure"
+        "temperature", "log loss", "reported", "wrong", "wrong from 0.9", title=f"{FusionSettings.sure:g} is sure"
     )
     losses = {}
     for temperature in track(TEMPERATURES, "telling"):
@@ -57,19 +55,19 @@ def main(
         outcome = VideoOutcome()
         for clip, frames in read:
             judge(clip, frames, range(len(frames)), country, outcome, settings)
-        losses[temperature] = log_loss(outcome.words)
-        told, likely = (
-            [word for word in outcome.words if word.probability >= gate] for gate in (FusionSettings.sure, 0.9)
+        losses[temperature] = log_loss(outcome.final_texts)
+        reported, likely = (
+            [text for text in outcome.final_texts if text.probability >= gate] for gate in (FusionSettings.sure, 0.9)
         )
-        wrong = (str(sum(not word.right for word in words)) for words in (told, likely))
-        table.add_row(f"{temperature:g}", f"{losses[temperature]:.4f}", str(len(told)), *wrong)
+        wrong = (str(sum(not text.right for text in texts)) for texts in (reported, likely))
+        table.add_row(f"{temperature:g}", f"{losses[temperature]:.4f}", str(len(reported)), *wrong)
     console.print(table)
     console.print(f"temperature: {min(losses, key=losses.__getitem__):g}, {len(read)} clips")
 
 
-def log_loss(words: Sequence[LastWord]) -> float:
-    """What was thought of cars -> the mean of -log of the probability that the outcome was given; less is better."""
-    given = [(min(max(word.probability, _CERTAIN), 1 - _CERTAIN), word.right) for word in words]
+def log_loss(texts: Sequence[FinalText]) -> float:
+    """Final texts -> the mean of -log of the probability given to the outcome; less is better."""
+    given = [(min(max(text.probability, _CERTAIN), 1 - _CERTAIN), text.right) for text in texts]
     return -sum(math.log(p if right else 1 - p) for p, right in given) / max(len(given), 1)
 
 

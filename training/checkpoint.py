@@ -17,16 +17,16 @@ N = TypeVar("N", bound=nn.Module)
 class TrainingState(Generic[N]):
     """Everything that a checkpoint holds.
 
-    ``average`` follows the weights of ``network`` as an exponential moving average (Polyak & Juditsky, 1992); it is
-    what is validated and saved. ``seconds`` counts the training time over all sessions. ``best`` is the best result so
+    ``average`` is an exponential moving average of the weights of ``network`` (Polyak & Juditsky, 1992); it is what
+    gets validated and saved. ``seconds`` counts the training time over all sessions. ``best`` is the best result so
     far.
 
     Args:
-        architecture: what the weights belong to; a checkpoint of another is refused.
+        architecture: name of the architecture; a checkpoint of another one is refused.
         network: on its device.
         best: worse than any result.
-        scales: parts of the network that learn at a share of the rate: their names, and the shares.
-        scheme: what else binds a checkpoint, see `plate_nets.nets.checkpoint.scheme_marks`.
+        scales: prefixes of parts of the network that learn at a fraction of the rate, with these fractions.
+        scheme: marks that also bind a checkpoint, see `plate_nets.networks.checkpoint.scheme_marks`.
         decay: of the moving average.
     """
 
@@ -67,7 +67,7 @@ class TrainingState(Generic[N]):
                 mean.copy_(value)
 
     def save(self, path: Path) -> None:
-        """Writes the checkpoint; an older one is replaced only when the new one is complete on disk.
+        """Write the checkpoint; an older one is replaced only when the new one is complete on disk.
 
         Raises:
             OSError: the disk is full or not writable; the older checkpoint stays.
@@ -85,14 +85,14 @@ class TrainingState(Generic[N]):
         try:
             with whole_file(path) as fresh:
                 torch.save(state, fresh)
-        except RuntimeError as error:  # torch's zip writer reports a full disk so
+        except RuntimeError as error:  # this is how torch's zip writer reports a full disk
             raise OSError(f"{path}: could not be written: {error}") from error
 
     def load(self, path: Path) -> None:
-        """Continues from a checkpoint that `save` wrote.
+        """Continue from a checkpoint written by `save`.
 
         Raises:
-            WeightsError: no such file, damaged, or a checkpoint of another architecture or another scheme.
+            WeightsError: the file is missing, damaged, or belongs to another architecture or scheme.
         """
         try:
             saved: Any = torch.load(path, map_location="cpu", weights_only=True)

@@ -30,7 +30,7 @@ S = TypeVar("S", bound=TrainingState[Any])
 
 
 class StepSamples(Protocol[B]):
-    """Batches that are a function of (seed, step) alone, so that a resumed training sees the same."""
+    """Batches that are a function of (seed, step) alone, so that a resumed training sees the same ones."""
 
     seed: int
 
@@ -56,10 +56,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Budget:
-    """When the training ends: after ``steps``, or after ``minutes`` of training time where that is sooner.
+    """When the training ends: after ``steps``, or earlier after ``minutes`` of training time.
 
-    The learning rate follows the progress through the budget. With steps alone a resumed training is the same as an
-    uninterrupted one to the last bit; minutes depend on the machine.
+    The learning rate follows the progress through the budget. With steps only, a resumed training is bit-identical to
+    an uninterrupted one; minutes depend on the machine.
     """
 
     steps: int
@@ -73,7 +73,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Rhythm:
-    """Every how many steps something is done."""
+    """Numbers of steps between recurring actions."""
 
     validate: int = 500
     checkpoint: int = 250
@@ -83,7 +83,7 @@ class Rhythm:
 class Trainer(ABC, Generic[S, B, V]):
     """Trains a state on samples within a budget; writes checkpoints, curves and the best weights to ``out``.
 
-    ``validation``: sets to measure on, by name; the first decides which weights are the best.
+    ``validation``: sets to measure on, by name; the first decides which weights are best.
     """
 
     def __init__(
@@ -117,14 +117,14 @@ class Trainer(ABC, Generic[S, B, V]):
 
     @abstractmethod
     def validate(self, writer: SummaryWriter) -> str:
-        """Measures the averaged weights and says so in a line; calls `save` with "best" where they are."""
+        """Measure the averaged weights and report them in a line; call `save` with "best" if they are the best."""
 
     @abstractmethod
     def save(self, name: str) -> None:
-        """Writes the averaged weights into the folder ``name`` of ``out``."""
+        """Write the averaged weights to the folder ``name`` of ``out``."""
 
     def run(self) -> None:
-        """Trains to the end of the budget; the weights `last` are those at its end."""
+        """Train to the end of the budget; the weights `last` are those at its end."""
         state = self.state
         writer = SummaryWriter(str(self.out / "curves"), purge_step=state.step)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -151,7 +151,7 @@ class Trainer(ABC, Generic[S, B, V]):
         self.save("last")
 
     def batches(self) -> Iterator[B]:
-        """The batches from the state's step on."""
+        """The batches from the state's present step on."""
         yield from DataLoader(
             self.samples,  # type: ignore[arg-type]  # a sampler is all that it asks of a data set
             batch_size=None,
@@ -162,11 +162,11 @@ class Trainer(ABC, Generic[S, B, V]):
         )
 
     def step(self, batch: B) -> tuple[float, float]:  # type: ignore[misc]
-        """Learns from a batch -> its loss, and the learning rate."""
+        """Learn from a batch -> its loss and the learning rate."""
         state = self.state
         rate = self.schedule.rate(self.budget.progress(state))
         state.set_rate(rate)
-        torch.manual_seed(self.samples.seed * 1_000_003 + state.step)  # dropout: so resuming repeats it
+        torch.manual_seed(self.samples.seed * 1_000_003 + state.step)  # for dropout: resuming repeats it
         state.network.train()
         loss = self.loss(batch)
         state.optimizer.zero_grad(set_to_none=True)
@@ -179,7 +179,7 @@ class Trainer(ABC, Generic[S, B, V]):
 
 
 def prepare(out: Path, threads: int, seed: int) -> torch.device:
-    """Log, threads, seed and folder of a training -> the device that it runs on."""
+    """Set up log, threads, seed and folder of a training -> its device."""
     logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(show_path=False)])
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
@@ -188,8 +188,8 @@ def prepare(out: Path, threads: int, seed: int) -> torch.device:
 
 
 def mixed_precision(device: torch.device) -> torch.autocast:
-    """bfloat16 where the device computes in it: a processor that only emulates it needs 3.5 times as long as
-    for float32."""
+    """bfloat16 if the device computes in it: a processor that only emulates it takes 3.5 times as long as with
+    float32."""
     return torch.autocast(device.type, torch.bfloat16, enabled=device.type != "cpu" or has_bfloat16())
 
 
@@ -199,11 +199,11 @@ Threads = Annotated[int, typer.Option(min=1, help="CPU threads of the network.")
 Workers = Annotated[int, typer.Option(min=0, help="How many processes make the samples.")]
 Every = Annotated[int, typer.Option(min=1, help="How many steps to train between two validations.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")]
-"""Options of every training's command."""
+"""Options shared by the commands of all trainings."""
 
 
 def continue_from(state: TrainingState[Any], out: Path) -> None:
-    """Takes over the checkpoint that a training has left in its folder.
+    """Take over the checkpoint that a training left in its folder.
 
     Raises:
         WeightsError: as `TrainingState.load`.
@@ -214,7 +214,7 @@ def continue_from(state: TrainingState[Any], out: Path) -> None:
 
 @contextmanager
 def faults_in_a_line() -> Iterator[None]:
-    """What ends a training's command with one line and 1: our errors, and those of the disk."""
+    """End a training's command with one line and exit code 1 for our errors and those of the disk."""
     try:
         yield
     except (PlateError, OSError) as error:

@@ -1,4 +1,4 @@
-"""`python -m training.publish FILE...`: trained weights become those the package ships."""
+"""`python -m training.publish FILE...`: makes trained weights those that the package ships."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,15 +8,15 @@ import typer
 from plate_nets.conversion.conversion import record
 from plate_nets.conversion.table import conversions
 from plate_nets.errors import PlateError
-from plate_nets.nets.checkpoint import read_metadata, save_weights
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.checkpoint import read_metadata, save_weights
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme
 
 
 def main(
-    files: Annotated[list[Path], typer.Argument(help="stn.safetensors, lprnet.safetensors, yolo.safetensors")],
+    files: Annotated[list[Path], typer.Argument(help="Weights named after their network, such as yolo.safetensors.")],
 ) -> None:
-    """Checks each file against its network and puts it, with its hash and its numbers, into plate_nets/weights."""
+    """Check each file against its network; put it, its hash and its reference output into plate_nets/weights."""
     for path in files:
         try:
             if path.stem not in NETWORKS:

@@ -1,1 +1,1 @@
-"""What is asked and who asks: a picture to a pipeline -> how many plates were answered."""
+"""Callers: a picture to a pipeline -> the number of plates in the answer."""

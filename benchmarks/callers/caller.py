@@ -1,4 +1,4 @@
-"""Who asks: a picture to a variant of the served pipeline -> how many plates were answered."""
+"""Callers: a picture to a variant of the served pipeline -> the number of plates in the answer."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ CLIENT_CHAIN = "client_chain"
 
 
 class InputKind(StrEnum):
-    """How a picture is handed over."""
+    """How a picture is sent."""
 
     raw = "raw"
     encoded = "encoded"
@@ -29,19 +29,19 @@ class InputKind(StrEnum):
 
 
 class Caller(Protocol):
-    """Asks about pictures, one at a time, from one thread."""
+    """Sends pictures, one at a time, from one thread."""
 
     def __call__(self, picture: Picture) -> int:
-        """A picture -> how many plates were answered; raises PlateError."""
+        """Send a picture -> the number of plates in the answer. Raises PlateError."""
         ...
 
     def close(self) -> None:
-        """End its connection."""
+        """Close its connection."""
         ...
 
 
 CallerFactory = Callable[[], Caller]
-"""Makes a caller for one thread."""
+"""Creates a caller for one thread."""
 
 
 def caller_factory(
@@ -52,16 +52,16 @@ def caller_factory(
     timeout: float = 30.0,
     outputs: tuple[TensorSpec, ...] = PLATES,
 ) -> CallerFactory:
-    """A variant of the server at ``url``, by the name of its model or `CLIENT_CHAIN`, and a kind of input.
+    """A factory for a variant of the server at ``url`` (the name of its model or `CLIENT_CHAIN`) and a kind of input.
 
-    ``control_key`` opens the server's endpoints for shared memory. ``outputs``: those that a pipeline is asked for.
+    ``control_key`` opens the server's endpoints for shared memory. ``outputs``: requested from a pipeline.
 
     Raises:
         InputError: this variant has no shared-memory input.
     """
     if kind is InputKind.shm:
         if variant != PLATE_RECOGNITION.name:
-            raise InputError(f"--input shm: only {PLATE_RECOGNITION.name} is asked so, not {variant}")
+            raise InputError(f"--input shm: only {PLATE_RECOGNITION.name} takes it, not {variant}")
         return lambda: _SharedMemory(url, timeout, control_key)
     if variant == CLIENT_CHAIN:
         return lambda: _Chain(url, kind, timeout)
@@ -85,7 +85,7 @@ def _crops(picture: Picture) -> Input:
 
 
 class _Model:
-    """One model, asked with one input; its last output has a row a plate."""
+    """One model, called with one input; its last output has one row per plate."""
 
     def __init__(self, url: str, spec: ModelSpec, given: Callable[[Picture], Input], timeout: float) -> None:
         self._transport = open_transport(ServerAccess(parse_url(url)))

@@ -1,4 +1,4 @@
-"""The served networks called in this process, without a server: what serving is compared with."""
+"""Calls the served networks in this process, without a server, for comparison with serving."""
 
 import statistics
 import time
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.callers.caller import CallerFactory
 from benchmarks.callers.pictures import Picture
 from plate_nets.contract import LPRNET, YOLO
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
@@ -43,7 +43,7 @@ STAGES = {
 }
 """The pipeline's stages in order -> their names in the tables. Its stage "detect" is the five after "decode"."""
 _TRIALS = 25
-"""Calls by which the fastest runtime of a network is chosen."""
+"""Calls per runtime to find the fastest one for a network."""
 
 
 class InProcess:
@@ -65,20 +65,20 @@ class InProcess:
         self._reader = LocalReader(networks=lambda: networks)
 
     def __call__(self, picture: Picture) -> int:
-        """An encoded picture -> how many plates it has."""
+        """An encoded picture -> the number of its plates."""
         return len(self._reader.read(picture.encoded))
 
     def close(self) -> None:
         """Nothing to end."""
 
     def inputs(self, picture: Picture) -> tuple[Pictures, Crops]:
-        """A picture -> what the detector's network and the reader get for it."""
+        """A picture -> the inputs of the detector's network and of the reader."""
         hw = (picture.frame.shape[0], picture.frame.shape[1])
         letterbox = Letterbox(hw, DetectionSettings().side_for(hw))
         return letterbox.place(picture.frame), self._finder.find(picture.frame)[0]
 
     def stages(self, picture: Picture) -> dict[str, float]:
-        """The same as a call -> seconds of each of `STAGES`, by its name in the tables."""
+        """As a call -> seconds of each of `STAGES`, by its name in the tables."""
         spent = dict.fromkeys(STAGES.values(), 0.0)
 
         @contextmanager
@@ -93,7 +93,7 @@ class InProcess:
 
 
 class _Alone:
-    """A network called with the same input again and again, as a `Caller`."""
+    """A network called with the same input repeatedly, as a `Caller`."""
 
     def __init__(self, network: Run, given: NDArray[Any]) -> None:
         self._network = network
@@ -108,7 +108,7 @@ class _Alone:
 
 
 def bare_networks(local: InProcess, picture: Picture) -> dict[str, CallerFactory]:
-    """Each network alone on what it gets for a picture, on the fastest runtime found -> what asks it, by its name."""
+    """Each network alone on its input for a picture, on the fastest runtime -> its caller factory, by name."""
     pixels, crops = local.inputs(picture)
     straight = local.stn(crops)
     found: dict[str, CallerFactory] = {}

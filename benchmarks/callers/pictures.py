@@ -1,4 +1,4 @@
-"""Pictures that are sent: drawn frames with a given number of plates, or those of a folder."""
+"""Pictures to send: drawn frames with a given number of plates, or those of a folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ HD = (720, 1280)
 FULL_HD = (1080, 1920)
 
 _PLATE = (slice(190, 245), slice(150, 330))
-"""Rows and columns of the plate in the health check's picture, a little of the grey ground around it included."""
+"""Rows and columns of the plate in the health check's picture, with a little of the grey ground around it."""
 _LEFTS = (70, 390, 710, 1030)
 _TOPS = (333, 205, 461, 77, 589)
-"""Where plates go on an HD frame, px. They differ by multiples of 64, the detector's coarsest cell, so that each is
-seen as well as the first."""
+"""Positions of plates on an HD frame, px. They differ by multiples of 64, the detector's coarsest cell, so that all are
+seen equally well."""
 _QUALITY = 90
-"""Of the JPEG: with this ground a frame has about the bytes of a street photo."""
+"""JPEG quality: with this ground a frame has about as many bytes as a street photo."""
 MOST_PLATES = len(_LEFTS) * len(_TOPS)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A frame as it is sent raw, the same one encoded, and how many plates are on it where that is known."""
+    """A frame to send raw, the same one encoded, and the number of its plates if known."""
 
     name: str
     frame: Frame
@@ -39,7 +39,7 @@ class Picture:
 
 
 def drawn_picture(plates: int, hw: tuple[int, int] = HD) -> Picture:
-    """So many copies of one plate on noisy grey ground, of the same size relative to the frame at any size.
+    """Draw copies of one plate on noisy grey ground, of the same size relative to the frame at any size.
 
     Raises:
         InputError: more plates than fit.
@@ -65,7 +65,7 @@ def folder_pictures(folder: Path) -> Sequence[Picture]:
     """The pictures of a folder, sorted by name.
 
     Raises:
-        InputError: no picture in it, or one that does not open.
+        InputError: there is no picture, or one does not open.
     """
     paths = sorted(path for path in folder.glob("*") if path.suffix.lower() in SUFFIXES)
     if not paths:
@@ -81,7 +81,7 @@ def folder_pictures(folder: Path) -> Sequence[Picture]:
 
 
 def plate_crops(plates: int) -> NDArray[np.uint8]:
-    """So many crops of that plate: (N, 24, 94, 3) BGR uint8, as `plate_text` takes them."""
+    """This many crops of that plate: (N, 24, 94, 3) BGR uint8, as `plate_text` takes them."""
     crop = cv2.resize(_plate_picture(), (CROP_WIDTH, CROP_HEIGHT), interpolation=cv2.INTER_AREA)
     return np.repeat(np.asarray(crop, np.uint8)[None], plates, axis=0)
 

@@ -1,4 +1,4 @@
-"""Another version of the package: where it is had from, and its processes, asked in turn with those of this one."""
+"""Another version of the package: where to get it, and its processes, which run in turn with those of this one."""
 
 import json
 import os
@@ -22,9 +22,9 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 @contextmanager
 def version_folder(named: str) -> Iterator[Path]:
-    """A folder, a wheel or a commit -> the folder from which that version is imported, with converted networks.
+    """Resolve a folder, a wheel or a commit -> the folder to import that version from, with converted networks.
 
-    A wheel is unpacked, a commit checked out beside this one and converted, both for the time.
+    A wheel is unpacked; a commit is checked out beside this one and converted; both are temporary.
 
     Raises:
         InputError: none of the three, or its networks cannot be converted.
@@ -40,7 +40,7 @@ def version_folder(named: str) -> Iterator[Path]:
                 wheel.extractall(folder)
         else:
             _run(f"--against {named}: no folder, wheel or commit", "git", "worktree", "add", "--detach", folder, named)
-            stack.callback(_run, "its worktree stays behind", "git", "worktree", "remove", "--force", folder)
+            stack.callback(_run, "its worktree could not be removed", "git", "worktree", "remove", "--force", folder)
             _run(f"--against {named}: not converted", sys.executable, "-m", "converters", version=folder)
         yield folder
 
@@ -52,26 +52,26 @@ class VersionProcess:
     process: "subprocess.Popen[str]"
     http_url: str | None
     start_seconds: float
-    """Until it could be asked."""
+    """Seconds until it was ready."""
 
     def read(self, picture: Path, seconds: float) -> list[float]:
-        """Read an encoded picture for so long, once at least -> milliseconds of each time."""
+        """Read an encoded picture for this long, at least once -> milliseconds of each time."""
         assert self.process.stdin is not None
         print(json.dumps({"picture": str(picture), "seconds": seconds}), file=self.process.stdin, flush=True)
         times: list[float] = _answer(self.process)
         return times
 
     def megabytes(self) -> float:
-        """Its memory and that of all processes below it: PSS."""
+        """Memory of it and all processes below it (PSS)."""
         return ServerProcesses(self.process.pid).pss() / 1e6
 
 
 @contextmanager
 def version_process(folder: Path, serve: bool) -> Iterator[VersionProcess]:
-    """A version by its folder, its process started for the time.
+    """Run a process of a version for the duration of the block.
 
     Raises:
-        ServerStartError: it ended before it could be asked; why stands on standard error.
+        ServerStartError: it ended before it was ready; standard error says why.
     """
     started = time.perf_counter()
     process = subprocess.Popen(
@@ -98,7 +98,7 @@ def _answer(process: "subprocess.Popen[str]") -> Any:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """This one, in which the package of that folder is the one that is imported."""
+    """This environment, changed so that the package in that folder is imported."""
     left_out = ("PLATES_MODEL_REPOSITORY", "PYTHONPATH")
     return {**{name: value for name, value in os.environ.items() if name not in left_out}, "PYTHONPATH": str(folder)}
 

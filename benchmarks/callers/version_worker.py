@@ -1,7 +1,7 @@
-"""What another version of the package is asked through: a process that imports that one, and no module of this one.
+"""Runs in a process of another version: imports that package, and no module of this one.
 
-Run as a script, ``python version_worker.py read|serve``. It answers a line of JSON on standard output for each on
-standard input, and ends with it; whatever else it prints goes to standard error.
+Run as a script, ``python version_worker.py read|serve``. It answers each line on standard input with a line of JSON on
+standard output, and ends with its input; everything else it prints goes to standard error.
 """
 
 import json
@@ -21,7 +21,7 @@ def reader() -> Read:
     """An encoded picture -> plates, in this process on all its cores."""
     try:
         from plate_nets import LocalReader
-    except ImportError:  # 0.1.0 had the chain on OpenVINO in its benchmark alone
+    except ImportError:  # 0.1.0 had the OpenVINO chain only in its benchmark
         from plate_nets.bench.in_process import InProcess  # type: ignore[import-not-found, unused-ignore]
         from plate_nets.embedded import default_repository  # type: ignore[import-not-found, unused-ignore]
 
@@ -40,7 +40,7 @@ def server() -> Any:
 
 
 def timed(read: Read, picture: str, seconds: float) -> list[float]:
-    """Read a picture again and again for so long, once at least -> milliseconds of each time."""
+    """Read a picture repeatedly for this long, at least once -> milliseconds of each time."""
     encoded = Path(picture).read_bytes()
     spent: list[float] = []
     deadline = time.perf_counter() + seconds
@@ -52,7 +52,7 @@ def timed(read: Read, picture: str, seconds: float) -> list[float]:
 
 
 def main(what: str) -> None:
-    """Say what is there once it is ready, then answer until standard input ends."""
+    """Print a line when ready, then answer until standard input ends."""
     with os.fdopen(os.dup(1), "w") as answers, server() if what == "serve" else nullcontext() as served:
         os.dup2(2, 1)
         read = reader() if served is None else None

@@ -1,7 +1,7 @@
-"""The same loads on two versions of the package, in turn within one run, so that "faster" is a command.
+"""Runs the same loads on two versions of the package, in turn within one run.
 
-Each has a process that reads and a server, which run all the time; one of the four works. A ratio is the median of the
-rounds' ratios, its spread their least and largest.
+Each version has a reading process and a server, which run all the time; one of the four works. A ratio is the median of
+the rounds' ratios; its spread is their minimum and maximum.
 """
 
 import statistics
@@ -21,11 +21,11 @@ from benchmarks.load import closed_load
 from benchmarks.measures.machine import Others, ahead_of_others
 from plate_nets.contract import PLATE_RECOGNITION, PLATES
 from plate_nets.errors import ServerError
-from plate_nets.serving.quota import usable_cores
+from plate_nets.python_backend.quota import usable_cores
 
 ROUNDS = 8
 _WARM_UP = 0.5
-"""Seconds of each load before the first round: shapes that are new to a network are made ready then."""
+"""Seconds of each load before the first round, in which networks prepare for new shapes."""
 _OUTPUTS = tuple(spec for spec in PLATES if spec.name != "corners")
 """What version 0.1.0 answers, too."""
 
@@ -40,7 +40,7 @@ class Version:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A load: a picture read in process (no callers), or served to so many at once. ``file`` holds its bytes."""
+    """A load: a picture read in process (no callers), or served to several callers. ``file`` holds its bytes."""
 
     picture: Picture
     file: Path
@@ -48,12 +48,12 @@ class Case:
 
     @property
     def name(self) -> str:
-        """In the table."""
+        """Its name in the table."""
         how = "in process" if self.callers is None else f"served, {self.callers} at once"
         return f"{how}, {self.picture.name}"
 
     def measure(self, version: Version, seconds: float) -> tuple[float, float]:
-        """The load for so long -> median latency, ms, and frames a second.
+        """Run the load for this long -> median latency, ms, and frames per second.
 
         Raises:
             ServerError: no answer, or too many errors.

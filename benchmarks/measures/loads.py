@@ -1,4 +1,4 @@
-"""One load on one variant of the pipeline -> its figures, and a grid of them."""
+"""Runs one load on one variant of the pipeline, and grids of them -> figures."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ PERCENTILES = (50, 90, 99)
 
 @dataclass(frozen=True)
 class Run:
-    """What is to be measured: a variant under a closed load (``concurrency``) or an open one (``rate`` a second)."""
+    """What to measure: a variant under a closed load (``concurrency``) or an open one (``rate`` per second)."""
 
     variant: str
     kind: InputKind
@@ -29,13 +29,13 @@ class Run:
 
     @property
     def plates(self) -> int | None:
-        """On each picture, None where it differs or is not known."""
+        """Plates on each picture; None if they differ or are unknown."""
         counts = {picture.plates for picture in self.pictures}
         return counts.pop() if len(counts) == 1 else None
 
 
 def latency(milliseconds: Sequence[float]) -> dict[str, float]:
-    """Latencies -> p50, p90, p99, mean and largest, ms; empty where there is none."""
+    """Latencies -> p50, p90, p99, mean and maximum, ms; empty without latencies."""
     if not milliseconds:
         return {}
     values = np.percentile(milliseconds, PERCENTILES)
@@ -69,8 +69,8 @@ def figures(load: Load) -> dict[str, Any]:
 def measure(server: MeasuredServer, run: Run) -> dict[str, Any]:
     """Run a load -> its figures, those of the server's processes and of each of its models.
 
-    ``server`` is null where its processes cannot be seen, ``models`` where its statistics are not open to us. Both
-    count the warm-up of the load in.
+    ``server`` is null if its processes are not visible, ``models`` if its statistics are not accessible. Both include
+    the warm-up of the load.
     """
     factory = caller_factory(server.url, run.variant, run.kind, server.control_key)
     processes = server.processes
@@ -110,7 +110,7 @@ def grid(
     rate: float | None,
     seconds: float,
 ) -> Iterator[Run]:
-    """All combinations; the variants of one combination follow each other, so that they see the same machine.
+    """All combinations; the variants of one combination follow each other, so that conditions are the same.
 
     With a ``rate`` the load is open and the concurrencies do not apply.
     """

@@ -1,4 +1,4 @@
-"""The machine while something is measured: who else is at work, and who comes first."""
+"""The machine during a measurement: other work on it, and priorities."""
 
 import os
 import time
@@ -14,14 +14,14 @@ _FIRST = -10
 
 
 class Others:
-    """How many cores all processes but this one and those below it have kept busy since it was made."""
+    """Cores that all processes except this one and its children have kept busy since this was created."""
 
     def __init__(self) -> None:
         self._own = ServerProcesses(os.getpid())
         self._began = self._spent()
 
     def cores(self) -> float:
-        """On average; what a hypervisor took away is among it."""
+        """The average, including what a hypervisor took away."""
         now = self._spent()
         return max(0.0, now[1] - self._began[1]) / max(1e-3, now[0] - self._began[0])
 
@@ -33,9 +33,9 @@ class Others:
 
 @contextmanager
 def ahead_of_others() -> Iterator[bool]:
-    """While it is entered, this process and those below it come before other sessions -> whether that was allowed.
+    """Give this process and its children priority over other sessions during the block -> whether that was allowed.
 
-    Linux shares the cores between sessions first, and "nice" counts only within one (sched(7), autogroup).
+    Linux shares the cores between sessions first; "nice" counts only within one (sched(7), autogroup).
     """
     processes = [os.getpid(), *(child.pid for child in psutil.Process().children(recursive=True))]
     before = {file: nice for pid in processes if (nice := _nice(file := Path(f"/proc/{pid}/autogroup")))}
@@ -58,6 +58,6 @@ def _nice(file: Path) -> str | None:
 def _write(file: Path, nice: str) -> bool:
     try:
         file.write_text(nice, encoding="ascii")
-    except OSError:  # it ended, or only root may
+    except OSError:  # it ended, or only root is allowed
         return False
     return True

@@ -1,4 +1,4 @@
-"""Each network by itself: eager, traced, scripted, frozen, and on the runtimes that are installed."""
+"""Times each network alone: eager, traced, scripted, frozen, and on the installed runtimes."""
 
 import statistics
 import time
@@ -15,10 +15,10 @@ from torch import Tensor
 from torch.jit._trace import TracerWarning
 
 from plate_nets.contract import YOLO
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme
+from plate_nets.python_backend.settings import NetworkSettings, thread_count
 from plate_nets.runtimes.openvino import compile_torch
-from plate_nets.serving.settings import NetworkSettings, thread_count
 
 _FRAMES = ((1, 3, 384, 640),)
 SHAPES = {
@@ -32,7 +32,7 @@ Run = Callable[[Tensor], Tensor]
 
 
 def measure_networks(seconds: float, progress: Progress) -> list[dict[str, Any]]:
-    """Times all forms of each network in turn, on the CPU and on a GPU where there is one -> rows, JSON-ready.
+    """Time all forms of each network in turn, on the CPU and on a GPU if there is one -> rows, JSON-ready.
 
     ``difference`` is the largest |found - expected| / (1 + |expected|) from the eager network on the same device.
     """
@@ -103,7 +103,7 @@ def _compare(name: str, device: str, given: Tensor, forms: dict[str, Run], secon
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    # TorchScript is deprecated, yet what Triton's libtorch backend loads
+    # TorchScript is deprecated, but Triton's libtorch backend loads it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", FutureWarning)

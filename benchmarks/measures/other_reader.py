@@ -1,4 +1,4 @@
-"""The reader of plates that a user would pick instead, in ONNX Runtime, which the project does not have."""
+"""Another plate reader that a user might choose, in ONNX Runtime, which is not a dependency of the project."""
 
 from importlib import import_module
 from pathlib import Path
@@ -34,14 +34,14 @@ class OtherReader:
         try:
             onnxruntime: Any = import_module("onnxruntime")
         except ModuleNotFoundError as error:
-            raise InputError(f"{model}: expected onnxruntime; pip install onnxruntime brings it") from error
+            raise InputError(f"{model}: needs onnxruntime: pip install onnxruntime") from error
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
         self._input = self._session.get_inputs()[0].name
 
     def cut(self, frame: Frame, boxes: Boxes) -> NDArray[np.uint8]:
-        """Boxes (N, 4) xyxy of a frame, BGR -> what the model takes."""
+        """Boxes (N, 4) xyxy of a frame, BGR -> the model's input."""
         height, width = frame.shape[:2]
         cut = []
         for x0, y0, x1, y1 in boxes.round().astype(int).clip(0, (width, height, width, height)).tolist():
@@ -50,12 +50,12 @@ class OtherReader:
         return np.stack(cut).astype(np.uint8)
 
     def regions(self, crops: NDArray[np.uint8]) -> list[tuple[str, float]]:
-        """Crops -> the country of each, empty where it is unknown, and its probability, 0..1."""
-        (told, *_) = self._session.run(["region"], {self._input: crops})
-        best = told.argmax(axis=1).tolist()
-        return [((*REGIONS, "")[i], float(row[i])) for i, row in zip(best, told, strict=True)]
+        """Crops -> the country of each, empty if unknown, and its probability, 0..1."""
+        (regions, *_) = self._session.run(["region"], {self._input: crops})
+        best = regions.argmax(axis=1).tolist()
+        return [((*REGIONS, "")[i], float(row[i])) for i, row in zip(best, regions, strict=True)]
 
     def read(self, crops: NDArray[np.uint8]) -> list[str]:
-        """Crops -> texts; it has no way to say that it is not sure."""
-        (told, *_) = self._session.run(["plate"], {self._input: crops})
-        return ["".join(SYMBOLS[i] for i in row if i < len(SYMBOLS)) for row in told.argmax(axis=2).tolist()]
+        """Crops -> texts; it cannot report that it is uncertain."""
+        (slots, *_) = self._session.run(["plate"], {self._input: crops})
+        return ["".join(SYMBOLS[i] for i in row if i < len(SYMBOLS)) for row in slots.argmax(axis=2).tolist()]

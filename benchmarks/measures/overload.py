@@ -1,4 +1,4 @@
-"""What a server does with more load than it can carry: goodput, and how it refuses the rest."""
+"""How a server behaves under more load than it can carry: goodput, and how it refuses the rest."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,25 +13,25 @@ from plate_nets.answers import find_answer
 from plate_nets.errors import ServerError, ServerOverloaded
 
 SATURATING = 8
-"""Callers of the closed load whose goodput is taken as the maximum."""
+"""Callers of the closed load whose goodput counts as the maximum."""
 FACTOR = 4.0
 
 
 @dataclass(frozen=True)
 class Overload:
-    """Frames a second that a server answers: at its best, and when many more are asked of it."""
+    """Frames per second that a server answers: at its best, and under overload."""
 
     maximum: float
     offered: float
     goodput: float
     refused: int
-    """Requests that were refused as one too many."""
+    """Requests refused by a full queue."""
     failed: tuple[str, ...]
-    """What else was answered, without repetitions."""
+    """Other errors, without repetitions."""
     refusal_ms: tuple[float, float]
     """Median and 95th percentile of the time until a refusal."""
     answer_ms: tuple[float, float]
-    """The same of an answer."""
+    """The same for answers."""
 
     @property
     def ratio(self) -> float:

@@ -16,7 +16,7 @@ from benchmarks.server.server import MeasuredServer
 from benchmarks.server.statistics import difference
 from plate_nets.contract import LPRNET, PLATE_RECOGNITION, STN, YOLO
 from plate_nets.errors import ServerError
-from plate_nets.serving.settings import NetworkSettings, thread_count
+from plate_nets.python_backend.settings import NetworkSettings, thread_count
 
 ROUNDS = 5
 WARM_UP = 5

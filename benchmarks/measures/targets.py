@@ -1,4 +1,4 @@
-"""The figures that the project sets itself as targets, from workloads that are measured in turn in one run.
+"""Measures the project's target figures, from workloads that run in turn within one run.
 
 They take turns for `ROUNDS` rounds, so that a machine that slows down slows all of them; a ratio is the median of its
 rounds' ratios.
@@ -22,20 +22,20 @@ from benchmarks.server.server import MeasuredServer
 from benchmarks.variants.contract import VARIANTS
 from plate_nets.contract import PLATE_RECOGNITION, YOLO
 from plate_nets.errors import ServerError
-from plate_nets.serving.settings import NetworkSettings, thread_count
+from plate_nets.python_backend.settings import NetworkSettings, thread_count
 
 ROUNDS = 6
 BARE = "bare "
 CASES = ((1, 1), (4, 1), (4, 4), (16, 4), (4, 8))
-"""Plates and requests at once, in which the variants are compared."""
+"""Plates, and concurrent requests, for which the variants are compared."""
 
 Rounds = Mapping[str, Sequence[Load]]
-"""Name of a workload -> what came of it in each round."""
+"""Name of a workload -> its result in each round."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One thing that is timed: who asks, about what, how many at once."""
+    """One timed workload: the caller, its pictures, and how many at once."""
 
     factory: CallerFactory
     picture: Picture
@@ -51,7 +51,7 @@ def measure_targets(
     frames: int,
     seconds: float,
 ) -> None:
-    """Measures all and puts ``workloads`` and ``targets`` into the report; ``seconds``: of each workload, all rounds.
+    """Measure everything and put ``workloads`` and ``targets`` into the report; ``seconds``: per workload, all rounds.
 
     Raises:
         ServerError: the server failed; what was measured before is in the report.
@@ -113,7 +113,7 @@ def ratios(rounds: Rounds) -> list[dict[str, Any]]:
 
 
 def variant_ratios(rounds: Rounds, others: Sequence[str]) -> list[dict[str, Any]]:
-    """Workloads named ``variant, case`` -> the production variant over the best other one, a row a case."""
+    """Workloads named ``variant, case`` -> the production variant over the best other one, a row per case."""
     rows = []
     for plates, callers in CASES if others else ():
         case = _case(plates, callers)
@@ -125,7 +125,7 @@ def variant_ratios(rounds: Rounds, others: Sequence[str]) -> list[dict[str, Any]
 
 
 def measure_memory(server: MeasuredServer, frames: int, progress: Progress) -> list[dict[str, Any]]:
-    """Half of the frames and the other half, mixed and 4 at once -> rows on the server's memory after each.
+    """Half of the frames, then the other half, mixed and 4 at once -> rows on the server's memory after each.
 
     Raises:
         ServerError: the server failed.

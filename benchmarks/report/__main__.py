@@ -1,8 +1,8 @@
-"""``python -m benchmarks.report REPORTS PAGE``: reports as CSV and plots beside a Markdown page, and figures in it.
+"""``python -m benchmarks.report REPORTS PAGE``: writes reports as CSV and plots beside a Markdown page, and into it.
 
-Each table of ``REPORTS/NAME.json`` becomes a CSV file of the folder that is named as the page is. In the page a block
-``<!-- figures: FILE -->`` to ``<!-- end -->`` gets the table of ``FILE.csv``, further words ``column=cell`` choose rows
-of it; ``machine`` is where, when and with what was measured.
+Each table of ``REPORTS/NAME.json`` becomes a CSV file in the folder named after the page. In the page, a block
+``<!-- figures: FILE -->`` to ``<!-- end -->`` gets the table of ``FILE.csv``; words ``column=cell`` after it select
+rows. ``machine`` stands for where, when and with what was measured.
 """
 
 import json
@@ -32,7 +32,7 @@ def read_tables(reports: Path) -> dict[str, Table]:
 
 
 def fill(page: str, found: Mapping[str, Table], machine: str | None) -> tuple[str, list[str]]:
-    """A page -> the same with its figures, and the blocks for which there are none, which stay as they are."""
+    """Put the figures into a page -> the page, and the blocks without figures, which stay as they are."""
     missing = []
 
     def block(match: "re.Match[str]") -> str:
@@ -68,7 +68,7 @@ def main(
     reports: Annotated[Path, typer.Argument(help="Folder with the reports that `python -m benchmarks --json` wrote.")],
     page: Annotated[Path, typer.Argument(help="Markdown page to write the figures into.")],
 ) -> None:
-    """Write CSV and plots beside a page, and figures into it; exits with 1 where a block of it has none."""
+    """Write CSV and plots beside a page, and figures into it; exits with 1 if a block has none."""
     folder = page.with_suffix("")
     folder.mkdir(exist_ok=True)
     found = read_tables(reports)

@@ -1,6 +1,6 @@
-"""A million photos to Parquet: a listing cut into shards, which any engine works off in any order.
+"""A million photos to Parquet: a listing cut into shards, which any engine can process in any order.
 
-The unit of work is a shard: a file of rows, there whole or not at all. So a run that ended anywhere goes on.
+The unit of work is a shard: a file of rows that either exists in full or not at all, so an interrupted run can resume.
 """
 
 from plate_nets.extras import needs

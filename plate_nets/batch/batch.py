@@ -1,4 +1,4 @@
-"""A batch from begin to end: list and cut once, do what is not done, mark it as done."""
+"""A batch from start to end: list and cut once, process what is left, mark it as done."""
 
 import dataclasses
 import fcntl
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 SUCCESS = "_SUCCESS"
 _LOCK = "_lock"
 _LOOK = 1.0
-"""Seconds between two looks whether a batch has begun."""
+"""Seconds between two checks whether another run has begun the batch."""
 
 
 def begin(
@@ -37,26 +37,26 @@ def begin(
     shard_size: int | None = None,
     part: Part = WHOLE,
 ) -> Job:
-    """Begin a batch in a folder, or go on with the one there, where photos of the source that are new in it come last.
+    """Begin a batch in a folder, or resume the one there; photos that are new in the source are appended.
 
-    Of several parts the first begins the batch and the others wait until it has. The list is then fixed: parts that
-    run side by side would not agree on a longer one.
+    With several parts, the first one begins the batch and the others wait for it. The list is then fixed, because
+    parts that run side by side would not agree on a longer one.
 
     Args:
         source: where the photos are.
         address, column: how the user named the source.
         out: the folder of the batch.
         reader: opened here once, for its version.
-        shard_size: photos a shard, of those that are new; see `write_listing`.
-        part: of the shards, which this run does.
+        shard_size: photos per shard, for new photos; see `write_listing`.
+        part: the share of the shards that this run processes.
 
     Raises:
-        BatchError: the folder holds anything else than this batch (see `Manifest`); no photo found.
+        BatchError: the folder holds something other than this batch (see `Manifest`), or no photo was found.
         PlateError: the reader cannot be opened.
     """
     with reader.open() as opened:
         model = opened.version
-    wanted = {
+    expected = {
         "format": FORMAT, "source": address, "column": column, "scheme": reader.scheme, "model": model,
         "package": plate_nets.__version__, "sure": reader.sure, "detail": reader.detail, "vehicles": reader.vehicles,
     }  # fmt: skip
@@ -65,7 +65,7 @@ def begin(
     manifest = None
     if MANIFEST in names:
         manifest = read_manifest(out)
-        for key, value in wanted.items():
+        for key, value in expected.items():
             if (there := getattr(manifest, key)) != value:
                 raise BatchError(
                     f"{out.address}: holds a batch with {key} {there!r}, this run has {value!r}; "
@@ -80,7 +80,7 @@ def begin(
             _log.warning("%s: new photos: %d; a run without --parts reads them", address, len(photos))
     elif len(photos):
         listing = write_listing(photos, out, shard_size, begun)
-        manifest = Manifest(**wanted, photos=listing.photos, shards=listing.shards, listing=listing.digest)
+        manifest = Manifest(**expected, photos=listing.photos, shards=listing.shards, listing=listing.digest)
         out.remove(SUCCESS)
         out.write(MANIFEST, json.dumps(dataclasses.asdict(manifest), indent=2).encode())
     if manifest is None:
@@ -90,19 +90,19 @@ def begin(
 
 @contextmanager
 def at_work_in(out: Folder, part: Part = WHOLE) -> Iterator[None]:
-    """No other run works in this folder meanwhile, where it is on a disk, but for those of other parts.
+    """Lock a local folder against runs other than those of its parts.
 
-    What killed workers leave there is removed by whoever is alone, and the folder itself where no batch has begun in
-    it. In an object store two runs do the same shards twice, with the same rows.
+    A run that is alone removes what killed workers left behind, and the folder itself if no batch has begun in it.
+    An object store has no lock: two runs process the same shards twice, with the same rows.
 
     Raises:
-        BatchError: another run is at work.
+        BatchError: another run is writing here.
     """
     if not out.is_local:
         yield
         return
     folder = Path(out.address)
-    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    created = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _LOCK).open("w") as lock:
         if part.parts > 1:
@@ -119,8 +119,8 @@ def at_work_in(out: Folder, part: Part = WHOLE) -> Iterator[None]:
                 if MANIFEST not in out.names():
                     out.remove(LISTING)
                     out.remove(_LOCK)
-                    with suppress(OSError):  # somebody else put something there
-                        for each in made:
+                    with suppress(OSError):  # something else is in it
+                        for each in created:
                             each.rmdir()
 
 
@@ -133,7 +133,7 @@ def _alone(lock: IO[str]) -> bool:
 
 
 def finish(job: Job) -> None:
-    """Mark a batch with ``_SUCCESS`` where all of its shards are done, by this run or others."""
+    """Mark a batch with ``_SUCCESS`` once all of its shards are done, by this run or others."""
     names = job.out.names()
     if SUCCESS not in names and not job.manifest.missing(names):
         job.out.write(SUCCESS, b"")

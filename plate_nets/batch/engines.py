@@ -1,4 +1,4 @@
-"""What carries the shards of a batch to workers: processes of this machine, or Ray."""
+"""What distributes shards to workers: processes of this machine, or Ray."""
 
 import logging
 import multiprocessing
@@ -17,17 +17,17 @@ from plate_nets.errors import BatchError
 from plate_nets.extras import needs
 
 _ATTEMPTS = 3
-"""How often in a row processes may die before a shard is done, until the run ends."""
+"""How many times in a row worker processes may die without finishing a shard before the run gives up."""
 
 
 def local(job: Job, shards: Sequence[int], workers: int) -> Iterator[ShardDone]:
-    """Do shards in processes of this machine -> what came of each, as they are done.
+    """Process shards in processes of this machine -> the result of each, as it finishes.
 
-    Where a process is killed, those shards that are not done are begun anew with new processes.
+    If a process is killed, new processes take over the unfinished shards.
 
     Raises:
-        BatchError: processes die again and again.
-        PlateError, OSError: as `ShardWorker.do`; shards that are done stay done.
+        BatchError: processes keep dying.
+        PlateError, OSError: as `ShardWorker.do`; finished shards stay.
     """
     waiting = set(shards)
     attempts = 0
@@ -53,15 +53,15 @@ def local(job: Job, shards: Sequence[int], workers: int) -> Iterator[ShardDone]:
 
 
 def on_ray(job: Job, shards: Sequence[int], workers: int, address: str | None = None) -> Iterator[ShardDone]:
-    """Do shards on Ray, started here or a cluster that exists -> what came of each, as they are done.
+    """Process shards on Ray, started here or an existing cluster -> the result of each, as it finishes.
 
-    A shard whose worker or machine was killed is done again by another (Ray Data's own promise).
+    Ray Data repeats a shard whose worker or machine was killed.
 
     Args:
-        job: source and folder must be reached by all machines.
-        shards: numbers.
-        workers: actors, each with one CPU and networks of its own.
-        address: of a cluster, as ``ray.init`` takes it; None: Ray runs on this machine for the time.
+        job: its source and folder must be reachable from all machines.
+        shards: their numbers.
+        workers: actors, each with one CPU and its own networks.
+        address: of a cluster, as ``ray.init`` takes it; None starts Ray on this machine for this run.
 
     Raises:
         BatchError: Ray does not start, or there is no cluster.
@@ -73,7 +73,7 @@ def on_ray(job: Job, shards: Sequence[int], workers: int, address: str | None = 
         from ray.data import ActorPoolStrategy, DataContext
 
     class Worker:
-        """What Ray makes an actor of."""
+        """The class that Ray turns into an actor."""
 
         def __init__(self) -> None:
             self._worker = ShardWorker(job)
@@ -90,7 +90,7 @@ def on_ray(job: Job, shards: Sequence[int], workers: int, address: str | None = 
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         DataContext.get_current().enable_progress_bars = False
         numbers = ray.data.from_items([{"shard": shard} for shard in shards], override_num_blocks=len(shards))
-        worker: Any = Worker  # Ray's types know functions alone
+        worker: Any = Worker  # Ray's types only know functions
         done = numbers.map(worker, compute=ActorPoolStrategy(size=min(workers, len(shards))), num_cpus=1)
         for row in done.iter_rows():
             yield ShardDone(**row)
@@ -99,12 +99,12 @@ def on_ray(job: Job, shards: Sequence[int], workers: int, address: str | None = 
 
 
 _worker: ShardWorker
-"""Of a process of `local`, made when it begins."""
+"""The worker of a `local` process, created when the process starts."""
 
 
 def _begin(job: Job) -> None:
     global _worker
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _worker = ShardWorker(job)
     Finalize(None, _worker.close, exitpriority=0)

@@ -1,4 +1,4 @@
-"""The photos of a batch, cut into shards that never change: one Parquet file, a row group a shard."""
+"""The photos of a batch, cut into shards that never change: one Parquet file with one row group per shard."""
 
 import hashlib
 import io
@@ -16,15 +16,15 @@ from plate_nets.batch.storage import Folder
 
 FILE = "_listing.parquet"
 SHARD_SIZE = 1000
-"""Photos a shard, where the user does not say; each file of the result is then some hundred kB."""
+"""Default photos per shard; each result file is then a few hundred kB."""
 _LEAST_SHARDS = 16
-"""Of a smaller batch, so that all workers have work and progress is seen."""
+"""Minimum for smaller batches, so that all workers have work and progress is visible."""
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
 class Listing:
-    """How many photos, in how many shards, and the SHA-256 of their names in order."""
+    """The number of photos and shards, and the SHA-256 of the photos' names in order."""
 
     photos: int
     shards: int
@@ -32,9 +32,9 @@ class Listing:
 
 
 def unlisted(source: Source, out: Folder, begun: int = 0) -> pa.Table:
-    """The photos of a source that are in none of the ``begun`` shards of a batch, each once, sorted by their keys.
+    """List the photos of a source that are not in the first ``begun`` shards of a batch: each once, sorted by key.
 
-    Takes some 150 bytes of memory a photo.
+    Takes about 150 bytes of memory per photo.
     """
     chunks = list(_chunks(source))
     schema = pa.schema({"name": pa.large_binary(), "key": pa.uint64()})
@@ -47,20 +47,20 @@ def unlisted(source: Source, out: Folder, begun: int = 0) -> pa.Table:
 
 
 def write_listing(photos: pa.Table, out: Folder, shard_size: int | None = None, begun: int = 0) -> Listing:
-    """Cut photos of `unlisted` into shards, and write them behind the ``begun`` shards there, which stay as they are.
+    """Cut photos from `unlisted` into shards and append them to the ``begun`` existing shards, which do not change.
 
-    They are cut in the order of their keys, so a photo's shard does not depend on the order of the source.
+    Photos are cut in the order of their keys, so a photo's shard does not depend on the order of the source.
 
     Args:
-        photos: one or more.
+        photos: at least one.
         out: the folder of the batch.
-        shard_size: photos a shard; by default `SHARD_SIZE`, or fewer where that would be less than 16 shards. Photos
-            of one row group of a Parquet file stay together.
-        begun: shards of the listing there.
+        shard_size: photos per shard; by default `SHARD_SIZE`, or fewer to get at least 16 shards. Photos of one row
+            group of a Parquet file stay together.
+        begun: number of shards already listed.
     """
     size = shard_size or min(SHARD_SIZE, -(-len(photos) // _LEAST_SHARDS))
     keys = photos["key"].to_numpy()
-    places = np.searchsorted(keys, keys) // size  # of photos with one key the first decides
+    places = np.searchsorted(keys, keys) // size  # photos with the same key go where the first one goes
     bounds = [*np.flatnonzero(np.diff(places, prepend=-1)), len(photos)]
     shards = [*_shards(out, begun), *(photos.select(["name"]).slice(a, b - a) for a, b in pairwise(bounds))]
     digest = hashlib.sha256()
@@ -75,13 +75,13 @@ def write_listing(photos: pa.Table, out: Folder, shard_size: int | None = None, 
 
 
 def shard_names(out: Folder, shard: int) -> list[str]:
-    """The names of the photos of a shard."""
+    """The names of the photos in a shard."""
     names = pq.ParquetFile(out.open(FILE)).read_row_group(shard)["name"]
     return [name.decode("utf-8", "surrogateescape") for name in names.to_pylist()]
 
 
 def as_text(name: str) -> str:
-    """A name as the source gives it -> as the rows show it: bytes that are no UTF-8 are escaped."""
+    """A name from the source -> the text shown in the rows; bytes that are not UTF-8 are escaped."""
     return _encoded(name).decode("utf-8", "backslashreplace")
 
 
@@ -97,7 +97,7 @@ def _shards(out: Folder, begun: int) -> list[pa.Table]:
 
 
 def _chunks(source: Source) -> Iterator[pa.RecordBatch]:
-    """Names, and the BLAKE2b of what a photo's shard is chosen by: its name, or its row group of a Parquet file."""
+    """Names, and the BLAKE2b hash of each shard key: the photo's name, or its row group in a Parquet file."""
     photos = source.photos()
     while chunk := list(islice(photos, _CHUNK)):
         names = pa.array([_encoded(name) for name, _ in chunk], pa.large_binary())

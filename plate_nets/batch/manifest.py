@@ -1,4 +1,4 @@
-"""What a batch is and what of it is done, by the files in its folder."""
+"""What a batch is, and which shards are done, as told by the files in its folder."""
 
 import json
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ FORMAT = "plate-batch/1"
 
 @dataclass(frozen=True)
 class Part:
-    """What one of several runs does that share a batch: every ``parts``-th shard, from ``number`` on."""
+    """The share of one of several cooperating runs: every ``parts``-th shard, starting at ``number``."""
 
     number: int
     parts: int
@@ -29,10 +29,10 @@ WHOLE = Part(0, 1)
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a batch is; a run with another one does not go on with it.
+    """What a batch is; a run with a different manifest does not resume it.
 
-    ``listing``: SHA-256 of the photos' names. ``model``: the version of the networks. ``sure``, ``detail`` and
-    ``vehicles``: of `ReaderSettings`.
+    ``listing``: SHA-256 of the photos' names. ``model``: version of the networks. ``sure``, ``detail`` and
+    ``vehicles``: from `ReaderSettings`.
     """
 
     source: str
@@ -49,7 +49,7 @@ class Manifest:
     vehicles: bool = False
 
     def missing(self, names: Iterable[str], part: Part = WHOLE) -> list[int]:
-        """The names of the files there -> the shards of a part that are not done."""
+        """Names of the existing files -> the shards of a part that are not done."""
         done = set(names)
         return [shard for shard in self.shards_of(part) if shard_file(shard) not in done]
 
@@ -64,10 +64,10 @@ def shard_file(shard: int) -> str:
 
 
 def read_manifest(out: Folder) -> Manifest:
-    """The manifest of the batch in a folder.
+    """Read the manifest of the batch in a folder.
 
     Raises:
-        BatchError: there is none, or it is of another version of this package.
+        BatchError: there is none, or another version of this package wrote it.
     """
     try:
         return Manifest(**json.loads(out.read(MANIFEST)))

@@ -1,4 +1,4 @@
-"""Plates as a step of a user's own pipeline: what Ray Data, Dask or pandas map over batches of photos."""
+"""Plate reading as a step in your own pipeline: Ray Data, Dask and pandas map it over batches of photos."""
 
 from contextlib import ExitStack
 from functools import cached_property
@@ -13,13 +13,13 @@ from plate_nets.recognition.reader import VehicleReader
 
 
 class PlateBatch:
-    """A table of photos -> the same with their plates: ``dataset.map_batches(PlateBatch, batch_format="pyarrow")``.
+    """A table of photos -> the same table plus plates: ``dataset.map_batches(PlateBatch, batch_format="pyarrow")``.
 
-    The networks are loaded by the first call of each process; only the settings are pickled.
+    Each process loads the networks on its first call; only the settings are pickled.
 
     Args:
-        settings: which reader; by default in this process, with one thread.
-        column: with the photos' bytes (binary) or their paths and addresses (string).
+        settings: which reader to use; by default in this process, with one thread.
+        column: holds the photos' bytes (binary), or their paths and addresses (string).
     """
 
     def __init__(self, settings: ReaderSettings = ReaderSettings(), column: str = "bytes") -> None:
@@ -30,10 +30,10 @@ class PlateBatch:
         return type(self), (self._settings, self._column)
 
     def __call__(self, photos: pa.Table) -> pa.Table:
-        """A table -> the same with the columns `rows.FOUND`; a photo that cannot be read has an ``error``.
+        """A table -> the same table with the columns `rows.FOUND`; a photo that cannot be read has an ``error``.
 
         Raises:
-            PlateError: no photo can be read.
+            PlateError: the reader cannot work at all, so no photo can be read.
         """
         sure, vehicles = self._settings.sure, self._settings.vehicles
         rows = [

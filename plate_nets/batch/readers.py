@@ -1,4 +1,4 @@
-"""Which reader a batch's workers have, as a value that is sent to them."""
+"""Which reader the workers of a batch use, as a value that can be sent to them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from plate_nets.types import DEFAULT_DETAIL, Detail
 
 @dataclass(frozen=True)
 class OpenReader:
-    """A reader, which networks it has, and what to wait for after a server's process died of a photo."""
+    """A reader, the version of its networks, and the function to wait for a server to recover from a crash."""
 
     reader: VehicleReader
     version: str
@@ -25,11 +25,11 @@ class OpenReader:
 
 @dataclass(frozen=True)
 class ReaderSettings:
-    """A reader in the worker's process on OpenVINO, or, with addresses, by one Triton server or several.
+    """A reader in the worker's process on OpenVINO, or, with addresses, one or several Triton servers.
 
-    ``threads``: of a reader in process; ``detail``: how closely it looks, while a server has a setting of its own.
-    ``timeout``: seconds for an answer of the server. ``sure``: the least confidence of a text; None: what the reader
-    is set to. ``vehicles``: whether plates have their vehicles.
+    ``threads``: for a reader in the process. ``detail``: how closely it looks; a server has its own setting.
+    ``timeout``: seconds to wait for the server's answer. ``sure``: the minimum confidence of a text; None: the reader's
+    own setting. ``vehicles``: whether plates come with their vehicles.
 
     Raises:
         InputError: ``sure`` is not between 0 and 1.
@@ -50,10 +50,10 @@ class ReaderSettings:
 
     @contextmanager
     def open(self) -> Iterator[OpenReader]:
-        """The reader, for as long as it is used.
+        """Open the reader for the duration of a ``with`` block.
 
         Raises:
-            PlateError: the server does not answer, or the networks are not there.
+            PlateError: the server does not answer, or the networks are missing.
         """
         schemes = load_schemes(self.scheme)
         if not self.urls:

@@ -1,4 +1,4 @@
-"""A row of the result: one photo with its plates, or with the code of what kept it from being read."""
+"""A row of the result: one photo with its plates, or with the code of the error that kept it from being read."""
 
 import hashlib
 import time
@@ -12,7 +12,7 @@ from plate_nets.recognition.reader import VehicleReader
 from plate_nets.types import Plate
 
 UNREADABLE = "PLATES_UNREADABLE"
-"""Code of a photo that is not there or does not open."""
+"""Code for a photo that is missing or does not open."""
 
 Fetched = bytes | OSError | InputError
 """A photo's bytes, or why there are none."""
@@ -48,7 +48,7 @@ PLATE = pa.struct(
     }
 )
 """A plate: names and meanings as in `types.Plate` and `types.Reading`; pixels of the upright photo. Country and ground
-are null where the reader was not asked for them."""
+are null unless the reader was asked for them."""
 
 FOUND = {
     "size": pa.int64(),
@@ -58,37 +58,37 @@ FOUND = {
     "milliseconds": pa.float32(),
     "plates": pa.list_(PLATE),
 }
-"""What is found out of a photo: bytes, SHA-256, code of docs/reference/errors.md or `UNREADABLE` (null: none), its
-message, the time of reading, plates by falling score (null where there is an error)."""
+"""Result for a photo: bytes, SHA-256, error code from docs/reference/errors.md or `UNREADABLE` (null: none), error
+message, reading time, plates by falling score (null after an error)."""
 
 ROW = pa.schema({"path": pa.string(), **FOUND, "model": pa.string()})
-"""A row of a shard; ``path`` as the source names it, ``model`` the version of the networks."""
+"""A row of a shard; ``path`` as the source names it, ``model`` is the version of the networks."""
 
 
 def read_photo(
     reader: VehicleReader, photo: Fetched, sure: float | None = None, vehicles: bool = False
 ) -> dict[str, Any]:
-    """A photo's bytes, or why there are none -> its values of `FOUND`; ``sure``, ``vehicles`` as `VehicleReader.read`.
+    """A photo's bytes, or why there are none -> its values for `FOUND`; ``sure``, ``vehicles`` as `VehicleReader.read`.
 
     Raises:
-        PlateError: no photo can be read: the server is not there or refuses, or the networks cannot be loaded.
+        PlateError: no photo can be read: the server is down or refuses, or the networks cannot be loaded.
     """
     if isinstance(photo, OSError):
         return _row(None, UNREADABLE, photo.strerror or str(photo))
     if isinstance(photo, InputError):
-        return _row(None, answer_for(photo).says, str(photo))
+        return _row(None, answer_for(photo).phrase, str(photo))
     started = time.perf_counter()
     try:
         plates = reader.read(photo, evidence=True, sure=sure, vehicles=vehicles)
     except (ServerUnavailable, AccessDenied):
         raise
     except (InputError, ServerError) as error:
-        return _row(photo, answer_for(error).says, str(error))
+        return _row(photo, answer_for(error).phrase, str(error))
     return _row(photo, milliseconds=(time.perf_counter() - started) * 1000, plates=[plate_row(p) for p in plates])
 
 
 def plate_row(plate: Plate) -> dict[str, Any]:
-    """A plate -> its values of `PLATE`."""
+    """A plate -> its values for `PLATE`."""
     row = plate.to_dict()
     own = row["vehicle"]
     return row | {

@@ -1,4 +1,4 @@
-"""Where a batch's photos come from: a folder, a list of paths, a Parquet file with paths or with the photos' bytes."""
+"""Where a batch's photos come from: a folder, a list of paths, or a Parquet file with paths or the photos' bytes."""
 
 import errno
 import os
@@ -19,30 +19,30 @@ from plate_nets.recognition.reader import FrameLimits, check_bytes
 
 PARQUET = ".parquet"
 MAX_BYTES = FrameLimits().max_bytes
-"""Of a photo."""
+"""Limit for a photo."""
 _LONGEST = 1 << 16
-"""Characters of a line of a list."""
+"""Limit in characters for a line of a list."""
 _LARGEST_GROUP = 2 << 30
-"""Bytes of a row group's column, unpacked."""
+"""Limit in bytes for the column in one row group, unpacked."""
 
 
 class Source(Protocol):
-    """Names photos and reads them. It is pickled by its address."""
+    """Names photos and reads them. Pickled by its address."""
 
     def photos(self) -> Iterator[tuple[str, str]]:
-        """The photos one by one: name, and what its shard is chosen by.
+        """Yield the photos one by one: name, and the key that decides its shard.
 
         Raises:
-            BatchError: the source is not there, does not open, or has not the form expected.
+            BatchError: the source is missing, does not open, or does not have the expected form.
         """
         ...
 
     def read(self, name: str) -> bytes:
-        """A photo's bytes.
+        """Return a photo's bytes.
 
         Raises:
-            OSError: this photo is not there (any more), does not open, or has a name that is none; others may.
-            InputTooLarge: it has more bytes than a photo may have.
+            OSError: this photo is missing, does not open, or has an invalid name; others may be fine.
+            InputTooLarge: it has more bytes than allowed.
             BatchError: no photo can be read: the store does not answer or refuses.
         """
         ...
@@ -50,7 +50,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class FolderSource:
-    """All pictures below a folder, by their suffix."""
+    """All pictures below a folder, recognised by their suffix."""
 
     folder: Folder
 
@@ -82,7 +82,7 @@ class PhotoSource:
 
 @dataclass(frozen=True)
 class ListSource:
-    """A text file with a path or an address of an object store a line; relative paths begin at the working folder."""
+    """A text file with one path or object store address per line; relative paths start at the working folder."""
 
     path: Path
 
@@ -90,15 +90,15 @@ class ListSource:
         """As `Source.photos`; names are the lines."""
         try:
             with check_file(self.path).open(encoding="utf-8", errors="surrogateescape") as lines:
-                if lines.read(_LONGEST).count("\0") > 1:  # one may be in a name of somebody's
+                if lines.read(_LONGEST).count("\0") > 1:  # a single NUL may be part of a name
                     raise BatchError(
-                        f"{self.path}: expected a folder, a photo, a Parquet file or a text with a path a line, "
+                        f"{self.path}: expected a folder, a photo, a Parquet file or a text file with a path per line, "
                         "got another file; `plates watch` reads videos"
                     )
                 lines.seek(0)
                 while line := lines.readline(_LONGEST):
                     if len(line) == _LONGEST:
-                        raise BatchError(f"{self.path}: expected a path a line, got a line of {_LONGEST} characters")
+                        raise BatchError(f"{self.path}: expected a path per line, got a line of {_LONGEST} characters")
                     if name := line.rstrip("\r\n"):
                         yield name, name
         except OSError as error:
@@ -110,13 +110,13 @@ class ListSource:
 
 
 class ParquetSource:
-    """A Parquet file: a column of paths, or of encoded photos, which are named by their rows.
+    """A Parquet file with a column of paths, or of encoded photos, which are named by their rows.
 
-    Rows of one row group lie in one shard, as a worker reads a whole row group to get one row.
+    Rows of one row group go into one shard, because a worker reads a whole row group to get one row.
 
     Args:
-        file: a path or an address in an object store.
-        column: with the paths (string) or the photos (binary); by default the first of `COLUMNS` that is there.
+        file: a path, or an address in an object store.
+        column: holds the paths (string) or the photos (binary); by default the first of `COLUMNS` that exists.
     """
 
     COLUMNS = ("bytes", "image", "path", "file")
@@ -130,14 +130,14 @@ class ParquetSource:
         return type(self), (self._file, self._named)
 
     def photos(self) -> Iterator[tuple[str, str]]:
-        """As `Source.photos`; names are the paths, or "row group:row in it"."""
+        """As `Source.photos`; names are the paths, or "row group:row within it"."""
         for group in range(self._parquet.num_row_groups):
             if self._holds_photos:
                 rows = self._parquet.metadata.row_group(group).num_rows
                 yield from ((f"{group}:{row}", str(group)) for row in range(rows))
             else:
                 try:
-                    encoded = self._read(group).cast(pa.large_binary())  # they may be no UTF-8
+                    encoded = self._read(group).cast(pa.large_binary())  # they need not be UTF-8
                 except InputTooLarge as error:
                     raise BatchError(f"{self._file}: {error}") from error
                 names = (os.fsdecode(name) for name in encoded.to_pylist() if name)
@@ -157,7 +157,7 @@ class ParquetSource:
         return bytes(content.as_py())
 
     def _read(self, group: int) -> pa.ChunkedArray:
-        """The column in a row group, which is in memory as a whole."""
+        """The column in one row group, read into memory as a whole."""
         columns = self._parquet.metadata.row_group(group)
         size = sum(
             columns.column(index).total_uncompressed_size
@@ -184,11 +184,11 @@ class ParquetSource:
     @cached_property
     def _column(self) -> str:
         schema = self._parquet.schema_arrow
-        wanted = (self._named,) if self._named else self.COLUMNS
-        found = next((name for name in wanted if name in schema.names), None)
+        candidates = (self._named,) if self._named else self.COLUMNS
+        found = next((name for name in candidates if name in schema.names), None)
         if found is None:
             got = ", ".join(schema.names) or "none"
-            raise BatchError(f"{self._file}: expected a column {' or '.join(wanted)}, got {got}")
+            raise BatchError(f"{self._file}: expected a column {' or '.join(candidates)}, got {got}")
         if schema.names.count(found) > 1:
             raise BatchError(f"{self._file}: expected one column {found}, got {schema.names.count(found)}")
         kind = schema.field(found).type
@@ -202,10 +202,10 @@ class ParquetSource:
 
 
 def find_source(address: str, column: str = "") -> Source:
-    """What a user wrote -> the source: Parquet files and photos by their suffix, any other file as a list, or a folder.
+    """The address given by the user -> its source: Parquet and photos by suffix, another file as a list, or a folder.
 
     Raises:
-        BatchError: there is neither a file nor a folder.
+        BatchError: there is no such file or folder.
     """
     path = Path(address)
     if not (is_uri(address) or path.is_dir() or path.is_file()):
@@ -221,7 +221,7 @@ def find_source(address: str, column: str = "") -> Source:
 
 
 def read_path(name: str) -> bytes:
-    """A path on a disk, or an address in an object store -> its bytes; raises as `Source.read`."""
+    """A path on disk, or an address in an object store -> its bytes. Raises as `Source.read`."""
     if not is_uri(name):
         return Folder("").read(name, MAX_BYTES)
     address, _, file = name.rpartition("/")

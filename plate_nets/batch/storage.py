@@ -1,4 +1,4 @@
-"""Folders, on this machine's disks or in an object store, by pyarrow's file systems."""
+"""Folders on local disks or in an object store, through pyarrow's file systems."""
 
 import os
 import re
@@ -22,14 +22,14 @@ _URI = re.compile(r"[a-z][a-z0-9+.-]*://")
 class Folder:
     """A folder or bucket: ``photos``, ``/data/photos``, ``s3://bucket/photos``, ``gs://bucket/photos``.
 
-    It is pickled by its address alone, so workers on other machines open it with credentials of their own.
+    It is pickled by its address alone, so workers on other machines open it with their own credentials.
     """
 
     address: str
 
     def __post_init__(self) -> None:
         if is_uri(self.address) and "@" in self.address.partition("://")[2].partition("/")[0]:
-            raise BatchError("the address of an object store must not hold keys; put them into the environment")
+            raise BatchError("the address of an object store must not contain keys; put them into the environment")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.address,)
@@ -42,23 +42,23 @@ class Folder:
     def _opened(self) -> tuple[fs.FileSystem, str]:
         if self.is_local:
             return fs.LocalFileSystem(), os.path.abspath(self.address)  # noqa: PTH100  keeps links, as the user wrote
-        with said_of(self.address):
+        with errors_at(self.address):
             filesystem, path = fs.FileSystem.from_uri(self.address)
             return filesystem, path
 
     def check(self) -> None:
-        """Raises BatchError where its address is none of a file system that is known; nobody is asked."""
+        """Raise BatchError if the address belongs to no known file system; no connection is made."""
         _ = self._opened
 
     def read(self, name: str, most: int = MAX_TEXT) -> bytes:
-        """The bytes of a file in it.
+        """Return the bytes of a file in it.
 
         Raises:
-            OSError: it is not there, or, of a disk's folder, does not open or is not a file.
-            InputTooLarge: it has more than ``most`` bytes; none was read.
+            OSError: it is missing or, on disk, does not open or is not a file.
+            InputTooLarge: it has more than ``most`` bytes; nothing was read.
             BatchError: the object store does not answer or refuses.
         """
-        if self.is_local or isinstance(self._opened[0], fs.LocalFileSystem):  # file:// is one
+        if self.is_local or isinstance(self._opened[0], fs.LocalFileSystem):  # an address with file://
             return read_file(os.path.join(self._opened[1], name), most)  # noqa: PTH118  a name may be no path at all
         with self.open(name) as file:
             if (size := file.size()) > most:
@@ -66,64 +66,64 @@ class Folder:
             return bytes(file.read())
 
     def open(self, name: str) -> NativeFile:
-        """A file in it, for reading from any place.
+        """Open a file in it for reading, with seeking.
 
         Raises:
-            FileNotFoundError: it is not there.
+            FileNotFoundError: it is missing.
             BatchError: it does not open.
         """
         filesystem, folder = self._opened
-        with said_of(f"{self.address}: {name}"):
+        with errors_at(f"{self.address}: {name}"):
             return filesystem.open_input_file(f"{folder}/{name}")
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a whole file into it, in place of one that is there: nobody ever sees a part of it.
+        """Write a whole file into it, replacing an existing one; nobody ever sees a part of it.
 
-        On a disk by a new name, ``fsync`` and a rename; in an object store by one upload, which counts once it is
-        whole.
+        On disk this is a new name, ``fsync`` and a rename; in an object store one upload, which counts once it is
+        complete.
 
         Raises:
-            OSError: the disk is full, or may not be written.
+            OSError: the disk is full or read-only.
             BatchError: the store does not answer or refuses.
         """
         filesystem, folder = self._opened
         if not self.is_local:
-            with said_of(f"{self.address}: {name}"), filesystem.open_output_stream(f"{folder}/{name}") as stream:
+            with errors_at(f"{self.address}: {name}"), filesystem.open_output_stream(f"{folder}/{name}") as stream:
                 stream.write(content)
             return
         write_whole(Path(folder, name), content)
 
     def remove(self, name: str) -> None:
-        """Remove a file from it; one that is not there is no fault.
+        """Remove a file from it; a missing one is not an error.
 
         Raises:
             BatchError: the disk or the store refuses.
         """
         filesystem, folder = self._opened
-        with suppress(FileNotFoundError), said_of(f"{self.address}: {name}"):
+        with suppress(FileNotFoundError), errors_at(f"{self.address}: {name}"):
             filesystem.delete_file(f"{folder}/{name}")
 
     def names(self) -> set[str]:
-        """The names of the files in it, not below; none where it is not there."""
+        """The names of the files directly in it; empty if it does not exist."""
         filesystem, folder = self._opened
-        with said_of(self.address):
+        with errors_at(self.address):
             found = filesystem.get_file_info(fs.FileSelector(folder, allow_not_found=True))
         return {each.base_name for each in found if each.type == fs.FileType.File}
 
     def remove_unfinished(self) -> None:
-        """Remove what writers that were killed left behind; the caller knows that no other is at work."""
+        """Remove what killed writers left behind. The caller must know that no other writer is active."""
         if self.is_local:
             for path in Path(self._opened[1]).glob(f"{UNFINISHED}*"):
                 path.unlink(missing_ok=True)
 
     def walk(self) -> Iterator[str]:
-        """The names of all files below it, relative to it, folder by folder.
+        """Yield the names of all files below it, relative to it, folder by folder.
 
-        Of a disk's folder, links to folders are not followed. Bytes of a name that are no UTF-8 are escaped as
-        ``os.fsdecode`` does.
+        On disk, links to folders are not followed, and bytes of a name that are not UTF-8 are escaped as by
+        ``os.fsdecode``.
 
         Raises:
-            BatchError: it is not there, or does not open.
+            BatchError: it is missing or does not open.
         """
         filesystem, folder = self._opened
         if self.is_local:
@@ -131,7 +131,7 @@ class Folder:
             return
         waiting = [folder]
         while waiting:
-            with said_of(self.address):
+            with errors_at(self.address):
                 found = filesystem.get_file_info(fs.FileSelector(waiting.pop()))
             for each in found:
                 if each.type == fs.FileType.Directory:
@@ -141,16 +141,16 @@ class Folder:
 
 
 def is_uri(address: str) -> bool:
-    """Whether an address is an object store's."""
+    """Whether an address belongs to an object store."""
     return _URI.match(address) is not None
 
 
 @contextmanager
-def said_of(where: str) -> Iterator[None]:
-    """Errors of a file system within -> one line that says where; one that is "not there" stays what it is.
+def errors_at(where: str) -> Iterator[None]:
+    """Turn file system errors into one line that says where; "not found" passes through.
 
     Raises:
-        FileNotFoundError: as it was.
+        FileNotFoundError: unchanged.
         BatchError: any other.
     """
     try:
@@ -162,7 +162,7 @@ def said_of(where: str) -> Iterator[None]:
 
 
 def _may_be_file(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a file, or a link that leads nowhere, which whoever reads it is told."""
+    """Whether it is a file, or a broken link, which the reader then reports."""
     try:
         return entry.is_file() or (entry.is_symlink() and not entry.is_dir())
     except OSError:  # a link that leads to itself

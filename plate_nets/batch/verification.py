@@ -1,4 +1,4 @@
-"""Whether the folder of a batch holds every photo of its listing exactly once."""
+"""Checks that the folder of a batch holds every photo of its listing exactly once."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from plate_nets.errors import BatchError
 
 @dataclass
 class Verification:
-    """Photos listed; what is there: rows and plates, rows by error code; photos missing, doubled, or not listed."""
+    """Photos listed; rows and plates found; rows by error code; photos missing, duplicated, or not listed."""
 
     photos: int = 0
     rows: int = 0
@@ -31,18 +31,18 @@ class Verification:
 
 
 def verify(out: Folder, part: Part = WHOLE) -> Verification:
-    """Count the rows of a batch, or of a part of it, against its listing, shard by shard.
+    """Compare the rows of a batch, or of a part of it, with its listing, shard by shard.
 
     Raises:
-        BatchError: there is no batch, or a file is no Parquet.
+        BatchError: there is no batch, or a file is not Parquet.
     """
     manifest = read_manifest(out)
-    there = out.names()
+    existing = out.names()
     counts = Verification()
     for shard in manifest.shards_of(part):
         listed = set(map(as_text, shard_names(out, shard)))
         counts.photos += len(listed)
-        if shard_file(shard) not in there:
+        if shard_file(shard) not in existing:
             counts.missing += len(listed)
             continue
         try:

@@ -1,4 +1,4 @@
-"""The work of a batch's workers: the photos of one shard -> its file, whole or not at all."""
+"""What a worker does: read the photos of one shard and write its file, in full or not at all."""
 
 import io
 from collections import deque
@@ -22,12 +22,12 @@ from plate_nets.batch.storage import Folder
 from plate_nets.errors import BatchError, InputError
 
 _AHEAD = 2
-"""Photos that are fetched while one is read."""
+"""Photos fetched ahead while one is read."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """All that a worker needs to do shards; it is pickled, and holds no photo and no connection."""
+    """All that a worker needs to process shards. It is pickled, and holds no photo and no connection."""
 
     source: Source
     out: Folder
@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class ShardDone:
-    """What came of one shard."""
+    """The result of one shard."""
 
     shard: int
     photos: int
@@ -46,29 +46,29 @@ class ShardDone:
 
 
 class ShardWorker:
-    """Does shards one after another with one reader; close it in the end.
+    """Processes shards one after another with one reader; close it at the end.
 
     Raises:
-        BatchError: it has another version of this package than the one that began the batch.
+        BatchError: its version of this package differs from the one that began the batch.
         PlateError: the reader cannot be opened.
     """
 
     def __init__(self, job: Job) -> None:
         if plate_nets.__version__ != job.manifest.package:
-            raise BatchError(f"worker has plate-nets {plate_nets.__version__}, the batch {job.manifest.package}")
+            raise BatchError(f"the worker has plate-nets {plate_nets.__version__}, the batch {job.manifest.package}")
         self._job = job
         self._resources = ExitStack()
         self._reader = self._resources.enter_context(job.reader.open())
 
     def close(self) -> None:
-        """Close what the reader has open."""
+        """Close what the reader has opened."""
         self._resources.close()
 
     def do(self, shard: int) -> ShardDone:
         """Read the photos of a shard and write its file.
 
         Raises:
-            PlateError: no photo can be read (see `rows.read_photo`), or the folder not written.
+            PlateError: no photo can be read (see `rows.read_photo`), or the folder cannot be written.
             OSError: the disk is full.
         """
         names = shard_names(self._job.out, shard)
@@ -82,13 +82,13 @@ class ShardWorker:
     def _row(self, name: str, photo: Fetched) -> dict[str, Any]:
         settings = self._job.reader
         row = read_photo(self._reader.reader, photo, settings.sure, settings.vehicles)
-        if row["error"] == MODEL_DIED.says:
+        if row["error"] == MODEL_DIED.phrase:
             self._reader.recover()
         return {"path": as_text(name), **row, "model": self._job.manifest.model}
 
 
 def _fetched(source: Source, names: list[str]) -> Iterator[tuple[str, Fetched]]:
-    """The photos of names, or why one is not there, each fetched while those before it are read."""
+    """Yield the named photos, or why one is missing; later ones are fetched while earlier ones are read."""
 
     def fetch(name: str) -> Fetched:
         try:

@@ -1,7 +1,7 @@
 """The command line `plates`. A command is a function in a module of this folder, named in `COMMANDS`.
 
-Exit codes: 0 done; 1 some pictures or cameras failed, or not healthy; 2 wrong usage, or no server; 130 and 143: a
-signal ended it (`serve`: SIGTERM drains it, which is done).
+Exit codes: 0 done; 1 some pictures or cameras failed, or not healthy; 2 wrong usage, or no server; 130 and 143: ended
+by a signal (`serve` drains on SIGTERM and exits with 0).
 """
 
 import functools
@@ -44,13 +44,13 @@ app = typer.Typer(
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with our errors as one line on stderr, and a clean end on Ctrl-C."""
+    """Wrap a command: our errors become one line on stderr, and Ctrl-C ends it cleanly."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             for name, value in kwargs.items():
-                if isinstance(value, float) and not math.isfinite(value):  # typer's bounds let NaN through
+                if isinstance(value, float) and not math.isfinite(value):  # typer's bounds accept NaN
                     raise InputError(f"--{name.replace('_', '-')}: expected a finite number, got {value}")
             command(*args, **kwargs)
         except PlateError as error:
@@ -58,7 +58,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(FAILED) from error
         except KeyboardInterrupt as error:
             raise typer.Exit(INTERRUPTED) from error
-        except BrokenPipeError as error:  # who reads our output has enough of it
+        except BrokenPipeError as error:  # the reader of our output has closed it
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  for the flush at the end
             raise typer.Exit(FAILED) from error
         except OSError as error:
@@ -71,8 +71,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"plates {metadata.version('plate-nets')}")
         raise typer.Exit
 
@@ -89,17 +89,17 @@ def _common(
 for _command in COMMANDS:
     app.command()(guarded(_command))
 events.command()(guarded(export))
-events.callback()(lambda: None)  # so that `export` keeps its name while it is the only one
+events.callback()(lambda: None)  # keeps `export` a subcommand although it is the only one
 app.add_typer(events, name="events")
 
 
 def main() -> None:
     """The entry point of `plates`."""
-    for stream in (sys.stdout, sys.stderr):  # a name that a terminal cannot show is escaped
+    for stream in (sys.stdout, sys.stderr):  # escape names that the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, _terminate)
-    # A shell script starts what it leaves in the background with SIGINT ignored; an explicit one shall end it.
+    # A shell script starts background commands with SIGINT ignored; an explicit SIGINT must still end them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     app()
 

@@ -1,4 +1,4 @@
-"""`plates batch`: the plates of a million photos, as Parquet."""
+"""`plates batch`: reads the plates of a million photos into Parquet."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from plate_nets.cli.options import Details, NamedSchemes, Protocol, Sure, Timeout, Urls, Vehicles, check_detail
 from plate_nets.plates import DEFAULT_SCHEME
-from plate_nets.serving.quota import usable_cores
+from plate_nets.python_backend.quota import usable_cores
 from plate_nets.types import DEFAULT_DETAIL
 from plate_nets.words import counted
 
@@ -21,7 +21,7 @@ INCOMPLETE = 1
 
 
 class Engine(StrEnum):
-    """What carries the shards to workers."""
+    """What distributes the shards to workers."""
 
     local = "local"
     ray = "ray"
@@ -118,7 +118,7 @@ def batch(
 
 
 def _show(run: Iterable["ShardDone"], total: int, console: Console) -> None:
-    """Have shards done, with a bar that says how fast."""
+    """Process shards, with a progress bar that shows the speed."""
     columns = (
         TextColumn("Reading"), BarColumn(), MofNCompleteColumn(), TextColumn("shards, {task.fields[rate]}"),
         TimeRemainingColumn(elapsed_when_finished=True),

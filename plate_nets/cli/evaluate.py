@@ -1,6 +1,5 @@
-"""`plates evaluate`: how well a labelled folder is found and read."""
+"""`plates evaluate`: how well the plates of a labelled folder are found and read."""
 
-import json
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
@@ -14,6 +13,7 @@ from rich.progress import track
 
 from plate_nets.cli.evaluate_video import RATES, evaluate_video
 from plate_nets.cli.options import NamedSchemes
+from plate_nets.cli.output import write_figures
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, joined, load_schemes
@@ -30,7 +30,7 @@ class BoxSource(StrEnum):
 
 
 CURVES_FROM = 0.01
-"""Least score of the boxes that precision and recall curves are drawn over."""
+"""Minimum score of the boxes for precision and recall curves."""
 
 
 def evaluate(
@@ -60,7 +60,9 @@ def evaluate(
     long_side: Annotated[
         int | None, typer.Option(help="Long side of the detector's input (px). Default: the reader's.")
     ] = None,
-    sure: Annotated[float, typer.Option(help="How certain a text must be, 0 to 1.")] = DecodingSettings().sure,
+    sure: Annotated[
+        float, typer.Option(help="How certain a text must be, 0 to 1.", min=0, max=1)
+    ] = DecodingSettings().sure,
     scheme: NamedSchemes = DEFAULT_SCHEME,
     runtime: Annotated[
         Runtime, typer.Option(help="What runs the networks: OpenVINO, or torch with the committed weights.")
@@ -130,7 +132,7 @@ def evaluate(
     free_pictures = pictures_below(plate_free) if plate_free else []
     margin = settings.crop_margin if margin is None else margin
     long_side = settings.long_side if long_side is None else long_side
-    # Every box and text that the curves need is asked for once; what is given by default is chosen from them.
+    # The reader returns every box and text that the curves need; the default results are selected from them.
     reader = LocalReader(
         scheme=schemes,
         runtime=runtime,
@@ -159,8 +161,7 @@ def evaluate(
             first = ", ".join(map(str, faults[:5]))
             console.print(f"{counted(len(faults), thing)} left out: {first}", markup=False, soft_wrap=True)
     if json_file is not None:
-        text = json.dumps(values, indent=2) + "\n"
-        typer.echo(text) if str(json_file) == "-" else json_file.write_text(text, encoding="utf-8")
+        write_figures(json_file, values)
     if worst is not None:
         chosen = [index for index, plate in enumerate(outcome.plates) if not plate.exact]
         chosen.sort(key=lambda index: not outcome.plates[index].wrong)  # wrong texts first
@@ -175,6 +176,6 @@ def evaluate(
 
 def _with_readers_of(folder: Path, schemes: Sequence[PlateScheme]) -> Networks:
     with needs("convert", "--networks"):
-        from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
+        from plate_nets.runtimes.eager import load_eager  # imported here: torch takes 200 MB and seconds
 
     return load_eager(schemes, folder)

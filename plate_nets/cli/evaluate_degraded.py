@@ -1,12 +1,11 @@
-"""`plates evaluate --degrade`: how well plates are read that are far, coded at a low rate, blurred or dark."""
+"""`plates evaluate --degrade`: how well distant, strongly compressed, blurred or dark plates are read."""
 
-import json
 from pathlib import Path
 
-import typer
 from rich.console import Console
 from rich.progress import track
 
+from plate_nets.cli.output import write_figures
 from plate_nets.evaluation.dataset import Dataset
 from plate_nets.evaluation.degradation import (
     DEGRADATIONS,
@@ -28,9 +27,9 @@ from plate_nets.recognition.local import LocalReader
 def report_degraded(
     labelled: Dataset, reader: LocalReader, sure: float, quick: bool, json_file: Path | None, curves: Path | None
 ) -> None:
-    """Reads every labelled plate of a folder in every cell; prints the tables, and writes the figures and the plot.
+    """Read every labelled plate of a folder in every cell; print the tables, and write the figures and the plot.
 
-    ``reader`` gives every text; those below ``sure`` are withdrawn.
+    ``reader`` must return every text; those below ``sure`` are withdrawn here.
     """
     console = Console(stderr=json_file is not None and str(json_file) == "-")
     photos = track(list(labelled.photos()), "degrading and reading", console=Console(stderr=True), transient=True)
@@ -42,8 +41,7 @@ def report_degraded(
     values = degradation_figures(cells) | {"gates": gates}
     print_degradation(console, values)
     if json_file is not None:
-        text = json.dumps(values, indent=2) + "\n"
-        typer.echo(text) if str(json_file) == "-" else json_file.write_text(text, encoding="utf-8")
+        write_figures(json_file, values)
     if curves is not None:
         save_degradation(curves, cells)
         console.print(f"plot: {curves}")

@@ -1,26 +1,25 @@
-"""`plates evaluate --video`: how well the cars of clips are told."""
+"""`plates evaluate --video`: how well events match the cars of clips."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from plate_nets.cli.output import write_figures
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.reader import Reader
 
 RATES = "all,5"
-"""Frames a second that are evaluated where none are named."""
+"""Default frames per second to evaluate."""
 
 
 def evaluate_video(
     video: Path, truth: Path | None, rates: str, scheme: PlateScheme, reader: Reader, json_file: Path | None
 ) -> None:
-    """Reads every frame of the clips once, and tells their cars at each rate."""
+    """Read every frame of the clips once, and judge their events at each rate."""
     with needs("watch", "--video"):
         import av  # noqa: F401  of the other extra: named by its own name
 
@@ -59,8 +58,7 @@ def evaluate_video(
     )
     print_video(console, values)
     if json_file is not None:
-        text = json.dumps(values, indent=2) + "\n"
-        typer.echo(text) if str(json_file) == "-" else json_file.write_text(text, encoding="utf-8")
+        write_figures(json_file, values)
 
 
 def _rate(name: str) -> float:
@@ -71,5 +69,5 @@ def _rate(name: str) -> float:
     except ValueError:
         rate = 0.0
     if not rate > 0:
-        raise InputError(f"--rates: expected frames a second, such as {RATES}, got {name!r}")
+        raise InputError(f"--rates: expected frames per second, such as {RATES}, got {name!r}")
     return rate

@@ -1,4 +1,4 @@
-"""`plates events export`: corrections by hand as labels for training, in the project's own dataset format."""
+"""`plates events export`: turns manual corrections into labels for training, in the project's dataset format."""
 
 import csv
 import sqlite3
@@ -13,6 +13,7 @@ from plate_nets.cli.options import Scheme, only_scheme
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.plates import DEFAULT_SCHEME
+from plate_nets.whole_file import whole_folder
 from plate_nets.words import counted
 
 events = typer.Typer(help="Turn corrected events of cameras into labels for training.", no_args_is_help=True)
@@ -41,15 +42,15 @@ def export(
         from plate_nets.web.store import EventStore
 
     formats = None if any_text else only_scheme(scheme)
-    images = labels / "images"
     left_out: Counter[str] = Counter()
     written = 0
     try:
-        with closing(EventStore(events)) as store:
-            _make(images, labels)  # only now: there is something to put into it
+        with closing(EventStore(events, new=False)) as store, whole_folder(labels) as fresh:
+            images = fresh / "images"
+            images.mkdir()
             with (
-                (labels / "labels.csv").open("w", encoding="utf-8", newline="") as file,
-                closing(store.corrected()) as corrected,  # before the store, which waits for who reads it
+                (fresh / "labels.csv").open("w", encoding="utf-8", newline="") as file,
+                closing(store.corrected()) as corrected,  # closed before the store, which waits for its readers
             ):
                 rows = csv.DictWriter(file, COLUMNS, lineterminator="\n")
                 rows.writeheader()
@@ -61,12 +62,7 @@ def export(
                         rows.writerow(row)
     except sqlite3.Error as error:
         raise InputError(f"--events {events}: {error}") from error
-    reasons = "".join(f"; {count} left out: {reason}" for reason, count in left_out.items())
-    typer.echo(f"wrote {labels}: {counted(written, 'label')}{reasons}")
-
-
-def _make(images: Path, labels: Path) -> None:
-    try:
-        images.mkdir(parents=True)
     except OSError as error:
         raise InputError(f"--labels {labels}: {error.strerror}") from error
+    reasons = "".join(f"; {count} left out: {reason}" for reason, count in left_out.items())
+    typer.echo(f"wrote {labels}: {counted(written, 'label')}{reasons}")

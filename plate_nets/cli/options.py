@@ -12,9 +12,9 @@ from plate_nets.plates import PlateScheme, load_schemes
 from plate_nets.types import DEFAULT_DETAIL, Detail
 
 SCHEME_VARIABLE = "PLATES_PLATE_RECOGNITION_SCHEME"
-"""The setting of a server's schemes, see `serving.settings`."""
+"""Environment variable for a server's schemes, see `python_backend.settings`."""
 DETAIL_VARIABLE = "PLATES_YOLO_DETAIL"
-"""The setting of how closely a server looks at pictures, see `recognition.detection.DetectionSettings`."""
+"""Environment variable for how closely a server looks at pictures, see `recognition.detection.DetectionSettings`."""
 URL_VARIABLES = ["PLATES_URL", "TRITON_URL"]
 
 Url = Annotated[
@@ -78,10 +78,10 @@ Log = Annotated[
 
 
 def use_detail(detail: Detail | None, url: Sequence[str] | str | None = None) -> None:
-    """What --detail says -> the setting of this process, and of a server that it starts.
+    """Apply --detail to this process and to a server that it starts.
 
     Raises:
-        InputError: a server that runs is asked, which has a setting of its own.
+        InputError: a running server was given, which has its own setting.
     """
     check_detail(detail, url)
     if detail:
@@ -89,7 +89,7 @@ def use_detail(detail: Detail | None, url: Sequence[str] | str | None = None) ->
 
 
 def check_detail(detail: Detail | None, url: Sequence[str] | str | None) -> None:
-    """Raises InputError if --detail is given together with a server that is running, which has its own setting."""
+    """Raise InputError if --detail is given together with a running server, which has its own setting."""
     if detail and url:
         raise InputError(
             "--detail: a server has its own setting; start it with `plates serve --detail`, or leave out --url"
@@ -97,10 +97,10 @@ def check_detail(detail: Detail | None, url: Sequence[str] | str | None) -> None
 
 
 def use_schemes(names: str) -> tuple[PlateScheme, ...]:
-    """What --scheme says -> the schemes; none where it was not given. A server that this process starts reads them.
+    """The schemes named by --scheme, or none without it; a server that this process starts reads them too.
 
     Raises:
-        SchemeError: there is no such scheme.
+        SchemeError: unknown scheme.
     """
     if not names:
         return ()
@@ -111,10 +111,10 @@ def use_schemes(names: str) -> tuple[PlateScheme, ...]:
 
 
 def only_scheme(names: str) -> PlateScheme:
-    """As `use_schemes`, where the frames of a car are read together.
+    """As `use_schemes`, for commands that read the frames of a car together.
 
     Raises:
-        InputError: there are several.
+        InputError: several schemes were given.
     """
     scheme, *others = use_schemes(names)
     if others:

@@ -1,10 +1,11 @@
-"""Where `plates read` puts what it reads: lines, JSON, a table, annotated pictures."""
+"""The outputs of commands: lines, JSON, a table, annotated pictures."""
 
 import contextlib
 import csv
 import json
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from plate_nets.closing import Closing
 from plate_nets.errors import InputError, SchemeError
 from plate_nets.extras import needs
 from plate_nets.plates import load_scheme
+from plate_nets.plates.designs import UNKNOWN
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.types import CORNER_COLUMNS, PLATE_COLUMNS, VEHICLE_COLUMNS, Plate, Reading, rounded
 from plate_nets.whole_file import write_whole
@@ -22,11 +24,11 @@ from plate_nets.whole_file import write_whole
 
 @dataclass(frozen=True)
 class Picture:
-    """What came of one picture: its plates, or the error."""
+    """The result for one picture: its plates, or the error."""
 
     path: Path
     name: Path
-    """Within the folder that the user named."""
+    """Path within the folder that the user named."""
     encoded: bytes = b""
     plates: tuple[Plate, ...] = ()
     milliseconds: float = 0.0
@@ -35,20 +37,26 @@ class Picture:
 
 
 def shown(path: Path) -> str:
-    """A path as text that every file and terminal takes: bytes of its name that are no UTF-8 are escaped."""
+    """A path as printable text: bytes of its name that are not UTF-8 are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
+def write_figures(path: Path, figures: Mapping[str, Any]) -> None:
+    """Figures -> a whole file of JSON, or standard output where ``path`` is "-"."""
+    text = json.dumps(figures, indent=2) + "\n"
+    typer.echo(text) if str(path) == "-" else write_whole(path, text.encode())
+
+
 class Output(Closing, ABC):
-    """Takes pictures one by one, as a context manager."""
+    """Takes pictures one by one; a context manager."""
 
     @abstractmethod
     def write(self, picture: Picture) -> None:
-        """Put one picture out at once."""
+        """Write one picture at once."""
 
 
 class LineOutput(Output):
-    """A line a plate on stdout; errors on stderr."""
+    """One line per plate on stdout; errors on stderr."""
 
     def write(self, picture: Picture) -> None:
         """Print the picture's plates."""
@@ -63,13 +71,15 @@ class LineOutput(Output):
             figures = f"confidence {reading.confidence:.3f}  score {plate.score:.3f}  box {box}  {time}"
             own = plate.vehicle
             behind = f"  {own.type} {own.score:.3f}" if own else ""
-            typer.echo(f"{shown(picture.path)}: {text}  {figures}{behind}")
+            known = plate.country not in ("", UNKNOWN)
+            country = f"  {plate.country} {plate.country_confidence:.3f}" if known else ""
+            typer.echo(f"{shown(picture.path)}: {text}  {figures}{behind}{country}")
         if not picture.plates:
             typer.echo(f"{shown(picture.path)}: no plate  {time}")
 
 
 class JsonOutput(Output):
-    """One JSON array on stdout, an object a picture, written as they come."""
+    """One JSON array on stdout, one object per picture, written as they come."""
 
     def __init__(self) -> None:
         self._before = "[\n"
@@ -85,7 +95,7 @@ class JsonOutput(Output):
 
 
 class CsvOutput(Output):
-    """A table: a row a plate, and one for each picture without a plate or with an error."""
+    """A table with one row per plate, and one for each picture without a plate or with an error."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -124,16 +134,16 @@ class CsvOutput(Output):
 
     def close(self) -> None:
         """Close the file."""
-        with contextlib.suppress(OSError):  # what could not be written was said when it was
+        with contextlib.suppress(OSError):  # failed writes were reported before
             self._file.close()
 
 
 _MARK = b"\nannotated by plate-nets\n"
-"""After the end of our annotated pictures, where no decoder reads: by it they are known again."""
+"""Appended to our annotated pictures, where decoders ignore it, to recognise them later."""
 
 
 def is_annotated(path: Path) -> bool:
-    """Whether a file is an annotated picture of ours."""
+    """Whether a file is one of our annotated pictures."""
     try:
         if not path.is_file():
             return False
@@ -145,9 +155,9 @@ def is_annotated(path: Path) -> bool:
 
 
 class PictureOutput(Output):
-    """A copy of each picture with its plates' outlines and texts, named ``<name>_plates.<suffix>`` in a folder.
+    """Writes a copy of each picture with outlines and texts to a folder, named ``<name>_plates.<suffix>``.
 
-    One of an earlier run is replaced; any other file of that name is kept, and the copy gets a number.
+    A copy from an earlier run is replaced; any other file of that name is kept, and the copy gets a number.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -189,7 +199,7 @@ class PictureOutput(Output):
 
 
 def _appearance(plate: Plate) -> dict[str, str]:
-    """Country and ground of a plate with their probabilities; nothing where the reader was not asked."""
+    """Country and ground of a plate with their probabilities; empty if the reader was not asked."""
     if not plate.country:
         return {}
     return {
@@ -201,7 +211,7 @@ def _appearance(plate: Plate) -> dict[str, str]:
 
 
 def _vehicle(plate: Plate) -> dict[str, str]:
-    """The columns of a plate's vehicle; none where it has none."""
+    """The columns of a plate's vehicle; empty without one."""
     if plate.vehicle is None:
         return {}
     box = (f"{side:.1f}" for side in rounded(plate.vehicle.box))
@@ -209,12 +219,12 @@ def _vehicle(plate: Plate) -> dict[str, str]:
 
 
 def _why_unread(reading: Reading) -> str:
-    """What keeps a reading from being a text beside its confidence, where anything does."""
+    """Why a reading was not accepted as a text, apart from its confidence; empty if there is no other reason."""
     if not reading.best or not reading.scheme:
         return ""
     try:
         fits = load_scheme(reading.scheme).is_plate(reading.best)
-    except SchemeError:  # of the server's own
+    except SchemeError:  # a scheme that only the server has
         return ""
     return "" if fits else f" fits no format of {reading.scheme}"
 

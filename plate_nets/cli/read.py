@@ -1,4 +1,4 @@
-"""`plates read`: the plates of files and folders, by given servers or an embedded one."""
+"""`plates read`: reads the plates of files and folders, with given servers or an embedded one."""
 
 import os
 import sys
@@ -84,12 +84,12 @@ def read(
         raise InputError(
             f"no picture found in {', '.join(map(shown, paths))}; looked for {', '.join(sorted(SUFFIXES))}"
         )
-    if not any(os.path.lexists(source.path) for source in sources):  # before a server is started for them
+    if not any(os.path.lexists(source.path) for source in sources):  # checked before a server starts
         raise InputError(f"no such file or folder: {', '.join(map(shown, paths))}")
     if csv:
         keep_inputs(sources, csv)
     if sure is not None:
-        check_sure(sure)  # before a server is started
+        check_sure(sure)  # checked before a server starts
     failed = 0
     with ExitStack() as stack:
         outputs: list[Output] = [stack.enter_context(JsonOutput() if json else LineOutput())]
@@ -111,10 +111,10 @@ def read(
 
 
 def find_pictures(paths: Iterable[Path]) -> Iterator[Source]:
-    """Files as they are, whatever their names, folders with everything below them that looks like a picture, sorted.
+    """Files as given, whatever their names, and everything below folders that looks like a picture, sorted.
 
-    Links to folders are followed, each folder once. Annotated pictures that an earlier run wrote are left out. A folder
-    that does not open is a source that fails.
+    Links to folders are followed, each folder once. Annotated pictures of an earlier run are skipped. A folder that
+    does not open becomes a source that fails.
     """
     for path in paths:
         if not os.path.isdir(path):  # noqa: PTH112  Path.is_dir raises where a folder above may not be entered
@@ -143,7 +143,7 @@ def _files_below(path: Path) -> list[Path]:
 
 
 def keep_inputs(sources: Iterable[Source], table: Path) -> None:
-    """Raises InputError where a table would be written over a picture that is read."""
+    """Raise InputError if a table would overwrite a picture that is read."""
     target = os.path.realpath(table)
     for source in sources:
         if os.path.realpath(source.path) == target:
@@ -153,9 +153,9 @@ def keep_inputs(sources: Iterable[Source], table: Path) -> None:
 def read_picture(
     reader: VehicleReader, source: Source, recover: Callable[[], None], sure: float | None, vehicles: bool = False
 ) -> Picture:
-    """One picture through a reader; a fault of this picture alone is part of the result.
+    """Read one picture; an error of this picture alone becomes part of the result.
 
-    Where a process of the server died at it, it is not sent again, and ``recover`` is called for the next one.
+    If a process of the server died on it, it is not sent again, and ``recover`` is called before the next one.
 
     Raises:
         ServerUnavailable: nothing answers, so no other picture can be read either.
@@ -186,17 +186,17 @@ def _open_reader(
     log: Path | None,
     schemes: Sequence[PlateScheme],
 ) -> tuple[VehicleReader, Callable[[], None]]:
-    """What reads, and what brings it back after a process of it died: a new start, or waiting for its healing."""
+    """The reader, and how to recover after a process of it died: restart it, or wait until it is healed."""
     if reads_in_process(local, urls):
         return local_reader(schemes or default_scheme(), repository), lambda: None
     if not urls:
-        # Its only client is this one, so nothing is in flight when it ends.
+        # This command is its only client, so nothing is in flight at its end.
         server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
         stack.enter_context(started(server))
         url = server.http_url if protocol == "http" else server.grpc_url
         return stack.enter_context(PlateClient(url, protocol, timeout, scheme=schemes)), server.restart
     client = stack.enter_context(PlateClient(urls, protocol, timeout, scheme=schemes))
-    client.is_ready()  # another program at the address is no fault of the first picture
+    client.is_ready()  # a wrong address must not look like an error of the first picture
     return client, partial(client.wait_until_healthy, timeout)
 
 
@@ -206,7 +206,7 @@ def _progress(sources: list[Source]) -> Iterator[Source]:
         *columns,
         console=Console(stderr=True),
         transient=True,
-        redirect_stdout=sys.stdout.isatty(),  # otherwise the lines would leave by stderr
+        redirect_stdout=sys.stdout.isatty(),  # otherwise the lines would go to stderr
         disable=len(sources) == 1 or not sys.stderr.isatty(),
     )
     with bar:

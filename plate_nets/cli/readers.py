@@ -1,4 +1,4 @@
-"""What reads the pictures of a command: a server that runs, one of its own, or this process."""
+"""What reads the pictures of a command: a running server, an embedded one, or this process."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,23 +13,23 @@ from plate_nets.contract import YOLO
 from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.extras import needs
 from plate_nets.plates import PlateScheme
+from plate_nets.python_backend.settings import read_settings
 from plate_nets.recognition.health import check_health
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind, find_installation
-from plate_nets.serving.settings import read_settings
 
 if TYPE_CHECKING:
     from plate_nets.recognition.local import LocalReader
 
 
 def reads_in_process(local: bool, url: str | Sequence[str] | None) -> bool:
-    """Whether a command reads in its own process: told by --local, or without --url where no Triton can be started.
+    """Whether a command reads in its own process: with --local, or without --url if no Triton can be started.
 
-    The latter is said in one line on stderr.
+    The latter is reported in one line on stderr.
 
     Raises:
         InputError: both --local and --url were given.
-        MissingExtra: there is neither a Triton nor what this process needs.
+        MissingExtra: neither Triton nor the packages for this process are installed.
     """
     if local and url:
         raise InputError(f"--local and --url (or {URL_VARIABLES[0]}) cannot be used together; leave one of them out")
@@ -46,10 +46,10 @@ def reads_in_process(local: bool, url: str | Sequence[str] | None) -> bool:
 
 
 def local_reader(schemes: PlateScheme | Sequence[PlateScheme], repository: Path | None) -> "LocalReader":
-    """A reader of this process, its networks loaded and tried; its detector is set by the environment, as a server's.
+    """A reader in this process, loaded and checked; the environment configures its detector as it does a server's.
 
     Raises:
-        ContractError, InputError: a setting in the environment is not valid.
+        ContractError, InputError: an invalid setting in the environment.
         MissingExtra: a package is not installed.
         WeightsError: a network is missing, damaged, or not converted yet.
         ServerError: it does not read the known picture.
@@ -65,10 +65,10 @@ def local_reader(schemes: PlateScheme | Sequence[PlateScheme], repository: Path 
 
 
 @contextmanager
-def started(server: EmbeddedTriton, *, said: bool = False) -> Iterator[None]:
-    """A server for the length of the block; ``said`` as for `waiting`."""
+def started(server: EmbeddedTriton, *, as_line: bool = False) -> Iterator[None]:
+    """A server that runs for the duration of the block; ``as_line`` as for `waiting`."""
     try:
-        with waiting("Starting Triton and loading the models", said=said):
+        with waiting("Starting Triton and loading the models", as_line=as_line):
             server.start()
         yield
     finally:
@@ -76,10 +76,10 @@ def started(server: EmbeddedTriton, *, said: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def waiting(what: str, *, said: bool = False) -> Iterator[None]:
-    """Tell a terminal what takes some seconds, as long as it does; ``said``: tell a log, too, in a line."""
+def waiting(what: str, *, as_line: bool = False) -> Iterator[None]:
+    """Show a message on the terminal during the block; with ``as_line``, print it as a line if there is none."""
     console = Console(stderr=True, highlight=False)
-    if said and not console.is_terminal:
+    if as_line and not console.is_terminal:
         typer.echo(f"{what} ...", err=True)
     with console.status(what):
         yield

@@ -1,4 +1,4 @@
-"""`plates serve`: a supervised server until Ctrl-C or SIGTERM."""
+"""`plates serve`: runs a supervised server until Ctrl-C or SIGTERM."""
 
 import os
 import signal
@@ -130,7 +130,7 @@ def serve(
                 if grpc_max_connection_age
                 else []
             ),
-            exit_timeout=0,  # the supervisor lets requests in flight end, and nested ones with them
+            exit_timeout=0,  # the supervisor waits for requests in flight, nested ones included
         )
         for fault in warnings(triton.model_repository, address):
             status.report("warning", fault=fault)
@@ -165,7 +165,7 @@ def serve(
 
 
 def drain_on_term(supervisor: Supervisor) -> None:
-    """From now on the first SIGTERM drains; the next one does what SIGTERM did before."""
+    """Make the first SIGTERM drain the server; the next one does what SIGTERM did before."""
     before = signal.getsignal(signal.SIGTERM)
 
     def drain(number: int, frame: FrameType | None) -> None:
@@ -176,7 +176,7 @@ def drain_on_term(supervisor: Supervisor) -> None:
 
 
 def open_events(path: Path | None) -> BinaryIO:
-    """The file that gets the events, or standard error, without a buffer.
+    """Open the file for the events, or standard error, unbuffered.
 
     Raises:
         ServerStartError: it cannot be written.
@@ -188,7 +188,7 @@ def open_events(path: Path | None) -> BinaryIO:
 
 
 def write_key(path: Path, key: str) -> None:
-    """Put the key into a new file that its owner alone may read.
+    """Write the key to a new file that only its owner can read.
 
     Raises:
         ServerStartError: it cannot be written.

@@ -1,4 +1,4 @@
-"""`plates swap`: a new version of a network into a running server."""
+"""`plates swap`: puts a new version of a network into a running server."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,7 @@ from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import InputError, PlateError, ServerUnavailable, SwapError
 from plate_nets.extras import needs
 from plate_nets.intake.files import read_text
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.runtimes.networks import INSTALLED
 from plate_nets.server import default_repository
 
@@ -41,9 +41,9 @@ def swap(
             file_okay=False,
         ),
     ] = None,
-    keep: Annotated[int, typer.Option(help="How many former versions to keep beside version 1.", min=0)] = 1,
+    keep: Annotated[int, typer.Option(help="How many previous versions to keep beside version 1.", min=0)] = 1,
     back: Annotated[
-        bool, typer.Option("--back", help="Remove the latest version; the one before it answers again.")
+        bool, typer.Option("--back", help="Remove the latest version; the previous one answers again.")
     ] = False,
     list_: Annotated[bool, typer.Option("--list", help="List the versions, and which one answers.")] = False,
     timeout: Timeout = 120.0,
@@ -51,8 +51,8 @@ def swap(
     """Replace the weights of a network in a running server, without losing a request.
 
     The weights are converted and compared as for a release, and must read a known picture, before the server sees them.
-    Then they are loaded beside the version in service, and taken back if the server does not read the known picture.
-    Exit code: 0 in service, 1 refused or taken back, 2 wrong usage, or no server.
+    Then they are loaded beside the version in service, and rolled back if the server does not read the known picture.
+    Exit code: 0 in service, 1 refused or rolled back, 2 wrong usage, or no server.
     """
     if network not in NETWORKS:
         raise typer.BadParameter(f"expected {' or '.join(NETWORKS)}, got {network}", param_hint="NETWORK")
@@ -74,7 +74,7 @@ def swap(
     address = url or DEFAULT_URL["http"]
     key = read_key(control_key_file) if control_key_file else control_key
     with Controller(address, key, timeout) as control, PlateClient(address, timeout=timeout) as client:
-        states = control.states(model)  # before the long work: is it there, and does it let us
+        states = control.states(model)  # checks access before the long work
         if list_:
             for version in versions(repository / model):
                 typer.echo(f"{model} {version}  {states.get(version, 'not loaded').lower()}")
@@ -101,7 +101,7 @@ def swap(
 
 
 def read_key(path: Path) -> str:
-    """The file of a control key -> the key.
+    """Read the control key from a file.
 
     Raises:
         InputError: it does not open.

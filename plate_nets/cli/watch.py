@@ -1,4 +1,4 @@
-"""`plates watch`: one line an event of cameras and video files."""
+"""`plates watch`: prints one line per event of cameras and video files."""
 
 import os
 import signal
@@ -55,7 +55,7 @@ SOME_FAILED, ALL_FAILED = 1, 2
 SECRET_VARIABLE = "PLATES_WEBHOOK_SECRET"
 SALT_VARIABLE = "PLATES_HASH_SALT"
 _REFRESH = 4
-"""Times a second that the status in the terminal is drawn."""
+"""Times per second that the terminal's status is redrawn."""
 _STATES = {"online": "green", "ended": "dim", "connecting": "yellow", "offline": "red", "failed": "red"}
 
 
@@ -247,7 +247,7 @@ def watch(
             if save_video
             else None
         )
-        # Last, for it takes seconds: what cannot be written is refused at once
+        # Last, because it takes seconds: unwritable files are refused at once
         reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, schemes))
         watcher = stack.enter_context(
             Watcher(
@@ -268,11 +268,11 @@ def watch(
         try:
             for event in watcher:
                 (cars.add if event.plate else cars.discard)(event.id)
-                told = without_texts(event, salt) if plan.hash else event
+                public = without_texts(event, salt) if plan.hash else event
                 if recorder:
-                    recorder.record(told)
-                typer.echo(told.to_json() if json else _line(told))
-        except SourceError as error:  # each camera has said why
+                    recorder.record(public)
+                typer.echo(public.to_json() if json else _line(public))
+        except SourceError as error:  # each camera has reported why
             raise typer.Exit(ALL_FAILED) from error
     frames = sum(each.analysed for each in watcher.status())
     saved = [f"saved {save_video}"] if save_video and frames else []
@@ -287,7 +287,7 @@ def watch(
 def _sinks(
     of_file: "Sequence[SinkSettings]", given: "Sequence[SinkSettings]", matches_only: bool, keep_days: float | None
 ) -> "tuple[SinkSettings, ...]":
-    """Sinks of cameras.yaml and of options, which take the place of those of their type."""
+    """Merge the sinks of cameras.yaml with those of options, which replace sinks of the same type."""
     types = {each.type for each in given}
     sinks = [*(each for each in of_file if each.type not in types), *given]
     if matches_only:
@@ -321,7 +321,7 @@ def _settings(plan: "WatchPlan", scheme: PlateScheme, say: Callable[..., None]) 
 
 
 class _Healed:
-    """A client of an embedded server that is started anew where a process of it died."""
+    """A client of an embedded server that restarts it if a process of it died."""
 
     def __init__(self, client: PlateClient, server: EmbeddedTriton) -> None:
         self._client = client
@@ -359,11 +359,11 @@ def _reader(
         yield local_reader(schemes, repository)
     elif url:
         with PlateClient(url, protocol, timeout, scheme=schemes) as client:
-            client.is_ready()  # another program at the address is no fault of the first picture
+            client.is_ready()  # a wrong address must not look like an error of the first picture
             yield client
     else:
         server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
-        # Frames are large, and over HTTP Triton keeps memory of each empty answer
+        # Frames are large, and over HTTP Triton leaks memory with each empty answer
         with (
             started(server),
             PlateClient(
@@ -380,7 +380,7 @@ def _reader(
 
 @contextmanager
 def _ended_by_signal(watcher: "Watcher") -> Iterator[list[int]]:
-    """The first Ctrl-C or SIGTERM ends the cameras, whose last events still come; the next one ends at once."""
+    """End the cameras on the first Ctrl-C or SIGTERM, still reporting their last events; the next one ends at once."""
     came: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
@@ -399,7 +399,7 @@ def _ended_by_signal(watcher: "Watcher") -> Iterator[list[int]]:
 
 
 def _line(event: "PlateEvent") -> str:
-    """An event as a person reads it."""
+    """An event as one line of text."""
     words = [
         event.timestamp.isoformat(sep=" ", timespec="milliseconds"),
         event.camera_id,
@@ -417,7 +417,7 @@ def _line(event: "PlateEvent") -> str:
 
 @contextmanager
 def _live(watcher: "Watcher", terminal: Console) -> Iterator[None]:
-    """The cameras' status below the lines while somebody looks at a terminal."""
+    """Show the cameras' status below the lines, on a terminal."""
     if not terminal.is_terminal:
         yield
         return
@@ -425,7 +425,7 @@ def _live(watcher: "Watcher", terminal: Console) -> Iterator[None]:
         get_renderable=lambda: _table(watcher.status()),
         console=terminal,
         refresh_per_second=_REFRESH,
-        redirect_stdout=sys.stdout.isatty(),  # otherwise the lines would leave by stderr
+        redirect_stdout=sys.stdout.isatty(),  # otherwise the lines would go to stderr
     ):
         yield
 

@@ -1,4 +1,4 @@
-"""`plates web`: the page and the HTTP API until Ctrl-C."""
+"""`plates web`: serves the page and the HTTP API until Ctrl-C."""
 
 import logging
 import os
@@ -125,19 +125,19 @@ def open_backend(
     log: Path | None,
     scheme: PlateScheme,
 ) -> tuple["Backend", Supervisor | None]:
-    """What reads, and for an embedded server what keeps it reading until the process is told to end."""
+    """Open the reader; an embedded server comes with its supervisor, which the caller runs."""
     from plate_nets.web.health import Backend
 
     if reads_in_process(local, url):
         return Backend(local_reader(scheme, repository), "local", scheme=scheme), None
     if url:
         client = stack.enter_context(PlateClient(url, timeout=timeout, scheme=scheme))
-        client.is_ready()  # another program at the address is no fault of the first picture
+        client.is_ready()  # a wrong address must not look like an error of the first picture
         return Backend(client, "server", client.url, scheme=scheme), None
     status = Status(stack.enter_context(open_events(Path(os.devnull))))
     triton = EmbeddedTriton(repository, model_control="explicit", server=default_kind(), log=log)
-    stack.enter_context(started(triton, said=True))
-    # Frames of cameras are large, and over HTTP Triton keeps memory of each empty answer
+    stack.enter_context(started(triton, as_line=True))
+    # Camera frames are large, and over HTTP Triton leaks memory with each empty answer
     client = stack.enter_context(
         PlateClient(triton.grpc_url, "grpc", timeout, shared_memory=True, control_key=triton.control_key, scheme=scheme)
     )
@@ -155,7 +155,7 @@ def open_sources(
     watch_lists: Sequence[Path],
     sure: float | None = None,
 ) -> "Sources":
-    """What the page shows beside pictures that are tried; cameras without an event store get one of their own."""
+    """Open what the page shows besides uploads; cameras without an event store get their own."""
     from plate_nets.web.app import Sources
     from plate_nets.web.cameras import CameraRoom
     from plate_nets.web.lists import ListKeeper
@@ -181,10 +181,10 @@ def open_sources(
 
 
 def read_tokens(path: Path) -> tuple[str, ...]:
-    """A file of tokens, one a line; empty lines and those that begin with # are left out.
+    """Read tokens from a file, one per line; empty lines and lines that begin with # are ignored.
 
     Raises:
-        InputError: there is none in it.
+        InputError: there is no token in it.
     """
     lines = [line.strip() for line in read_secret(path).splitlines()]
     tokens = tuple(line for line in lines if line and not line.startswith("#"))

@@ -15,8 +15,8 @@ from plate_nets.errors import PlateError
 
 console = Console(highlight=False, soft_wrap=True)
 NO_TORCH = (
-    "torch is not installed: TorchScript is left out, and the IR compared with numbers recorded beside the weights; "
-    'pip install "plate-nets[convert]" brings it'
+    "torch is not installed: TorchScript is skipped, and the IR is compared with numbers recorded beside the weights; "
+    'to get both, run: pip install "plate-nets[convert]"'
 )
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -29,11 +29,11 @@ def run(
     only_check: bool,
     repository: Path,
 ) -> None:
-    """Convert networks into a model repository, or with ``only_check`` compare what lies there; prints what it does.
+    """Convert networks into a model repository, or with ``only_check`` compare the files there; prints each step.
 
     Raises:
-        typer.BadParameter: no such network or folder.
-        typer.Exit: with 1 where a conversion or a check failed.
+        typer.BadParameter: unknown network or folder.
+        typer.Exit: with 1 if a conversion or a check failed.
     """
     if unknown := sorted(set(names) - conversions.keys()):
         raise typer.BadParameter(f"{', '.join(unknown)}: no such network; expected {', '.join(conversions)}")
@@ -59,7 +59,7 @@ def run(
 
 
 def _one(conversion: Conversion, mode: Mode, only_check: bool, repository: Path) -> None:
-    # A spinner, not a bar: nobody knows how far a trace or a scripted model's first runs are
+    # A spinner, not a bar: a trace and a scripted model's first runs report no progress
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -1,4 +1,4 @@
-"""Proves a model repository's `config.pbtxt` files against its contract, without a server."""
+"""Checks the `config.pbtxt` files of a model repository against its contract, without a server."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,16 +10,16 @@ from tritonclient.grpc import model_config_pb2
 from plate_nets.contract import PLATE_RECOGNITION, ModelSpec, TensorSpec, models
 from plate_nets.errors import SchemeError
 from plate_nets.plates import PlateScheme, load_schemes, own_reader
+from plate_nets.python_backend.settings import SchemeSettings, read_settings
 from plate_nets.runtimes.networks import RELEASED
-from plate_nets.serving.settings import SchemeSettings, read_settings
 
 CONFIG = "config.pbtxt"
 
 
 def check_configs(repository: Path, contract: Mapping[str, ModelSpec] | None = None) -> list[str]:
-    """A model repository -> its faults against a contract, one line each; empty where there is none.
+    """A model repository -> its faults against a contract, one line each; empty if there are none.
 
-    Without a contract it is the one of the scheme that the repository reads.
+    Without a contract, uses that of the scheme that the repository reads.
     """
     if not repository.is_dir():
         return [f"{repository}: no such model repository"]
@@ -37,21 +37,21 @@ def check_configs(repository: Path, contract: Mapping[str, ModelSpec] | None = N
 
 
 def scheme_of(repository: Path) -> PlateScheme:
-    """A model repository -> the scheme of its own reader, `lprnet`; raises as `schemes_of`."""
+    """A model repository -> the scheme of its main reader, `lprnet`; raises as `schemes_of`."""
     return own_reader(schemes_of(repository))
 
 
 def schemes_of(repository: Path) -> tuple[PlateScheme, ...]:
-    """A model repository -> the schemes that it reads: what the environment or the config of `plate_recognition` names,
-    or the default.
+    """A model repository -> the schemes that it reads: those named by the environment or by the config of
+    `plate_recognition`, or the default.
 
     Raises:
-        SchemeError: what it names is no scheme.
+        SchemeError: a name is not a scheme.
     """
     folder = repository / PLATE_RECOGNITION.name
     try:
         config = parse_config(folder / CONFIG)
-    except (OSError, text_format.ParseError, UnicodeDecodeError):  # `check_configs` tells of it
+    except (OSError, text_format.ParseError, UnicodeDecodeError):  # `check_configs` reports it
         parameters = {}
     else:
         parameters = {key: value.string_value for key, value in config.parameters.items()}
@@ -92,7 +92,7 @@ def _check_model(folder: Path, spec: ModelSpec) -> list[str]:
 
 
 def _runner(config: Any) -> str:
-    """The field that says what runs a model: an ensemble has a platform and no backend."""
+    """The field that names what runs a model: an ensemble has a platform and no backend."""
     return "platform" if config.HasField("ensemble_scheduling") else "backend"
 
 

@@ -1,7 +1,7 @@
-"""One network -> the files of its model folder: made beside it, reloaded, compared, and only then moved into place.
+"""Converts one network into the files of its model folder: built aside, reloaded, compared, then moved into place.
 
-OpenVINO's IR is made from the weights alone. TorchScript, and the comparison with the network itself, need torch (the
-`convert` extra); without it the IR is compared with the numbers that `reference` keeps beside the weights.
+OpenVINO's IR is built from the weights alone. TorchScript, and the comparison with the network itself, need torch
+(the `convert` extra); without it the IR is compared with the numbers that `reference` keeps beside the weights.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ from plate_nets.conversion import openvino_ir
 from plate_nets.conversion.provenance import Provenance
 from plate_nets.conversion.reference import read_reference, sample, write_reference
 from plate_nets.errors import ConversionError, MissingExtra
-from plate_nets.nets.checkpoint import check_scheme, load_weights, read_weights
+from plate_nets.networks.checkpoint import check_scheme, load_weights, read_weights
 from plate_nets.plates import PlateScheme
 from plate_nets.runtimes.networks import TORCHSCRIPT
 
@@ -33,7 +33,7 @@ Answers = Sequence[tuple[Array, ...]]
 
 
 class Mode(StrEnum):
-    """How TorchScript is made: by recording one run, or by compiling the source."""
+    """How TorchScript is built: by recording one run, or by compiling the source."""
 
     TRACE = "trace"
     SCRIPT = "script"
@@ -43,13 +43,13 @@ class Mode(StrEnum):
 class Conversion:
     """How one network becomes the files of its model folder.
 
-    ``folder`` is where they lie within a model repository. ``network`` makes the torch module; it is called only where
-    torch is installed. ``weights`` is None where there is nothing to learn, ``graph`` where there is to be no OpenVINO
-    IR; ``scheme`` is what the weights must be trained for, if anything.
+    ``folder`` is their path within a model repository. ``network`` creates the torch module; it is called only if
+    torch is installed. ``weights`` is None if there is nothing to learn, ``graph`` if there is no OpenVINO IR;
+    ``scheme`` is what the weights must be trained for, if anything.
     ``shapes`` are the inputs (N, ...) on which the saved files are compared with the network; the first one is
-    also what tracing sees. Values are drawn evenly from ``low`` to ``high`` and cast to ``dtype``.
+    also what tracing uses. Values are drawn uniformly from ``low`` to ``high`` and cast to ``dtype``.
     ``tolerance`` is the largest |found - expected| / (1 + |expected|) of any output value.
-    ``mode`` is set where the network converts right in that one only.
+    ``mode`` is set if the network converts correctly in that mode only.
     """
 
     name: str
@@ -76,29 +76,29 @@ class Comparison:
 
 
 def torch_installed() -> bool:
-    """Whether TorchScript can be made, and files be compared with their torch network."""
+    """Whether TorchScript can be built, and files can be compared with their torch network."""
     return importlib.util.find_spec("torch") is not None
 
 
 def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Comparison, ...]:
-    """Convert a network into its folder of a repository; a failure leaves what was there untouched.
+    """Convert a network into its folder of a repository; a failure leaves the existing files untouched.
 
-    Without torch a TorchScript file that lies there is removed: it may be of former weights. No comparison is returned
-    where there is neither torch nor a reference.
+    Without torch, an existing TorchScript file is removed, because it may come from older weights. Returns no
+    comparison if there is neither torch nor a reference.
 
     Raises:
-        WeightsError: the weights are missing, damaged, or of another network.
-        ConversionError: a file cannot be made or does not give the network's numbers.
+        WeightsError: the weights are missing, damaged, or belong to another network.
+        ConversionError: a file cannot be built or does not reproduce the network's numbers.
     """
     folder = repository / conversion.folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".converting-", dir=folder) as name:
-            made = Path(name)
-            _save(conversion, conversion.mode or mode, made)
-            comparisons = _compare(conversion, made)
+            built = Path(name)
+            _save(conversion, conversion.mode or mode, built)
+            comparisons = _compare(conversion, built)
             for file in (file for kind in _formats(conversion) for file in kind.FILES):
-                (made / file).replace(folder / file)
+                (built / file).replace(folder / file)
         if not torch_installed():
             (folder / TORCHSCRIPT).unlink(missing_ok=True)
     except OSError as error:
@@ -107,11 +107,11 @@ def convert(conversion: Conversion, mode: Mode, repository: Path) -> tuple[Compa
 
 
 def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
-    """Compare the files that lie in its folder of a repository with the network.
+    """Compare the files in a network's folder of a repository with the network.
 
     Raises:
-        WeightsError: the weights are missing, damaged, or of another network; a file is damaged.
-        ConversionError: a file is missing, stale, damaged, or does not give the network's numbers.
+        WeightsError: the weights are missing, damaged, or belong to another network; or a file is damaged.
+        ConversionError: a file is missing, stale, damaged, or does not reproduce the network's numbers.
     """
     if conversion.weights is not None:
         read_weights(conversion.weights, conversion.scheme)
@@ -128,10 +128,10 @@ def check(conversion: Conversion, repository: Path) -> tuple[Comparison, ...]:
 
 
 def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
-    """Whether the files in its folder of a repository were made from today's weights and code in this mode.
+    """Whether the files in a network's folder were built from the current weights and code, in this mode.
 
     Raises:
-        WeightsError: the weights are of another scheme.
+        WeightsError: the weights belong to another scheme.
     """
     if conversion.weights is not None and conversion.scheme is not None:
         check_scheme(conversion.weights, conversion.scheme)
@@ -146,10 +146,10 @@ def is_current(conversion: Conversion, mode: Mode, repository: Path) -> bool:
 
 
 def record(conversion: Conversion) -> None:
-    """Keep numbers of a network beside its weights, for conversions without torch. Needs torch itself.
+    """Record numbers of a network beside its weights, for conversions without torch. Needs torch itself.
 
     Raises:
-        WeightsError: the weights are missing, damaged, or of another network.
+        WeightsError: the weights are missing, damaged, or belong to another network.
     """
     from plate_nets.conversion.torchscript_file import answers
 
@@ -169,7 +169,7 @@ class Format(Protocol):
 
 
 def _formats(conversion: Conversion) -> list[Format]:
-    """What can be made here, in the order in which it is moved into place."""
+    """The formats that can be built here, in the order in which they are moved into place."""
     formats: list[Format] = []
     if torch_installed():
         from plate_nets.conversion import torchscript_file
@@ -204,7 +204,7 @@ def _network(conversion: Conversion) -> "nn.Module":
 
 
 def _inputs(conversion: Conversion) -> list[Array]:
-    random = np.random.RandomState(0)  # the generator whose numbers NumPy keeps the same in all versions
+    random = np.random.RandomState(0)  # NumPy guarantees the same numbers in all versions
     return [
         random.uniform(conversion.low, conversion.high, shape).astype(conversion.dtype) for shape in conversion.shapes
     ]
@@ -237,9 +237,9 @@ def _comparison(
     expected: Answers,
 ) -> Comparison:
     differences = []
-    for array, wanted, given in zip(inputs, expected, found, strict=True):
+    for array, reference, output in zip(inputs, expected, found, strict=True):
         where = f"{folder / files[-1]}: input {array.shape}"
-        difference = _difference(where, wanted, given)
+        difference = _difference(where, reference, output)
         if math.isnan(difference) or difference > conversion.tolerance:
             raise ConversionError(
                 f"{where}: differs from the network by {difference:.1e}, tolerance {conversion.tolerance:.0e}"
@@ -248,12 +248,12 @@ def _comparison(
     return Comparison(files, max(differences))
 
 
-def _difference(where: str, wanted: tuple[Array, ...], found: tuple[Array, ...]) -> float:
-    shapes = [[each.shape for each in side] for side in (found, wanted)]
+def _difference(where: str, expected: tuple[Array, ...], found: tuple[Array, ...]) -> float:
+    shapes = [[each.shape for each in side] for side in (found, expected)]
     if shapes[0] != shapes[1]:
         raise ConversionError(f"{where}: gives {shapes[0]}, the network {shapes[1]}")
     differences = [
         np.max(np.abs(a.astype(np.float64) - b) / (1 + np.abs(b.astype(np.float64))))
-        for a, b in zip(found, wanted, strict=True)
+        for a, b in zip(found, expected, strict=True)
     ]
     return float(np.max(differences))  # unlike Python's, NaN if any is NaN

@@ -1,4 +1,4 @@
-"""Weights -> OpenVINO IR, which runs on a CPU. Needs no torch."""
+"""Weights -> OpenVINO IR, which runs on a CPU. Does not need torch."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,28 +9,28 @@ import plate_nets.conversion.graphs
 from plate_nets.conversion.graphs.layers import Array, Weights
 from plate_nets.conversion.provenance import Provenance, provenance_of
 from plate_nets.errors import ConversionError, WeightsError
-from plate_nets.nets.checkpoint import read_metadata, read_weights
+from plate_nets.networks.checkpoint import read_metadata, read_weights
 from plate_nets.plates import PlateScheme
 from plate_nets.runtimes.networks import IR, IR_WEIGHTS
 from plate_nets.runtimes.openvino import load_ir
 from plate_nets.runtimes.quantization import RANGES
 
 FILES = (IR_WEIGHTS, IR)
-"""In the order in which they are moved into place: the provenance stands in the second."""
+"""In the order in which they are moved into place; the second one holds the provenance."""
 
 Graph = Callable[[Weights], openvino.Model]
 
 
 def build(graph: Graph, path: Path, scheme: PlateScheme | None = None) -> openvino.Model:
-    """A safetensors file -> the graph of its network, and the ranges for int8 that the file has.
+    """A safetensors file -> the graph of its network, with the int8 ranges that the file holds.
 
     Raises:
-        WeightsError: the weights are missing, damaged, of another scheme or another network.
+        WeightsError: the weights are missing, damaged, or belong to another scheme or network.
     """
     weights = Weights(read_weights(path, scheme))
     try:
         model = graph(weights)
-    except (KeyError, RuntimeError, ValueError, IndexError) as error:  # the last three where shapes do not fit
+    except (KeyError, RuntimeError, ValueError, IndexError) as error:  # the last three if shapes do not fit
         fault = str(error.args[0]).strip().splitlines()[-1]
         raise WeightsError(f"{path}: not weights of {graph.__name__}: {fault}") from error
     if unknown := weights.unused():
@@ -54,11 +54,11 @@ def save(model: openvino.Model, provenance: Provenance, folder: Path) -> None:
 
 
 def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
-    """What the saved IR answers to each of the inputs, as it is served.
+    """Run the saved IR, as it is served, on each of the inputs.
 
     Raises:
         WeightsError: the files are missing or damaged.
-        ConversionError: they refuse an input.
+        ConversionError: the model rejects an input.
     """
     network = load_ir(folder / IR, threads=0)
     try:
@@ -68,12 +68,12 @@ def run(folder: Path, inputs: Sequence[Array]) -> list[tuple[Array, ...]]:
 
 
 def current_provenance(weights: Path | None, mode: str) -> Provenance:
-    """What an IR made now would say it was made from; ``mode`` is TorchScript's alone."""
+    """The provenance that an IR made now would have; ``mode`` is for TorchScript only."""
     return provenance_of(weights, (Path(plate_nets.conversion.graphs.__path__[0]), Path(__file__)))
 
 
 def saved_provenance(folder: Path) -> Provenance:
-    """What the saved IR says it was made from.
+    """The provenance of the saved IR.
 
     Raises:
         ConversionError: the files are missing or damaged.

@@ -1,19 +1,19 @@
-"""What a converted file was made from, kept inside the file, so that a stale one is known without running it."""
+"""What a converted file was made from, stored in the file, so that a stale one is recognised without running it."""
 
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from plate_nets.nets.checkpoint import sha256
+from plate_nets.networks.checkpoint import sha256
 
 Provenance = dict[str, str]
-"""What a converted file was made from, by name. Equal origins give equal files."""
+"""Inputs of a conversion by name. Equal inputs give equal files."""
 
 
 def provenance_of(weights: Path | None, sources: Iterable[Path], **settings: str) -> Provenance:
     """The provenance of a file that is made now.
 
-    "weights" is the SHA-256 of the safetensors file, empty where there is none; "source" is that of the modules that
+    "weights" is the SHA-256 of the safetensors file, empty without one; "source" is the SHA-256 of the modules that
     describe and convert the network: files, or folders of them.
     """
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""Numbers that a network once gave, kept beside its weights: what a graph is compared with where torch is not there.
+"""Recorded outputs of a network, kept beside its weights, to check a graph where torch is not installed.
 
 `REFERENCE.json` lists them by weights file, as `SHA256SUMS` lists hashes. `training.publish` writes both.
 """
@@ -17,7 +17,7 @@ COUNT = 128
 
 
 def sample(output: NDArray[Any]) -> NDArray[np.float64]:
-    """An output -> some of its numbers: (128,), evenly spread from the first to the last."""
+    """An output -> a sample of its numbers: (128,), evenly spread from the first to the last."""
     places = np.linspace(0, output.size - 1, COUNT).astype(int)
     values: NDArray[np.float64] = output.reshape(-1)[places].astype(np.float64)
     return values
@@ -30,7 +30,7 @@ def read_reference(weights: Path) -> NDArray[np.float64] | None:
 
 
 def write_reference(weights: Path, output: NDArray[Any]) -> None:
-    """Keep the sample of an output beside the weights that gave it."""
+    """Store the sample of an output beside the weights that gave it."""
     samples = _read(weights.parent) | {weights.name: [float(f"{value:.7g}") for value in sample(output)]}
     lines = (f'"{name}": {json.dumps(samples[name])}' for name in sorted(samples))
     write_whole(weights.parent / REFERENCE, ("{" + ",\n".join(lines) + "}\n").encode())

@@ -10,7 +10,7 @@ from plate_nets.conversion.graphs.country import country
 from plate_nets.conversion.graphs.lprnet import lprnet
 from plate_nets.conversion.graphs.stn import stn
 from plate_nets.conversion.graphs.yolov5 import yolov5
-from plate_nets.nets.registry import NETWORKS, RegisteredNetwork
+from plate_nets.networks.registry import NETWORKS, RegisteredNetwork
 from plate_nets.plates import PlateScheme
 from plate_nets.runtimes.networks import network_folder, released
 
@@ -23,20 +23,21 @@ GRAPHS = {
 }
 
 BATCHES = (2, 1, 5, 32)
-"""A batch of 2 first: a trace at 1 would hide a size that was taken for a broadcast."""
+"""A batch of 2 first: a trace with 1 could mistake the batch axis for a broadcast."""
 
 TOLERANCES = {STN.name: 5e-4}
-"""Where it is not 1e-4. STN takes pixels of noise, -1..1, at places that may differ by a hundred-thousandth of the
-crop: one step of a byte is 8e-3. With the committed weights it is 2e-5, with weights that turn everything over 1e-4."""
+"""Tolerances other than 1e-4. STN samples pixels of noise, -1..1, at positions that may differ by a hundred-thousandth
+of the crop; one step of a byte is 8e-3. With the committed weights the difference is 2e-5, with weights that flip
+everything it is over 1e-4."""
 
 FRAMES = ((2, 3, 96, 160), (1, 3, 384, 640), (1, 3, 416, 416), (5, 3, 64, 96), (32, 3, 64, 64))
-"""A small one to trace, a 16:9 frame at the default size, a square one, and batches with little to compute."""
+"""A small frame to trace, a 16:9 frame at the default size, a square one, and cheap ones in larger batches."""
 
 
 def conversions(scheme: PlateScheme, weights: Path | None = None) -> dict[str, Conversion]:
-    """A scheme -> the conversion of each network, by name; with the weights of a folder, or the committed ones.
+    """A scheme -> the conversion of each network, by name.
 
-    Networks that the folder has no weights of keep the committed ones.
+    Weights come from a folder if given; networks missing there, or without a folder, use the committed weights.
     """
     return {name: _conversion(network, scheme, weights) for name, network in NETWORKS.items()}
 

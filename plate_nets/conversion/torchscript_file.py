@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.jit._trace import TracerWarning
 
-import plate_nets.nets
+import plate_nets.networks
 from plate_nets.conversion.provenance import Provenance, provenance_of
 from plate_nets.errors import ConversionError
 from plate_nets.runtimes.networks import TORCHSCRIPT
@@ -26,7 +26,7 @@ PROVENANCE = "provenance.json"
 class ChannelsLast(nn.Module):
     """A network that computes channels-last inside: contiguous (N, C, H, W) in, contiguous out.
 
-    Convolutions of crop size run up to 2.6 times faster so on a CPU, and the caller need not know.
+    Convolutions of crop size run up to 2.6 times faster this way on a CPU, and the caller need not know.
     """
 
     def __init__(self, network: nn.Module) -> None:
@@ -41,7 +41,7 @@ class ChannelsLast(nn.Module):
 def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Provenance, folder: Path) -> None:
     """A network in eval mode -> `model.pt` in ``folder``: traced or scripted on the CPU, frozen, with its provenance.
 
-    Methods that the network names as ``exported`` are scripted in either mode, and can be called in the file too.
+    Methods that the network lists in ``exported`` are scripted in either mode, so they can be called in the file too.
 
     Frozen modules hold their weights as constants, which move only while loading
     (``torch.jit.load(path, map_location=...)``, as libtorch's backend does), not by ``.to``.
@@ -63,11 +63,11 @@ def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Prove
 
 
 def run(folder: Path, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], ...]]:
-    """What the saved `model.pt` answers to each of the inputs, on the CPU.
+    """Run the saved `model.pt` on each of the inputs, on the CPU.
 
     Raises:
         WeightsError: the file is missing or damaged.
-        ConversionError: it refuses an input.
+        ConversionError: the model rejects an input.
     """
     with _quiet():
         network = load_torchscript(folder / TORCHSCRIPT)
@@ -78,20 +78,20 @@ def run(folder: Path, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any]
 
 
 def answers(network: nn.Module, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], ...]]:
-    """What a network in eval mode, eager or TorchScript, answers to each of the inputs."""
+    """Run a network in eval mode, eager or TorchScript, on each of the inputs."""
     with torch.inference_mode():
         found = [network(torch.from_numpy(array)) for array in inputs]
     return [tuple(each.numpy() for each in (answer if isinstance(answer, tuple) else (answer,))) for answer in found]
 
 
 def current_provenance(weights: Path | None, mode: str) -> Provenance:
-    """What a TorchScript file made now would say it was made from."""
-    sources = (Path(plate_nets.nets.__path__[0]), Path(__file__))
+    """The provenance that a TorchScript file made now would have."""
+    sources = (Path(plate_nets.networks.__path__[0]), Path(__file__))
     return provenance_of(weights, sources, mode=mode, torch=str(torch.__version__))
 
 
 def saved_provenance(folder: Path) -> Provenance:
-    """What the saved `model.pt` says it was made from.
+    """The provenance of the saved `model.pt`.
 
     Raises:
         ConversionError: the file is missing or damaged.
@@ -110,7 +110,7 @@ def saved_provenance(folder: Path) -> Provenance:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    # TorchScript is deprecated, yet what libtorch's backend loads; what tracing warns of, the comparison decides
+    # TorchScript is deprecated, but libtorch's backend loads it; tracer warnings are settled by the comparison
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", TracerWarning)

@@ -1,1 +1,1 @@
-"""Measuring how well plates are found and read."""
+"""Measures how well plates are found and read."""

@@ -1,4 +1,4 @@
-"""Pictures as a codec gives them back: JPEG and H.264."""
+"""Pictures after a codec: JPEG and H.264."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -10,15 +10,15 @@ from plate_nets.types import Frame
 
 
 def code_jpeg(picture: Frame, quality: int) -> Frame:
-    """A picture (H, W, 3) BGR as it comes back from a JPEG of that quality, 0 to 100."""
+    """Encode and decode a picture (H, W, 3) BGR as JPEG of a quality from 0 to 100."""
     coded = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
     return np.asarray(cv2.imdecode(coded, cv2.IMREAD_COLOR), np.uint8)
 
 
 def code_h264(frames: Sequence[Frame], crf: int) -> list[Frame]:
-    """Frames (H, W, 3) BGR of one size as they come back from H.264 of constant quality ``crf``, 0 (best) to 51.
+    """Encode and decode frames (H, W, 3) BGR of one size as H.264 of constant quality ``crf``, 0 (best) to 51.
 
-    Needs PyAV, of the extra `watch`.
+    Needs PyAV, from the `watch` extra.
     """
     import av  # late: only this needs it
 
@@ -44,7 +44,7 @@ def code_h264(frames: Sequence[Frame], crf: int) -> list[Frame]:
 
 
 def moved(picture: Frame, right: float, down: float) -> Frame:
-    """A picture whose content has moved by so many px; what comes in repeats its edge."""
+    """Shift the content of a picture by this many px; the edge is repeated where nothing is left."""
     matrix = np.array([[1, 0, right], [0, 1, down]], np.float64)
     size = (picture.shape[1], picture.shape[0])
     return np.asarray(cv2.warpAffine(picture, matrix, size, borderMode=cv2.BORDER_REPLICATE), np.uint8)

@@ -1,4 +1,4 @@
-"""How far found corners lie from labelled ones, and by how much a plate is turned."""
+"""How far found corners are from labelled ones, and how far a plate is turned."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,6 @@ def corner_errors(found: Quads, labelled: Quads) -> NDArray[np.float32]:
 
 
 def turns(quads: Quads) -> NDArray[np.float64]:
-    """Quads (N, 4, 2) -> by how much each is turned (N,), degrees, clockwise."""
+    """Quads (N, 4, 2) -> their rotation (N,), degrees, clockwise."""
     along = quads[:, 1] - quads[:, 0] + quads[:, 2] - quads[:, 3]
     return np.asarray(np.degrees(np.arctan2(along[:, 1], along[:, 0])), np.float64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import DatasetError, InputError
 from plate_nets.intake.files import read_file
-from plate_nets.intake.table import is_line, read_table
+from plate_nets.intake.table import excerpt, read_table
 from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import CORNER_COLUMNS, Box, Frame
@@ -24,7 +24,10 @@ _log = logging.getLogger(__name__)
 
 _LIMITS = FrameLimits()
 _FARTHEST = _LIMITS.max_pixels // _LIMITS.min_side
-"""px: the long side of the longest picture that is accepted."""
+"""px: the longest possible side of an accepted picture."""
+
+_LOGGED = 100
+"""Faulty rows that are logged one by one."""
 
 BOX_COLUMNS = ("xmin", "ymin", "xmax", "ymax")
 REQUIRED = ("file", *BOX_COLUMNS, "text")
@@ -39,12 +42,12 @@ class Label:
     box: Box
     text: str
     quad: NDArray[np.float32] | None
-    """(4, 2) corner points x, y clockwise from the plate's top left, or None where unknown."""
+    """(4, 2) corner points x, y clockwise from the plate's top left, or None if unknown."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A row that cannot be used: where it stands and why."""
+    """A row that cannot be used: its position and the reason."""
 
     where: str
     why: str
@@ -55,7 +58,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Dataset:
-    """The usable labels of a folder, and the rows that were left out."""
+    """The usable labels of a folder, and the rows that were skipped."""
 
     folder: Path
     labels: tuple[Label, ...]
@@ -71,16 +74,16 @@ class Dataset:
 
 
 def load_dataset(folder: Path, *, symbols: str | None = None, strict: bool = False) -> Dataset:
-    """A labelled folder -> its usable labels.
+    """Load the usable labels of a labelled folder.
 
-    A row with a box without area or outside the photo, an unknown character (where ``symbols`` names the known
-    ones) or a missing photo is left out, logged in one line and kept in ``faults``.
+    A row is skipped and kept in ``faults`` if its box has no area or lies outside the photo, if its text has an unknown
+    character (with ``symbols`` given), or if its photo is missing. The first hundred are logged, one line each.
 
     Raises:
         DatasetError: no such folder or file, a missing column, no usable row; with ``strict`` also the first fault.
     """
     path = folder / "labels.csv"
-    if not path.is_file():
+    if not path.exists():
         raise DatasetError(f"{path}: no such file; expected a folder with images/ and labels.csv")
     labels: list[Label] = []
     faults: list[Fault] = []
@@ -92,23 +95,26 @@ def load_dataset(folder: Path, *, symbols: str | None = None, strict: bool = Fal
             fault = Fault(where, str(error))
             if strict:
                 raise DatasetError(str(fault)) from error
-            _log.warning("left out %s", fault)
             faults.append(fault)
+            if len(faults) <= _LOGGED:
+                _log.warning("left out %s", fault)
+    if len(faults) > _LOGGED:
+        _log.warning("%s: left out %d more rows", path, len(faults) - _LOGGED)
     if not labels:
         raise DatasetError(f"{path}: no usable row ({len(faults)} left out)")
     return Dataset(folder, tuple(labels), tuple(faults))
 
 
 def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """A CSV file, one of whose columns is ``file`` -> where each row stands, and the row.
+    """Yield the rows of a CSV file that has a column ``file``, each with its position.
 
     Raises:
-        DatasetError: it does not open, a column is missing, or it is no CSV file in UTF-8.
+        DatasetError: it does not open, a column is missing, or it is not a CSV file in UTF-8.
     """
     try:
         for line, row in read_table(path, columns):
             name = row["file"]
-            yield f"{path}:{line} ({name if is_line(name) else ascii(name)})", row
+            yield f"{path}:{line} ({excerpt(name)})", row
     except OSError as error:
         raise DatasetError(f"{path}: {error.strerror}") from error
     except InputError as error:
@@ -128,15 +134,15 @@ def read_photo(path: Path) -> Frame:
 
 
 def parse_box(row: Mapping[str, str | None]) -> Box:
-    """A row of a label file -> its box, px.
+    """Return the box of a row of a label file, px.
 
     Raises:
-        ValueError: a coordinate that is missing or no finite number, or a box without area.
+        ValueError: a coordinate is missing or not a finite number, or the box has no area.
     """
     try:
         xmin, ymin, xmax, ymax = (float(row[name] or "") for name in BOX_COLUMNS)
     except ValueError as error:
-        raise ValueError(f"expected numbers for {','.join(BOX_COLUMNS)}: {error}") from error
+        raise ValueError(f"expected numbers for {','.join(BOX_COLUMNS)}: {excerpt(str(error))}") from error
     if not np.isfinite([xmin, ymin, xmax, ymax]).all():
         raise ValueError(f"box is not finite: {xmin:g},{ymin:g},{xmax:g},{ymax:g}")
     _check_near([xmin, ymin, xmax, ymax])
@@ -146,7 +152,7 @@ def parse_box(row: Mapping[str, str | None]) -> Box:
 
 
 def _check_near(places: Sequence[float]) -> None:
-    """Raises ValueError where a coordinate is so far off that no photo could have it, nor arithmetic bear it."""
+    """Raise ValueError for a coordinate that no photo could have, and that would overflow the arithmetic."""
     if (farthest := max(map(abs, places), default=0)) > _FARTHEST:
         raise ValueError(f"expected coordinates of at most {_FARTHEST:,} px, got {farthest:g}")
 
@@ -156,7 +162,7 @@ def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[P
     try:
         corners = [float(row[name]) for name in CORNER_COLUMNS if row.get(name)]
     except ValueError as error:
-        raise ValueError(f"expected numbers for the corner points: {error}") from error
+        raise ValueError(f"expected numbers for the corner points: {excerpt(str(error))}") from error
     if not np.isfinite(corners).all():
         raise ValueError("corner points are not finite")
     _check_near(corners)
@@ -165,7 +171,7 @@ def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[P
     text = row["text"] or ""
     unknown = sorted(set(text) - set(symbols)) if symbols is not None else []
     if unknown:
-        raise ValueError(f"unknown character {''.join(unknown)!r} in {text!r}; expected {symbols}")
+        raise ValueError(f"unknown character {excerpt(''.join(unknown))!r} in {excerpt(text)!r}; expected {symbols}")
     photo = images / row["file"]
     if photo not in sizes:
         sizes[photo] = _size(photo)
@@ -182,7 +188,7 @@ def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[P
 
 
 def _size(photo: Path) -> tuple[int, int] | str:
-    """Height and width of a photo, upright, or why it cannot be used."""
+    """Height and width of an upright photo, or why it cannot be used."""
     try:
         h, w = decode_image(read_file(photo, _LIMITS.max_bytes), _LIMITS).shape[:2]
     except (OSError, InputError) as error:

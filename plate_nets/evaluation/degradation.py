@@ -1,7 +1,7 @@
-"""How well plates are read that are seen from afar, coded at a low rate, blurred or dark.
+"""How well plates are read that are far away, strongly compressed, blurred or dark.
 
-Each labelled plate is read again from its photo, reduced until the plate has a height and then degraded as a camera
-would. So every cell of height and degradation has the same plates, and their texts are known.
+Each labelled plate is read again from its photo, which is shrunk until the plate has a given height and then
+degraded as by a camera. So every cell of height and degradation has the same plates, with known texts.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,13 +18,13 @@ from plate_nets.evaluation.reading_metrics import ReadPlate, Share
 from plate_nets.types import Boxes, Frame
 
 Degradation = Callable[[Frame, float, np.random.Generator], Frame]
-"""A photo (H, W, 3) BGR and the height of its plate, px -> the photo as the camera gives it."""
+"""A photo (H, W, 3) BGR and the height of its plate, px -> the photo as a camera would deliver it."""
 
 HEIGHTS = (6, 7, 8, 10, 12, 14, 17, 20, 24)
 QUICK_HEIGHTS = (8, 10, 12, 14, 17, 20)
-"""Of the plate in the reduced photo, px."""
+"""Height of the plate in the shrunk photo, px."""
 ENOUGH = 20
-"""Sure texts from which on a cell is judged."""
+"""Minimum number of sure texts for a cell to be judged."""
 
 
 def _jpeg(photo: Frame, _: float, __: np.random.Generator, quality: int) -> Frame:
@@ -32,23 +32,23 @@ def _jpeg(photo: Frame, _: float, __: np.random.Generator, quality: int) -> Fram
 
 
 def _h264(photo: Frame, height: float, rng: np.random.Generator, crf: int) -> Frame:
-    """The last of four frames in which the car moves by up to a tenth of the plate's height a frame."""
+    """The last of four frames in which the car moves by up to a tenth of the plate's height per frame."""
     right, down = rng.uniform(-0.1, 0.1, 2) * height
     return code_h264([moved(photo, right * back, down * back) for back in (3, 2, 1, 0)], crf)[-1]
 
 
 def _motion(photo: Frame, height: float, rng: np.random.Generator) -> Frame:
-    """Blurred along the road by a fifth of the plate's height, then JPEG 90."""
+    """Motion blur along the road by a fifth of the plate's height, then JPEG 90."""
     length = max(1.0, 0.2 * height)
     half = int(np.ceil((length - 1) / 2))
     streak = np.ones((1, 2 * half + 1), np.float32)
     if half:
-        streak[0, [0, -1]] = (length - 2 * half + 1) / 2  # its ends cover a part of a pixel
+        streak[0, [0, -1]] = (length - 2 * half + 1) / 2  # the ends cover part of a pixel
     return code_jpeg(np.asarray(cv2.filter2D(photo, -1, streak / length), np.uint8), 90)
 
 
 def _night(photo: Frame, _: float, rng: np.random.Generator) -> Frame:
-    """A fifth of the light, with the noise that is left of a night, then JPEG 90."""
+    """A fifth of the light, with the noise of a night picture, then JPEG 90."""
     noise = rng.standard_normal(photo.shape, np.float32) * 4
     return code_jpeg(np.clip(photo * np.float32(0.2) + noise, 0, 255).astype(np.uint8), 90)
 
@@ -64,7 +64,7 @@ QUICK = ("JPEG 90", "JPEG 40")
 
 @dataclass
 class Cell:
-    """The plates of one height and one degradation, as they were read."""
+    """The plates of one height and one degradation, with their readings."""
 
     height: float
     degradation: str
@@ -77,7 +77,7 @@ class Cell:
 
     @property
     def right_of_sure(self) -> Share:
-        """Right texts among the texts that were given as sure."""
+        """Right texts among the sure ones."""
         return Share(sum(plate.exact for plate in self.plates), sum(not plate.unread for plate in self.plates))
 
 
@@ -88,9 +88,9 @@ def evaluate_degraded(
     heights: Sequence[float] = HEIGHTS,
     degradations: Sequence[str] = tuple(DEGRADATIONS),
 ) -> list[Cell]:
-    """Reads every labelled plate with a text at each height below its own and through each degradation.
+    """Read every labelled plate at each height below its own and through each degradation.
 
-    Boxes are the labelled ones. What a degradation draws at random is the same in every run.
+    Boxes are the labelled ones. Random degradations are the same in every run.
     """
     cells = {(height, name): Cell(height, name) for name in degradations for height in heights}
     for path, labels in photos:
@@ -105,7 +105,7 @@ def evaluate_degraded(
 
 
 def shrink(photo: Frame, label: Label, height: float) -> tuple[Frame, Boxes]:
-    """A photo -> the photo reduced by area until its labelled plate has a height, px, and the plate's box (1, 4)."""
+    """Shrink a photo by area until its labelled plate has this height, px; return it with the plate's box (1, 4)."""
     scale = height / plate_height(label)
     size = (max(1, round(photo.shape[1] * scale)), max(1, round(photo.shape[0] * scale)))
     factors = np.array([size[0] / photo.shape[1], size[1] / photo.shape[0]] * 2, np.float32)

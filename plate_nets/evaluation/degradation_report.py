@@ -10,14 +10,15 @@ from rich.table import Table
 from plate_nets.evaluation.calibration import reliability
 from plate_nets.evaluation.degradation import ENOUGH, Cell
 from plate_nets.evaluation.reading_metrics import ReadPlate, threshold_trade
+from plate_nets.whole_file import whole_file
 
 GATES = (0.5, 0.8, 0.95, 0.99)
-"""Least confidences of a text whose cost is tabled."""
+"""Minimum confidences whose cost is listed."""
 
 
 def degradation_figures(cells: Sequence[Cell]) -> dict[str, Any]:
     """Cells -> their figures, JSON-ready: ``cells`` row by row, and ``worst``, the lowest share of right texts among
-    the sure ones over all cells that have `ENOUGH` of them; None where none has."""
+    the sure ones over all cells with at least `ENOUGH` of them; None without such a cell."""
     rows: list[dict[str, Any]] = [
         {
             "degradation": cell.degradation,
@@ -34,8 +35,8 @@ def degradation_figures(cells: Sequence[Cell]) -> dict[str, Any]:
 
 
 def gate_figures(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Cells with every text -> for each degradation and least confidence of `GATES`, JSON-ready: the shares of the
-    plates of all heights that get a wrong text, and none."""
+    """Cells with all texts -> for each degradation and each minimum confidence in `GATES`, JSON-ready: the shares of
+    all plates, of any height, that get a wrong text or none."""
     plates: dict[str, list[ReadPlate]] = {}
     for cell in cells:
         plates.setdefault(cell.degradation, []).extend(cell.plates)
@@ -47,14 +48,14 @@ def gate_figures(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 
 def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
-    """Figures of `degradation_figures` -> a table, a row a degradation and a column a height; those of `gate_figures`
-    in ``gates`` -> another one."""
+    """Print figures of `degradation_figures` as a table, one row per degradation and one column per height; those of
+    `gate_figures` in ``gates`` as another one."""
     heights = list(dict.fromkeys(row["height"] for row in values["cells"]))
     table = Table(
         "",
         *(f"{height:g} px" for height in heights),
         title="right texts among the sure ones (right texts among all plates)",
-        caption=f"in brackets alone: fewer than {ENOUGH} sure texts",
+        caption=f"only in brackets: fewer than {ENOUGH} sure texts",
     )
     for name in dict.fromkeys(row["degradation"] for row in values["cells"]):
         table.add_row(name, *(_shown(row) for row in values["cells"] if row["degradation"] == name))
@@ -64,7 +65,7 @@ def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
     table = Table(
         "least confidence",
         *(f"{gate:g}" for gate in GATES),
-        title="what a threshold costs, of 1,000 plates",
+        title="cost of a threshold, per 1,000 plates",
         caption="wrong texts / plates without a text, all heights",
     )
     for name in dict.fromkeys(row["degradation"] for row in values["gates"]):
@@ -79,8 +80,8 @@ def _shown(row: Mapping[str, Any]) -> str:
 
 
 def save_degradation(path: Path, cells: Sequence[Cell]) -> None:
-    """Cells -> one PNG: right of sure and coverage over the height, and what the confidence means at each height."""
-    from matplotlib.figure import Figure  # late: takes a second to import
+    """Cells -> one PNG: accuracy of sure texts and coverage over the height, and the calibration at each height."""
+    from matplotlib.figure import Figure  # imported here: takes a second to import
 
     figure = Figure(figsize=(16, 4.6), layout="constrained")
     right, coverage, diagram = figure.subplots(1, 3)
@@ -101,5 +102,5 @@ def save_degradation(path: Path, cells: Sequence[Cell]) -> None:
         )
     diagram.set(xlabel="mean confidence", ylabel="share right", title="reliability by height", ylim=(-0.02, 1.02))
     diagram.legend(fontsize=7)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110, format="png")  # whatever its name
+    with whole_file(path) as fresh:
+        figure.savefig(fresh, dpi=110, format="png")  # whatever the suffix

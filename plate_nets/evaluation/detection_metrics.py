@@ -1,7 +1,7 @@
-"""How well boxes are found: matching, precision and recall, average precision as COCO defines it.
+"""How well boxes are found: matching, precision and recall, and average precision as defined by COCO.
 
-Ours and not `pycocotools`: the curves, the recall by height and the answers at one score need the matches as well, and
-its `COCOeval` wants files of labels: more code than the mean over 101 recalls. A test compares both.
+We do not use `pycocotools`: the curves, the recall by height and the results at one score need the matches too, and
+its `COCOeval` wants label files, which is more code than the mean over 101 recalls. A test compares both.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from plate_nets.recognition.overlap import inside, iou
 from plate_nets.types import Boxes, Scores
 
 IOU_THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
-"""0.5, 0.55, ..., 0.95: COCO's thresholds of the overlap."""
+"""0.5, 0.55, ..., 0.95: COCO's overlap thresholds."""
 
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Detections:
-    """What was found in one picture, and what is there."""
+    """The boxes found in one picture, and the true ones."""
 
     boxes: Boxes
     """(N, 4) xyxy px, found."""
@@ -30,12 +30,12 @@ class Detections:
     truth: Boxes
     """(M, 4) xyxy px, labelled."""
     ignored: Boxes = field(default_factory=lambda: np.empty((0, 4), np.float32))
-    """(K, 4) xyxy px, regions where a found box is neither right nor wrong: plates that nobody labelled."""
+    """(K, 4) xyxy px, regions where a found box is neither right nor wrong: unlabelled plates."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Precision and recall over falling score thresholds, each (K,), one point a found box."""
+    """Precision and recall over falling score thresholds, each (K,), one point per found box."""
 
     scores: NDArray[np.float64]
     precision: NDArray[np.float64]
@@ -43,9 +43,9 @@ class Curve:
 
 
 def match(boxes: Boxes, truth: Boxes, threshold: float = 0.5) -> NDArray[np.intp]:
-    """Found boxes (N, 4), highest score first -> index of the labelled box (M, 4) each one hits, or -1, (N,).
+    """Found boxes (N, 4), highest score first -> index of the labelled box (M, 4) that each one hits, or -1, (N,).
 
-    In the order of the scores each takes the free labelled box it overlaps most, from ``threshold`` on (COCO's rule).
+    In order of score, each takes the free labelled box that it overlaps most, from ``threshold`` on (COCO's rule).
     """
     overlap = iou(boxes, truth)
     hits = np.full(len(boxes), -1, np.intp)
@@ -60,10 +60,10 @@ def match(boxes: Boxes, truth: Boxes, threshold: float = 0.5) -> NDArray[np.intp
 
 
 def counted(picture: Detections, threshold: float = 0.5) -> Flags:
-    """A picture -> which found boxes are right or wrong, (N,): all but those that only lie in an ignored region.
+    """A picture -> which found boxes count as right or wrong, (N,): all except those only in an ignored region.
 
-    As COCO treats crowds: a box that hits no label is dropped where at least ``threshold`` of its own area lies in
-    one region, and a region may take several boxes (`ignore` and `iscrowd` of pycocotools' COCOeval).
+    As COCO treats crowds: a box that hits no label is dropped if at least ``threshold`` of its own area lies in one
+    region, and a region may take several boxes (`ignore` and `iscrowd` of pycocotools' COCOeval).
     """
     hits = match(picture.boxes, picture.truth, threshold) >= 0
     kept: Flags = hits | ~(inside(picture.boxes, picture.ignored) >= threshold).any(axis=1)
@@ -101,7 +101,7 @@ def mean_average_precision(pictures: Sequence[Detections]) -> float:
 
 
 def found(pictures: Sequence[Detections], score: float, threshold: float = 0.5) -> Flags:
-    """Pictures -> for each labelled box, in order, whether a box of at least ``score`` hits it."""
+    """Pictures -> for each labelled box, in order, whether a box with a score of at least ``score`` hits it."""
     flags = []
     for picture in pictures:
         hits = match(picture.boxes[picture.scores >= score], picture.truth, threshold)

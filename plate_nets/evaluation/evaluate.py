@@ -1,4 +1,4 @@
-"""A labelled folder through the pipeline: what is found and what is read."""
+"""Runs a labelled folder through the pipeline: what is found and what is read."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,23 +21,23 @@ from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
 CropReader = Callable[[Crops, Corners, Crops], Sequence[Reading]]
-"""What a `Cut` gives of N plates -> N readings."""
+"""The result of a `Cut` for N plates -> N readings."""
 Cut = Callable[[Frame, Boxes], tuple[Crops, Corners, Crops]]
-"""A frame and boxes (N, 4) of plates -> as `PlateFinder.cut`, for a `CropReader`."""
+"""A frame and plate boxes (N, 4) -> as `PlateFinder.cut`, for a `CropReader`."""
 FrameReader = Callable[[Frame], list[Plate]]
 """A frame -> its plates, highest detector score first."""
 
 
 @dataclass
 class Outcome:
-    """What an evaluation saw. ``crops`` belong to ``plates`` row by row."""
+    """The result of an evaluation. ``crops`` match ``plates`` row by row."""
 
     scheme: PlateScheme
     plates: list[ReadPlate] = field(default_factory=list)
     crops: list[Crops] = field(default_factory=list)
     pictures: list[Detections] = field(default_factory=list)
     left_out: int = 0
-    """Labels without a text that the reader could give, which count for the detector only."""
+    """Labels without a text that the reader could give; they count for the detector only."""
 
 
 def boxes_of(plates: Iterable[Label | Plate]) -> Boxes:
@@ -47,7 +47,7 @@ def boxes_of(plates: Iterable[Label | Plate]) -> Boxes:
 
 
 def plate_height(label: Label) -> float:
-    """Height of a plate in the photo, px: mean of its left and right edge, or of its box where corners are unknown."""
+    """Height of a plate in the photo, px: mean of its left and right edge, or of its box if corners are unknown."""
     if label.quad is None:
         return label.box.height
     top_left, top_right, bottom_right, bottom_left = label.quad
@@ -57,9 +57,9 @@ def plate_height(label: Label) -> float:
 def read_plate(
     label: Label, reading: Reading | None, corners: NDArray[np.float32] = np.empty(0, np.float32)
 ) -> ReadPlate:
-    """A label, what was read of it and the corners (8,) or none that were found.
+    """Combine a label, its reading and the corners (8,) that were found, if any.
 
-    Without labelled corners it counts as a plate of one line.
+    Without labelled corners the plate counts as one with one line.
     """
     lines, turn, errors = 1, None, ()
     if label.quad is not None:
@@ -71,7 +71,7 @@ def read_plate(
 
 
 def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, scheme: PlateScheme) -> Outcome:
-    """Reads every labelled plate, cut out from its labelled box."""
+    """Read every labelled plate, cropped by its labelled box."""
     outcome = Outcome(scheme)
     for path, labels in photos:
         readable = _readable(labels, outcome)
@@ -87,10 +87,10 @@ def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, 
 def evaluate_detected(
     photos: Iterable[LabelledPhoto], cut: Cut, read: FrameReader, scheme: PlateScheme, score_threshold: float
 ) -> Outcome:
-    """Finds and reads the plates of every photo.
+    """Find and read the plates of every photo.
 
-    ``read`` may give plates of a lower score than ``score_threshold``, for the curves; they do not count as found.
-    A labelled plate is found where a box overlaps its box by an IoU of 0.5 or more.
+    ``read`` may return plates with a lower score than ``score_threshold``, for the curves; they do not count as found.
+    A labelled plate is found if a box overlaps its box by an IoU of 0.5 or more.
     """
     outcome = Outcome(scheme)
     for path, labels in photos:
@@ -115,7 +115,7 @@ def evaluate_detected(
 def read_plate_free(
     paths: Iterable[Path], read: FrameReader, *, strict: bool = False
 ) -> tuple[list[list[Plate]], list[Fault]]:
-    """Pictures without a plate -> what is found in each all the same, and those that were left out.
+    """Pictures without a plate -> what is still found in each, and the files that were skipped.
 
     Raises:
         PlateError: with ``strict``, the first that does not open.
@@ -133,7 +133,7 @@ def read_plate_free(
 
 
 def _readable(labels: Sequence[Label], outcome: Outcome) -> list[Label]:
-    """The labels whose text the reader could give: known, and of the scheme's alphabet."""
+    """The labels with a text that the reader could give: known, and in the scheme's alphabet."""
     readable = [label for label in labels if label.text and not set(label.text) - set(outcome.scheme.alphabet)]
     outcome.left_out += len(labels) - len(readable)
     return readable

@@ -1,4 +1,4 @@
-"""Whether the score of events means what it says, and what each gate costs: cars without a text, wrong texts."""
+"""Whether the score of events is calibrated, and what each gate costs: cars without a text, wrong texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from plate_nets.evaluation.calibration import ConfidenceBin, bins_of
 GATES = (0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
 EDGES = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
 BANDS = (0.0, 10.0, 12.0, 14.0, 17.0, 20.0, 1000.0)
-"""px of a plate's box in the best frame."""
+"""px of the plate's box in the best frame."""
 
 
 @dataclass(frozen=True)
-class LastWord:
-    """What was thought of a car at last: the probability of the best text, told or not, and whether it is right.
+class FinalText:
+    """The final result for a car: the probability of the best text, reported or not, and whether it is right.
 
     ``height``: of the plate's box in the best frame, px.
     """
@@ -26,40 +26,40 @@ class LastWord:
 
 @dataclass(frozen=True)
 class GateCost:
-    """A gate, and what it costs: of the cars that can be read, those without their text; wrong texts a thousand cars.
+    """A gate and its cost: the share of readable cars without their text, and wrong texts per thousand cars.
 
-    ``told``: texts of any car; ``wrong``: of them.
+    ``reported``: texts of any car; ``wrong``: how many of them are wrong.
     """
 
     gate: float
-    told: int
+    reported: int
     wrong: int
     wrong_per_thousand: float
-    untold: float
+    unreported: float
 
 
-def gate_costs(words: Sequence[LastWord], cars: int) -> list[GateCost]:
-    """What was thought of cars, and how many cars can be read -> the cost of each of `GATES`."""
+def gate_costs(texts: Sequence[FinalText], cars: int) -> list[GateCost]:
+    """Final texts, and the number of readable cars -> the cost of each of `GATES`."""
     rows = []
     for gate in GATES:
-        told = [word for word in words if word.probability >= gate]
-        wrong = sum(not word.right for word in told)
-        untold = 1 - min(1.0, (len(told) - wrong) / max(cars, 1))
-        rows.append(GateCost(gate, len(told), wrong, 1000 * wrong / max(cars, 1), untold))
+        reported = [text for text in texts if text.probability >= gate]
+        wrong = sum(not text.right for text in reported)
+        unreported = 1 - min(1.0, (len(reported) - wrong) / max(cars, 1))
+        rows.append(GateCost(gate, len(reported), wrong, 1000 * wrong / max(cars, 1), unreported))
     return rows
 
 
-def event_reliability(words: Sequence[LastWord]) -> list[ConfidenceBin]:
-    """What was thought of cars -> for each range of probabilities, how many were right."""
-    return bins_of([(word.probability, word.right) for word in words], EDGES)
+def event_reliability(texts: Sequence[FinalText]) -> list[ConfidenceBin]:
+    """Final texts -> for each range of probabilities, how many were right."""
+    return bins_of([(text.probability, text.right) for text in texts], EDGES)
 
 
-def right_by_height(words: Sequence[LastWord], sure: float) -> list[tuple[float, float, int, int, int]]:
-    """What was thought of cars -> rows by height: from and to (px), cars, texts told at this gate, right ones."""
+def right_by_height(texts: Sequence[FinalText], sure: float) -> list[tuple[float, float, int, int, int]]:
+    """Final texts -> rows by height: from and to (px), cars, texts reported at this gate, right ones."""
     rows = []
     for low, high in pairwise(BANDS):
-        inside = [word for word in words if low <= word.height < high]
-        told = [word for word in inside if word.probability >= sure]
+        inside = [text for text in texts if low <= text.height < high]
+        reported = [text for text in inside if text.probability >= sure]
         if inside:
-            rows.append((low, high, len(inside), len(told), sum(word.right for word in told)))
+            rows.append((low, high, len(inside), len(reported), sum(text.right for text in reported)))
     return rows

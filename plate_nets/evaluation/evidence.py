@@ -1,4 +1,4 @@
-"""What was read in the frames of a clip, kept in a file: so that what becomes of it can be tried again in seconds."""
+"""Stores what was read in the frames of a clip, so that later steps can be tried again in seconds."""
 
 import json
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ from plate_nets.whole_file import whole_file
 
 @dataclass(frozen=True)
 class ReadFrame:
-    """A frame of a clip: seconds from the beginning, and the plates that were found, with their evidence.
+    """A frame of a clip: seconds from the beginning, and the plates found, with their evidence.
 
-    ``cut``: it shows something else than the frame before.
+    ``cut``: the scene differs from the frame before.
     """
 
     time: float
@@ -27,10 +27,10 @@ class ReadFrame:
 
 
 def save_evidence(path: Path, frames: Sequence[ReadFrame]) -> None:
-    """Frames -> a safetensors file that `load_evidence` reads; it is there whole or not at all.
+    """Write frames to a safetensors file for `load_evidence`, in full or not at all.
 
     Raises:
-        OSError: the disk is full, or may not be written.
+        OSError: the disk is full or read-only.
     """
     records = [
         {
@@ -55,10 +55,10 @@ def save_evidence(path: Path, frames: Sequence[ReadFrame]) -> None:
 
 
 def load_evidence(path: Path) -> list[ReadFrame]:
-    """A file of `save_evidence` -> its frames.
+    """Read the frames from a file written by `save_evidence`.
 
     Raises:
-        DatasetError: no such file, or it is damaged.
+        DatasetError: the file is missing or damaged.
     """
     try:
         with safe_open(path, "numpy") as file:
@@ -82,7 +82,7 @@ def load_evidence(path: Path) -> list[ReadFrame]:
             ]
     except (OSError, KeyError, TypeError, ValueError, StopIteration, SafetensorError) as error:
         raise DatasetError(
-            f"{path}: expected a file of evidence, got {error!r}; delete it, and it is made anew"
+            f"{path}: expected a file of evidence, got {error!r}; delete it to have it rebuilt"
         ) from error
 
 

@@ -15,7 +15,7 @@ HEIGHT_EDGES = (0.0, 20.0, 30.0, 50.0)
 
 @dataclass(frozen=True)
 class ReadPlate:
-    """A labelled plate and what was read; ``reading`` is None where the detector did not find it."""
+    """A labelled plate and its reading; ``reading`` is None if the detector did not find the plate."""
 
     source: str
     label: str
@@ -23,15 +23,15 @@ class ReadPlate:
     """Mean of the left and right edge in the photo, px."""
     reading: Reading | None
     lines: int = 1
-    """Of the plate, by its labelled corners."""
+    """Lines of the plate, by its labelled corners."""
     turn: float | None = None
-    """By how much the labelled corners are turned, degrees; None where they are unknown."""
+    """Rotation of the labelled corners, degrees; None if they are unknown."""
     corner_errors: tuple[float, ...] = ()
-    """Distances of the found corners from the labelled ones, shares of the height; empty where either is unknown."""
+    """Distances between found and labelled corners, as shares of the height; empty if either is unknown."""
 
     @property
     def text(self) -> str:
-        """The text that was given as sure, or empty."""
+        """The sure text, or empty."""
         return self.reading.text if self.reading else ""
 
     @property
@@ -86,13 +86,13 @@ class ReadingSummary:
     wrong: Share
     unread: Share
     wrong_of_read: Share
-    """Wrong texts among the texts given as sure."""
+    """Wrong texts among the sure ones."""
     best_exact: Share
-    """Best readings that are the label, sure or not."""
+    """Best readings that equal the label, sure or not."""
     characters: float
     """1 - edit distance of the best reading / length of the label, over all plates."""
     corner_errors: tuple[float, float] | None
-    """Median and 95 % mark of the distances of all corners, shares of the height; None where there is none."""
+    """Median and 95th percentile of the distances of all corners, shares of the height; None if there are none."""
 
 
 def summarize(plates: Sequence[ReadPlate]) -> ReadingSummary:
@@ -126,7 +126,7 @@ def by_height(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
 
 
 def by_turn(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
-    """Plates whose corners are labelled -> a summary of the turned ones and of the others."""
+    """Plates with labelled corners -> a summary of the turned ones and of the others."""
     known = [(plate.turn, plate) for plate in plates if plate.turn is not None]
     upright = [plate for turn, plate in known if abs(turn) <= TURNED]
     turned = [plate for turn, plate in known if abs(turn) > TURNED]
@@ -135,7 +135,7 @@ def by_turn(plates: Sequence[ReadPlate]) -> dict[str, ReadingSummary]:
 
 
 def by_format(plates: Sequence[ReadPlate], scheme: PlateScheme) -> dict[str, ReadingSummary]:
-    """Plates -> a summary for each format of the scheme that the label's text fits on as many lines."""
+    """Plates -> a summary for each format of the scheme that the label's text fits with that number of lines."""
     return _grouped(
         sorted(plates, key=lambda plate: plate.label),
         lambda plate: scheme.by_shape[plate.lines].format_names(plate.label) or "other",
@@ -143,9 +143,9 @@ def by_format(plates: Sequence[ReadPlate], scheme: PlateScheme) -> dict[str, Rea
 
 
 def threshold_trade(plates: Sequence[ReadPlate], thresholds: Sequence[float]) -> list[tuple[float, float, float]]:
-    """Plates -> rows ``threshold, share with a wrong text, share without a text`` as the confidence asked for rises.
+    """Plates -> rows ``threshold, share with a wrong text, share without a text`` for rising minimum confidences.
 
-    Only texts that were given can be withdrawn, so evaluate with a decoder that asks for no confidence.
+    Only given texts can be withdrawn, so evaluate with a decoder whose minimum confidence is 0.
     """
     rows = []
     for threshold in thresholds:
@@ -156,7 +156,7 @@ def threshold_trade(plates: Sequence[ReadPlate], thresholds: Sequence[float]) ->
 
 
 def withdraw_unsure(plates: Sequence[ReadPlate], sure: float) -> list[ReadPlate]:
-    """Plates with every text they have -> the same with the texts below a confidence withdrawn, as the decoder does."""
+    """Plates with all their texts -> the same without texts below a confidence, as the decoder does it."""
     return [
         replace(plate, reading=replace(plate.reading, text="", format=""))
         if plate.reading and plate.reading.confidence < sure

@@ -29,15 +29,16 @@ from plate_nets.evaluation.reading_metrics import (
     by_turn,
     summarize,
 )
+from plate_nets.whole_file import whole_file
 
 SCORES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)
-"""Least scores of a box that recall and precision are tabled at."""
+"""Minimum scores for which recall and precision are listed."""
 TRADE_THRESHOLDS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 
 
 @dataclass(frozen=True)
 class PlateFree:
-    """Pictures without a plate: how many boxes were found in each, and how many texts were given."""
+    """Pictures without a plate: boxes found in each, and texts given."""
 
     boxes: tuple[int, ...]
     texts: tuple[int, ...]
@@ -46,8 +47,8 @@ class PlateFree:
 def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | None) -> dict[str, Any]:
     """An outcome -> its figures, JSON-ready.
 
-    Top level: ``plates`` (count), ``exact``, ``wrong``, ``unread``, ``characters`` (shares of the plates; a plate is
-    exact, wrong or unread by the text given as sure), and tables below it.
+    Top level: ``plates`` (count), ``exact``, ``wrong``, ``unread``, ``characters`` (shares of the plates, judged by the
+    sure text), and further tables.
     """
     whole = summarize(outcome.plates)
     result: dict[str, Any] = {
@@ -71,7 +72,7 @@ def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | No
 
 
 def figure_table(name: str, *columns: str, title: str | None = None, caption: str | None = None) -> Table:
-    """A table whose figures a terminal of 80 columns, or a pipe, shows whole: names are wrapped for them."""
+    """A table whose figures fit on a terminal of 80 columns, or into a pipe; only names are wrapped."""
     table = Table(name, title=title, caption=caption, box=SIMPLE_HEAD, padding=0)
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
@@ -84,12 +85,12 @@ def print_figures(
     trade: Sequence[tuple[float, float, float]],
     bins: Sequence[ConfidenceBin] = (),
 ) -> None:
-    """Figures of `figures`, rows of `threshold_trade` and bins of `reliability` -> tables on the terminal."""
+    """Print figures of `figures`, rows of `threshold_trade` and bins of `reliability` as tables."""
     if values["plates"]:
         groups = ({"all": values}, values["by_height"], values["by_turn"], values["by_format"])
         table = figure_table("plates", "count", "exact", "95 %", "wrong", "unread", "best\nexact", "charac-\nters")
         corners = figure_table(
-            "corners", "error", "95 %", caption="median and 95 % mark of the errors, as shares of the plate's height"
+            "corners", "error", "95 %", caption="median and 95th percentile, as shares of the plate's height"
         )
         for group in groups:
             for name, row in group.items():
@@ -112,14 +113,14 @@ def print_figures(
         if corners.row_count:
             console.print(corners)
     if trade:
-        title = "what a threshold costs, of 1,000 plates"
-        table = figure_table("least confidence", "wrong texts", "plates without a text", title=title)
+        title = "cost of a threshold, per 1,000 plates"
+        table = figure_table("minimum confidence", "wrong texts", "plates without a text", title=title)
         for threshold, wrong, without in trade:
             table.add_row(f"{threshold:.2f}", f"{1000 * wrong:.0f}", f"{1000 * without:.0f}")
         console.print(table)
     if bins:
         table = figure_table(
-            "confidence", "texts", "mean confidence", "right", "95 %", title="what the confidence means"
+            "confidence", "texts", "mean confidence", "right", "95 %", title="calibration of the confidence"
         )
         for each in bins:
             low, high = each.right.interval
@@ -144,14 +145,14 @@ def print_figures(
 
 
 def print_detection(console: Console, values: Mapping[str, Any]) -> None:
-    """Figures of `detection_figures` -> tables on the terminal."""
+    """Print figures of `detection_figures` as tables."""
     table = figure_table("detection", "value")
     for name in ("labelled", "score_threshold", "precision", "recall", "ap50", "ap50_95"):
         table.add_row(name, f"{values[name]:.4g}")
     for row in values["recall_by_height"]:
         table.add_row(f"recall, {row['from']:g} px and more ({row['plates']})", f"{row['recall']:.4f}")
     console.print(table)
-    table = figure_table("least score", "recall", "precision", "boxes beside a label a photo")
+    table = figure_table("minimum score", "recall", "precision", "false boxes per photo")
     for row in values["by_score"]:
         table.add_row(
             f"{row['score']:.2f}", f"{row['recall']:.4f}", f"{row['precision']:.4f}", f"{row['beside_a_photo']:.3f}"
@@ -166,8 +167,8 @@ def save_curves(
     bins: Sequence[ConfidenceBin],
     score_threshold: float,
 ) -> None:
-    """Detections, the trade of the threshold and bins of the confidence -> one PNG with their curves."""
-    from matplotlib.figure import Figure  # late: takes a second to import
+    """Draw detections, the trade-off of the threshold and the calibration bins into one PNG."""
+    from matplotlib.figure import Figure  # imported here: takes a second to import
 
     figure = Figure(figsize=(17, 4), layout="constrained")
     reading, diagram, detection, heights = figure.subplots(1, 4)
@@ -194,8 +195,8 @@ def save_curves(
             title=f"recall by height, score {score_threshold:g}",
             ylim=(0, 1.01),
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110, format="png")  # whatever its name
+    with whole_file(path) as fresh:
+        figure.savefig(fresh, dpi=110, format="png")  # whatever the suffix
 
 
 def _summary(summary: ReadingSummary) -> dict[str, Any]:
@@ -213,7 +214,7 @@ def _summary(summary: ReadingSummary) -> dict[str, Any]:
 
 
 def detection_figures(pictures: Sequence[Detections], score_threshold: float) -> dict[str, Any]:
-    """What was found in each picture, boxes of low scores too -> the detector's figures, JSON-ready."""
+    """Found boxes of each picture, including low scores -> the detector's figures, JSON-ready."""
     chosen = _at_score(pictures, score_threshold)
     flags = found(pictures, score_threshold)
     return {
@@ -233,7 +234,7 @@ def detection_figures(pictures: Sequence[Detections], score_threshold: float) ->
 
 
 def _at_score(pictures: Sequence[Detections], score: float) -> dict[str, float]:
-    """Recall, precision and boxes beside a label a photo, where boxes below a score do not count."""
+    """Recall, precision and false boxes per photo, ignoring boxes below a score."""
     flags = found(pictures, score)
     hits, given = int(flags.sum()), sum(int((p.scores >= score)[counted(p)].sum()) for p in pictures)
     return {

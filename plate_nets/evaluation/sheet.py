@@ -1,4 +1,4 @@
-"""Pictures of what went wrong: a sheet of crops with label and reading."""
+"""Pictures of errors: a sheet of crops with label and reading."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,13 +8,14 @@ import numpy as np
 
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops
+from plate_nets.whole_file import write_whole
 
 _SCALE = 3
 _COLUMNS = 3
 
 
 def save_sheet(path: Path, plates: Sequence[ReadPlate], crops: Crops) -> None:
-    """Plates and their crops (N, 3, 24, 94) -> a PNG: each crop enlarged, under it label, reading and confidence."""
+    """Draw plates with their crops (N, 3, 24, 94) to a PNG: each crop enlarged, with label, reading and confidence."""
     tile_h, tile_w = CROP_HEIGHT * _SCALE + 44, CROP_WIDTH * _SCALE + 12
     rows = -(-len(plates) // _COLUMNS)
     sheet = np.full((max(1, rows) * tile_h, _COLUMNS * tile_w, 3), 255, np.uint8)
@@ -29,9 +30,7 @@ def save_sheet(path: Path, plates: Sequence[ReadPlate], crops: Crops) -> None:
         below = y + large.shape[0]
         _write(sheet, f"{plate.label} {plate.source}"[:44], (x, below + 14), (0, 0, 0))
         _write(sheet, f"{given} {confidence:.2f} {plate.height:.0f} px", (x, below + 32), colour)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not cv2.imwrite(str(path), sheet):
-        raise OSError(f"{path}: could not be written")
+    write_whole(path, cv2.imencode(".png", sheet)[1].tobytes())
 
 
 def _write(sheet: cv2.typing.MatLike, text: str, at: tuple[int, int], colour: tuple[int, int, int]) -> None:

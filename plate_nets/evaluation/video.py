@@ -1,4 +1,4 @@
-"""How well cars of clips are told: events against truth, tracks against truth, and fused frames against single ones."""
+"""Judges events, tracks and fused frames of clips: against the truth, and against single frames."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import DatasetError, InputError
 from plate_nets.evaluation.dataset import csv_rows
-from plate_nets.evaluation.event_scores import LastWord
+from plate_nets.evaluation.event_scores import FinalText
 from plate_nets.evaluation.evidence import ReadFrame
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
 from plate_nets.events import Heading, PlateEvent
@@ -31,21 +31,21 @@ from plate_nets.video.regions import Regions
 SUFFIXES = (".mp4", ".mkv", ".mov", ".avi", ".ts")
 
 LEAST_HEIGHT = 12.0
-"""px; below it nobody reads a plate (`training.synthesis.camera`), and no system is asked to."""
+"""px; plates below it are unreadable (`training.synthesis.camera`), and no system is expected to read them."""
 LEAST_VISIBLE = 0.9
 LEAST_SECONDS = 0.2
-"""For so long a plate must be at least so high and so visible in a clip, for its car to be asked for."""
+"""How long a plate must be at least this high and this visible in a clip for its car to count."""
 _GROWN = 1.25
-"""Times that a true plate grows or shrinks from first to last sight, from which on its car surely comes or goes."""
+"""Factor by which a true plate must grow or shrink from first to last sight for its heading to be certain."""
 LEAST_IOU = 0.3
-"""Of a box with the true one, from which on it is of this plate."""
+"""Minimum overlap with the true box for a box to belong to this plate."""
 
 
 @dataclass(frozen=True)
 class Clip:
-    """A clip and what is known of it: each frame (``truth``), or the texts of its cars alone.
+    """A clip and what is known of it: each frame (``truth``), or only the texts of its cars.
 
-    ``doubtful``: those of the texts that no person is sure of; their cars are not asked for.
+    ``doubtful``: texts that no person is sure of; their cars do not count.
     """
 
     path: Path
@@ -55,8 +55,8 @@ class Clip:
 
 
 @dataclass(frozen=True)
-class Told:
-    """An event and when it was told, seconds of the clip."""
+class TimedEvent:
+    """An event and when it was reported, seconds of the clip."""
 
     event: PlateEvent
     time: float
@@ -64,37 +64,37 @@ class Told:
 
 @dataclass
 class VideoOutcome:
-    """Counts over clips. Times are seconds, one a car."""
+    """Counts over clips. Times are in seconds, one per car."""
 
     cars: int = 0
-    """That could be read."""
+    """Readable cars."""
     exact: int = 0
-    """With an event of their text."""
+    """Cars with an event of their text."""
     once: int = 0
-    """With exactly one event, and this of their text."""
+    """Cars with exactly one event, which has their text."""
     missed: int = 0
-    """Without an event of their text."""
+    """Cars without an event of their text."""
     events: int = 0
     wrong: int = 0
-    """Events with a text that their car has not, or without a car."""
+    """Events with the wrong text for their car, or without a car."""
     duplicate: int = 0
     """Events of a car beyond its first."""
     to_first: list[float] = field(default_factory=list)
-    """From the moment that a plate could be read to its first event."""
+    """From the moment when a plate became readable to its first event."""
     to_final: list[float] = field(default_factory=list)
     """From the last sight by the tracker to the final event."""
     provisional: int = 0
-    """Cars that a text was told of while they were in sight."""
+    """Cars with a text reported while they were in sight."""
     changed: int = 0
     """Those of them whose last event has another text, or none."""
     headed: int = 0
-    """Cars with an event of their text whose true plates grow or shrink: such a car shows its front, or its rear."""
-    heading_told: int = 0
-    """Those of them of which the event says one or the other."""
+    """Cars with an event of their text whose true plates grow or shrink, so that they show front or rear."""
+    heading_reported: int = 0
+    """Those of them whose event has a heading."""
     heading_right: int = 0
-    """And the right one."""
-    words: list[LastWord] = field(default_factory=list)
-    """What was thought of each car at last, told or not."""
+    """Those of them whose event has the right heading."""
+    final_texts: list[FinalText] = field(default_factory=list)
+    """The final result for each car, reported or not."""
     tracks: list[motmetrics.MOTAccumulator] = field(default_factory=list)
     wrong_texts: list[str] = field(default_factory=list)
 
@@ -107,10 +107,10 @@ class VideoOutcome:
 
 
 def find_clips(video: Path, truth: Path | None) -> list[Clip]:
-    """A clip with its file of truth, or a folder of clips -> the clips with what is known of them.
+    """A clip with its truth file, or a folder of clips -> the clips with what is known of them.
 
-    In a folder the truth is beside each clip, *.jsonl, or a row ``file,text`` of its labels.csv; where it has a column
-    ``sure``, a car with 0 in it is not asked for.
+    In a folder, the truth is either a *.jsonl beside each clip or a row ``file,text`` in labels.csv; if that has a
+    column ``sure``, cars with 0 in it do not count.
 
     Raises:
         DatasetError: there is no clip, or nothing is known of one.
@@ -138,7 +138,7 @@ def find_clips(video: Path, truth: Path | None) -> list[Clip]:
 
 
 def read_clip(path: Path, reader: Reader, every: int = 1) -> Iterator[ReadFrame]:
-    """A clip -> the plates of each of its frames, or of one of ``every`` so many.
+    """Read the plates of each frame of a clip, or of every ``every``-th one.
 
     Raises:
         InputError: it does not open as a video.
@@ -151,7 +151,7 @@ def read_clip(path: Path, reader: Reader, every: int = 1) -> Iterator[ReadFrame]
 
 
 def count_frames(path: Path) -> int | None:
-    """How many frames a clip says that it has; None where it does not say."""
+    """The number of frames that a clip declares; None if it declares none."""
     try:
         with open_video(path, FrameLimits().max_pixels) as container:
             return container.streams.video[0].frames or None
@@ -160,7 +160,7 @@ def count_frames(path: Path) -> int | None:
 
 
 def at_rate(frames: Sequence[ReadFrame], rate: float) -> list[int]:
-    """The numbers of the frames that a reader at so many frames a second takes: the next one when it is free."""
+    """Numbers of the frames that a reader at this many frames per second takes: the next one whenever it is free."""
     taken, due = [], -np.inf
     for index, frame in enumerate(frames):
         if frame.time >= due - 1e-6:
@@ -176,31 +176,31 @@ def judge(
     scheme: PlateScheme,
     outcome: VideoOutcome,
     settings: CarSettings = CarSettings(),
-) -> list[Told]:
-    """Tells the cars of a clip from some of its frames, and adds to an outcome how right that was."""
+) -> list[TimedEvent]:
+    """Derive the events of a clip from some of its frames, and add to an outcome how right they are."""
     cars = CarEvents(Camera(clip.path.name), replace(settings, unread=True), scheme)
-    told: list[Told] = []
+    reported: list[TimedEvent] = []
     seen: list[list[tuple[str, Box]]] = []
     for before, number in pairwise((-1, *numbers)):
         frame = frames[number]
         if any(each.cut for each in frames[before + 1 : number + 1]):
-            told += [Told(event, frame.time) for event in cars.cut()]
-        told += [Told(event, frame.time) for event in cars.update(frame.plates, frame.time)]
+            reported += [TimedEvent(event, frame.time) for event in cars.cut()]
+        reported += [TimedEvent(event, frame.time) for event in cars.update(frame.plates, frame.time)]
         seen.append([(car.id, car.box) for car in cars.cars if car.seen])
-    told += [Told(event, frames[numbers[-1]].time) for event in cars.finish()]
-    superseded = {each.event.supersedes for each in told}
-    last = {each.event.id: each for each in told if each.event.id not in superseded}
+    reported += [TimedEvent(event, frames[numbers[-1]].time) for event in cars.finish()]
+    superseded = {each.event.supersedes for each in reported}
+    last = {each.event.id: each for each in reported if each.event.id not in superseded}
     for each in last.values():
         best = each.event.candidates[0]
         is_right = _text_of(each.event, best.plate, clip) == best.plate
-        outcome.words.append(LastWord(best.score, is_right, each.event.box.height))
-    early = {each.event.id: each.event.plate for each in reversed(told) if each.event.stage != "final"}
+        outcome.final_texts.append(FinalText(best.score, is_right, each.event.box.height))
+    early = {each.event.id: each.event.plate for each in reversed(reported) if each.event.stage != "final"}
     outcome.provisional += len(early)
     outcome.changed += sum(id in last and last[id].event.plate != text for id, text in early.items())
     last = {id: each for id, each in last.items() if each.event.plate}
-    told = [each for each in told if each.event.plate]
-    asked = _asked(clip)
-    outcome.cars += len(asked)
+    reported = [each for each in reported if each.event.plate]
+    expected = _expected(clip)
+    outcome.cars += len(expected)
     outcome.events += len(last)
     found: Counter[str] = Counter()
     for each in last.values():
@@ -210,29 +210,31 @@ def judge(
             outcome.wrong_texts.append(f"{clip.path.name}: {each.event.plate} (really {text})")
         if text is not None:
             found[text] += 1
-    right = {each.event.plate for each in last.values()} & asked.keys()
+    right = {each.event.plate for each in last.values()} & expected.keys()
     outcome.exact += len(right)
-    outcome.missed += len(asked) - len(right)
+    outcome.missed += len(expected) - len(right)
     outcome.once += sum(found[text] == 1 for text in right)
     outcome.duplicate += sum(count - 1 for count in found.values())
     for text in right:
-        first = min(each.time for each in told if each.event.plate == text)
-        if (since := asked[text]) is not None:
+        first = min(each.time for each in reported if each.event.plate == text)
+        if (since := expected[text]) is not None:
             outcome.to_first.append(first - since)
-    outcome.to_final += [each.time - each.event.last_seen.timestamp() for each in told if each.event.stage == "final"]
+    outcome.to_final += [
+        each.time - each.event.last_seen.timestamp() for each in reported if each.event.stage == "final"
+    ]
     headings = _headings(clip)
     for text in right & headings.keys():
         heading = next(each.event.heading for each in last.values() if each.event.plate == text)
         outcome.headed += 1
-        outcome.heading_told += heading is not None
+        outcome.heading_reported += heading is not None
         outcome.heading_right += heading == headings[text]
     if clip.truth:
         outcome.tracks.append(_tracks(clip, numbers, seen, {car: index for index, car in enumerate(last)}))
-    return told
+    return reported
 
 
 def _headings(clip: Clip) -> dict[str, Heading]:
-    """By text, the cars of a clip that surely come nearer or go away, by their true plates."""
+    """The headings of cars that certainly approach or leave, by text, from their true plates."""
     heights: defaultdict[str, list[float]] = defaultdict(list)
     for frame in clip.truth:
         for plate in frame.plates:
@@ -246,16 +248,16 @@ def _headings(clip: Clip) -> dict[str, Heading]:
 
 @dataclass(frozen=True)
 class FusedShare:
-    """Of draws of so many frames of a track, the share read exactly by each method.
+    """The share of draws of a number of frames from a track that each method reads exactly.
 
-    ``told``: the share whose fused text is sure enough for an event; ``wrong``: of these, the share of wrong texts.
+    ``reported``: the share with a fused text sure enough for an event; ``wrong``: the share of wrong texts among these.
     """
 
     heights: str
     frames: int
     draws: int
     exact: dict[str, float]
-    told: float
+    reported: float
     wrong: float
 
 
@@ -266,9 +268,9 @@ def fused_shares(
     bands: Sequence[tuple[float, float]] = ((12, 18), (18, 1000)),
     draws: int = 20,
 ) -> list[FusedShare]:
-    """Random frames of each car, by plate height -> how often the best single frame, a vote and their fusion read it.
+    """Draw random frames of each car, by plate height -> how often the best frame, a vote and the fusion are right.
 
-    A car counts in a row where that many of its readings lie in the band.
+    A car counts in a row if it has enough readings in that band.
     """
     rng = np.random.default_rng(0)
     rows = []
@@ -276,7 +278,7 @@ def fused_shares(
         sightings = [each for clip, frames in clips for each in _sightings(clip, frames, low, high)]
         for count in counts:
             hits: Counter[str] = Counter()
-            told = wrong = 0
+            reported = wrong = 0
             usable = [(text, plates) for text, plates in sightings if len(plates) >= count]
             for text, plates in usable:
                 for _ in range(draws):
@@ -284,12 +286,12 @@ def fused_shares(
                     hits.update(method for method, read in _SINGLE.items() if read(chosen) == text)
                     verdict = _fused(chosen, scheme)
                     hits[_FUSED] += verdict.text == text
-                    told += verdict.sure
+                    reported += verdict.sure
                     wrong += verdict.sure and verdict.text != text
             if total := draws * len(usable):
                 name = f"{low:g} to {high:g} px" if high < 1000 else f"from {low:g} px"
                 exact = {method: hits[method] / total for method in (*_SINGLE, _FUSED)}
-                rows.append(FusedShare(name, count, total, exact, told / total, wrong / max(1, told)))
+                rows.append(FusedShare(name, count, total, exact, reported / total, wrong / max(1, reported)))
     return rows
 
 
@@ -331,8 +333,8 @@ def _readable(plate: TruePlate) -> bool:
     return plate.visible >= LEAST_VISIBLE and plate.height >= LEAST_HEIGHT
 
 
-def _asked(clip: Clip) -> dict[str, float | None]:
-    """The texts of the cars that can be read -> since when; None where that is not known."""
+def _expected(clip: Clip) -> dict[str, float | None]:
+    """The texts of readable cars -> since when they are readable; None if that is unknown."""
     if not clip.truth:
         return dict.fromkeys(clip.texts - clip.doubtful)
     times: defaultdict[str, list[float]] = defaultdict(list)
@@ -343,14 +345,14 @@ def _asked(clip: Clip) -> dict[str, float | None]:
     return {text: found[0] for text, found in times.items() if len(found) * step >= LEAST_SECONDS}
 
 
-def _text_of(event: PlateEvent, told: str, clip: Clip) -> str | None:
-    """The true text of the plate that an event is of, by what it tells and its best frame; None: there is no plate."""
+def _text_of(event: PlateEvent, reported: str, clip: Clip) -> str | None:
+    """The true text of an event's plate, by its reported text and its best frame; None if there is no plate."""
     if not clip.truth:
-        return told if told in clip.texts else None
+        return reported if reported in clip.texts else None
     time = event.timestamp.timestamp()
     frame = min(clip.truth, key=lambda each: abs(each.time - time))
-    if any(plate.text == told for plate in frame.plates):
-        return told  # its box may be cut by the picture's edge
+    if any(plate.text == reported for plate in frame.plates):
+        return reported  # its box may be cut by the picture's edge
     plate = _plate_at(event.box, frame)
     return plate.text if plate else None
 
@@ -366,23 +368,23 @@ def _overlaps(boxes: Sequence[Box], others: Sequence[tuple[float, ...]]) -> NDAr
 
 
 def _tracks(
-    clip: Clip, numbers: Sequence[int], seen: Sequence[list[tuple[str, Box]]], told: Mapping[str, int]
+    clip: Clip, numbers: Sequence[int], seen: Sequence[list[tuple[str, Box]]], reported: Mapping[str, int]
 ) -> motmetrics.MOTAccumulator:
-    """The tracks of told cars against the true ones; boxes of plates that are not asked for are left out."""
+    """Compare the tracks of reported cars with the true ones, leaving out plates that do not count."""
     accumulator = motmetrics.MOTAccumulator(auto_id=True)
     for number, boxes in zip(numbers, seen, strict=True):
         frame = clip.truth[number]
-        asked = [plate for plate in frame.plates if _readable(plate)]
-        given = [(told[car], box) for car, box in boxes if car in told]  # motmetrics wants numbers
+        expected = [plate for plate in frame.plates if _readable(plate)]
+        given = [(reported[car], box) for car, box in boxes if car in reported]  # motmetrics wants numbers
         given = [each for each in given if (at := _plate_at(each[1], frame)) is None or _readable(at)]
-        overlaps = _overlaps([box for _, box in given], [plate.box for plate in asked]).T
+        overlaps = _overlaps([box for _, box in given], [plate.box for plate in expected]).T
         distances = np.where(overlaps >= LEAST_IOU, 1 - overlaps, np.nan)
-        accumulator.update([plate.car for plate in asked], [car for car, _ in given], distances)
+        accumulator.update([plate.car for plate in expected], [car for car, _ in given], distances)
     return accumulator
 
 
 def _sightings(clip: Clip, frames: Sequence[ReadFrame], low: float, high: float) -> Iterator[tuple[str, list[Plate]]]:
-    """Each car of a clip: its text, and the plates found of it where it is so high, but for those that an edge cuts."""
+    """Each car of a clip: its text, and its plates of a height in this range, except those cut by the edge."""
     found: defaultdict[str, list[Plate]] = defaultdict(list)
     for frame, true in zip(frames, clip.truth, strict=False):
         for plate in frame.plates:

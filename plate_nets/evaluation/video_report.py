@@ -18,7 +18,7 @@ _SCORE = 0.9
 
 
 def video_figures(outcomes: Mapping[str, VideoOutcome], fused: Sequence[FusedShare]) -> dict[str, Any]:
-    """Outcomes by frames a second, and shares of fused frames -> the figures, JSON-ready."""
+    """Outcomes by frames per second, and shares of fused frames -> the figures, JSON-ready."""
     return {
         "rates": {rate: _figures(outcome) for rate, outcome in outcomes.items()},
         "fusion": [asdict(row) for row in fused],
@@ -26,7 +26,7 @@ def video_figures(outcomes: Mapping[str, VideoOutcome], fused: Sequence[FusedSha
 
 
 def print_video(console: Console, values: Mapping[str, Any]) -> None:
-    """Figures of `video_figures` -> tables on the terminal."""
+    """Print figures of `video_figures` as tables."""
     table = figure_table("", *values["rates"])
     names = list(next(iter(values["rates"].values())))
     for name in names:
@@ -40,12 +40,12 @@ def print_video(console: Console, values: Mapping[str, Any]) -> None:
         _print_scores(console, rate, row)
     if values["fusion"]:
         methods = values["fusion"][0]["exact"]
-        title = "share read exactly from some frames of a car; told as an event, and wrong of these"
-        table = figure_table("plate height", "frames", "draws", *methods, "told", "wrong", title=title)
+        title = "share read exactly from some frames of a car; share reported, and share of these that is wrong"
+        table = figure_table("plate height", "frames", "draws", *methods, "reported", "wrong", title=title)
         for row in values["fusion"]:
             shares = (f"{row['exact'][method]:.3f}" for method in methods)
-            told = (f"{row[name]:.3f}" for name in ("told", "wrong"))
-            table.add_row(row["heights"], str(row["frames"]), str(row["draws"]), *shares, *told)
+            reported = (f"{row[name]:.3f}" for name in ("reported", "wrong"))
+            table.add_row(row["heights"], str(row["frames"]), str(row["draws"]), *shares, *reported)
         console.print(table)
 
 
@@ -68,36 +68,36 @@ def _figures(outcome: VideoOutcome) -> dict[str, Any]:
         "provisional": outcome.provisional,
         "changed": outcome.changed,
         "headed": outcome.headed,
-        "heading_told": outcome.heading_told,
+        "heading_reported": outcome.heading_reported,
         "heading_right": outcome.heading_right,
-        "wrong_from_0.9": sum(not word.right for word in outcome.words if word.probability >= _SCORE),
+        "wrong_from_0.9": sum(not text.right for text in outcome.final_texts if text.probability >= _SCORE),
         "wrong_texts": outcome.wrong_texts,
-        "gates": [asdict(each) for each in gate_costs(outcome.words, outcome.cars)],
-        "reliability": [asdict(each) for each in event_reliability(outcome.words)],
-        "heights": right_by_height(outcome.words, FusionSettings.sure),
+        "gates": [asdict(each) for each in gate_costs(outcome.final_texts, outcome.cars)],
+        "reliability": [asdict(each) for each in event_reliability(outcome.final_texts)],
+        "heights": right_by_height(outcome.final_texts, FusionSettings.sure),
     }
 
 
 def _print_scores(console: Console, rate: str, row: Mapping[str, Any]) -> None:
     table = figure_table(
-        "gate", "told", "wrong", "wrong per 1000 cars", "cars without", title=f"what a gate costs, {rate}"
+        "gate", "reported", "wrong", "wrong per 1000 cars", "cars without", title=f"cost of a gate, {rate}"
     )
     for each in row["gates"]:
-        costs = (f"{each['wrong_per_thousand']:.1f}", f"{each['untold']:.3f}")
-        table.add_row(f"{each['gate']:g}", str(each["told"]), str(each["wrong"]), *costs)
+        costs = (f"{each['wrong_per_thousand']:.1f}", f"{each['unreported']:.3f}")
+        table.add_row(f"{each['gate']:g}", str(each["reported"]), str(each["wrong"]), *costs)
     console.print(table)
-    table = figure_table("probability", "cars", "mean", "right", title=f"the best text of each car at last, {rate}")
+    table = figure_table("probability", "cars", "mean", "right", title=f"final text of each car, {rate}")
     for each in row["reliability"]:
         hits, count = each["right"]["hits"], each["right"]["count"]
         span = f"{each['low']:g} to {each['high']:g}"
         table.add_row(span, str(count), f"{each['confidence']:.3f}", f"{hits / count:.3f}")
     console.print(table)
     table = figure_table(
-        "plate height, px", "cars", "told", "right of told", title=f"at {FusionSettings.sure:g}, {rate}"
+        "plate height, px", "cars", "reported", "right of reported", title=f"at {FusionSettings.sure:g}, {rate}"
     )
-    for low, high, cars, told, right in row["heights"]:
+    for low, high, cars, reported, right in row["heights"]:
         span = f"{low:g} to {high:g}" if high < BANDS[-1] else f"from {low:g}"
-        table.add_row(span, str(cars), str(told), f"{right / told:.3f}" if told else "-")
+        table.add_row(span, str(cars), str(reported), f"{right / reported:.3f}" if reported else "-")
     console.print(table)
 
 

@@ -1,9 +1,9 @@
-"""What a clip really shows: JSON lines, one a frame, with the plates in it.
+"""The truth of a clip: JSON lines, one per frame, with the plates in it.
 
     {"time": 0.04, "plates": [{"car": 3, "text": "A123BC77", "box": [..4], "corners": [..8], "visible": 1.0}]}
 
-The i-th line is of the clip's i-th frame. ``box``: xmin, ymin, xmax, ymax; ``corners``: x, y, clockwise from the
-plate's own top left; px of the frame. ``visible``: the share that nothing hides.
+The i-th line belongs to the i-th frame. ``box``: xmin, ymin, xmax, ymax; ``corners``: x, y, clockwise from the
+plate's own top left; px of the frame. ``visible``: the share of the plate that is not hidden.
 """
 
 import json
@@ -46,10 +46,10 @@ class TrueFrame:
 
 
 def load_truth(path: Path) -> list[TrueFrame]:
-    """A file of truth -> its frames, in order.
+    """Read the frames of a truth file, in order.
 
     Raises:
-        DatasetError: no such file, or a line that is not as above.
+        DatasetError: the file is missing, or a line does not have the form above.
     """
     try:
         lines = read_text(path, MAX_TABLE).splitlines()

@@ -1,7 +1,7 @@
-"""The one way in for what others wrote: bounded in size, time and kind before any other part sees it.
+"""The one entrance for data from outside: bounded in size, time and kind before any other part sees it.
 
 `files` reads files; `yaml_file`, `toml_file` and `table` read documents; `video` opens containers and streams;
-`http_answer` takes the answers of webhooks. Bodies of HTTP come in by `plate_nets/web/uploads.py`, pictures of
-addresses by `plate_nets/web/fetch.py`, and an encoded picture is walked by `plate_nets/recognition/encoded.py`. Nobody
-else opens such things: `tests/security/test_doors.py` looks.
+`http_answer` takes the answers of webhooks. HTTP bodies arrive through `plate_nets/web/uploads.py`, pictures from
+addresses through `plate_nets/web/fetch.py`, and `plate_nets/recognition/encoded.py` walks encoded pictures. Nothing
+else opens such data; `tests/security/test_doors.py` checks this.
 """

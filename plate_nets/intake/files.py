@@ -1,4 +1,4 @@
-"""Files of users: regular files alone, whose size is looked at before they are read."""
+"""Files from users: regular files only, with the size checked before they are read."""
 
 import errno
 import os
@@ -9,25 +9,25 @@ from pathlib import Path
 from plate_nets.errors import InputError, InputTooLarge
 
 MAX_TEXT = 1 << 20
-"""Bytes of a file that a person wrote: settings, keys, schemes."""
+"""Bytes of a file written by hand: settings, keys, schemes."""
 MAX_TABLE = 256 << 20
-"""Bytes of a table or of lines of JSON: millions of labels."""
+"""Bytes of a table or of JSON lines: millions of labels."""
 MAX_DEPTH = 20
-"""Levels of a document of YAML or TOML; ours have six."""
+"""Nesting levels of a YAML or TOML document; ours have six."""
 MAX_VALUES = 20_000
-"""Values of such a document, keys among them: some 700 cameras with regions."""
+"""Values in such a document, keys included: about 700 cameras with regions."""
 _MAX_SECRET = 64 << 10
 
 
 def read_file(path: str | os.PathLike[str], most: int) -> bytes:
-    """The bytes of a file, no more than it has as it is opened.
+    """Return the bytes of a file, at most as many as it has when it is opened.
 
-    A pipe, a device or a socket is never read: it would wait, or never end. A file that others write meanwhile gives
-    what it held at that size.
+    A pipe, a device or a socket is never read: it could block or never end. A file that grows meanwhile is cut at the
+    size it had.
 
     Raises:
-        OSError: it is not there, does not open, or is no regular file.
-        InputTooLarge: it has more than ``most`` bytes; none was read.
+        OSError: it is missing, does not open, or is not a regular file.
+        InputTooLarge: it has more than ``most`` bytes; nothing was read.
     """
     handle, size = _open(path)
     with os.fdopen(handle, "rb") as file:
@@ -37,10 +37,10 @@ def read_file(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def read_secret(path: str | os.PathLike[str], pause: float = 10) -> str:
-    """The text of a file or of a pipe, such as the shell's ``<(...)``, which keeps a secret off the disk.
+    """Return the text of a file or of a pipe, such as the shell's ``<(...)``, which keeps a secret off the disk.
 
     Raises:
-        InputError: as `read_text`; or a pipe through which nothing comes for ``pause`` seconds.
+        InputError: as `read_text`; or nothing comes through the pipe for ``pause`` seconds.
     """
     try:
         if not Path(path).is_fifo():
@@ -60,10 +60,10 @@ def read_secret(path: str | os.PathLike[str], pause: float = 10) -> str:
 
 
 def read_text(path: str | os.PathLike[str], most: int = MAX_TEXT) -> str:
-    """The text of a file in UTF-8, with a byte order mark or without.
+    """Return the text of a UTF-8 file, with or without a byte order mark.
 
     Raises:
-        InputError: it does not open, has more than ``most`` bytes, or is not UTF-8; the message names it.
+        InputError: it does not open, has more than ``most`` bytes, or is not UTF-8; the message names the file.
     """
     try:
         return read_file(path, most).decode("utf-8-sig")
@@ -72,29 +72,29 @@ def read_text(path: str | os.PathLike[str], most: int = MAX_TEXT) -> str:
     except InputTooLarge as error:
         raise InputTooLarge(f"{path}: {error}") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: expected UTF-8, got byte {error.start} that is none") from error
+        raise InputError(f"{path}: expected UTF-8, got an invalid byte at {error.start}") from error
 
 
 def check_file(path: str | os.PathLike[str]) -> Path:
-    """The path of a file, for libraries that open it themselves.
+    """Return the path of a file, for libraries that open it themselves.
 
     Raises:
-        OSError: it is not there, does not open, is no regular file, or is empty.
+        OSError: it is missing, does not open, is not a regular file, or is empty.
     """
     handle, size = _open(path)
     os.close(handle)
-    if not size:  # as files of /proc say of themselves, some of which wait when they are read
+    if not size:  # like files in /proc, some of which block when they are read
         raise OSError(errno.ENODATA, "is empty", os.fspath(path))
     return Path(path)
 
 
 def _open(path: str | os.PathLike[str]) -> tuple[int, int]:
-    """A regular file, open for reading, and its size."""
+    """Open a regular file for reading; return its descriptor and its size."""
     try:
-        # A pipe would wait for its writer, a terminal become ours
+        # Otherwise a pipe would wait for its writer, and a terminal could become the controlling one
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except ValueError as error:  # a NUL, or what is no text
-        raise OSError(errno.EINVAL, "is not a name of a file") from error
+    except ValueError as error:  # a NUL, or not text
+        raise OSError(errno.EINVAL, "is not a file name") from error
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode):
         os.close(handle)

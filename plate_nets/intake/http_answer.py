@@ -1,4 +1,4 @@
-"""Answers of servers of others, of which the status alone counts."""
+"""Answers of other people's servers; only the status counts."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
@@ -6,22 +6,22 @@ from contextlib import AbstractAsyncContextManager
 import httpx
 
 _SHORT = 4096
-"""Bytes of a body that are read, and thrown away, so that its connection serves the next request too."""
+"""Bytes of a body that are read and discarded, so that its connection can serve the next request."""
 
 
-async def status_of(asked: AbstractAsyncContextManager[httpx.Response], timeout: float) -> int:
-    """A request as `httpx.AsyncClient.stream` makes it -> the status of its answer.
+async def status_of(request: AbstractAsyncContextManager[httpx.Response], timeout: float) -> int:
+    """A request made by `httpx.AsyncClient.stream` -> the status of its answer.
 
-    A body that is not short is not read, and none is unpacked. httpx's own limits are for each read: who trickles would
-    never meet one.
+    Long bodies are not read, and none is unpacked. ``timeout`` covers the whole answer, because httpx's own limits
+    apply to each read: a server that sends byte by byte would never reach one.
 
     Raises:
         TimeoutError: there was no status within ``timeout`` seconds.
-        httpx.HTTPError: there is no connection, or what came is no answer.
+        httpx.HTTPError: the connection failed, or the answer is not HTTP.
     """
     status = None
     try:
-        async with asyncio.timeout(timeout), asked as answer:
+        async with asyncio.timeout(timeout), request as answer:
             status = answer.status_code
             if status == httpx.codes.NO_CONTENT or int(answer.headers.get("content-length", _SHORT + 1)) <= _SHORT:
                 async for _ in answer.aiter_raw():

@@ -1,4 +1,4 @@
-"""CSV of users -> rows of text."""
+"""CSV from users -> rows of text."""
 
 import csv
 import io
@@ -8,19 +8,22 @@ from pathlib import Path
 from plate_nets.errors import InputError
 from plate_nets.intake.files import MAX_TABLE, read_file
 
+_SHOWN = 200
+"""Characters of a text in a message."""
+
 
 def read_table(source: Path | bytes, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """A CSV file, or its bytes -> its rows, each with the number of its last line.
 
-    A cell that is missing is empty, and cells without a column are left out.
+    A missing cell is empty; cells without a column are dropped.
 
     Args:
-        source: in UTF-8, with the byte order mark of spreadsheets or without.
-        columns: those that it must have.
+        source: in UTF-8, with or without a byte order mark (spreadsheets write one).
+        columns: those that must exist.
 
     Raises:
         OSError: it does not open.
-        InputError: it is no CSV in UTF-8, is over a bound of bytes, or a column is missing.
+        InputError: it is not CSV in UTF-8, exceeds a size limit, or lacks a column.
     """
     encoded = read_file(source, MAX_TABLE) if isinstance(source, Path) else source
     try:
@@ -40,5 +43,11 @@ def read_table(source: Path | bytes, columns: Sequence[str]) -> Iterator[tuple[i
 
 
 def is_line(text: str) -> bool:
-    """Whether a text of a user is one line without control characters, as one stands in a table or on a terminal."""
+    """Whether a user's text is one line without control characters, safe to show in a table or on a terminal."""
     return len(text.splitlines()) <= 1 and not any(ord(each) < 0x20 or 0x7F <= ord(each) < 0xA0 for each in text)
+
+
+def excerpt(text: str) -> str:
+    """A text of a user as a message shows it: in one line without control characters, cut where it is long."""
+    line = text if is_line(text) else ascii(text)
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."

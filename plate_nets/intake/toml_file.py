@@ -1,4 +1,4 @@
-"""TOML of users, bounded in size, depth and number of values."""
+"""TOML from users, bounded in size, depth and number of values."""
 
 import re
 import tomllib
@@ -10,14 +10,14 @@ from plate_nets.intake.files import MAX_DEPTH, MAX_VALUES, read_text
 
 _PART = r"""(?:(?<![\w-])[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MAX_DEPTH}}}")
-"""Names with dots between: `tomllib` takes the square of their number, ten minutes for a key of 100 kB."""
+"""Dotted names: `tomllib` takes quadratic time, ten minutes for a key of 100 kB."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file -> its values.
 
     Raises:
-        InputError: it does not open, is no TOML in UTF-8, or is over a bound; the message says where.
+        InputError: it does not open, is not TOML in UTF-8, or exceeds a limit; the message says where.
     """
     text = read_text(path)
     if _LONG_KEY.search(text):
@@ -33,7 +33,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _check_size(path: Path, values: Any) -> None:
-    """Refuses values that are nested too deep or too many; it needs no stack of its own."""
+    """Refuse values that are nested too deeply or too many. It does not recurse."""
     level, count = [values], 1
     for _ in range(MAX_DEPTH):
         level = [

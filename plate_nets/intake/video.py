@@ -1,7 +1,8 @@
-"""Videos of users and streams of cameras, opened by FFmpeg with the formats and protocols that are meant alone.
+"""Videos of users and streams of cameras, opened by FFmpeg with only the intended formats and protocols.
 
-FFmpeg looks at what it reads and opens whatever that names: a text that begins `ffconcat` is a list of local files, a
-playlist leads to other hosts. So formats and protocols are those of a list, and pictures over a bound are not decoded.
+FFmpeg guesses what it reads and opens whatever that refers to: a text that begins with `ffconcat` is a list of local
+files, and a playlist leads to other hosts. So formats and protocols come from a list, and oversized pictures are not
+decoded.
 """
 
 from collections.abc import Mapping
@@ -15,23 +16,23 @@ from av.container import InputContainer
 from plate_nets.intake.files import check_file
 
 FILES = ("mov", "matroska", "avi", "mpegts", "mpeg", "flv", "asf", "ogg", "mxf", "h264", "hevc", "m4v", "mjpeg", "dhav")
-"""FFmpeg's names of the formats of files: mov is MP4 too, matroska WebM too, dhav that of Dahua's recorders. None of
+"""FFmpeg's names of file formats: mov covers MP4, matroska covers WebM, dhav is that of Dahua's recorders. None of
 them opens another file."""
 _STREAMS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "rtsp": (("rtsp", "sdp", "rtp", "asf", "mpegts"), "rtsp,rtsps,rtp,srtp,udp,tcp,tls,http,https"),
     "http": ((*FILES, "mpjpeg", "hls", "aac", "mp3", "webvtt"), "http,https,tcp,tls,crypto"),
 }
-"""Of a URL by its scheme: formats, and protocols, to which a playlist may lead too."""
+"""By URL scheme: formats, and the protocols that a playlist may use."""
 _MOST_STREAMS = 64
-"""Streams of one container."""
+"""Limit for the streams of one container."""
 
 
 def open_video(path: str | Path, max_pixels: int, hardware: HWAccel | None = None) -> InputContainer:
-    """A video file of one of the `FILES` -> the open container; pictures of over ``max_pixels`` do not decode.
+    """Open a video file in one of the formats `FILES`; pictures of more than ``max_pixels`` do not decode.
 
     Raises:
-        OSError: it is not there, is no regular file, or is empty.
-        av.error.FFmpegError: it is damaged, or in none of the formats (`av.error.ArgumentError`).
+        OSError: it is missing, is not a regular file, or is empty.
+        av.error.FFmpegError: it is damaged, or in another format (`av.error.ArgumentError`).
     """
     return _open(f"file:{check_file(path).absolute()}", FILES, "file", max_pixels, hardware)
 
@@ -39,22 +40,22 @@ def open_video(path: str | Path, max_pixels: int, hardware: HWAccel | None = Non
 def open_stream(
     url: str, max_pixels: int, hardware: HWAccel | None = None, options: Mapping[str, str] | None = None
 ) -> InputContainer:
-    """A camera's URL of RTSP or HTTP -> the open container; pictures of over ``max_pixels`` do not decode.
+    """Open a camera's RTSP or HTTP URL; pictures of more than ``max_pixels`` do not decode.
 
-    ``options``: of FFmpeg, such as its time limits.
+    ``options``: for FFmpeg, such as its time limits.
 
     Raises:
-        av.error.FFmpegError: nobody answers, or with something else.
+        av.error.FFmpegError: there is no answer, or not a video.
     """
     formats, protocols = _STREAMS[urlsplit(url).scheme.lower().removesuffix("s")]
     return _open(url, formats, protocols, max_pixels, hardware, options)
 
 
 def open_device(path: str, max_pixels: int) -> InputContainer:
-    """A camera of this machine, ``/dev/video*`` -> the open container.
+    """Open a camera of this machine, ``/dev/video*``.
 
     Raises:
-        av.error.FFmpegError: it is none.
+        av.error.FFmpegError: it is not a camera.
     """
     return _open(path, ("video4linux2", "v4l2"), "file", max_pixels, options={"thread_queue_size": "8"}, kind="v4l2")
 
@@ -74,6 +75,6 @@ def _open(
     }  # fmt: skip
     container = av.open(location, hwaccel=hardware, options={**(options or {}), **bounds, **decoding}, format=kind)
     for stream in container.streams.video:
-        if stream.codec_context is not None:  # as it is where nothing decodes it
-            stream.codec_context.options = decoding  # what was given above holds for the first look alone
+        if stream.codec_context is not None:  # None if nothing decodes it
+            stream.codec_context.options = decoding  # the options above only apply to probing
     return container

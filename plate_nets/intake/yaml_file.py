@@ -1,6 +1,6 @@
-"""YAML of users: no aliases, no key twice, bounded in size, depth and number of values.
+"""YAML from users: no aliases, no duplicate keys, bounded in size, depth and number of values.
 
-A parser does what a document says: ten lines of aliases of aliases are a billion values, and nesting overflows the
+A parser does what a document says: ten lines of nested aliases are a billion values, and deep nesting overflows the
 stack.
 """
 
@@ -14,11 +14,11 @@ from plate_nets.intake.files import MAX_DEPTH, MAX_VALUES, read_text
 
 
 def read_yaml(path: Path) -> Any:
-    """A YAML file -> its values, of the types that YAML itself has.
+    """A YAML file -> its values, with YAML's own types only.
 
     Raises:
-        InputError: it does not open, is no YAML in UTF-8, has an alias or a key twice, or is over a bound; the message
-            says where.
+        InputError: it does not open, is not YAML in UTF-8, has an alias or a duplicate key, or exceeds a limit; the
+            message says where.
     """
     text = read_text(path)
     try:
@@ -32,12 +32,12 @@ def read_yaml(path: Path) -> Any:
         line = f", line {where.line + 1}" if where else ""
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or "damaged"
         raise InputError(f"{path}{line}: expected YAML: {what}") from error
-    except (ValueError, OverflowError) as error:  # a day that no month has, a number of 5,000 digits
+    except (ValueError, OverflowError) as error:  # an impossible date, a number of 5,000 digits
         raise InputError(f"{path}: expected YAML: {error}") from error
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses what it may not read while it reads."""
+    """Refuses forbidden parts while it reads."""
 
     _depth = 0
     _values = 0
@@ -61,9 +61,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    raise yaml.MarkedYAMLError(
-                        problem=f"the key {key.value} is there twice", problem_mark=key.start_mark
-                    )
+                    raise yaml.MarkedYAMLError(problem=f"duplicate key {key.value}", problem_mark=key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 

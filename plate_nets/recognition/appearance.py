@@ -1,4 +1,4 @@
-"""What a plate looks like beside what it says: its design and the colour of its ground, as `nets.country` tells them.
+"""What a plate looks like beside what it says: its design and the colour of its ground, told by CountryNet.
 
 Formats and design decide together whose plate it is: Romania's and Kazakhstan's B123ABC look different.
 """

@@ -27,7 +27,8 @@ BORDER = 0.25
 
 def quad_size(quads: Quads) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Quads (N, 4, 2) -> heights and widths (N,), px: the means of opposite edges."""
-    top, right, bottom, left = np.moveaxis(np.linalg.norm(np.roll(quads, -1, axis=1) - quads, axis=2), 1, 0)
+    edges = quads[:, (1, 2, 3, 0)] - quads
+    top, right, bottom, left = np.sqrt((edges * edges).sum(axis=2)).T  # a third of the time of roll and norm
     return ((left + right) / 2).astype(np.float32), ((top + bottom) / 2).astype(np.float32)
 
 

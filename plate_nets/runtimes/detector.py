@@ -41,8 +41,8 @@ Pictures = NDArray[np.uint8]
 class OpenVINODetector:
     """A converted detector: pictures (1, h, w, 3) BGR, h and w multiples of 32 -> rows (1, A, 5 + classes).
 
-    A row is as those of `nets.yolov5`; A counts those with an objectness of `NEGLIGIBLE` or more. For one caller at a
-    time. The head for vehicles is left out of the network until somebody asks for them, who pays with some 20 MB, and
+    A row is as those of `networks.yolov5`; A counts those with an objectness of `NEGLIGIBLE` or more. For one caller at
+    a time. The head for vehicles is left out of the network until somebody asks for them, who pays with some 20 MB, and
     once with a third of a second.
 
     Raises:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from plate_nets.contract import CORNERS, COUNTRY, LPRNET, STN, YOLO, reader_of
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import PlateScheme, own_reader
 from plate_nets.runtimes.networks import Networks
 from plate_nets.runtimes.openvino import Network

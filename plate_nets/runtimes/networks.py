@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from plate_nets.contract import LPRNET, READERS, YOLO
 from plate_nets.errors import WeightsError
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.runtimes.detector import OpenVINODetector, Pictures
 from plate_nets.runtimes.openvino import Network, Precision, load_ir
 from plate_nets.runtimes.precision import choose
@@ -38,7 +38,7 @@ INSTALLED = Path(__file__).resolve().parents[1] / "model_repository"
 
 @dataclass(frozen=True)
 class Networks:
-    """The networks, each for one caller at a time; shapes as in `contract.py`, of `corners` as in `nets`.
+    """The networks, each for one caller at a time; shapes as in `contract.py`, of `corners` as in `networks`.
 
     ``yolo``: as `runtimes.detector.OpenVINODetector`, or with all rows.
     """

@@ -1,4 +1,4 @@
-"""A `tritonserver` process of our own: which one, how it is started, watched and stopped with nothing left behind."""
+"""A `tritonserver` process of our own: which one, how it starts, how it is watched, and how it stops cleanly."""
 
 from plate_nets.runtimes.networks import default_repository
 from plate_nets.server.embedded import EmbeddedTriton

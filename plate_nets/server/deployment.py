@@ -1,4 +1,4 @@
-"""What a server is started with and should not be, and what it runs out of: said in a line each."""
+"""Warnings about how a server is deployed, one line each."""
 
 import os
 import shutil
@@ -11,34 +11,34 @@ from plate_nets.server.plan import LEAST_SHARED
 from plate_nets.server.ports import LOOPBACK
 
 ENOUGH = 1 << 30
-"""Bytes of shared memory that hold several raw frames of the largest size, in each model that sees them."""
+"""Bytes of shared memory that hold several raw frames of the largest size, for each model that sees them."""
 
 
 def full_shared_memory() -> str:
-    """What is wrong where next to nothing of it is free; empty where enough is."""
+    """A warning if shared memory is almost full; empty otherwise."""
     free = shutil.disk_usage(SHARED_MEMORY).free
     if free >= LEAST_SHARED:
         return ""
     return (
-        f"{SHARED_MEMORY} has {free >> 20} MB free, expected {LEAST_SHARED >> 20} or more: until it has, larger frames "
-        f"meet {SHARED_MEMORY_FULL.says}"
+        f"{SHARED_MEMORY} has {free >> 20} MB free, expected {LEAST_SHARED >> 20} or more: until then, larger frames "
+        f"fail with {SHARED_MEMORY_FULL.phrase}"
     )
 
 
 def warnings(repository: Path, address: str) -> Iterator[str]:
-    """The model repository and where the server listens -> what is wrong with the way it is deployed.
+    """Warnings about a server with this model repository and listening address.
 
-    On an address for this machine alone its user may be root, and the models his.
+    On a loopback address, running as root and writable models are accepted.
     """
     shared = shutil.disk_usage(SHARED_MEMORY).total
     if shared < ENOUGH:
         yield (
-            f"{SHARED_MEMORY} has {shared >> 20} MB, expected {ENOUGH >> 20} or more: larger frames meet "
-            f"{SHARED_MEMORY_FULL.says}; a container gets it by --shm-size 1g"
+            f"{SHARED_MEMORY} has {shared >> 20} MB, expected {ENOUGH >> 20} or more: larger frames fail with "
+            f"{SHARED_MEMORY_FULL.phrase}; start the container with --shm-size 1g"
         )
     if address == LOOPBACK:
         return
     if os.geteuid() == 0:
-        yield "it runs as root, expected a user without rights; a container's is 1000 by itself"
+        yield "the server runs as root, expected a user without rights; the container's default is user 1000"
     if os.access(repository, os.W_OK):
-        yield f"{repository} can be written, expected it read-only: models are programs; docker run --read-only"
+        yield f"{repository} is writable, expected read-only, because models are programs; use docker run --read-only"

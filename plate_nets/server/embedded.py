@@ -130,7 +130,7 @@ class EmbeddedTriton:
         """The names of the models that read plates: those that the repository's schemes need.
 
         Raises:
-            ServerStartError: its schemes are none.
+            ServerStartError: it names an unknown scheme.
         """
         return needed_models(self.model_repository)
 
@@ -151,12 +151,12 @@ class EmbeddedTriton:
 
     @property
     def guard_pid(self) -> int | None:
-        """The process whose descendants are the server and its stubs; None where it does not run."""
+        """The process whose descendants are the server and its stubs; None if it is not running."""
         return self._guard.pid if self._guard else None
 
     @property
     def server_pid(self) -> int | None:
-        """The server itself; None where it does not run."""
+        """The server itself; None if it is not running."""
         try:
             children = psutil.Process(self._guard.pid).children() if self._guard else []
             return next((each.pid for each in children if each.name() == PROGRAM), None)
@@ -165,7 +165,7 @@ class EmbeddedTriton:
 
     @property
     def region_prefix(self) -> str:
-        """How the names of the server's regions in /dev/shm begin; empty where it does not run."""
+        """Prefix of the server's regions in /dev/shm; empty if it is not running."""
         return self._plan.region_prefix if self._plan else ""
 
     def __enter__(self) -> "EmbeddedTriton":
@@ -202,9 +202,9 @@ class EmbeddedTriton:
                 return
             except ServerStartError as error:
                 self.stop()
-                # Another program may take a free port between its choice and the server's bind. And on a machine with
-                # far too much to do Triton (24.10) now and then aborts while it waits for its stubs to start, or takes
-                # one that has no time to say that it is well for a dead one.
+                # Another program may take a free port between its choice and the server's bind. On a heavily overloaded
+                # machine, Triton (24.10) sometimes aborts while it waits for its stubs to start, or takes a stub that
+                # has no time to report its health for dead.
                 passing = isinstance(error, _Aborted) or any(each in str(error) for each in _PASSING)
                 if not passing or attempt == _START_ATTEMPTS - 1:
                     raise
@@ -213,13 +213,13 @@ class EmbeddedTriton:
                 raise
 
     def stop(self) -> None:
-        """Stop the server and wait until nothing of it is left; nothing happens where it does not run."""
+        """Stop the server and wait until nothing of it is left; does nothing if it is not running."""
         guard, self._guard = self._guard, None
         if guard is None:
             return
         assert guard.stdin is not None and self._plan is not None and self._log_file is not None
         guard.stdin.close()
-        guard.send_signal(signal.SIGCONT)  # one that was stopped would never see it
+        guard.send_signal(signal.SIGCONT)  # a stopped process would not see the closed pipe
         if guard.wait() < 0:  # killed, which took the server with it, but not the server's stubs
             kill_named(self._plan.region_prefix)
         clean(Path(self._plan.folder), self._plan.region_prefix, self._plan.planned)
@@ -237,7 +237,7 @@ class EmbeddedTriton:
         self.start()
 
     def wait(self, timeout: float | None = None) -> int | None:
-        """Wait until the server ends by itself -> its exit code, or None after ``timeout`` seconds."""
+        """Wait until the server exits on its own -> its exit code, or None after ``timeout`` seconds."""
         if self._guard is None:
             raise ServerStartError("the embedded server is not running; start it first")
         try:
@@ -246,7 +246,7 @@ class EmbeddedTriton:
             return None
 
     def log_text(self) -> str:
-        """The server's log so far, or its newest part where the log is standard error; empty where it does not run."""
+        """The server's log so far, or its newest part if it goes to standard error; empty if it is not running."""
         if self._log_file is None:
             return ""
         if self._log_copy is not None:
@@ -255,7 +255,7 @@ class EmbeddedTriton:
         return os.pread(self._log_file.fileno(), size - self._log_start, self._log_start).decode("utf-8", "replace")
 
     def trim_log(self) -> None:
-        """Begin the log anew where it has no name, so that nobody rotates it, and has become long."""
+        """Truncate a long log that has no name, because no logrotate can handle it."""
         if self._log is not None or self._log_file is None:
             return
         if os.fstat(self._log_file.fileno()).st_size > _LONGEST_LOG:
@@ -268,19 +268,19 @@ class EmbeddedTriton:
             return self._log_copy.file
         if self._log is not None:
             return self._log.open("ab+")
-        # Without a name it is gone when the last process closes it
+        # Without a name it disappears when the last process closes it
         file = tempfile.TemporaryFile("wb+")  # noqa: SIM115
         fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)  # for trim_log
         return file
 
     def _model_control(self) -> list[str]:
-        there = [[each.parent.name for each in repository.glob("*/config.pbtxt")] for repository in self._repositories]
-        load = self._load or (*self.models, *chain.from_iterable(there[1:]))
-        return model_control_options(self._control, load, set(chain.from_iterable(there)))
+        found = [[each.parent.name for each in repository.glob("*/config.pbtxt")] for repository in self._repositories]
+        load = self._load or (*self.models, *chain.from_iterable(found[1:]))
+        return model_control_options(self._control, load, set(chain.from_iterable(found)))
 
     @cached_property
     def _choices(self) -> str:
-        """The file of `runtimes.precision`, in memory: it outlives the server's restarts, but not this process."""
+        """The file of `runtimes.precision`, in memory: it survives restarts of the server, but not of this process."""
         number = os.memfd_create("plates_precision")
         weakref.finalize(self, os.close, number)
         return f"/proc/{os.getpid()}/fd/{number}"
@@ -310,7 +310,7 @@ class EmbeddedTriton:
             start_new_session=True,
         )
         if self._log_copy is not None:
-            self._log_file.close()  # its end is the server's
+            self._log_file.close()  # the server holds the other end
         assert self._guard.stdin is not None
         self._guard.stdin.write(json.dumps(asdict(self._plan)).encode() + b"\n")
         self._guard.stdin.flush()
@@ -318,7 +318,7 @@ class EmbeddedTriton:
     def _wait_until_ready(self) -> None:
         assert self._guard is not None
         deadline = time.monotonic() + self._start_timeout
-        # The metrics' listener is the last to be opened
+        # The metrics' listener is opened last
         while not (is_ready(self.http_url) and accepts(self._host, self._ports["metrics"])):
             code = self._guard.poll()
             if code is not None:
@@ -332,19 +332,19 @@ class EmbeddedTriton:
             time.sleep(0.1)
 
 
-def model_control_options(control: ModelControl, load: Collection[str], there: Collection[str]) -> list[str]:
-    """Who may load models, which are loaded at the start, and which there are -> options of tritonserver.
+def model_control_options(control: ModelControl, load: Collection[str], existing: Collection[str]) -> list[str]:
+    """Build tritonserver's options from the control mode, the models to load at the start, and the existing models.
 
-    Triton without model control loads all that there are. Where some are left out it has the control, and the key that
-    it wants for it is told to nobody.
+    Without model control, Triton loads all existing models. To leave some out, control is enabled with a random key
+    that nobody knows.
     """
-    if control == "none" and set(load) == set(there):
+    if control == "none" and set(load) == set(existing):
         return ["--model-control-mode=none"]
     return ["--model-control-mode=explicit", *(f"--load-model={name}" for name in load)]
 
 
 def remove_abandoned_environments() -> None:
-    """Remove Triton's empty folders in /tmp that are older than any server: of those killed with their guards."""
+    """Remove Triton's empty folders in /tmp that are older than any server, left by killed servers and guards."""
     found = psutil.process_iter(["name", "create_time"])
     oldest = min((each.info["create_time"] for each in found if each.info["name"] == PROGRAM), default=math.inf)
     for environment in ENVIRONMENTS.glob("python_env_*"):
@@ -354,7 +354,7 @@ def remove_abandoned_environments() -> None:
 
 
 def kill_named(prefix: str) -> None:
-    """End the processes with ``prefix`` in their command line, which nobody else has, and wait until they ended."""
+    """Kill the processes that have the unique ``prefix`` in their command line, and wait for them."""
     named = []
     for process in psutil.process_iter():
         try:

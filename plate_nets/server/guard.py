@@ -1,9 +1,9 @@
 """A process that owns one embedded server and outlives it: stops it and cleans up whatever ends the parent.
 
-Run as ``python -I -S guard.py`` with the standard library alone. It reads one line of JSON (`embedded.Plan`) from its
-standard input, starts the server in a process group of its own, and waits until the server ends, the input is closed,
-or the parent is gone (a parent killed with -9 included). Then: TERM, wait, KILL, and away with the folder, the shared
-memory and what Triton leaves in /tmp. Exits with the server's code (128 + number of the signal that ended it).
+Run as ``python -I -S guard.py`` with only the standard library. It reads one line of JSON (`embedded.Plan`) from
+standard input, starts the server in its own process group, and waits until the server ends, the input is closed, or the
+parent is gone, even by SIGKILL. Then it sends TERM, waits, sends KILL, and removes the folder, the shared memory and
+what Triton leaves in /tmp. It exits with the server's code (128 + number of the signal that ended it).
 """
 
 import contextlib
@@ -20,20 +20,20 @@ from pathlib import Path
 
 SHARED_MEMORY = Path("/dev/shm")
 ENVIRONMENTS = Path("/tmp")
-"""Where Triton's Python backend makes a folder for each backend on top of it, whatever TMPDIR says, and leaves it."""
+"""Where Triton's Python backend creates a folder for each backend on top of it, whatever TMPDIR is, and leaves it."""
 POLL = 0.2
-"""Seconds between two looks at the server and the parent."""
+"""Seconds between two checks of the server and the parent."""
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 
 def main() -> int:
-    """Run one server until it, or the parent, ends -> the exit code."""
+    """Run one server until it or the parent ends -> the exit code."""
     parent = os.getppid()
     for number in IGNORED:
-        signal.signal(number, signal.SIG_IGN)  # it ends with its parent or its server, never before them
-    prctl(PR_SET_CHILD_SUBREAPER, 1)  # stubs that outlive the server come to the guard, to be waited for
+        signal.signal(number, signal.SIG_IGN)  # the guard ends with its parent or its server
+    prctl(PR_SET_CHILD_SUBREAPER, 1)  # stubs that outlive the server become children of the guard
     plan = json.loads(sys.stdin.buffer.readline())
     folder = Path(plan["folder"])
     try:
@@ -44,11 +44,11 @@ def main() -> int:
             shutil.copy(source, path)
         for link, target in plan["links"].items():
             (folder / link).symlink_to(target)
-        server = subprocess.Popen(  # its output goes where the guard's goes, to the log
+        server = subprocess.Popen(  # it inherits the guard's output, the log
             plan["command"],
             stdin=subprocess.DEVNULL,
             env=plan["environment"],
-            cwd=folder,  # stubs import from it, and a core dump goes with it
+            cwd=folder,  # stubs import from it, and a core dump is deleted with it
             start_new_session=True,
             preexec_fn=die_with_parent,
         )
@@ -64,9 +64,9 @@ def main() -> int:
 
 
 def die_with_parent() -> None:
-    """In the server's process before its program starts: a guard that is killed takes the server with it.
+    """Runs in the server's process before exec: if the guard is killed, the server dies too.
 
-    It may open as many files as the system lets it: with the usual 1,024, idle connections keep everybody out.
+    Also raises the limit of open files to the maximum: with the usual 1,024, idle connections block everybody.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -76,12 +76,12 @@ def die_with_parent() -> None:
 
 
 def prctl(option: int, value: int) -> None:
-    """Linux's prctl(2), which Python has no name for."""
+    """Linux's prctl(2), which Python's standard library lacks."""
     ctypes.CDLL(None).prctl(option, value)
 
 
 def stop(server: "subprocess.Popen[bytes]", timeout: float) -> None:
-    """TERM, wait, then KILL whatever is left of the server's process group, and wait for all of it."""
+    """Send TERM, wait, send KILL to the rest of the server's process group, and wait for all of it."""
     if server.poll() is None and timeout > 0:
         server.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -95,15 +95,15 @@ def stop(server: "subprocess.Popen[bytes]", timeout: float) -> None:
 
 
 def clean(folder: Path, region_prefix: str, planned: float) -> None:
-    """Remove the server's own folder, its regions of shared memory, and the empty folders made since it was planned.
+    """Remove the server's own folder, its shared memory, and the empty folders created since it was planned.
 
-    Of the latter one may be another server's; nobody uses one that is empty.
+    An empty folder may belong to another server, but an empty one is not in use.
     """
     shutil.rmtree(folder, ignore_errors=True)
     for region in SHARED_MEMORY.glob(f"{region_prefix}*"):
         region.unlink(missing_ok=True)
     for environment in ENVIRONMENTS.glob("python_env_*"):
-        with contextlib.suppress(OSError):  # it is not empty, or not ours
+        with contextlib.suppress(OSError):  # not empty, or not ours
             if environment.stat().st_mtime >= planned:
                 environment.rmdir()
 

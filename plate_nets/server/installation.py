@@ -1,4 +1,4 @@
-"""Which `tritonserver` is run: the one of the nvidia-pytriton wheel, or the one on PATH, as in NVIDIA's image."""
+"""Which `tritonserver` to run: the one in the nvidia-pytriton wheel, or the one on PATH, as in NVIDIA's image."""
 
 import importlib.util
 import os
@@ -17,51 +17,51 @@ from plate_nets.errors import MissingExtra, ServerStartError
 LOADER_FAILED = 127
 PROGRAM = "tritonserver"
 REQUEST_BYTES = 200 << 20
-"""A raw frame of the models' own limit, 50 megapixels, is answered by them and not cut off before; by itself a newer
-server takes 64 MiB, an older one has no limit."""
+"""Enough for a raw frame of the models' own limit, 50 megapixels, so that the models answer about larger ones. By
+default a newer server accepts 64 MiB, and an older one has no limit."""
 _NEWER = (f"--http-max-input-size={REQUEST_BYTES}", "--allow-client-shm=true")
-"""Options that an older server does not have. Clients' shared memory, which a newer one refuses by itself, is behind
-the control key here."""
+"""Options that an older server does not have. A newer one disables clients' shared memory by default; here it is
+enabled behind the control key."""
 PACKAGE = Path(__file__).resolve().parents[1]
 
 NEXT_PYTHON = (3, 13)
-"""The first that the wheel has no stub for; pyproject.toml says the same of nvidia-pytriton."""
+"""The first version without a stub in the wheel; pyproject.toml has the same limit for nvidia-pytriton."""
 
 ServerKind = Literal["embedded", "system"]
 
 
 _NO_GPU_METRICS = "--allow-gpu-metrics=false"
-"""Otherwise NVIDIA's DCGM is loaded, GPU or not, and opens a log of its own in /var/log."""
+"""Without it NVIDIA's DCGM is loaded, even without a GPU, and opens its own log in /var/log."""
 
 
 @dataclass(frozen=True)
 class Installation:
-    """One `tritonserver` of this machine."""
+    """One `tritonserver` on this machine."""
 
     program: str
     environment: dict[str, str]
     files: dict[str, str] = field(default_factory=dict)
-    """Path inside the server's own folder -> the file that is copied there; below ``backends``, its backends."""
+    """Path inside the server's own folder -> the file to copy there; its backends are below ``backends``."""
     options: tuple[str, ...] = ()
-    """For this release of the server alone."""
+    """Options for this release of the server only."""
 
 
 def find_installation(kind: ServerKind) -> Installation:
-    """Which server is wanted -> it.
+    """Find the server of this kind.
 
     Raises:
-        MissingExtra, ServerStartError: it is not there, or cannot run here.
+        MissingExtra, ServerStartError: it is missing, or cannot run here.
     """
     return wheel() if kind == "embedded" else system()
 
 
 def default_kind() -> ServerKind:
-    """The server on PATH where there is one."""
+    """The server on PATH if there is one, else the embedded one."""
     return "system" if shutil.which(PROGRAM) else "embedded"
 
 
 def system() -> Installation:
-    """The server on PATH, with the backends that it came with."""
+    """The server on PATH, with its own backends."""
     program = shutil.which(PROGRAM)
     if program is None:
         raise ServerStartError(f"no {PROGRAM} on PATH; install it, or use the embedded server")
@@ -71,7 +71,7 @@ def system() -> Installation:
 
 
 def wheel() -> Installation:
-    """The server of the wheel; its backend directory is ours, for it lacks libtorch."""
+    """The server in the wheel; the backend directory is ours, because the wheel lacks libtorch."""
     check_platform()
     triton = triton_folder()
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -80,7 +80,7 @@ def wheel() -> Installation:
         found = ", ".join(sorted(path.name for path in stub.parent.parent.iterdir()))
         raise ServerStartError(f"the embedded server has no stub for Python {python}; it has {found}")
     environment = stub_environment(triton)
-    # Without arguments a stub ends at once with 1; with 127 the loader misses a library.
+    # Without arguments a stub exits at once with 1; with 127 the loader misses a library.
     trial = subprocess.run([stub], env=environment, capture_output=True, text=True, check=False)
     if trial.returncode == LOADER_FAILED:
         raise ServerStartError(
@@ -95,14 +95,14 @@ def wheel() -> Installation:
             "backends/python/libtriton_python.so": str(backend / "libtriton_python.so"),
             "backends/python/triton_python_backend_utils.py": str(backend / "triton_python_backend_utils.py"),
             "backends/python/triton_python_backend_stub": str(stub),
-            "backends/pytorch/model.py": str(PACKAGE / "serving" / "backends" / "pytorch" / "model.py"),
+            "backends/pytorch/model.py": str(PACKAGE / "python_backend" / "backends" / "pytorch" / "model.py"),
         },
         (_NO_GPU_METRICS,),
     )
 
 
 def check_platform() -> None:
-    """Raises ServerStartError where the wheel's server cannot run."""
+    """Raise ServerStartError if the wheel's server cannot run on this platform."""
     system, machine = platform.system(), platform.machine()
     if (system, machine) != ("Linux", "x86_64"):
         raise ServerStartError(
@@ -129,17 +129,17 @@ def triton_folder() -> Path:
 
 
 def python_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment in which Triton's stubs find this very Python and its packages.
+    """The environment in which Triton's stubs find this Python and its packages.
 
-    A stub embeds Python and looks for it on PATH. It ignores PYTHONPATH, but imports from its working directory,
-    which is why `Plan.links` holds this package.
+    A stub embeds Python and looks for it on PATH. It ignores PYTHONPATH but imports from its working directory, which
+    is why `Plan.links` holds this package.
     """
     environment = dict(environ)
     environment.pop("PYTHONHOME", None)
-    # The models take turns on the same cores: a thread that spins for its next work takes one from the next model.
+    # The models take turns on the same cores: a thread that spins while it waits takes a core from the next model.
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # A frame's memory is kept for the next one: by default each decoded frame is given back to the system, and its
-    # 700 pages (1280x720) are mapped and cleared again, twice.
+    # Keep a frame's memory for the next one: by default each decoded frame is given back to the system, and its 700
+    # pages (1280x720) are mapped and cleared again, twice.
     environment.setdefault("MALLOC_MMAP_THRESHOLD_", str(32 << 20))
     environment.setdefault("MALLOC_TRIM_THRESHOLD_", str(64 << 20))
     if sys.prefix != sys.base_prefix:
@@ -151,7 +151,7 @@ def python_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def stub_environment(triton: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """`python_environment` with the libraries of the wheel's server; libpython is whatever the loader finds first."""
+    """`python_environment` plus the libraries of the wheel's server; libpython is the first that the loader finds."""
     environment = python_environment(environ)
     libraries = triton.parents[1] / "nvidia_pytriton.libs"
     environment["LD_LIBRARY_PATH"] = _join(

@@ -1,4 +1,4 @@
-"""A server's log on its way to standard error, whose newest part is kept to say why the server failed."""
+"""Copies a server's log to standard error and keeps the newest part, to explain why the server failed."""
 
 import contextlib
 import os
@@ -8,13 +8,13 @@ from plate_nets.lasting import LastingThread
 
 _CHUNK = 4096
 _KEPT = 64
-"""Chunks: the newest 256 kB, or less where the log comes in short lines."""
+"""Chunks: the newest 256 kB, or less if the log comes in short lines."""
 _LAST_WORDS = 1.0
-"""Seconds that what was written last has to come through."""
+"""Seconds to wait for the last lines to arrive."""
 
 
 class LogCopy:
-    """A pipe: what is written to `file` goes to a file descriptor, until all who may write have closed it."""
+    """A pipe: what is written to `file` is copied to a file descriptor, until all writers have closed it."""
 
     def __init__(self, target: int) -> None:
         read, write = os.pipe()
@@ -29,7 +29,7 @@ class LogCopy:
         chunk = self._source.read(_CHUNK)
         if chunk:
             self._kept.append(chunk)
-            with contextlib.suppress(OSError):  # nobody reads it any more, which shall not end the server
+            with contextlib.suppress(OSError):  # a closed standard error must not end the server
                 self._target.write(chunk)
         return bool(chunk)
 
@@ -38,6 +38,6 @@ class LogCopy:
         self._target.close()
 
     def text(self) -> str:
-        """What is kept; of a server that has ended to its last word."""
+        """The kept part of the log; complete to the end once the server has exited."""
         self._thread.join(_LAST_WORDS)
         return b"".join(self._kept).decode("utf-8", "replace")

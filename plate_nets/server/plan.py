@@ -1,4 +1,4 @@
-"""One run of a server, as the guard carries it out: command, environment, folder, names."""
+"""One run of a server, as the guard executes it: command, environment, folder, names."""
 
 import os
 import secrets
@@ -18,26 +18,26 @@ from plate_nets.server.ports import LOOPBACK
 
 _MEGABYTE = 1 << 20
 LEAST_SHARED = 16 * _MEGABYTE
-"""Some eight stubs with a region of 1 MB each, and room for frames."""
+"""About eight stubs with a region of 1 MB each, plus room for frames."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What `guard.py` needs to know to run one server and to clean up after it."""
+    """What `guard.py` needs to run one server and to clean up after it."""
 
     command: list[str]
     environment: dict[str, str]
     folder: str
-    """Of this server alone; removed in the end."""
+    """The server's own folder; removed at the end."""
     files: dict[str, str]
-    """Path inside `folder` -> the file that is copied there; Triton refuses links that lead out of a backend."""
+    """Path inside `folder` -> the file to copy there; Triton refuses links that lead out of a backend."""
     links: dict[str, str]
-    """Path inside `folder` -> what is linked there."""
+    """Path inside `folder` -> the target of the link there."""
     region_prefix: str
-    """Of the server's regions in /dev/shm; removed in the end."""
+    """Prefix of the server's regions in /dev/shm; removed at the end."""
     exit_timeout: float
     planned: float
-    """Seconds of the clock (Unix time)."""
+    """Unix time in seconds."""
 
 
 def plan_server(
@@ -51,15 +51,15 @@ def plan_server(
     control_key: str = "",
     choices: str = os.devnull,
 ) -> Plan:
-    """Everything about one run of a server, with ``options`` for it; its models import this package and ``packages``.
+    """Plan one run of a server, with extra ``options``; its models can import this package and ``packages``.
 
-    ``choices``: file in which its processes keep the precision of each network, see `runtimes.precision`.
+    ``choices``: file in which its processes store the precision of each network, see `runtimes.precision`.
 
     Raises:
-        ServerStartError: there is no room for its files or its shared memory.
+        ServerStartError: too little space for its files or its shared memory.
     """
     identity = f"plates_{os.getpid()}_{secrets.token_hex(4)}_"
-    shared = free_space(SHARED_MEMORY, LEAST_SHARED, "shared memory of the models; a container gets it by --shm-size")
+    shared = free_space(SHARED_MEMORY, LEAST_SHARED, "shared memory of the models; start the container with --shm-size")
     region = region_size(shared)
     try:
         temporary = Path(tempfile.gettempdir())
@@ -94,17 +94,17 @@ def plan_server(
         files=installation.files,
         links={package.name: str(package) for package in (PACKAGE, *packages)},
         region_prefix=identity,
-        # A clean unloading of the models takes 7 s, nearly all of it waiting for stubs that hold nothing.
+        # A clean unload of the models takes 7 s, nearly all of it waiting for stubs that hold nothing.
         exit_timeout=exit_timeout,
         planned=time.time(),
     )
 
 
 def free_space(folder: Path, needed: int, purpose: str) -> int:
-    """A folder -> its free bytes.
+    """The free bytes in a folder.
 
     Raises:
-        ServerStartError: less than ``needed`` are, or this user may not write there.
+        ServerStartError: there are fewer than ``needed``, or this user may not write there.
     """
     if not os.access(folder, os.W_OK):
         raise ServerStartError(f"{folder}: user {os.geteuid()} may not write there, which is needed for {purpose}")
@@ -117,9 +117,9 @@ def free_space(folder: Path, needed: int, purpose: str) -> int:
 
 
 def region_size(free: int) -> int:
-    """Bytes free in /dev/shm -> bytes of one stub's region at the start, whole megabytes.
+    """Bytes free in /dev/shm -> bytes of one stub's initial region, whole megabytes.
 
-    They are taken at once, by some eight stubs, and grow with the frames: so a quarter of what is free, and no more
-    than holds a raw 10-megapixel frame. A container's 64 MB give 2 MB each.
+    About eight stubs take their regions at once, and the regions grow with the frames. So this is a quarter of the free
+    space, at most enough for a raw 10-megapixel frame. A container's 64 MB give 2 MB each.
     """
     return max(1, min(32, free // 4 // 8 // _MEGABYTE)) * _MEGABYTE

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 LOOPBACK = "127.0.0.1"
 
 
-def choose_ports(wanted: Mapping[str, int]) -> dict[str, int]:
-    """Names to ports, 0 for any -> names to distinct ports, each free a moment ago where it was 0."""
-    chosen = dict(wanted)
+def choose_ports(requested: Mapping[str, int]) -> dict[str, int]:
+    """Names to ports, 0 for any -> names to distinct ports; those that were 0 were free a moment ago."""
+    chosen = dict(requested)
     held = []
     try:
-        for name, port in wanted.items():
+        for name, port in requested.items():
             if port == 0:
                 held.append(socket.socket())
                 held[-1].bind((LOOPBACK, 0))
@@ -35,7 +35,7 @@ def is_free(port: int, address: str = LOOPBACK) -> bool:
 
 
 def is_ready(url: str) -> bool:
-    """Whether a server at ``host:port`` says over HTTP that all its models are ready."""
+    """Whether a server at ``host:port`` reports over HTTP that all its models are ready."""
     connection = http.client.HTTPConnection(url, timeout=5)
     try:
         connection.request("GET", "/v2/health/ready")
@@ -47,7 +47,7 @@ def is_ready(url: str) -> bool:
 
 
 def accepts(host: str, port: int) -> bool:
-    """Whether somebody takes connections there."""
+    """Whether something accepts connections there."""
     try:
         socket.create_connection((host, port), timeout=5).close()
     except OSError:

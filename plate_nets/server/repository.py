@@ -1,4 +1,4 @@
-"""What a server needs of a model repository, and whether it is there."""
+"""Which models a server needs from a model repository, and whether they are there."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -6,15 +6,15 @@ from pathlib import Path
 from plate_nets.contract import needed
 from plate_nets.conversion.config_check import schemes_of
 from plate_nets.errors import SchemeError, ServerStartError
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.runtimes.networks import IR, REPOSITORY_VARIABLE, released
 
 
 def needed_models(repository: Path) -> tuple[str, ...]:
-    """The names of the models that the schemes need which the repository reads.
+    """The names of the models needed by the schemes that the repository reads.
 
     Raises:
-        ServerStartError: it names what is no scheme.
+        ServerStartError: the repository names an unknown scheme.
     """
     try:
         return needed(schemes_of(repository))
@@ -23,7 +23,7 @@ def needed_models(repository: Path) -> tuple[str, ...]:
 
 
 def check_converted(repository: Path, models: Collection[str]) -> None:
-    """Raises ServerStartError where a model's folder or its converted network is missing or may not be read."""
+    """Raise ServerStartError if a model's folder or its converted network is missing or unreadable."""
     try:
         _check_files(repository, models)
     except OSError as error:

@@ -1,1 +1,1 @@
-"""Where events go: an outbox on disk, and behind it files, databases, webhooks and brokers, each at its own pace."""
+"""Destinations of events: an outbox on disk, and behind it files, databases, webhooks and brokers at their own pace."""

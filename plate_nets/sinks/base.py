@@ -1,4 +1,4 @@
-"""What every place for events has in common."""
+"""What all destinations of events have in common."""
 
 import json
 from abc import ABC, abstractmethod
@@ -12,12 +12,12 @@ from plate_nets.closing import Closing
 
 @dataclass(frozen=True)
 class Record:
-    """An event as it lies in the outbox."""
+    """An event in the outbox."""
 
     sequence: int
-    """Its row in the outbox: grows."""
+    """Its row in the outbox; increasing."""
     key: str
-    """The idempotency key: of this record alone, the same however often it is delivered."""
+    """The idempotency key of this record, the same for every delivery."""
     camera_id: str
     document: str
     """The event as one line of JSON."""
@@ -30,24 +30,24 @@ class Record:
 
 
 class Sink(Closing, ABC):
-    """Takes records; a batch may come again after a fault, in the same order."""
+    """Takes records; after a fault a batch may come again, in the same order."""
 
     batch = 100
-    """Records at most that it gets at once."""
+    """Maximum number of records per call."""
     linger = 0.0
     """Seconds that records may wait for a batch to fill."""
 
     def connect(self) -> None:
-        """Called until it succeeds before anything is sent, and while nothing is there to be sent.
+        """Called until it succeeds before anything is sent, and again while there is nothing to send.
 
         Raises:
-            SinkError: not now; it is called again.
+            SinkError: not possible now; it is called again.
         """
 
     @abstractmethod
     def send(self, records: Sequence[Record]) -> None:
-        """Take the records, all of them: when this returns, they are safe there.
+        """Take all the records: when this returns, they are safely stored.
 
         Raises:
-            SinkError: not now; the same records are offered again.
+            SinkError: not possible now; the same records are offered again.
         """

@@ -1,4 +1,4 @@
-"""Brings records from the outbox to a sink, in a thread of its own, until the sink has them."""
+"""Delivers records from the outbox to a sink, in a thread of its own."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ _POLL = 5.0
 
 @dataclass(frozen=True)
 class Delivered:
-    """How a sink stands."""
+    """The state of a sink."""
 
     delivered: int
     """Records since the start."""
@@ -27,18 +27,18 @@ class Delivered:
     waiting: int
     dropped: int
     error: str | None
-    """Why the last attempt failed; None where it did not."""
+    """Why the last attempt failed; None if it succeeded."""
 
 
 class Delivery:
-    """A sink's thread.
+    """The thread of a sink.
 
     Args:
         name: of the sink in the outbox, in messages and metrics.
-        matches_only: leave out what matches no watch list.
-        finals_only: leave out all but the last record of a car.
-        notice: gets a line when the sink fails, refuses a record, or takes records again.
-        first_pause: seconds before the second attempt; then it doubles.
+        matches_only: skip what matches no watch list.
+        finals_only: skip all but the last record of a car.
+        notice: called with a line when the sink fails, refuses a record, or recovers.
+        first_pause: seconds before the second attempt; doubles after that.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Delivery:
         self._connected = False
         self._delivered = self._refused = 0
         self._has: int | None = None
-        """The last record that the sink has, where the outbox could not write that down."""
+        """The last record that the sink has taken, in case the outbox could not store that."""
         self._waiting = self._dropped = 0
         self._thread = LastingThread(
             f"sink {name}",
@@ -76,7 +76,7 @@ class Delivery:
         self._thread.start()
 
     def state(self) -> Delivered:
-        """How it stands; where the outbox cannot be read, its counts are those of the last time."""
+        """The state of the sink; if the outbox cannot be read, the counts are the last known ones."""
         error: Exception | None = self._thread.error
         try:
             self._waiting, self._dropped = self._outbox.backlog(self.name), self._outbox.dropped(self.name)
@@ -92,17 +92,17 @@ class Delivery:
         )
 
     def finish(self) -> None:
-        """Deliver what is there and end with the first attempt that fails; `join` waits for it."""
+        """Deliver the remaining records, stopping at the first failed attempt; `join` waits for it."""
         self._closing.set()
         self._outbox.wake()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the end after `finish` -> whether it came."""
+        """Wait for the end after `finish` -> whether it was reached."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def _deliver(self) -> bool:
-        """A turn: the next records, if there are any, to the sink -> whether more may come."""
+        """Send the next records, if any, to the sink -> whether more may come."""
         if not self._connected:
             self._sink.connect()
             self._connected = True
@@ -121,25 +121,25 @@ class Delivery:
         return True
 
     def _send(self, records: list[Record]) -> int:
-        """Records -> the sequence of the last one that need not be offered again."""
+        """Send records -> the sequence of the last one that need not be offered again."""
         try:
             self._sink.send(records)
         except RecordRefused as error:
             self._refused += 1
-            self._notice(f"{self.name}: record {records[0].key} is refused and left out: {error}")
+            self._notice(f"{self.name}: record {records[0].key} was refused and is skipped: {error}")
             return records[0].sequence
         self._delivered += len(records)
         return records[-1].sequence
 
     def _forget_taken(self) -> None:
-        """Have the outbox delete what the sink has; where that fails, the sink does not get it again."""
+        """Delete from the outbox what the sink has taken; if that fails, the sink still does not get it again."""
         if self._has is not None:
             self._outbox.taken(self.name, self._has)
             self._has = None
 
 
 def finish_all(deliveries: list[Delivery], seconds: float) -> list[str]:
-    """End every delivery within these seconds together -> names of the sinks for which records still wait."""
+    """End all deliveries within these seconds in total -> names of the sinks with undelivered records."""
     for each in deliveries:
         each.finish()
     deadline = time.monotonic() + seconds

@@ -14,11 +14,11 @@ from plate_nets.sinks.line_file import LineFile
 from plate_nets.whole_file import whole_file
 
 _EVENT = '{"schema": "plate-event/'
-"""How the JSON of every event begins."""
+"""Prefix of every event's JSON."""
 
 
 class JsonlSink(Sink):
-    """A line of JSON an event, appended to a file."""
+    """Appends events to a file, one line of JSON each."""
 
     def __init__(self, path: Path) -> None:
         self._file = LineFile(path, "lines of events", _EVENT)
@@ -35,7 +35,7 @@ COLUMNS = (
     "region", "subject", "plate_type", "xmin", "ymin", "xmax", "ymax", "direction", "heading", "speed", "is_parked",
     "dwell_sec", "lists", "image_plate", "image_frame", "vehicle_type", "vehicle_side", "image_vehicle",
 )  # fmt: skip
-"""Of tables; their cells are those fields of the event, `lists` the names of the watch lists with spaces between."""
+"""Columns of tables; cells are those fields of the event, `lists` the names of the watch lists, separated by spaces."""
 
 
 def row(event: dict[str, Any]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def row(event: dict[str, Any]) -> dict[str, Any]:
 
 
 class CsvSink(Sink):
-    """A row an event, appended to a table."""
+    """Appends events to a table, one row each."""
 
     def __init__(self, path: Path) -> None:
         header = _csv([dict(zip(COLUMNS, COLUMNS, strict=True))])
@@ -75,7 +75,7 @@ def _csv(rows: Iterable[dict[str, Any]]) -> str:
 
 
 class ParquetSink(Sink):
-    """Parquet files in a folder, a new one for each batch: the table's columns, and the event as ``document``."""
+    """Parquet files in a folder, one per batch: the table's columns, and the event as ``document``."""
 
     batch = 10_000
     linger = 60.0
@@ -101,7 +101,7 @@ class ParquetSink(Sink):
             raise InputError(f"{folder}: {error.strerror}") from error
 
     def send(self, records: Sequence[Record]) -> None:
-        """Its name is the first record's key, so that a batch that comes again replaces its file."""
+        """Write a batch; the file is named after the first record's key, so a repeated batch replaces its file."""
         rows = [row(record.event) | {"document": record.document} for record in records]
         for each in rows:
             each["timestamp"] = datetime.fromisoformat(each["timestamp"])

@@ -1,4 +1,4 @@
-"""A file of ours that grows line by line, while others may move it away."""
+"""A file that grows line by line, and that others may move away."""
 
 import contextlib
 import fcntl
@@ -13,25 +13,25 @@ from plate_nets.errors import InputError, SinkError
 from plate_nets.whole_file import sync_folder
 
 _LONGEST_LINE = 1 << 20
-"""Bytes at the end of a file that are looked through for the end of its last whole line."""
+"""Bytes at the end of a file that are searched for the end of its last whole line."""
 _LOCKED = 5.0
-"""Seconds that another process may write."""
+"""Seconds to wait for another process that is writing."""
 
 
 class LineFile(Closing):
-    """Appends whole lines to a file; what a crash or a full disk tore is taken away again.
+    """Appends whole lines to a file; a line torn by a crash or a full disk is removed.
 
-    Before each write it looks whether the path still is the file. Where that was moved or deleted, as logrotate does,
-    the path is opened or made anew. Processes may share a file.
+    Before each write it checks that the path is still the same file. If it was moved or deleted, as logrotate does, the
+    path is opened or created again. Processes may share a file.
 
     Args:
-        path: of a regular file, which is made where there is none.
+        path: of a regular file, created if missing.
         kind: what the file is, for messages.
-        begins: how the first line of every file of this kind begins; a file with another one is not touched.
+        begins: how the first line of every such file begins; a file with another first line is not touched.
         header: the first line of a new file; empty: none.
 
     Raises:
-        InputError: it cannot be opened, or is none of ours.
+        InputError: it cannot be opened, or is not one of our files.
     """
 
     def __init__(self, path: Path, kind: str, begins: str, header: str = "") -> None:
@@ -41,14 +41,14 @@ class LineFile(Closing):
         self._header = header
         self._file: int | None = self._open()
         if header:
-            with contextlib.suppress(SinkError):  # on a full disk it comes with the first line
+            with contextlib.suppress(SinkError):  # on a full disk the header comes with the first line
                 self.append("")
 
     def append(self, text: str) -> None:
-        """Write lines, safe on disk when this returns.
+        """Write lines; when this returns, they are safely on disk.
 
         Raises:
-            SinkError: they cannot be written; nothing of them stays.
+            SinkError: they cannot be written; nothing of them remains.
         """
         try:
             file = self._current()
@@ -62,7 +62,7 @@ class LineFile(Closing):
                         os.ftruncate(file, end)
                     raise
         except OSError as error:
-            self.close()  # opened anew, what could not be cut off is looked for again
+            self.close()  # when it is reopened, a torn rest is searched for again
             raise SinkError(f"{self._path}: {error.strerror}") from error
         except InputError as error:
             raise SinkError(str(error)) from error
@@ -99,7 +99,7 @@ class LineFile(Closing):
         return file
 
     def _cut(self, file: int) -> int:
-        """Take a torn last line away, of a file of ours alone -> where the file ends."""
+        """Remove a torn last line, of our own files only -> the end of the file."""
         size = os.fstat(file).st_size
         if not self._begins.startswith(os.pread(file, len(self._begins), 0)):
             raise InputError(f"{self._path}: expected {self._kind}, got another first line; choose another name")
@@ -114,7 +114,7 @@ class LineFile(Closing):
 
 
 def is_at(status: os.stat_result, path: Path) -> bool:
-    """Whether a file that was opened, by its ``fstat``, is still the one at a path."""
+    """Whether an opened file, by its ``fstat``, is still the one at a path."""
     try:
         return os.path.samestat(status, path.stat())
     except FileNotFoundError:
@@ -122,7 +122,7 @@ def is_at(status: os.stat_result, path: Path) -> bool:
 
 
 def check_regular(path: Path) -> None:
-    """Raises InputError where a path leads to a device, a pipe or a folder, or cannot be looked at."""
+    """Raise InputError if a path leads to a device, a pipe or a folder, or cannot be examined."""
     try:
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: expected a regular file")
@@ -138,7 +138,7 @@ def _write(file: int, content: bytes) -> None:
 
 @contextmanager
 def _locked(file: int) -> Iterator[None]:
-    """While it is entered, no other process of ours writes to the file."""
+    """Keep other processes of ours from writing to the file."""
     deadline = time.monotonic() + _LOCKED
     while True:
         try:

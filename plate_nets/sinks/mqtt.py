@@ -1,4 +1,4 @@
-"""Events to an MQTT broker, and what makes Home Assistant show each camera's last plate."""
+"""Sends events to an MQTT broker, with discovery messages that make Home Assistant show each camera's last plate."""
 
 import contextlib
 import json
@@ -22,13 +22,13 @@ _PORTS = {"mqtt": 1883, "mqtts": 8883}
 _TOPIC = "plates"
 _ONCE_AT_LEAST = 1
 _LONGEST = 4096
-"""Bytes of a packet of a broker; acknowledgements, of which it sends no others, have five."""
+"""Bytes of a packet from a broker; it only sends acknowledgements, which have five."""
 
 
 class MqttSink(Sink):
     """Publishes events at QoS 1 under ``<topic>/<camera>/event``, and "online" under ``<topic>/status``.
 
-    The broker says "offline" there when the connection is lost (its last will).
+    If the connection is lost, the broker publishes "offline" there (the last will).
 
     Args:
         url: ``mqtt://user:password@host:port/topic``, ``mqtts://`` with TLS; without a topic ``plates``.
@@ -55,14 +55,14 @@ class MqttSink(Sink):
 
     @property
     def status_topic(self) -> str:
-        """Where "online" and "offline" are said, retained."""
+        """The topic for "online" and "offline", retained."""
         return f"{self._topic}/status"
 
     def connect(self) -> None:
         self._connection = self._connection or self._connect()
 
     def send(self, records: Sequence[Record]) -> None:
-        # A connection that failed is not used again: what it still held would come after what is sent anew
+        # A failed connection is not reused: what it still holds would arrive after what is sent now
         connection, self._connection = self._connection or self._connect(), None
         try:
             waiting = [
@@ -98,10 +98,10 @@ class MqttSink(Sink):
         return _Connection(client, self._host, self._port, self.status_topic, self._timeout)
 
     def _announcement(self, camera: str) -> tuple[str, dict[str, Any]]:
-        """Topic below the prefix and configuration of a sensor (home-assistant.io/integrations/mqtt)."""
+        """Topic below the prefix, and configuration of a sensor (home-assistant.io/integrations/mqtt)."""
         topic = f"{self._topic}/{camera}/event"
         name = f"{self._topic}_{camera}"
-        # Home Assistant passes over a topic with any other character, such as the dots of a camera's address
+        # Home Assistant ignores topics with any other character, such as the dots of a camera's address
         object_id = re.sub(r"[^a-zA-Z0-9_-]", lambda found: f"-{ord(found[0]):x}-", name)
         return f"sensor/{object_id}/config", {
             "name": "Last plate",
@@ -116,13 +116,13 @@ class MqttSink(Sink):
 
 
 class _Client(Client):
-    """paho's, which would take a packet of 256 MB into memory, and connect anew what is hung up meanwhile."""
+    """paho's client would read a packet of 256 MB into memory, and would reconnect after it was closed."""
 
     ended = False
 
     def reconnect(self) -> MQTTErrorCode:
         code = super().reconnect()
-        if self.ended:  # while it connected: there was no connection yet that could have been hung up
+        if self.ended:  # closed while connecting, when there was no connection to close yet
             self.disconnect()
         return code
 
@@ -133,10 +133,10 @@ class _Client(Client):
 
 
 class _Connection:
-    """One connection to a broker, made at once.
+    """One connection to a broker, opened at once.
 
     Raises:
-        SinkError: nobody answers there, or the broker refuses.
+        SinkError: the broker does not answer or refuses.
     """
 
     def __init__(self, client: "_Client", host: str, port: int, status_topic: str, timeout: float) -> None:
@@ -160,11 +160,11 @@ class _Connection:
             raise SinkError(self._refusal)
 
     def publish(self, topic: str, text: str, *, retain: bool = False) -> MQTTMessageInfo:
-        """Raises RuntimeError or ValueError where it is not connected any more."""
+        """Publish; raises RuntimeError or ValueError if the connection is lost."""
         return self._client.publish(topic, text, _ONCE_AT_LEAST, retain)
 
     def close(self) -> None:
-        """Say "offline" where that still goes, and hang up."""
+        """Publish "offline" if still possible, and disconnect."""
         with contextlib.suppress(RuntimeError, ValueError):
             self.publish(self._status_topic, "offline", retain=True).wait_for_publish(1)
         self._client.ended = True
@@ -176,6 +176,6 @@ class _Connection:
     ) -> None:
         if reason.is_failure:
             self._refusal = f"the broker refuses: {reason}"
-        else:  # after each reconnection, as the last will was said
+        else:  # also after each reconnection, because the last will was published
             self.publish(self._status_topic, "online", retain=True)
         self._answered.set()

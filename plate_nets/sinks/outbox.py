@@ -1,4 +1,4 @@
-"""Events on disk until every sink has them: an SQLite file with a cursor a sink."""
+"""Keeps events on disk until every sink has them: an SQLite file with one cursor per sink."""
 
 import contextlib
 import fcntl
@@ -17,9 +17,9 @@ from plate_nets.sinks.sqlite_file import LOGS, Kind, SqliteFile, is_damage
 from plate_nets.whole_file import whole_file
 
 MAX_BYTES = 256 << 20
-"""Of records that wait: some 150,000."""
+"""Bytes of waiting records: about 150,000 records."""
 _SHARE_DROPPED = 20
-"""One of so many records goes at once where there is no room."""
+"""One in this many records is dropped at once when there is no room."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS records (
@@ -48,20 +48,21 @@ T = TypeVar("T")
 class Outbox:
     """Keeps events until each of its sinks has taken them; threads may share it, processes may not.
 
-    What every sink has taken is deleted. Over ``max_bytes`` the oldest records go first that a later record of the
-    same car replaces, then the oldest of all; `dropped` counts them for each sink that had not taken them.
+    Records that every sink has taken are deleted. Over ``max_bytes``, the oldest records that a later record of the
+    same car replaces are dropped first, then the oldest of all; `dropped` counts them for each sink that missed them.
 
-    A file that turns out to be damaged is set aside under another name, and what can be read of it goes on in a new
-    one; so does all of a file that was moved or deleted. Sinks may then get records again.
+    A damaged file is renamed, and whatever is readable in it goes into a new one; so does everything in a file that
+    was moved or deleted. Sinks may then get records again.
 
     Args:
-        path: of the SQLite file; beside it lie its write-ahead log and a lock.
-        sinks: names of those that take from it. A former run's sink that is not among them is waited for no longer.
-        max_bytes: of the records.
-        notice: gets a line about a file that was damaged or moved.
+        path: of the SQLite file; its write-ahead log and a lock lie beside it.
+        sinks: names of the sinks that take from it. A sink of an earlier run that is not listed is no longer waited
+            for.
+        max_bytes: limit for the records.
+        notice: called with a line about a file that was damaged or moved.
 
     Raises:
-        InputError: the file cannot be used or is another's, or another process uses it.
+        InputError: the file cannot be used or belongs to another program, or another process uses it.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Outbox:
         self._sinks = tuple(sinks)
         self._changed = threading.Condition(threading.RLock())
         self._newest = 0
-        """The highest sequence that was given: none is given twice, whatever becomes of the file."""
+        """The highest sequence used so far: none is used twice, whatever happens to the file."""
         try:
             self._lock = path.with_name(f"{path.name}.lock").open("wb")
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -98,10 +99,10 @@ class Outbox:
             raise InputError(f"outbox {path}: {error}") from error
 
     def append(self, event: PlateEvent) -> None:
-        """Put an event on disk.
+        """Store an event on disk.
 
         Raises:
-            SinkError: it cannot be written; what was written before stays.
+            SinkError: it cannot be written; earlier events stay.
         """
         row = (
             event.id,
@@ -125,7 +126,7 @@ class Outbox:
             self._changed.notify_all()
 
     def waiting(self, sink: str, limit: int, *, matches_only: bool = False, finals_only: bool = False) -> list[Record]:
-        """The next records that a sink wants and has not taken, oldest first.
+        """The next records for a sink that it has not taken, oldest first, filtered as given.
 
         Raises:
             SinkError: the file cannot be read now.
@@ -140,15 +141,15 @@ class Outbox:
             ).fetchall()
             if not all(valid for *_, valid in rows):
                 raise sqlite3.DatabaseError("a record is no JSON")
-            if not rows:  # what it does not want shall not fill the outbox
-                with contextlib.suppress(sqlite3.OperationalError):  # a full disk: then later
+            if not rows:  # filtered records must not fill the outbox
+                with contextlib.suppress(sqlite3.OperationalError):  # a full disk: retried later
                     self._move(database, sink, "(SELECT coalesce(max(sequence), 0) FROM records)")
             return [Record(*row) for *row, _ in rows]
 
         return self._work(read)
 
     def taken(self, sink: str, sequence: int) -> None:
-        """A sink has all records up to this one.
+        """Note that a sink has all records up to this one.
 
         Raises:
             SinkError: that cannot be written; they will be offered again.
@@ -156,7 +157,7 @@ class Outbox:
         self._work(lambda database: self._move(database, sink, str(sequence)))
 
     def backlog(self, sink: str) -> int:
-        """How many records a sink has not taken, those included that it does not want.
+        """The number of records that a sink has not taken, including filtered ones.
 
         Raises:
             SinkError: the file cannot be read now.
@@ -165,7 +166,7 @@ class Outbox:
         return self._work(lambda database: int(database.execute(count, (sink,)).fetchone()[0]))
 
     def dropped(self, sink: str) -> int:
-        """How many records a sink will never get as the outbox was full, since the file was made.
+        """The number of records that a sink has lost since the file was created, because the outbox was full.
 
         Raises:
             SinkError: the file cannot be read now.
@@ -174,7 +175,7 @@ class Outbox:
         return self._work(lambda database: int(database.execute(count, (sink,)).fetchone()[0]))
 
     def wait(self, sink: str, seconds: float, stop: Callable[[], bool]) -> None:
-        """Until there is something for a sink, or the seconds are over, or ``stop`` says so after `wake`.
+        """Wait until there is something for a sink, the seconds are over, or ``stop`` returns True after `wake`.
 
         Raises:
             SinkError: the file cannot be read now.
@@ -183,32 +184,32 @@ class Outbox:
             self._changed.wait_for(lambda: stop() or self.backlog(sink), seconds)
 
     def wake(self) -> None:
-        """Have every `wait` look again."""
+        """Make every `wait` check again."""
         with self._changed:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._changed:
             self._closed = True
             self._file.close()
             self._lock.close()
 
     def _open(self) -> SqliteFile:
-        """The file; one that is an SQLite file and yet cannot be opened is set aside first."""
+        """Open the file; a damaged SQLite file is renamed first."""
         try:
             return SqliteFile(self._path, _KIND)
         except sqlite3.DatabaseError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
                 raise
-            self._notice(f"outbox {self._path}: is damaged ({error}); what is left of it is {self._set_aside()}")
+            self._notice(f"outbox {self._path}: is damaged ({error}) and was moved to {self._set_aside()}")
             return SqliteFile(self._path, _KIND)
 
     def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do something with the file, in one of its own where it was moved or turns out to be damaged.
+        """Run a function on the file, or on a new file if it was moved or turns out to be damaged.
 
         Raises:
-            SinkError: it cannot be done now.
+            SinkError: not possible now.
         """
         with self._changed:
             try:
@@ -240,26 +241,26 @@ class Outbox:
         self._newest = max(newest, self._newest)
 
     def _go_on_in_new_file(self, why: str) -> None:
-        """Make a new file of what can be read of the one that is open, and set that one aside where it still is there.
+        """Create a new file from the readable content of the open one, and rename that one if it still exists.
 
         Raises:
-            SinkError: something else is at the path.
+            SinkError: another file is at the path.
             OSError, sqlite3.Error: the new file cannot be written; the old one stays open.
         """
-        there = self._file.is_there
-        if not there and self._path.exists():
-            raise SinkError(f"outbox {self._path}: {why}, and there is another file now; move that away")
+        exists = self._file.is_there
+        if not exists and self._path.exists():
+            raise SinkError(f"outbox {self._path}: {why}, and another file is in its place; move that away")
         with whole_file(self._path) as fresh:
             saved = _save(self._file.database, fresh, self._newest)
-            kept = f"; what is left of it is {self._set_aside()}" if there else ""
+            kept = f"; the old file was moved to {self._set_aside()}" if exists else ""
         self._file.remove_logs()
         former, self._file = self._file, SqliteFile(self._path, _KIND)
         former.close()
         self._begin(self._file.database)
-        self._notice(f"outbox {self._path}: {why}; a new one goes on with {saved} records of it{kept}")
+        self._notice(f"outbox {self._path}: {why}; continuing in a new one with {saved} records{kept}")
 
     def _set_aside(self) -> str:
-        """Rename the file and its logs -> its new name."""
+        """Rename the file and its logs -> the new name."""
         name = f"{self._path.name}.damaged-{datetime.now(UTC):%Y%m%dT%H%M%S.%f}"
         for ending in ("", *LOGS):
             with contextlib.suppress(FileNotFoundError):
@@ -267,7 +268,7 @@ class Outbox:
         return name
 
     def _move(self, database: sqlite3.Connection, sink: str, sequence: str) -> None:
-        """Put a sink's cursor forward to a sequence, an SQL expression, and delete what every sink has."""
+        """Advance a sink's cursor to a sequence, an SQL expression, and delete what every sink has."""
         with database:
             database.execute("BEGIN")
             database.execute(
@@ -307,7 +308,7 @@ class Outbox:
 
 
 def _save(damaged: sqlite3.Connection, path: Path, newest: int) -> int:
-    """Copy the records and cursors that can be read into a new file -> how many records; sequences go on in it."""
+    """Copy the readable records and cursors into a new file, continuing the sequence -> how many records."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as fresh:
         fresh.executescript(f"BEGIN; {_SCHEMA}")
         columns = "sequence, id, revision, camera_id, matches, final, document"
@@ -326,7 +327,7 @@ def _save(damaged: sqlite3.Connection, path: Path, newest: int) -> int:
 
 
 def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[object, ...]]:
-    """The rows of records that can be read; a damaged page hides those on it from either side."""
+    """The readable records; a damaged page is approached from both sides."""
     found: set[int] = set()
     for order in ("ASC", "DESC"):
         with contextlib.suppress(sqlite3.Error):

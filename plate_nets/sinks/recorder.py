@@ -1,4 +1,4 @@
-"""Events into the outbox, and from there to every sink."""
+"""Puts events into the outbox, and delivers them from there to every sink."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from plate_nets.sinks.outbox import MAX_BYTES, Outbox
 from plate_nets.sinks.settings import SinkSettings, open_sink
 
 _HELD = 1000
-"""Events in memory while the outbox cannot be written; then the oldest goes."""
+"""Events kept in memory while the outbox cannot be written; beyond that the oldest is dropped."""
 _LONGEST_END = 10.0
 
 
@@ -19,7 +19,7 @@ class Recorder:
     """The outbox and the threads of its sinks.
 
     Args:
-        notice: gets a line about what failed or works again.
+        notice: called with a line about failures and recoveries.
 
     Raises:
         InputError: the outbox or a file cannot be used, or two sinks have the same name.
@@ -48,7 +48,7 @@ class Recorder:
         ]
 
     def record(self, event: PlateEvent) -> None:
-        """Put an event into the outbox; where that fails it is kept in memory and put there with the next ones."""
+        """Put an event into the outbox; if that fails, keep it in memory and retry with the next ones."""
         failed = bool(self._pending)
         self._pending.append(event)
         try:
@@ -58,7 +58,7 @@ class Recorder:
                 self._notice(f"{error}; events are kept in memory")
 
     def close(self) -> None:
-        """Give the sinks ten seconds to take what is there; what they do not take stays in the outbox."""
+        """Give the sinks ten seconds to take the remaining records; the rest stays in the outbox."""
         try:
             self._flush()
         except SinkError as error:

@@ -1,4 +1,4 @@
-"""The settings of a sink: Python values, and the keys of cameras.yaml."""
+"""The settings of a sink, as Python values and as keys of cameras.yaml."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,7 @@ from plate_nets.sinks.sqlite import SqliteSink
 from plate_nets.sinks.webhook import WebhookSink
 
 _LONGEST = 36_500
-"""Days; longer than anyone keeps anything."""
+"""Days; an upper limit for any retention."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class SqliteSettings(_Common):
     type: Literal["sqlite"] = "sqlite"
     path: Path
     keep_days: float | None = None
-    """Delete events that are older."""
+    """Delete events older than this."""
 
     def __post_init__(self) -> None:
         if self.keep_days is not None and not 0 <= self.keep_days <= _LONGEST:
@@ -93,10 +93,10 @@ SinkSettings = Annotated[
 
 
 def open_sink(settings: SinkSettings) -> Sink:
-    """Settings -> the sink, open.
+    """Open the sink for these settings.
 
     Raises:
-        InputError: a file or address that cannot be used.
+        InputError: a file or address cannot be used.
         MissingExtra: a package is not installed.
     """
     match settings:

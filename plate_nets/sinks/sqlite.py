@@ -1,4 +1,4 @@
-"""The event store: an SQLite file with a row an event, which the page of `plates web` reads."""
+"""The event store: an SQLite file with one row per event, which the page of `plates web` reads."""
 
 import json
 import sqlite3
@@ -31,19 +31,18 @@ CREATE INDEX IF NOT EXISTS events_by_plate    ON events (plate, timestamp, id);
 CREATE INDEX IF NOT EXISTS events_by_sequence ON events (sequence);
 CREATE INDEX IF NOT EXISTS events_on_lists    ON events (timestamp, id) WHERE lists <> '[]';
 """
-"""``timestamp`` is the event's own text, always of one length and in UTC, so that the text's order is that of time;
-``sequence`` grows with every change of a row, whoever makes it, and goes on in a file that takes this one's place: it
-is the time in microseconds, or the next number after the last one; ``lists`` is a JSON array of the watch lists that
-matched."""
+"""``timestamp`` is the event's own text, always of one length and in UTC, so that it sorts by time. ``sequence`` grows
+with every change of a row, whoever makes it, also in a file that replaces this one: it is the time in microseconds, or
+the last number plus one. ``lists`` is a JSON array of the matching watch lists."""
 
 EVENT_STORE = Kind("event store", frozenset(("events",)), _SCHEMA, version=1)
 
 
 class SqliteSink(Sink):
-    """Keeps the last record of each event; one that another event supersedes is deleted.
+    """Keeps the last record of each event; an event that is superseded by another is deleted.
 
     Args:
-        keep_days: events that are older when later ones come are deleted; None: none.
+        keep_days: events older than this are deleted when later ones come; None keeps all.
     """
 
     batch = 1000
@@ -62,8 +61,8 @@ class SqliteSink(Sink):
                 if not self._file.is_there:
                     self._file.renew()
                 self._write(self._file.database, records)
-                self._file.database.execute("PRAGMA wal_checkpoint")  # whoever moves the file alone takes all with it
-                if self._file.is_there:  # otherwise it was moved meanwhile, without its log
+                self._file.database.execute("PRAGMA wal_checkpoint")  # so that moving the file alone moves everything
+                if self._file.is_there:  # otherwise it was moved before, without its log
                     return
         except sqlite3.Error as error:
             raise SinkError(f"{self._path}: {error}") from error

@@ -1,4 +1,4 @@
-"""An SQLite file of ours: looked at before it is touched, and made anew where it was moved away."""
+"""An SQLite file of ours: checked before it is changed, and created again if it was moved away."""
 
 import contextlib
 import sqlite3
@@ -10,49 +10,51 @@ from plate_nets.errors import InputError
 from plate_nets.sinks.line_file import check_regular, is_at
 
 WAIT = 5.0
-"""Seconds that a write waits for another connection's."""
+"""Seconds that a write waits for another connection."""
 LOGS = ("-wal", "-shm")
-"""What SQLite keeps beside a file."""
+"""Files that SQLite keeps beside a database."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a file of ours holds: tables among others, which ``schema`` makes where they are not there."""
+    """What a file of ours holds: at least the tables that ``schema`` creates if they are missing."""
 
     name: str
-    """With "an" before it, in messages."""
+    """Used after "an" in messages."""
     tables: frozenset[str]
     schema: str
     version: int = 0
-    """In the file's ``user_version``."""
+    """Stored as the file's ``user_version``."""
 
 
 class SqliteFile(Closing):
     """A connection for writing; threads that share it take turns.
 
     Args:
-        path: of the file; it is made where there is none.
+        path: of the file, created if missing.
+        new: whether an empty file may become a new database; otherwise it is refused.
 
     Raises:
-        InputError: it is a file of something else, which is left as it is, or of another version.
+        InputError: it belongs to something else, and stays untouched, or has another version.
         sqlite3.Error: it cannot be read.
     """
 
-    def __init__(self, path: Path, kind: Kind) -> None:
+    def __init__(self, path: Path, kind: Kind, *, new: bool = True) -> None:
         self.path = path
         self._kind = kind
+        self._new = new
         self.database = self._open()
 
     @property
     def is_there(self) -> bool:
-        """Whether the path still is the file."""
+        """Whether the path is still the same file."""
         return is_at(self._files[self.path], self.path)
 
     def renew(self) -> None:
-        """Open what is at the path now, after the file was moved: what SQLite still kept beside it is put into it.
+        """Open what is at the path now, after the file was moved; SQLite first writes its log into the old file.
 
         Raises:
-            InputError, sqlite3.Error: as at the making; the connection is closed.
+            InputError, sqlite3.Error: as for the constructor; the connection is closed.
         """
         with contextlib.suppress(sqlite3.Error):
             self.database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -66,7 +68,7 @@ class SqliteFile(Closing):
         self.remove_logs()
 
     def remove_logs(self) -> None:
-        """Remove what SQLite keeps beside a file that was moved: it would take it for that of a new one."""
+        """Remove SQLite's log files beside a moved database, which would be applied to a new one."""
         for path, status in self._files.items():
             if path != self.path and not self.is_there and is_at(status, path):
                 path.unlink(missing_ok=True)
@@ -77,7 +79,7 @@ class SqliteFile(Closing):
         try:
             self._check(database)
             database.execute("PRAGMA journal_mode = WAL")
-            tables_of(database)  # from now on the logs are there
+            tables_of(database)  # this creates the log files
             self._files = {path: path.stat() for path in (self.path, *map(self._beside, LOGS)) if path.exists()}
         except BaseException:
             database.close()
@@ -85,13 +87,15 @@ class SqliteFile(Closing):
         return database
 
     def _check(self, database: sqlite3.Connection) -> None:
-        """Make the tables of a new file; refuse another's before anything in it is changed."""
+        """Create the tables in a new file; refuse a foreign file before changing it."""
         found = tables_of(database)
         ((version,),) = database.execute("PRAGMA user_version")
         if found and not self._kind.tables <= found:
             raise InputError(f"{self.path}: expected an {self._kind.name}, got a database of something else")
         if (found or version) and version != self._kind.version:
             raise InputError(f"{self.path}: {self._kind.name}: expected version {self._kind.version}, got {version}")
+        if not found and not self._new:
+            raise InputError(f"{self.path}: expected an {self._kind.name}, got an empty file")
         if not found:
             database.executescript(
                 f"BEGIN IMMEDIATE; {self._kind.schema} PRAGMA user_version = {self._kind.version}; COMMIT;"
@@ -102,13 +106,13 @@ class SqliteFile(Closing):
 
 
 def tables_of(database: sqlite3.Connection) -> frozenset[str]:
-    """The names of its tables."""
+    """The names of a database's tables."""
     return frozenset(name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'"))
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether an error says that the file is damaged, not that it cannot be had now."""
+    """Whether an error means that the file is damaged, rather than unavailable now."""
     if isinstance(error, sqlite3.ProgrammingError):
         return False
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)  # Python's own: a text that is no UTF-8
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)  # raised by Python: a text that is not UTF-8
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

@@ -1,4 +1,4 @@
-"""Events as signed HTTP requests, after the Standard Webhooks specification (standardwebhooks.com)."""
+"""Sends events as signed HTTP requests, following the Standard Webhooks specification (standardwebhooks.com)."""
 
 import asyncio
 import base64
@@ -18,28 +18,28 @@ from plate_nets.sinks.base import Record, Sink
 
 TIMEOUT = 10.0
 _SHOWN = 200
-"""Characters of an error of the other side that are told."""
+"""How many characters of the other side's error are shown."""
 _REFUSALS = frozenset((httpx.codes.BAD_REQUEST, httpx.codes.REQUEST_ENTITY_TOO_LARGE, httpx.codes.UNPROCESSABLE_ENTITY))
-"""Answers after which the same request would be refused for ever."""
+"""Answers after which the same request would always be refused."""
 _SECRET_PREFIX = "whsec_"
 
 
 def signature(secret: bytes, key: str, timestamp: str, body: bytes) -> str:
-    """What the header ``webhook-signature`` holds: HMAC-SHA256 over ``key.timestamp.body``, in base64."""
+    """The value of the header ``webhook-signature``: HMAC-SHA256 over ``key.timestamp.body``, in base64."""
     signed = b".".join((key.encode(), timestamp.encode(), body))
     return "v1," + base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode()
 
 
 class WebhookSink(Sink):
-    """POSTs one event a request; ``webhook-id`` is its idempotency key. Redirects are not followed.
+    """POSTs one event per request; ``webhook-id`` is its idempotency key. Redirects are not followed.
 
-    Of an answer only the status counts: its words are shown nowhere, and a body that is not short is not read.
+    Only the status of the answer counts: its text is shown nowhere, and long bodies are not read.
 
     Args:
         url: of the receiver; a user and password in it are sent as basic authentication.
-        secret: signs the requests: any text, or ``whsec_`` with base64 after it; None: unsigned.
+        secret: signs the requests: any text, or ``whsec_`` followed by base64; None: unsigned.
         headers: sent with each request.
-        timeout: seconds for a request, from the connection to the answer's status, however slowly that comes.
+        timeout: seconds for a request, from connecting to the answer's status, however slowly it comes.
     """
 
     batch = 1
@@ -59,11 +59,11 @@ class WebhookSink(Sink):
             raise InputError(f"webhook: expected an http:// or https:// URL, got {hide_credentials(url)}")
         self._secret = _key(secret) if secret else None
         auth = (address.username, address.password) if address.userinfo else None
-        # In the URL they would be in httpx's log
+        # In the URL they would appear in httpx's log
         self._url = address.copy_with(username=None, password=None)
         self._timeout = timeout
         self._client = httpx.AsyncClient(timeout=timeout, headers=headers, auth=auth)
-        self._loop = asyncio.Runner()  # httpx's own limits are for each read: who trickles would never meet one
+        self._loop = asyncio.Runner()  # httpx's limits apply to each read: a trickling server would never reach one
 
     def send(self, records: Sequence[Record]) -> None:
         (record,) = records
@@ -77,8 +77,8 @@ class WebhookSink(Sink):
         if self._secret:
             headers["webhook-signature"] = signature(self._secret, record.key, timestamp, body)
         try:
-            asked = self._client.stream("POST", self._url, content=body, headers=headers)
-            status = self._loop.run(status_of(asked, self._timeout))
+            request = self._client.stream("POST", self._url, content=body, headers=headers)
+            status = self._loop.run(status_of(request, self._timeout))
         except TimeoutError as error:
             raise SinkError(f"no answer within {self._timeout:g} s") from error
         except httpx.HTTPError as error:
@@ -99,7 +99,7 @@ def _answered(status: int) -> str:
 
 
 def _why(error: BaseException) -> str:
-    """What the system says of a connection that failed, or else httpx."""
+    """The system's message about a failed connection, or httpx's."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:

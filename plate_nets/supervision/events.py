@@ -33,7 +33,7 @@ class Status:
         self._since = time.time()
         self._recognised: float | None = None
         self._turns_until = math.inf
-        self._heals = Counter(dict.fromkeys(MODELS, 0))  # and of what else the repository may hold
+        self._heals = Counter(dict.fromkeys(MODELS, 0))  # plus other models in the repository
         self._renewals = Counter(dict.fromkeys(MODELS, 0))
         self._restarts = 0
         self._causes: deque[dict[str, Any]] = deque(maxlen=_KEPT)
@@ -79,7 +79,7 @@ class Status:
         self._turns_until = time.monotonic() + seconds
 
     def enter(self, state: State) -> bool:
-        """Set the state of the server -> whether it changed. A server that is draining can only stop."""
+        """Set the state of the server -> whether it changed. A draining server can only stop."""
         with self._lock:
             if state == self._state or (self._state == "draining" and state != "stopped"):
                 return False
@@ -87,7 +87,7 @@ class Status:
             return True
 
     def report(self, event: str, **facts: Any) -> None:
-        """Write one line of JSON: when, what, and its facts. Count it if it is a heal, a renewal or a restart."""
+        """Write one line of JSON: time, event and facts. Count it if it is a heal, a renewal or a restart."""
         line = {"time": _iso(time.time()), "event": event, **facts}
         with self._lock:
             if event == "heal":
@@ -98,11 +98,11 @@ class Status:
                 self._restarts += 1
             if event in ("heal", "renew", "restart"):
                 self._causes.append(line)
-            with contextlib.suppress(OSError):  # a full disk ends no server
+            with contextlib.suppress(OSError):  # a full disk must not stop the server
                 self._log.write(json.dumps(line).encode() + b"\n")
 
     def summary(self) -> dict[str, Any]:
-        """All of it as JSON, with the latest actions and their causes, without folders in them."""
+        """The whole state for JSON, with the latest actions and their causes, without folder names."""
         with self._lock:
             return {
                 "state": self._state,

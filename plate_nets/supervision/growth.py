@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 import psutil
 
 LOOKS = 6
-"""So many in a row make a judgement, so that what one large picture takes for a moment is none."""
+"""Checks in a row that make a judgement, so that a short peak for one large picture does not count."""
 _AT_START = 3
-"""So many times what it may grow by a process may take while it is new: what was done to it in its first half minute
-does not become its usual size."""
+"""A new process may grow by this many times the limit: what happens in its first half minute does not become its usual
+size."""
 
 
 class GrowthWatch:
-    """What processes take for themselves now against what they took when they were new.
+    """Compares the memory of processes now with that of their beginning.
 
     Args:
-        allowed: bytes that a process may grow by; 0: any number.
+        allowed: bytes that a process may grow by; 0: no limit.
     """
 
     def __init__(self, allowed: int) -> None:
@@ -25,11 +25,12 @@ class GrowthWatch:
         self._processes: dict[int, _Memory] = {}
 
     def look(self, processes: Mapping[int, str]) -> dict[str, int]:
-        """Process numbers and whose they are -> those whose processes grew by more than is allowed, and by how much the
-        largest did, bytes.
+        """Process ids and their models -> the models whose processes grew by more than is allowed, and by how many
+        bytes the largest did.
 
-        A process is held against the most of its first `LOOKS` looks, by the least of the last as many. Once it is
-        named it begins anew: it may take a while to end, or may not be replaced.
+        Compares the maximum of a process's first `LOOKS` checks with the minimum of the last ones. Once reported it
+        starts
+        over: it may take a while to exit, or may not be replaced.
         """
         found: dict[int, _Memory] = {}
         grown: dict[str, int] = {}
@@ -49,15 +50,15 @@ class GrowthWatch:
 
 @dataclass
 class _Memory:
-    """One process over time."""
+    """The memory of one process over time."""
 
     first: list[int] = field(default_factory=list)
     last: deque[int] = field(default_factory=lambda: deque(maxlen=LOOKS))
 
     def add(self, own: int, at_start: int) -> int:
-        """Its own memory now, bytes -> how many bytes it grew by; 0 while it is new.
+        """Add the present memory, bytes -> how many bytes it grew by; 0 while it is new.
 
-        ``at_start``: bytes that it may take within its first looks; more is growth too.
+        ``at_start``: bytes that it may use during its first checks; more counts as growth too.
         """
         if len(self.first) < LOOKS:
             self.first.append(own)

@@ -21,15 +21,15 @@ from plate_nets.supervision.metrics import ThreadFaults
 
 HEALTH, LIVE, METRICS = "/health", "/live", "/metrics"
 _SLOWEST = 5.0
-"""Seconds that a client has to send its request."""
+"""Seconds for a client to send its request."""
 _LOOK = 0.2
 """Seconds between two checks whether to stop."""
 _AT_ONCE = 64
-"""Connections that are answered at once."""
+"""Connections that are answered at the same time."""
 
 
 class Summary(Protocol):
-    """The state of something."""
+    """The state of a server or a watcher."""
 
     @property
     def is_live(self) -> bool:
@@ -37,7 +37,7 @@ class Summary(Protocol):
         ...
 
     def summary(self) -> dict[str, Any]:
-        """As JSON; all is well if its ``state`` is "serving"."""
+        """The state for JSON; all is well if its ``state`` is "serving"."""
         ...
 
 
@@ -104,7 +104,7 @@ class HealthEndpoint:
 
 
 class _BoundedServer(ThreadingTCPServer):
-    """Answers a bounded number of connections at once, and closes any other.
+    """Answers a limited number of connections at the same time, and closes any other.
 
     The servers of `http.server` look up their own name when they bind, which blocks if DNS does not answer.
     """

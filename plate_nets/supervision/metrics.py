@@ -1,4 +1,4 @@
-"""How a server and the threads of a process stand, as Prometheus' metrics; docs/reference/metrics.md explains each."""
+"""The state of a server, and of a process's threads, as Prometheus metrics; see docs/reference/metrics.md."""
 
 from collections.abc import Iterator, Mapping
 
@@ -19,7 +19,7 @@ class StatusCollector(Collector):
         self._status = status
 
     def collect(self) -> Iterator[Metric]:
-        """As they are now. prometheus-client ends the names of counters with ``_total``."""
+        """The present values. prometheus-client appends ``_total`` to the names of counters."""
         status = self._status
         yield GaugeMetricFamily(
             f"{_PREFIX}serving", "1 while the known picture is recognised", int(status.state == "serving")
@@ -35,10 +35,10 @@ class StatusCollector(Collector):
 
 
 class ThreadFaults(Collector):
-    """How often a turn of each lasting thread of this process failed because of a fault of the program."""
+    """How often a turn of each lasting thread of this process failed by a bug."""
 
     def collect(self) -> Iterator[Metric]:
-        """As they are now."""
+        """The present values."""
         text = "Turns of a thread that ended by a fault of the program"
         family = CounterMetricFamily("plates_thread_faults", text, labels=["thread"])
         for name, count in lasting.faults().items():

@@ -1,4 +1,4 @@
-"""Waits for orphans that ended, as a container's first process must, so that the image needs no init."""
+"""Reaps orphans, as a container's first process must, so that the image needs no init."""
 
 import os
 
@@ -6,6 +6,6 @@ import psutil
 
 
 def reap_orphans(own: int | None) -> None:
-    """Wait for children that ended, except ``own``, the one that other code waits for."""
+    """Wait for exited children, except ``own``, which other code waits for."""
     if os.getpid() == 1:
         psutil.wait_procs([child for child in psutil.Process().children() if child.pid != own], timeout=0)

@@ -41,7 +41,7 @@ from plate_nets.types import Frame, Plate
 _CONFIRM = 0.3
 """Seconds from a failure to the probe that confirms it."""
 _LISTENS_WITHIN = 4.0
-"""Seconds that a server may take to say that it is alive."""
+"""Seconds for a server to show that it is alive."""
 _SIDE = 64
 """Size of the empty frame that is sent to the detector alone, px."""
 
@@ -84,11 +84,11 @@ class ProbeClient:
         """An encoded picture -> its plates, through the whole pipeline; the users' metrics do not count it."""
         spec = PLATE_RECOGNITION.inputs[1]
         outputs = (*PLATES, *APPEARANCE, *(EVIDENCE if evidence else ()))  # so that every model has to answer
-        asked = {} if sure is None else {SURE: str(sure)}
-        return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8), outputs, asked))
+        parameters = {} if sure is None else {SURE: str(sure)}
+        return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8), outputs, parameters))
 
     def check(self) -> None:
-        """Raises PlateError if the known picture is not read, or a model says that it is not ready."""
+        """Raise PlateError if the known picture is not read, or a model reports that it is not ready."""
         check_health(self, texts=LPRNET.name in self._models)
         for model in self._models:
             self._check_ready(model)
@@ -99,10 +99,12 @@ class ProbeClient:
         None if nothing answers at all.
         """
         crops = np.zeros((1, *STN.inputs[0].dims), np.float32)
-        asked: list[tuple[ModelSpec, NDArray[Any]]] = [(YOLO, np.zeros((_SIDE, _SIDE, 3), np.uint8)), (STN, crops)]
-        asked += ((spec, crops) for name, spec in (READERS | {COUNTRY.name: COUNTRY}).items() if name in self._models)
+        requests: list[tuple[ModelSpec, NDArray[Any]]] = [(YOLO, np.zeros((_SIDE, _SIDE, 3), np.uint8)), (STN, crops)]
+        requests += (
+            (spec, crops) for name, spec in (READERS | {COUNTRY.name: COUNTRY}).items() if name in self._models
+        )
         failed = []
-        for spec, array in asked:
+        for spec, array in requests:
             try:
                 self._infer(spec, spec.inputs[0], array, spec.outputs)
                 self._check_ready(spec.name)
@@ -110,12 +112,12 @@ class ProbeClient:
                 continue
             except PlateError:
                 failed.append(spec.name)
-        if len(failed) == len(asked) and not self.listens():
+        if len(failed) == len(requests) and not self.listens():
             return ()
         return tuple(failed) or (PLATE_RECOGNITION.name,)
 
     def listens(self) -> bool:
-        """Whether anything answers at all, soon, without the work of a model."""
+        """Whether anything answers soon, without the work of a model."""
         try:
             with HttpTransport(self._access) as transport:
                 return transport.send(is_live(), min(self._deadline, _LISTENS_WITHIN))
@@ -133,9 +135,9 @@ class ProbeClient:
         spec: TensorSpec,
         array: NDArray[Any],
         outputs: Sequence[TensorSpec],
-        asked: Mapping[str, str] = MappingProxyType({}),
+        options: Mapping[str, str] = MappingProxyType({}),
     ) -> Tensors:
-        return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: self._token, **asked}))
+        return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: self._token, **options}))
 
     def _ask(self, call: Call[T]) -> T:
         # One connection per request: a kept one would outlive its server
@@ -187,12 +189,12 @@ class Prober(LastingThread):
         return True
 
     def _failed_itself(self, error: Exception) -> None:
-        """Nobody knows how the server stands."""
+        """Report nothing: the state of the server is unknown."""
         self.verdicts.put(Verdict(time.monotonic(), cause(error)))
 
     def _probe(self, confirmed: bool) -> bool:
         began = time.monotonic()
-        if not self._client.listens():  # no use in waiting for the models of a server that hangs
+        if not self._client.listens():  # a hanging server's models need no check
             self.verdicts.put(Verdict(began, "the server does not answer", confirmed))
             return True
         try:

@@ -13,7 +13,7 @@ from plate_nets.contract import PLATE_RECOGNITION
 
 _ENDED, _WAITING = "nv_inference_exec_count", "nv_inference_pending_request_count"
 _ANSWERED = "plates_frames"
-"""Frames, without those of probes. The parser leaves out the ``_total`` that names of counters end with."""
+"""Frames, without those of probes. The parser drops the ``_total`` at the end of counter names."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Work:
     answers: bool = False
     """Whether it answered frames."""
     hanging: tuple[str, ...] = ()
-    """Models with requests waiting that finished no run."""
+    """Models with waiting requests that finished no run."""
 
 
 class Progress:
@@ -45,10 +45,10 @@ class Progress:
         self._before = None
 
     def look(self) -> Work:
-        """It refused just now -> what it did since it refused some time before.
+        """Called after the server refused -> what it did since the previous refusal.
 
-        A model hangs after ``longest`` seconds without a run. Nothing is known by the first look, and where the metrics
-        cannot be read.
+        A model hangs after ``longest`` seconds without a run. The first check knows nothing, nor does one that cannot
+        read the metrics.
         """
         try:
             answered, runs = _read(self._metrics())
@@ -60,19 +60,19 @@ class Progress:
             return Work(answers)
         self._since, self._before = now, (answered, runs)
         standing = [model for model, count in runs.items() if before is not None and before[1].get(model) == count]
-        # Who calls a model that hangs stands still too
+        # A model that calls a hanging model stands still too
         return Work(answers, tuple(model for model in standing if model != PLATE_RECOGNITION.name) or tuple(standing))
 
 
 def read_metrics(url: str, timeout: float) -> str:
-    """What a server shows on its metrics port."""
+    """The text on a server's metrics port."""
     with urllib.request.urlopen(url, timeout=timeout) as answer:
         text: str = answer.read().decode()
     return text
 
 
 def _read(metrics: str) -> tuple[int, dict[str, int]]:
-    """Frames that were answered, and runs of models with requests waiting; versions and devices are added up."""
+    """Answered frames, and runs of models with waiting requests; versions and devices are added up."""
     counts: dict[str, Counter[str]] = {_ENDED: Counter(), _WAITING: Counter(), _ANSWERED: Counter()}
     for family in text_string_to_metric_families(metrics):
         # by the family: of a counter the parser ends the names of samples with _total

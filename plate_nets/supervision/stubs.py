@@ -24,11 +24,12 @@ class StubWatch:
         self._reported: set[int] = set()
 
     def look(self, root: int) -> Counter[str]:
-        """The process above the server -> models, each with how many of its stubs died since the last look.
+        """The process above the server -> models, each with how many of its stubs died since the last check.
 
-        A stub that the server unloads is waited for by the server and vanishes. One that died by itself stays a
-        zombie, for the server does not know; it counts when two looks in a row find it so. One that was stopped
-        (SIGSTOP) would keep its requests for ever: it is ended when two looks in a row find it so, and counts.
+        The server waits for stubs that it unloads, so they vanish. A stub that died on its own stays a zombie, because
+        the server does not know; it counts when two checks in a row find it so. A stopped one (SIGSTOP) would keep its
+        requests
+        forever: it is killed when two checks in a row find it so, and counts.
         """
         zombies = set()
         frozen = set()
@@ -72,7 +73,7 @@ class StubWatch:
         for pid in self.living.keys() & pids:
             try:
                 process = psutil.Process(pid)
-                if stub_model(process) == self._models[pid]:  # and not another process of the same number
+                if stub_model(process) == self._models[pid]:  # and not another process with the same id
                     process.kill()
                     self._reported.add(pid)
             except psutil.Error:

@@ -55,8 +55,8 @@ class Supervisor:
         interval: seconds between two probes.
         deadline: seconds until a probe counts as failed.
         growth: bytes that a model process may grow by before the model is reloaded; 0: no limit.
-        server_growth: bytes that the server itself may grow by before it is restarted; 0: no limit. Triton leaks some
-            500 bytes with each answer over HTTP without a plate, see docs/explanation/performance.md.
+        server_growth: bytes that the server itself may grow by before it is restarted; 0: no limit. Triton leaks about
+            500 bytes with each HTTP answer without a plate, see docs/explanation/performance.md.
         grace: seconds that old model processes may take to exit after a reload.
         drain: seconds to go on serving before it stops, so that others take over.
         exit_timeout: seconds that requests in flight may then take to finish.
@@ -170,7 +170,7 @@ class Supervisor:
         assert self._server.guard_pid is not None
         died = self._stubs.look(self._server.guard_pid)
         if died and self._server.server_pid is None:
-            return  # they went with the server; the guard, which clears up after it, ends next
+            return  # they went with the server; the guard cleans up and ends next
         if self._server.server_pid in self._stubs.still:
             self._restart("the server stands still")
             return
@@ -200,7 +200,7 @@ class Supervisor:
 
     def _judge(self, verdict: Verdict) -> None:
         if verdict.began < self._changed:
-            return  # about a server or model that is no longer there
+            return  # about a server or model that no longer exists
         if not verdict.fault:
             self._policy.recognised(time.monotonic())
             if not verdict.refused:
@@ -210,7 +210,7 @@ class Supervisor:
         elif not verdict.confirmed:
             self._status.enter("failing")
         elif verdict.suspects:
-            for model in verdict.suspects:  # where it does not answer, it may hang, and could not be unloaded
+            for model in verdict.suspects:  # a model that does not answer may hang, and could not be unloaded
                 self._stubs.kill(self._stubs.of(model))
             self._heal(verdict.suspects, verdict.fault)
         else:
@@ -292,14 +292,14 @@ class Supervisor:
             return
 
     def _first_look(self) -> StubWatch:
-        """A watch that has seen the processes of a server that just started: what dies unseen is nobody's."""
+        """A watch over the processes of a server that just started, so that no death goes unseen."""
         stubs = StubWatch()
         if self._server.guard_pid is not None:
             stubs.look(self._server.guard_pid)
         return stubs
 
     def _pause(self, seconds: float) -> bool:
-        """Wait -> whether to go on after it."""
+        """Wait -> whether to continue."""
         until = time.monotonic() + seconds
         while not self._ending and time.monotonic() < until:
             time.sleep(min(_LOOK, seconds))

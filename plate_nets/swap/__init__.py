@@ -1,1 +1,1 @@
-"""A new version of a network into a running server: judged first, loaded beside the old one, taken back if it fails."""
+"""Puts a new version of a network into a running server: tested first, loaded beside the old one, undone on failure."""

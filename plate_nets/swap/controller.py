@@ -1,10 +1,13 @@
-"""Triton's model control: load, states of versions, who answered."""
+"""Triton's model control: load models, list states of versions, count their answers."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from plate_nets.client import parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import load, repository_index, statistics
+from plate_nets.errors import ServerError
 
 READY = "READY"
 GONE = "UNAVAILABLE"
@@ -15,7 +18,7 @@ class Controller:
 
     Args:
         url: as for `PlateClient`.
-        key: what the server asks for before it lets anyone load and unload.
+        key: required by a server that restricts loading and unloading.
         timeout: seconds for one answer; a load takes as long as the network needs to start.
     """
 
@@ -34,26 +37,41 @@ class Controller:
         self._transport.close()
 
     def load(self, model: str) -> None:
-        """Have the server look at the model's folder again and serve its latest version; returns when it does.
+        """Make the server rescan the model's folder and serve its latest version; returns once it does.
 
-        Until the new version is ready the old one answers, and requests in flight end on it. Where it does not load,
+        The old version answers until the new one is ready, and finishes its requests. If the new one does not load,
         the old one stays.
 
         Raises:
             AccessDenied: the key is missing or wrong.
-            ServerError: it does not load, or the server does not let itself be controlled.
+            ServerError: it does not load, or the server does not allow model control.
         """
         self._transport.send(load(model), self._timeout)
 
     def states(self, model: str) -> dict[int, str]:
-        """The versions of a model that the server has seen -> READY, LOADING, UNLOADING or UNAVAILABLE."""
-        return {
-            int(each["version"]): each.get("state", GONE)
-            for each in self._transport.send(repository_index(), self._timeout)
-            if each["name"] == model and each.get("version")
-        }
+        """The versions of a model that the server has seen, by number: READY, LOADING, UNLOADING or UNAVAILABLE.
+
+        Raises:
+            ServerError: it does not answer, or not as Triton does.
+        """
+        rows = self._transport.send(repository_index(), self._timeout)
+        with self._reading_rows():
+            return {
+                int(each["version"]): str(each.get("state", GONE))
+                for each in rows
+                if each["name"] == model and each.get("version")
+            }
 
     def answered(self, model: str, version: int) -> int:
-        """How many requests this version has answered."""
+        """How many requests this version has answered; raises as `states`."""
         found = self._transport.send(statistics(model, str(version)), self._timeout)
-        return sum(int(each["inference_stats"]["success"].get("count", 0)) for each in found)
+        with self._reading_rows():
+            return sum(int(each["inference_stats"]["success"].get("count", 0)) for each in found)
+
+    @contextmanager
+    def _reading_rows(self) -> Iterator[None]:
+        """While rows of an answer are taken apart: those of another server may be anything."""
+        try:
+            yield
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ServerError(f"{self.url}: expected Triton's answer, got another; is it a Triton server?") from error

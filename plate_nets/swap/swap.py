@@ -1,7 +1,7 @@
-"""Puts a version into service under load, and takes it back where it does not read.
+"""Puts a version into service under load, and rolls it back if it does not read.
 
-The order of things: the new folder is there all at once; the server loads it beside the old one, which answers
-meanwhile and ends what it has begun; then a known picture is read, and the new version must be the one that read it.
+The new folder appears all at once. The server loads it beside the old version, which keeps answering and finishes its
+requests. Then a known picture is read, and the new version must be the one that read it.
 """
 
 import time
@@ -11,7 +11,7 @@ from pathlib import Path
 from plate_nets.client import PlateClient
 from plate_nets.conversion.conversion import Comparison
 from plate_nets.errors import PlateError, ServerError, SwapError
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.recognition.health import check_health
 from plate_nets.swap.controller import GONE, READY, Controller
 from plate_nets.swap.preparation import prepare
@@ -19,30 +19,30 @@ from plate_nets.swap.versions import add, latest, locked, prune, remove, version
 
 CANARIES = 3
 UNLOADED_WITHIN = 60.0
-"""Seconds; Triton 24.10 needs 3 to 9 for a clean unloading."""
+"""Seconds; Triton 24.10 needs 3 to 9 for a clean unload."""
 
 
 @dataclass(frozen=True)
 class Swapped:
-    """What came of a swap."""
+    """The result of a swap."""
 
     version: int
     former: int
     comparisons: tuple[Comparison, ...]
     removed: tuple[int, ...]
-    """Old versions that were removed from the repository."""
+    """Old versions removed from the repository."""
 
 
 def swap(
     network: str, weights: Path, repository: Path, control: Controller, client: PlateClient, keep: int = 1
 ) -> Swapped:
-    """New weights of a network -> the version in service of the model that runs it.
+    """Put new weights of a network into service, as the next version of its model.
 
-    ``keep``: how many former versions stay in the repository beside version 1.
+    ``keep``: how many earlier versions stay in the repository besides version 1.
 
     Raises:
         ContractError, WeightsError, ConversionError: see `prepare`; nothing was changed.
-        SwapError: refused before anything was changed, or taken back; the message says which.
+        SwapError: refused before anything was changed, or rolled back; the message says which.
     """
     model = NETWORKS[network].model.name
     folder = repository / model
@@ -56,11 +56,11 @@ def swap(
 
 
 def roll_back(model: str, repository: Path, control: Controller, client: PlateClient) -> Swapped:
-    """Away with the version in service; the one before it answers again.
+    """Remove the version in service; the previous one answers again.
 
     Raises:
-        SwapError: there is none before it.
-        ServerError: the one before it does not load, or does not read the known picture either.
+        SwapError: there is no previous version.
+        ServerError: the previous version does not load, or does not read the known picture either.
     """
     folder = repository / model
     with locked(folder):
@@ -76,10 +76,10 @@ def roll_back(model: str, repository: Path, control: Controller, client: PlateCl
 
 
 def put_into_service(model: str, version: int, repository: Path, control: Controller, client: PlateClient) -> None:
-    """Have the server load a version that lies in the repository, and judge it.
+    """Have the server load a version from the repository, and test it.
 
     Raises:
-        SwapError: it does not load or read; it was removed, and the version before it answers.
+        SwapError: it does not load or read; it was removed, and the previous version answers.
     """
     folder = repository / model
     try:
@@ -87,22 +87,22 @@ def put_into_service(model: str, version: int, repository: Path, control: Contro
         canary(model, version, control, client)
     except BaseException as error:
         remove(folder, version)
-        what = f"{model}: version {version} was taken back"
+        what = f"{model}: version {version} was rolled back"
         try:
             control.load(model)
         except PlateError as fault:
-            raise SwapError(f"{what}, but the server did not take the one before: {fault}; because: {error}") from error
+            raise SwapError(f"{what}, but the server did not load the previous one: {fault}; cause: {error}") from error
         if not isinstance(error, PlateError):
             raise
         raise SwapError(f"{what}, {latest(folder)} answers: {error}") from error
 
 
 def canary(model: str, version: int, control: Controller, client: PlateClient) -> None:
-    """Raises ServerError where the known picture is not read, or not by this version."""
+    """Raise ServerError if the known picture is not read, or not by this version."""
     states = control.states(model)
     if states.get(version) != READY:
         raise ServerError(
-            f"{control.url} does not serve version {version} of {model}: {states.get(version, 'it does not know it')}; "
+            f"{control.url} does not serve version {version} of {model}: {states.get(version, 'unknown to it')}; "
             "is it the server of this repository?"
         )
     before = control.answered(model, version)
@@ -113,7 +113,7 @@ def canary(model: str, version: int, control: Controller, client: PlateClient) -
 
 
 def wait_until_unloaded(model: str, version: int, control: Controller) -> None:
-    """Wait until a former version has ended its last requests and is gone, or the deadline is over."""
+    """Wait until an old version has finished its last requests and is unloaded, or the deadline has passed."""
     deadline = time.monotonic() + UNLOADED_WITHIN
     while control.states(model).get(version, GONE) != GONE and time.monotonic() < deadline:
         time.sleep(0.2)

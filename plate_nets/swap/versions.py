@@ -1,6 +1,6 @@
-"""The version folders of one model: what lies in them, how one comes and goes. Triton serves the highest number.
+"""The version folders of one model. Triton serves the highest number.
 
-Version 1 is the release's own, written by the converters; it always stays, so there is always a way back.
+Version 1 is the release's own, written by the converters; it always stays, so you can always go back.
 """
 
 import fcntl
@@ -13,6 +13,8 @@ from pathlib import Path
 
 from plate_nets.errors import SwapError
 from plate_nets.runtimes.networks import RELEASED
+
+_SCRATCH = ".swapping-"
 
 
 def versions(folder: Path) -> list[int]:
@@ -34,10 +36,10 @@ def latest(folder: Path) -> int:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Only one process changes the versions of this model meanwhile.
+    """Hold the lock for changing this model's versions, which one process at a time has; remove what a killed one left.
 
     Raises:
-        SwapError: another one does, or there is no such folder.
+        SwapError: another process holds it, or the folder does not exist.
     """
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -45,6 +47,8 @@ def locked(folder: Path) -> Iterator[None]:
         raise SwapError(f"{folder}: {error.strerror}") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for left in folder.glob(f"{_SCRATCH}*"):
+            shutil.rmtree(left, ignore_errors=True)
         yield
     except BlockingIOError as error:
         raise SwapError(f"{folder}: another swap is already in progress here") from error
@@ -54,33 +58,33 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def scratch_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder beside the versions, on their file system; Triton looks at folders with a number alone.
+    """A temporary folder beside the versions, on their file system; Triton ignores folders without a number.
 
     Raises:
-        SwapError: it cannot be written there.
+        SwapError: the folder is not writable.
     """
     try:
-        with tempfile.TemporaryDirectory(prefix=".swapping-", dir=folder) as name:
+        with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=folder) as name:
             yield Path(name)
     except OSError as error:
         raise SwapError(f"{folder}: cannot be written: {error.strerror}; a swap needs a writable repository") from error
 
 
 def add(prepared: Path, folder: Path) -> int:
-    """A complete folder of files -> the model's next version, there all at once -> its number."""
+    """Move a complete folder into place as the model's next version, atomically; return its number."""
     version = max(versions(folder), default=0) + 1
     prepared.rename(folder / str(version))
     return version
 
 
 def remove(folder: Path, version: int) -> None:
-    """Away with one version, all at once."""
+    """Remove one version, atomically."""
     with scratch_folder(folder) as bin_:
         (folder / str(version)).rename(bin_ / str(version))
 
 
 def prune(folder: Path, keep: int) -> list[int]:
-    """Remove all versions but the latest, ``keep`` before it and the released one -> those removed."""
+    """Remove all versions except the latest, the ``keep`` before it and version 1; return the removed ones."""
     old = [version for version in versions(folder)[:-1] if version != RELEASED]
     gone = old[: max(0, len(old) - keep)]
     for version in gone:

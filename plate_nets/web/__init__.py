@@ -1,1 +1,1 @@
-"""`plates web`: a page to try recognition, to see cameras and events, and an HTTP API; needs the extra `web`."""
+"""`plates web`: a page to try recognition and view cameras and events, and an HTTP API; needs the extra `web`."""

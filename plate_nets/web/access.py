@@ -1,8 +1,8 @@
-"""Who may use the page and the API: tokens, sessions of browsers, tokens of the page, and how often.
+"""Controls access to the page and the API: tokens, browser sessions, page tokens, and rates.
 
-A browser that another site leads here sends its cookies, but that site can neither read our page nor set our header.
-So a POST that comes from a browser needs the page's token. Another site can make none that carries a bearer token or
-comes from no browser.
+A browser that another site sends here includes its cookies, but that site can neither read our page nor set our header.
+So a POST from a browser needs the page's token. Another site can neither add a bearer token nor hide that the request
+comes from a browser.
 """
 
 import hashlib
@@ -28,21 +28,21 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _FROM_BROWSER = ("origin", "referer", "cookie", "sec-fetch-site")
 _REMEMBERED = 10_000
 _LOGINS = 5
-"""Wrong tokens that an address may try at once; then one a second."""
+"""Wrong tokens that an address may try in a row; after that one per second."""
 
 
 class Rate:
-    """A bucket of ``burst`` for each name, filled again by ``rate`` a second."""
+    """A token bucket of size ``burst`` for each name, refilled at ``rate`` per second."""
 
     def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
         self._burst = burst
         self._clock = clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """What each has left, and when that was so; the one asked last stands last."""
+        """What each bucket had left, and when; most recently used last."""
 
     def spend(self, name: str, count: int = 1) -> None:
-        """Take ``count`` out of a bucket. Raises Refused where there are not as many left."""
+        """Take ``count`` out of a bucket. Raise Refused if fewer are left."""
         now = self._clock()
         left, since = self._left.pop(name, (float(self._burst), now))
         left = min(self._burst, left + (now - since) * self._rate)
@@ -52,12 +52,12 @@ class Rate:
             self._left.popitem(last=False)
         if not enough:
             wait = ceil((count - left) / self._rate)
-            raise Refused(TOO_MANY, f"expected at most {self._rate:g} a second, ask again in {wait} s", wait)
+            raise Refused(TOO_MANY, f"expected at most {self._rate:g} per second; try again in {wait} s", wait)
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks: its name for the rates, which is no secret, and its session's, empty where it has none."""
+    """The sender of a request: its name for rate limits, which is no secret, and its session, empty without one."""
 
     name: str
     session: str = ""
@@ -74,15 +74,15 @@ class Access:
         self._tokens = {_digest(token): f"token {number}" for number, token in enumerate(settings.tokens, 1)}
 
     def check_host(self, connection: HTTPConnection) -> None:
-        """Raises Refused for a name that is not ours: a foreign one that leads to this address (DNS rebinding)."""
+        """Raise Refused for a foreign host name that resolves to this address (DNS rebinding)."""
         name = connection.headers.get("host", "")
         host = name.rpartition(":")[0] if name.rpartition(":")[2].isdigit() else name
         known = (*LOOPBACK_NAMES, *self.settings.hosts)
         if (self.settings.hosts or not self.settings.tokens) and host.strip("[]").lower() not in known:
-            raise Refused(NOT_ALLOWED, "host: expected a name of this server; `plates web --host NAME` adds one")
+            raise Refused(NOT_ALLOWED, "host: expected a name of this server; add one with `plates web --host NAME`")
 
     def caller(self, connection: HTTPConnection) -> Caller:
-        """Who asks. Raises Refused where a token is wanted and missing or wrong."""
+        """The sender of a request. Raises Refused if a required token is missing or wrong."""
         address = connection.client.host if connection.client else ""
         bearer = _bearer(connection.headers)
         session = connection.cookies.get(SESSION_COOKIE, "")
@@ -100,24 +100,24 @@ class Access:
         return Caller(name, session)
 
     def check_site(self, connection: HTTPConnection, caller: Caller, given: str | None = None) -> None:
-        """Raises Refused for a POST that another site may have led a browser to. ``given``: a form's own page token."""
+        """Raise Refused for a POST that another site may have caused. ``given``: the page token from a form."""
         headers = connection.headers
         if _bearer(headers) or not any(name in headers for name in _FROM_BROWSER):
             return
         token = headers.get(PAGE_HEADER, "") if given is None else given
         if not hmac.compare_digest(token.encode(), self.page_token(caller).encode()):
-            raise Refused(NOT_ALLOWED, "page token: it is missing or of another session; load the page again")
+            raise Refused(NOT_ALLOWED, "page token: missing, or from another session; reload the page")
 
     def page_token(self, caller: Caller) -> str:
-        """What a page of this session sends with each POST."""
+        """The token that a page of this session sends with each POST."""
         return self._sign(f"page {caller.session}")
 
     def check_login(self, connection: HTTPConnection) -> None:
-        """Raises Refused where somebody at this address tried too often; to be asked before a body is read."""
+        """Raise Refused after too many attempts from an address; call it before reading a body."""
         self._logins.spend(connection.client.host if connection.client else "")
 
     def log_in(self, token: str) -> str:
-        """A token -> the value of a session's cookie. Raises Refused where it is wrong."""
+        """A token -> the cookie value of a new session. Raises Refused if the token is wrong."""
         digest = _digest(token)
         if digest not in self._tokens:
             raise Refused(NO_ACCESS, "token: it is wrong")
@@ -140,11 +140,11 @@ def _of(digest: str, tokens: Iterable[tuple[str, str]]) -> str | None:
 
 
 def _bearer(headers: Headers) -> str:
-    """The token of a program: `Bearer`, or `Token` as Plate Recognizer's clients write it."""
+    """A program's token: `Bearer`, or `Token` as Plate Recognizer's clients write it."""
     kind, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() in ("bearer", "token") else ""
 
 
 def _digest(token: str) -> str:
-    """Tokens are compared by their hashes, so that the time it takes tells nothing of them."""
+    """Tokens are compared by hash, so that timing reveals nothing about them."""
     return hashlib.sha256(token.encode()).hexdigest()

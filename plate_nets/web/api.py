@@ -1,4 +1,4 @@
-"""The HTTP API of pictures: `POST /api/v1/plates`, and the shapes of other servers' clients."""
+"""The HTTP API for pictures: `POST /api/v1/plates`, and the formats of other servers' clients."""
 
 import base64
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ class PictureApi:
     """The endpoints that read pictures.
 
     Args:
-        access: whose rate a picture is taken from, and the bounds of a request.
-        reader: reads them.
-        fetcher: fetches them from addresses.
-        metrics: counts them.
-        uploads: takes what is sent.
+        access: the rate limits and the limits of a request.
+        reader: reads the pictures.
+        fetcher: fetches pictures from addresses.
+        metrics: counts the pictures.
+        uploads: receives the bodies.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class PictureApi:
         self._metrics = metrics
 
     def routes(self) -> list[Route]:
-        """Where they are."""
+        """The routes of these endpoints."""
         return [
             Route("/api/v1/plates", self.plates, methods=["POST"]),
             *(Route(path, self.plate_reader, methods=["POST"]) for path in plate_recognizer.PATHS),
@@ -53,18 +53,18 @@ class PictureApi:
         ]
 
     async def plates(self, request: Request) -> Response:
-        """Pictures as files, as the body itself, or as an address -> their plates.
+        """Read pictures sent as files, as the body itself, or as an address.
 
-        One picture that fails answers with its error's status; of several each has its own result.
+        A single picture that fails answers with its error's status; with several, each has its own result.
         """
         crops, vehicles = (request.query_params.get(name, "").lower() in _TRUE for name in ("crops", "vehicles"))
         sure = sure_of(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
-            asked = await self._address(request)
-            uploads = [await self._fetcher.fetch(asked.url)]
-            wanted = crops or asked.crops, sure, vehicles or asked.vehicles
-            return picture_response(await self._read(request, uploads, *wanted))
+            address = await self._address(request)
+            uploads = [await self._fetcher.fetch(address.url)]
+            options = crops or address.crops, sure, vehicles or address.vehicles
+            return picture_response(await self._read(request, uploads, *options))
         if kind.startswith(_RAW):
             async with self._uploads.picture(request) as upload:
                 return picture_response(await self._read(request, [upload], crops, sure, vehicles))
@@ -75,14 +75,14 @@ class PictureApi:
             return picture_response(await self._read(request, uploads, crops, sure, vehicles))
 
     async def plate_reader(self, request: Request) -> Response:
-        """One picture, as `upload` or `upload_url`, in the shape of Plate Recognizer's Snapshot API."""
+        """Read one picture, `upload` or `upload_url`, in the format of Plate Recognizer's Snapshot API."""
         async with self._uploads.form(request) as form:
             camera, timestamp = (_text(form, name) for name in ("camera_id", "timestamp"))
             picture = await self._read_one(request, await self._uploaded(form), vehicles=True)
         return JSONResponse(plate_recognizer.answer(picture, self._reader.scheme.country, camera, timestamp), 201)
 
     async def alpr(self, request: Request) -> Response:
-        """One picture, as `upload`, in the shape of CodeProject.AI Server."""
+        """Read one picture, `upload`, in the format of CodeProject.AI Server."""
         async with self._uploads.form(request) as form:
             picture = await self._read_one(request, await self._uploaded(form))
         return JSONResponse(codeproject.answer(picture))
@@ -122,7 +122,7 @@ class PictureApi:
         if encoded:
             try:
                 return Upload("upload", base64.b64decode(encoded, validate=True))
-            except ValueError as error:  # binascii's own, and that of what is not ASCII
+            except ValueError as error:  # invalid base64, or not ASCII
                 raise InputError("upload: expected a file, or one in base64") from error
         if address:
             return await self._fetcher.fetch(address)
@@ -130,17 +130,17 @@ class PictureApi:
 
 
 def sure_of(request: Request) -> float | None:
-    """What a request asks for by ``?sure=``, how probable a text must be; None where it does not.
+    """The minimum probability of a text, from ``?sure=``; None without it.
 
     Raises:
         InputError: not between 0 and 1.
     """
-    asked = request.query_params.get("sure")
-    return None if asked is None else check_sure(asked)
+    sure = request.query_params.get("sure")
+    return None if sure is None else check_sure(sure)
 
 
 def picture_response(pictures: Sequence[bodies.Picture]) -> Response:
-    """Pictures that were read -> the answer; of a single one that failed the error alone."""
+    """Build the answer for pictures that were read; a single failed one gives only its error."""
     if len(pictures) == 1 and pictures[0].error is not None:
         fault = pictures[0].error
         return JSONResponse(bodies.Failure(error=fault).model_dump(), int(row_of(fault.code).http))
@@ -148,7 +148,7 @@ def picture_response(pictures: Sequence[bodies.Picture]) -> Response:
 
 
 def one_line(error: ValidationError) -> str:
-    """What is wrong with a body, its first fault: where, and what was expected."""
+    """The first fault of a body: where, and what was expected."""
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'JSON'}: {first['msg']}"
 

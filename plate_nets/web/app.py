@@ -36,21 +36,21 @@ from plate_nets.web.video_api import VideoApi
 
 @dataclass(frozen=True)
 class Sources:
-    """What the page shows beside pictures that are tried: events of a store, cameras, watch lists; None: none."""
+    """What the page shows besides uploads: events of a store, cameras, watch lists; None: not available."""
 
     store: EventStore | None = None
     pictures: Path | None = None
-    """Folder of the events' pictures."""
+    """Folder with the events' pictures."""
     cameras: CameraRoom | None = None
     lists: ListKeeper | None = None
 
 
 def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sources()) -> ASGIApp:
-    """What reads, the settings, and what is shown -> the application, as uvicorn runs it."""
+    """Build the application for uvicorn."""
     access = Access(settings)
     metrics = WebMetrics()
     reader = PictureReader(backend.reader, settings.limits, settings.workers, settings.waiting, backend.scheme)
-    metrics.watch("waiting", "Pictures that are read or wait", lambda: reader.taken)
+    metrics.watch("waiting", "Pictures in progress or waiting", lambda: reader.taken)
     more: list[Callable[[], Facts]] = [lambda: {"web": metrics.facts()}]
     fetcher = PictureFetcher(settings.allowed_urls, settings.limits.max_bytes)
     uploads = Uploads(settings)
@@ -61,21 +61,21 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
     sections = ["try"]
     tail = EventTail(sources.store, settings.streams) if sources.store else None
     if sources.store is not None and tail is not None:
-        metrics.watch("streams", "Streams of events that are open", lambda: tail.readers)
+        metrics.watch("streams", "Open streams of events", lambda: tail.readers)
         routes += EventApi(settings, sources.store, tail, sources.pictures, backend.scheme, uploads).routes()
         sections.append("live")
     else:
-        routes += _absent("events: none are kept here; start `plates web` with --events or --cameras", "events", "live")
+        routes += _absent("events: not available; start `plates web` with --events or --cameras", "events", "live")
     if sources.lists is not None:
         routes += ListApi(sources.lists, uploads).routes()
         sections.append("lists")
     else:
-        routes += _absent("lists: there are none here; start `plates web` with --watch-list", "lists", "lists")
+        routes += _absent("lists: not available; start `plates web` with --watch-list", "lists", "lists")
     if sources.cameras is not None:
         routes += CameraApi(sources.cameras).routes()
         more.append(sources.cameras.facts)
     else:
-        routes += _absent("cameras: none are watched here; start `plates web` with --cameras", "cameras")
+        routes += _absent("cameras: not available; start `plates web` with --cameras", "cameras")
     health = Health(backend, more)
 
     async def is_well(request: Request) -> Response:
@@ -114,7 +114,7 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
 
 
 def _absent(message: str, api: str, section: str = "") -> list[Route]:
-    """What is not shown for want of an option: its addresses name the option."""
+    """Routes of a feature that is switched off; their error names the option that enables it."""
 
     async def refuse(request: Request) -> Response:
         raise Refused(NOT_FOUND, message)
@@ -124,10 +124,10 @@ def _absent(message: str, api: str, section: str = "") -> list[Route]:
 
 
 async def _error(request: Request, error: Exception) -> Response:
-    """Ours, Starlette's own, and faults of ours, which uvicorn logs."""
+    """Answer our errors, Starlette's own, and internal errors, which uvicorn logs."""
     if isinstance(error, HTTPException):
         error = {
-            404: Refused(NOT_FOUND, "address: there is nothing here"),
-            405: Refused(WRONG_METHOD, "method: this address takes another one"),
+            404: Refused(NOT_FOUND, "address: nothing found here"),
+            405: Refused(WRONG_METHOD, "method: not allowed at this address"),
         }.get(error.status_code, InputError(str(error.detail)))
     return answer_error(request, error)

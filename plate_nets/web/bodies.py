@@ -1,4 +1,4 @@
-"""What the HTTP API takes and gives: the models that the OpenAPI document is made of."""
+"""Request and response bodies of the HTTP API: the models behind the OpenAPI document."""
 
 from typing import Annotated, Literal
 
@@ -11,7 +11,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class Body(BaseModel):
-    """What all have in common: an unknown field is refused."""
+    """Base of all bodies: unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -21,16 +21,16 @@ class Fault(Body):
 
     code: str = Field(examples=["PLATES_BAD_INPUT"])
     message: str
-    retry: bool = Field(description="whether the same may be asked again later")
+    retry: bool = Field(description="whether the same request may succeed later")
 
     @classmethod
     def of(cls, fault: "faults.Fault") -> "Fault":
-        """From the value that errors become."""
+        """Convert the internal error value."""
         return cls(code=fault.code, message=fault.message, retry=fault.retry)
 
 
 class Failure(Body):
-    """The answer where there is none."""
+    """The answer to a failed request."""
 
     error: Fault
 
@@ -54,43 +54,43 @@ class Vehicle(Body):
 
     box: list[float] = Field(description="xmin, ymin, xmax, ymax", min_length=4, max_length=4)
     type: str = Field(description=f"one of {', '.join(VEHICLES)}")
-    score: Probability = Field(description="how surely there is a vehicle of this type")
-    side: Side | None = Field(description="which end is seen; told by motion, so null in a picture")
+    score: Probability = Field(description="confidence that there is a vehicle of this type")
+    side: Side | None = Field(description="visible end; known from motion only, so null in a picture")
 
 
 class Plate(Body):
     """A plate of a picture. Coordinates are pixels of the picture as sent, upright by its EXIF orientation."""
 
-    text: str = Field(description="empty where the plate could not be read surely")
+    text: str = Field(description="empty if the plate could not be read with enough confidence")
     reading: str = Field(description="the best reading, sure or not")
-    confidence: Probability = Field(description="the least probability of a character")
-    score: Probability = Field(description="of the detector")
+    confidence: Probability = Field(description="lowest probability of a character")
+    score: Probability = Field(description="confidence of the detector")
     box: list[float] = Field(description="xmin, ymin, xmax, ymax", min_length=4, max_length=4)
     corners: list[float] = Field(
         description="x1, y1 ... x4, y4, clockwise from the plate's own top left", min_length=8, max_length=8
     )
     format: str
-    scheme: str = Field(description="whose plates it was read as, such as russia")
+    scheme: str = Field(description="scheme that it was read with, such as russia")
     country: str = Field(
-        default="", description="ISO 3166 alpha-2 in lower case, or unknown; empty where one scheme alone is read"
+        default="", description="ISO 3166 alpha-2 in lower case, or unknown; empty if only one scheme is read"
     )
     country_confidence: Probability = 0.0
-    ground: str = Field(default="", description="the colour of its ground, such as white; empty as country is")
+    ground: str = Field(default="", description="colour of its ground, such as white; empty when country is")
     ground_confidence: Probability = 0.0
-    region: str = Field(description="the region's digits of the text; empty where there is no text")
+    region: str = Field(description="the region's digits of the text; empty without a text")
     characters: list[Character]
     candidates: list[Candidate] = Field(description="texts that fit a format, most probable first")
-    vehicle: Vehicle | None = Field(default=None, description="with `vehicles=true`: whose plate it is, if surely")
-    crop: str | None = Field(default=None, description="with `crops=true`: cut out straight, a JPEG as data URL")
+    vehicle: Vehicle | None = Field(default=None, description="with `vehicles=true`: the plate's vehicle, if certain")
+    crop: str | None = Field(default=None, description="with `crops=true`: straightened crop, a JPEG as data URL")
 
 
 class Picture(Body):
-    """What one picture says: its plates, or its fault."""
+    """The result for one picture: its plates, or its error."""
 
     file: str
     width: int | None = None
     height: int | None = None
-    milliseconds: float | None = Field(default=None, description="of the whole work on it, without its upload")
+    milliseconds: float | None = Field(default=None, description="processing time, without the upload")
     stages: dict[str, float] = Field(default_factory=dict, description="milliseconds by stage")
     plates: list[Plate] = []
     error: Fault | None = None
@@ -103,7 +103,7 @@ class Pictures(Body):
 
 
 class Address(Body):
-    """Where a picture is to be fetched."""
+    """The address of a picture to fetch."""
 
     url: str = Field(max_length=2048)
     crops: bool = False
@@ -111,7 +111,7 @@ class Address(Body):
 
 
 class Correction(Body):
-    """What a plate really says; empty takes an earlier correction back."""
+    """The true text of a plate; empty withdraws an earlier correction."""
 
     plate: str = Field(max_length=16)
 
@@ -124,6 +124,6 @@ class Entry(Body):
 
 
 class Wellness(Body):
-    """Whether plates are really read."""
+    """Whether plates are being read."""
 
     state: Literal["serving", "failing"]

@@ -1,4 +1,4 @@
-"""Cameras that are watched in this process: their newest pictures, how they stand, and their events into the store."""
+"""Cameras watched in this process: their newest pictures, their status, and their events for the store."""
 
 import asyncio
 import logging
@@ -37,21 +37,21 @@ _log = logging.getLogger(__name__)
 
 _DAY = 86_400
 _DRAWN_EVERY = 0.25
-"""Seconds between two pictures of a camera that are drawn, however many look at it."""
+"""Minimum seconds between two drawn pictures of a camera, however many viewers it has."""
 _WIDTH = 960
-"""Pixels of a picture as it is shown."""
+"""Pixels of a picture as shown."""
 _JPEG = (cv2.IMWRITE_JPEG_QUALITY, 75)
 
 
 class CameraRoom:
-    """Watches the cameras of a plan while it is entered.
+    """Watches the cameras of a plan for the duration of the block.
 
     Args:
-        plan: what is watched, and what becomes of it.
-        store: file of the event store that the events also go to.
-        reader: reads their frames.
-        lists: to match against.
-        scheme: whose plates the reader reads.
+        plan: what to watch, and what to do with the events.
+        store: file of the event store, which also gets the events.
+        reader: reads the frames.
+        lists: watch lists to match against.
+        scheme: the scheme that the reader reads.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class CameraRoom:
         self._recorder.close()
 
     def status(self) -> list[CameraStatus]:
-        """How each camera stands."""
+        """The status of each camera."""
         return self._watcher.status()
 
     def facts(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class CameraRoom:
 
 
 def _draw(analysed: AnalysedFrame) -> bytes | None:
-    """A frame with the cars that are in it, as a JPEG of at most `_WIDTH` pixels a line."""
+    """Draw the cars in a frame; return a JPEG at most `_WIDTH` pixels wide."""
     cars = [car for car in analysed.cars if car.seen]
     drawn = annotate(
         analysed.frame.bgr(), [Plate(car.box, car.score, Reading(car.text, "", car.score)) for car in cars]
@@ -162,19 +162,19 @@ class CameraApi:
         self._room = room
 
     def routes(self) -> list[Route]:
-        """Where they are."""
+        """The routes of these endpoints."""
         return [
             Route("/api/v1/cameras", self.cameras),
             Route("/api/v1/cameras/{camera}/frame.jpg", self.frame),
         ]
 
     async def cameras(self, request: Request) -> Response:
-        """How each stands."""
+        """The status of each camera."""
         return JSONResponse({"cameras": [asdict(each) for each in self._room.status()]})
 
     async def frame(self, request: Request) -> Response:
         """The newest analysed frame."""
         encoded = await asyncio.to_thread(self._room.picture, request.path_params["camera"])
         if encoded is None:
-            raise Refused(NOT_FOUND, "camera: no picture of it")
+            raise Refused(NOT_FOUND, "camera: no picture available")
         return Response(encoded, media_type="image/jpeg")

@@ -1,6 +1,6 @@
-"""`POST /v1/vision/alpr` in the shape that clients of CodeProject.AI Server know.
+"""`POST /v1/vision/alpr` in the format of CodeProject.AI Server.
 
-Field names after the outputs in modulesettings.json of https://github.com/codeproject/CodeProject.AI-ALPR .
+Field names follow the outputs in modulesettings.json of https://github.com/codeproject/CodeProject.AI-ALPR .
 """
 
 from typing import Any
@@ -11,11 +11,11 @@ from plate_nets.web import bodies
 from plate_nets.web.faults import answer_of, fault_of
 
 PATHS = ("/v1/vision/alpr", "/v1/image/alpr")
-"""The second is its older name, which many still ask."""
+"""The second is its older name, which many clients still use."""
 
 
 def answer(picture: bodies.Picture) -> dict[str, Any]:
-    """A picture that was read -> the answer, without plates of which nothing was read."""
+    """A picture that was read -> the answer, without plates that have no reading."""
     predictions = [_prediction(plate) for plate in picture.plates if plate.reading]
     return {
         "success": True,
@@ -39,6 +39,6 @@ def _prediction(plate: bodies.Plate) -> dict[str, Any]:
 
 
 def error_response(error: Exception) -> JSONResponse:
-    """An exception -> the error as those clients read it."""
+    """An exception -> the error in those clients' format."""
     status = int(answer_of(error).http)
     return JSONResponse({"success": False, "error": fault_of(error).message, "code": status}, status)

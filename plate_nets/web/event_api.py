@@ -1,8 +1,7 @@
-"""The HTTP API of events: pages, one by one, as they come, their pictures, and corrections by hand."""
+"""The HTTP API for events: pages, single events, a live stream, their pictures, and manual corrections."""
 
 import asyncio
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -17,6 +16,7 @@ from plate_nets.plates import PlateScheme
 from plate_nets.video.watch_lists import normalize
 from plate_nets.web import bodies
 from plate_nets.web.api import one_line
+from plate_nets.web.event_pictures import kept_picture
 from plate_nets.web.faults import Refused
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.store import Document, EventFilter, EventStore
@@ -31,12 +31,12 @@ class EventApi:
     """The endpoints of events.
 
     Args:
-        settings: bounds.
-        store: where they are.
-        tail: gives them as they come.
-        pictures: folder of their pictures, where there is one.
-        scheme: whose plates they are.
-        uploads: takes corrections.
+        settings: limits.
+        store: the events.
+        tail: the live stream.
+        pictures: folder of the events' pictures, if any.
+        scheme: the scheme of the plates.
+        uploads: receives corrections.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class EventApi:
         self._scheme = scheme
 
     def routes(self) -> list[Route]:
-        """Where they are."""
+        """The routes of these endpoints."""
         return [
             Route("/api/v1/events", self.events),
             Route("/api/v1/events/stream", self.stream),
@@ -90,7 +90,7 @@ class EventApi:
         return JSONResponse(await self._event(request))
 
     async def correct(self, request: Request) -> Response:
-        """Keep what a plate really says beside what was read; a text that fits no format is kept with a warning."""
+        """Store the true text of a plate beside the reading; a text that fits no format is stored with a warning."""
         body = await self._uploads.text(request)
         try:
             plate = normalize(bodies.Correction.model_validate_json(body).plate)
@@ -104,35 +104,28 @@ class EventApi:
         return JSONResponse(_there(event) | {"warning": warning})
 
     async def stream(self, request: Request) -> Response:
-        """Events as they come; `Last-Event-ID` goes on where a broken stream ended."""
+        """Stream new events; `Last-Event-ID` resumes a broken stream."""
         self._tail.check_room()
         last = request.headers.get("last-event-id", "")
         after = int(last) if last.isdecimal() and len(last) < 19 else None
         return EventSourceResponse(self._tail.events(after), ping=_PING, send_timeout=self._settings.idle)
 
     async def picture(self, request: Request) -> Response:
-        """The plate or the whole frame of an event."""
+        """The picture of an event's plate or whole frame."""
         event = await self._event(request)
-        name = (event.get("images") or {}).get(request.path_params["picture"])
-        path = await asyncio.to_thread(partial(self._picture_path, name))
+        kind = request.path_params["picture"]
+        path = await asyncio.to_thread(kept_picture, self._pictures, event, kind) if self._pictures else None
         if path is None:
-            raise Refused(NOT_FOUND, "picture: none is kept")
+            raise Refused(NOT_FOUND, "picture: not stored")
         return FileResponse(path, media_type="image/jpeg")
 
     async def _event(self, request: Request) -> Document:
         return _there(await asyncio.to_thread(self._store.get, request.path_params["id"]))
 
-    def _picture_path(self, name: object) -> Path | None:
-        """A name as an event has it -> the file, but none outside of the folder."""
-        if self._pictures is None or not isinstance(name, str):
-            return None
-        path = (self._pictures / name).resolve()
-        return path if path.is_relative_to(self._pictures) and path.is_file() else None
-
 
 def _there(event: Document | None) -> Document:
     if event is None:
-        raise Refused(NOT_FOUND, "event: none of this id")
+        raise Refused(NOT_FOUND, "event: no event with this id")
     return event
 
 
@@ -143,7 +136,7 @@ def _number(text: str, name: str, least: int, most: int) -> int:
 
 
 def _time(text: str, name: str) -> str:
-    """A time in ISO 8601, in UTC where it names no offset -> as the store writes times."""
+    """A time in ISO 8601, in UTC without an offset -> the store's format."""
     if not text:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What went wrong -> the answer of the API: code, status and one line, by the tables of `answers.py`."""
+"""Exceptions -> error answers of the API: code, status and one line, from the tables in `answers.py`."""
 
 from dataclasses import asdict, dataclass
 
@@ -9,9 +9,9 @@ from plate_nets.errors import AccessDenied, PlateError
 
 
 class Refused(PlateError):
-    """A request that is not answered, with the row of the table for it.
+    """A refused request, with its row of the error table.
 
-    ``retry_after``: whole seconds after which the same may be asked again, where that is known.
+    ``retry_after``: whole seconds after which the request may be repeated, if known.
     """
 
     def __init__(self, answer: ErrorAnswer, message: str, retry_after: int | None = None) -> None:
@@ -22,7 +22,7 @@ class Refused(PlateError):
 
 @dataclass(frozen=True)
 class Fault:
-    """An error as the API says it."""
+    """An error as the API shows it."""
 
     code: str
     message: str
@@ -30,24 +30,24 @@ class Fault:
 
 
 def answer_of(error: Exception) -> ErrorAnswer:
-    """An exception -> its row: that of `plates web` where there is one, else that of the models."""
+    """The row for an exception: that of `plates web` if there is one, else that of the models."""
     if isinstance(error, Refused):
         return error.answer
     if isinstance(error, AccessDenied):  # the server behind refused us
         return NOT_ALLOWED
-    return row_of(answer_for(error).says)
+    return row_of(answer_for(error).phrase)
 
 
 def row_of(code: str) -> ErrorAnswer:
-    """A code -> its row: that of `plates web` where there is one, else that of the models."""
-    return next(each for each in (*WEB, *OURS) if each.says == code)
+    """The row for a code: that of `plates web` if there is one, else that of the models."""
+    return next(each for each in (*WEB, *OURS) if each.phrase == code)
 
 
 def fault_of(error: Exception) -> Fault:
-    """An exception -> what the caller is told: of a fault of ours nothing but that it is one."""
+    """An exception -> what the caller may see; internal errors give no details."""
     answer = answer_of(error)
     known = isinstance(error, PlateError)
-    return Fault(answer.says, str(error) if known else "a fault of the server; its log says more", answer.retry)
+    return Fault(answer.phrase, str(error) if known else "a fault of the server; its log says more", answer.retry)
 
 
 def error_response(error: Exception) -> JSONResponse:

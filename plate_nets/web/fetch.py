@@ -1,8 +1,8 @@
-"""A picture from an address: only from hosts on a list, and only where the name leads to.
+"""Fetches pictures from addresses: only from allowed hosts, and only from the address that their name resolves to.
 
-The name is resolved once and the connection goes to that very address, so that it cannot lead elsewhere a moment later
-(DNS rebinding). A name that leads to this machine or into a private network is refused, whatever the list says; an
-address that stands on the list itself is meant.
+The name is resolved once and the connection goes to that address, so it cannot change a moment later (DNS rebinding).
+A name that resolves to this machine or into a private network is refused, even if it is on the list; an IP address on
+the list is allowed as it is.
 """
 
 import asyncio
@@ -24,17 +24,17 @@ _SECONDS = 15.0
 
 
 async def resolve(name: str) -> list[str]:
-    """A host's name -> its addresses, as the system knows them."""
+    """A host's name -> its addresses, from the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
 
 
 class PictureFetcher:
-    """Fetches pictures from hosts of a list.
+    """Fetches pictures from allowed hosts.
 
     Args:
         allowed: hosts, as `host` or `host:port`; empty: nothing is fetched.
-        most: bytes that a picture may have.
+        most: maximum size of a picture, bytes.
         resolve: a name -> its addresses.
     """
 
@@ -44,12 +44,12 @@ class PictureFetcher:
         self._resolve = resolve
 
     async def fetch(self, address: str) -> Upload:
-        """The picture at an address.
+        """Fetch the picture at an address.
 
         Raises:
-            Refused: the address is not one that pictures are fetched from.
+            Refused: the address is not allowed.
             InputTooLarge: it has too many bytes.
-            InputError: it is no address, or does not answer with a picture.
+            InputError: it is not an address, or gives no picture.
         """
         url = self._check(address)
         pinned = url.copy_with(host=await self._address(url.host))
@@ -63,12 +63,12 @@ class PictureFetcher:
         try:
             url = httpx.URL(address)
         except httpx.InvalidURL as error:
-            raise InputError("url: expected an address of http or https") from error
+            raise InputError("url: expected an http or https address") from error
         if url.scheme not in ("http", "https") or not url.host or url.userinfo:
-            raise InputError("url: expected an address of http or https without a user")
+            raise InputError("url: expected an http or https address without a user")
         named = url.netloc.decode("ascii").lower()
         if named not in self._allowed:
-            raise Refused(NOT_ALLOWED, "url: expected a host of --allow-url; this is none of them")
+            raise Refused(NOT_ALLOWED, "url: host not allowed; expected one of --allow-url")
         return url
 
     async def _address(self, host: str) -> str:

@@ -1,4 +1,4 @@
-"""Around every request: whose it is, whether it may be, and the headers that keep a browser to this site."""
+"""Wraps every request: identifies the sender, checks access, and adds headers that confine a browser to this site."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -12,7 +12,7 @@ from plate_nets.web.access import SAFE_METHODS, Access
 from plate_nets.web.faults import Refused, answer_of, error_response, fault_of
 
 OPEN = ("/login", "/health", "/static/")
-"""What needs no token: how to give one, whether it is well, and what every installation has."""
+"""Paths without a token: the login, the health check, and the package's static files."""
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -28,7 +28,7 @@ HEADERS = {
 
 
 class Guard:
-    """The application behind its checks; `request.state.caller` is who asks."""
+    """The application behind its checks; `request.state.caller` is the sender."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -72,7 +72,7 @@ class Guard:
 
 
 def answer_error(request: Request, error: Exception) -> Response:
-    """An exception -> the answer, as the one who asks reads it: a person, a client of Plate Recognizer, any other."""
+    """An exception -> the answer in the sender's format: a page, Plate Recognizer's, or ours."""
     if wants_page(request):
         if isinstance(error, Refused) and error.answer is NO_ACCESS:
             return RedirectResponse("/login", 303)
@@ -86,5 +86,5 @@ def answer_error(request: Request, error: Exception) -> Response:
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a browser asks for something to show, and no program for data."""
+    """Whether the sender is a browser asking for a page, rather than a program asking for data."""
     return request.method in SAFE_METHODS and "text/html" in request.headers.get("accept", "")

@@ -1,4 +1,4 @@
-"""How the server behind the page stands: the known picture, its models, its supervisor, its metrics."""
+"""The state of the server behind the page: the known picture, its models, its supervisor, its metrics."""
 
 import asyncio
 import http.client
@@ -24,7 +24,7 @@ from plate_nets.supervision.events import Status
 from plate_nets.supervision.progress import read_metrics
 
 _FRESH = 5.0
-"""Seconds for which an answer is good: however many look, the server is asked this often."""
+"""Seconds for which an answer is reused, however many viewers there are."""
 _SECONDS = 5.0
 
 Facts = dict[str, Any]
@@ -32,10 +32,10 @@ Facts = dict[str, Any]
 
 @dataclass(frozen=True)
 class Backend:
-    """What reads: in this process, or a server.
+    """What reads: this process, or a server.
 
-    ``url``: of a server, with its protocol; empty in process. ``metrics_url``: of its Prometheus metrics, ``status``:
-    of its supervisor, where they are at hand. ``scheme``: whose plates it reads.
+    ``url``: of a server, with its protocol; empty for this process. ``metrics_url``: of its Prometheus metrics, if
+    available. ``status``: of its supervisor, if available. ``scheme``: the scheme that it reads.
     """
 
     reader: VehicleReader
@@ -48,7 +48,7 @@ class Backend:
 
 
 class Health:
-    """Asks the backend when somebody wants to know, and not again while the answer is fresh."""
+    """Checks the backend on request, and reuses a recent answer."""
 
     def __init__(self, backend: Backend, more: Sequence[Callable[[], Facts]] = ()) -> None:
         self._backend = backend
@@ -57,13 +57,13 @@ class Health:
         self._known: tuple[float, Facts] | None = None
 
     async def facts(self) -> Facts:
-        """All that is known, as JSON would hold it."""
+        """Everything known, as JSON-ready values."""
         known = await asyncio.to_thread(self._fresh)
         facts = known | {name: value for more in self._more for name, value in more().items()}
         return facts | {"threads": lasting.failing()}
 
     async def is_well(self) -> bool:
-        """Whether plates are really read, and every thread goes on."""
+        """Whether plates are being read, and every thread is working."""
         return (await asyncio.to_thread(self._fresh))["state"] == "serving" and not lasting.failing()
 
     def _fresh(self) -> Facts:
@@ -104,7 +104,7 @@ class Health:
 
 
 def _stage_means(url: str) -> dict[str, float]:
-    """A Triton's metrics -> mean milliseconds of each stage of its requests; empty where they cannot be read."""
+    """A Triton's metrics -> mean milliseconds of each stage of its requests; empty if they cannot be read."""
     sums: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     try:

@@ -1,53 +1,58 @@
-"""Corrected events -> rows of a labelled folder (`evaluation/dataset.py`), their frames copied into it."""
+"""Turns corrected events into rows of a labelled folder (`evaluation/dataset.py`), with copies of their frames."""
 
 import re
-import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from plate_nets.errors import ContractError
+from plate_nets.errors import ContractError, InputTooLarge
 from plate_nets.evaluation.dataset import BOX_COLUMNS
 from plate_nets.events import PlateEvent
+from plate_nets.intake.files import read_file
 from plate_nets.plates import PlateScheme
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import CORNER_COLUMNS
+from plate_nets.web.event_pictures import kept_picture
 from plate_nets.web.store import Document
 
 Missing = Literal["no frame of them is kept", "fit no format"]
-"""Why events are left out."""
+"""Why events are skipped."""
 
 _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
-"""A ULID, which is safe as the name of a file."""
+"""A ULID, which is safe as a file name."""
 
 
 def label_rows(
     events: Iterable[Document], pictures: Path, images: Path, scheme: PlateScheme | None = None
 ) -> Iterator[dict[str, object] | Missing]:
-    """Events with a correction -> the row of each, its frame copied, or why it is left out.
+    """Corrected events -> the row of each, after copying its frame, or why it is skipped.
 
     Args:
-        events: as the store gives them.
+        events: from the store.
         pictures: folder of their pictures.
-        images: folder that gets the frames, by the events' ids.
-        scheme: whose formats a correction has to fit; None: any text will do.
+        images: folder for the frames, named by the events' ids.
+        scheme: its formats must fit a correction; None: any text is accepted.
 
     Raises:
-        ContractError: one is no event.
+        ContractError: an event is invalid.
     """
     root = pictures.resolve()
     for event in events:
         if not _ID.fullmatch(PlateEvent.from_dict(event).id):
             raise ContractError(f"event {event['id']!r}: id: expected a ULID")
-        name = (event.get("images") or {}).get("frame")
-        frame = (root / name).resolve() if isinstance(name, str) and name.isprintable() else None
-        if frame is None or not frame.is_relative_to(root) or not frame.is_file():
+        frame = kept_picture(root, event, "frame")
+        try:
+            content = read_file(frame, FrameLimits().max_bytes) if frame else None
+        except (OSError, InputTooLarge):
+            content = None
+        if frame is None or content is None:
             yield "no frame of them is kept"
             continue
         if scheme and not scheme.is_plate(event["correction"]):
             yield "fit no format"
             continue
         copy = images / f"{event['id']}{frame.suffix}"
-        shutil.copyfile(frame, copy)
+        copy.write_bytes(content)
         corners = [place for point in event["corners"] or () for place in point]
         yield {
             "file": copy.name,

@@ -1,4 +1,4 @@
-"""Watch lists that are seen and changed on the page while cameras match against them; their files stay CSV."""
+"""Watch lists that you can view and change on the page while cameras match against them; their files stay CSV."""
 
 import asyncio
 import csv
@@ -23,18 +23,18 @@ from plate_nets.web.uploads import Uploads
 from plate_nets.whole_file import write_whole
 
 _MOST = 8 << 20
-"""Bytes of an imported table: a quarter of a million entries."""
+"""Bytes of an imported table: 250,000 entries."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Entries(Mapping[str, str]):
-    """Plates and their labels, changed as a whole: who walks them meanwhile sees those from before."""
+    """Plates and their labels, replaced as a whole: an iteration in progress keeps the old ones."""
 
     def __init__(self, entries: Mapping[str, str]) -> None:
         self._now = dict(entries)
 
     def replace(self, entries: Mapping[str, str]) -> None:
-        """These from now on."""
+        """Use these entries from now on."""
         self._now = dict(entries)
 
     def __getitem__(self, plate: str) -> str:
@@ -47,15 +47,15 @@ class Entries(Mapping[str, str]):
         return len(self._now)
 
     def keys(self) -> KeysView[str]:
-        """Those of this moment."""
+        """The present keys."""
         return self._now.keys()
 
 
 class ListKeeper:
-    """The lists of files; each change is written to its file first.
+    """Watch lists from files; each change is first written to its file.
 
     Raises:
-        InputError: a file is no watch list, or two have one name.
+        InputError: a file is not a watch list, or two have the same name.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
@@ -70,7 +70,7 @@ class ListKeeper:
             self._entries[loaded.name] = Entries(loaded.entries)
 
     def watch_lists(self) -> tuple[WatchList, ...]:
-        """For a watcher: they change with the page's."""
+        """The lists for a watcher; changes on the page apply to them."""
         return tuple(WatchList(name, entries) for name, entries in self._entries.items())
 
     def all(self) -> dict[str, dict[str, str]]:
@@ -78,10 +78,10 @@ class ListKeeper:
         return {name: dict(entries) for name, entries in self._entries.items()}
 
     def change(self, name: str, *, put: Mapping[str, str] | None = None, remove: str = "", whole: bool = False) -> None:
-        """Add entries or take one away; ``whole``: what is put takes the place of all that were there.
+        """Add entries or remove one; with ``whole``, ``put`` replaces all entries.
 
         Raises:
-            Refused: there is no such list.
+            Refused: no such list.
             OSError: its file cannot be written.
         """
         with self._lock:
@@ -92,14 +92,14 @@ class ListKeeper:
             self._entries[name].replace(now)
 
     def get(self, name: str) -> Entries:
-        """A list. Raises Refused where there is none of this name."""
+        """Return a list by name. Raises Refused if there is none."""
         if name not in self._entries:
-            raise Refused(NOT_FOUND, "list: none of this name")
+            raise Refused(NOT_FOUND, "list: no list with this name")
         return self._entries[name]
 
 
 def as_csv(entries: Mapping[str, str]) -> str:
-    """Entries -> a table that `load_watch_list` reads; no label is taken for a formula by a spreadsheet."""
+    """Entries -> a table that `load_watch_list` reads, with labels that a spreadsheet does not take for formulas."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -115,7 +115,7 @@ class ListApi:
         self._uploads = uploads
 
     def routes(self) -> list[Route]:
-        """Where they are."""
+        """The routes of these endpoints."""
         return [
             Route("/api/v1/lists", self.all),
             Route("/api/v1/lists/{name}.csv", self.table, methods=["GET", "POST", "PUT"]),
@@ -130,7 +130,7 @@ class ListApi:
         )
 
     async def add(self, request: Request) -> Response:
-        """One entry more, or another label."""
+        """Add an entry, or change its label."""
         body = await self._uploads.text(request)
         try:
             entry = bodies.Entry.model_validate_json(body)
@@ -143,12 +143,12 @@ class ListApi:
         return JSONResponse({"plate": plate, "label": label}, 201)
 
     async def remove(self, request: Request) -> Response:
-        """One entry less."""
+        """Remove an entry."""
         await self._change(request, remove=normalize(request.path_params["plate"]))
         return Response(status_code=204)
 
     async def table(self, request: Request) -> Response:
-        """The list as CSV. PUT replaces its entries by those of a table, POST adds them; faults are rows left out."""
+        """The list as CSV. PUT replaces its entries with those of a table, POST adds them; faulty rows are skipped."""
         name = request.path_params["name"]
         entries = self._lists.get(name)
         if request.method in ("POST", "PUT"):
@@ -166,5 +166,5 @@ class ListApi:
 
 
 def file_name(name: str) -> str:
-    """A list's name -> one for a file."""
+    """A list's name -> a safe file name."""
     return "".join(each if each.isascii() and (each.isalnum() or each in "-_") else "_" for each in name)

@@ -1,4 +1,4 @@
-"""What the page and the API count, for Prometheus and for the section Health."""
+"""Counters of the page and the API, for Prometheus and for the section Health."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class WebMetrics:
         )
 
     def read(self, picture: bodies.Picture) -> None:
-        """Count a picture that was read, or its fault."""
+        """Count a picture that was read, or its error."""
         if picture.error is not None:
             self._errors.labels(picture.error.code).inc()
         elif picture.milliseconds is not None:
@@ -33,11 +33,11 @@ class WebMetrics:
             self._seconds.observe(picture.milliseconds / 1000)
 
     def watch(self, name: str, text: str, value: Callable[[], float]) -> None:
-        """Show a value as it is when somebody asks."""
+        """Register a gauge whose value is computed when it is read."""
         Gauge(f"plates_web_{name}", text, registry=self.registry).set_function(value)
 
     def facts(self) -> dict[str, float]:
-        """Every sample of counters and gauges by name, those of all labels added up."""
+        """Every sample of counters and gauges by name, summed over labels."""
         facts: Counter[str] = Counter()
         for family in self.registry.collect():
             for sample in family.samples if family.type in ("counter", "gauge") else ():

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the HTTP API, made from the models of `bodies.py`."""
+"""The OpenAPI 3.1 document of the HTTP API, generated from the models in `bodies.py`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -25,7 +25,7 @@ _REF = "#/components/schemas/{model}"
 
 @cache
 def document(version: str) -> Json:
-    """The version of the package -> the document."""
+    """Build the document for a version of the package."""
     _, schemas = models_json_schema([(model, "serialization") for model in _MODELS], ref_template=_REF)
     return {
         "openapi": "3.1.0",
@@ -56,11 +56,11 @@ def _paths() -> Json:
         "/api/v1/plates": {
             "post": {
                 "summary": "Read the plates of pictures",
-                "description": "One picture or several; of several each has its own plates or its own error.",
+                "description": "One picture or several; with several, each has its own plates or its own error.",
                 "parameters": [
-                    _query("crops", "boolean", "also give each plate cut out straight"),
+                    _query("crops", "boolean", "also return a straightened crop of each plate"),
                     _query("vehicles", "boolean", "also find the vehicle that each plate belongs to"),
-                    _query("sure", "number", "how sure a text must be to be given, 0 to 1; by default 0.8"),
+                    _query("sure", "number", "minimum confidence of a text, 0 to 1; default 0.8"),
                 ],
                 "requestBody": {
                     "required": True,
@@ -75,7 +75,7 @@ def _paths() -> Json:
         },
         "/v1/plate-reader/": {
             "post": {
-                "summary": "Read a picture as clients of Plate Recognizer's Snapshot API ask",
+                "summary": "Read a picture, in the format of Plate Recognizer's Snapshot API",
                 "description": "Errors are {detail, error, status_code}.",
                 "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": snapshot}}},
                 "responses": {
@@ -85,7 +85,7 @@ def _paths() -> Json:
         },
         "/v1/vision/alpr": {
             "post": {
-                "summary": "Read a picture as clients of CodeProject.AI Server ask",
+                "summary": "Read a picture, in the format of CodeProject.AI Server",
                 "description": "Errors are {success, error, code}.",
                 "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": alpr}}},
                 "responses": {
@@ -96,8 +96,8 @@ def _paths() -> Json:
         "/api/v1/videos": {
             "post": {
                 "summary": "Watch a video",
-                "description": "Lines of JSON: {event}, {position, length}, at last {done} or {error}.",
-                "parameters": [_query("sure", "number", "how probable an event's text must be; by default 0.99")],
+                "description": "Lines of JSON: {event}, {position, length}, finally {done} or {error}.",
+                "parameters": [_query("sure", "number", "minimum probability of an event's text; default 0.99")],
                 "requestBody": {"required": True, "content": {"video/*": {"schema": _BINARY}}},
                 "responses": {"200": {"description": "application/x-ndjson"}, **_failures()},
             }
@@ -106,28 +106,28 @@ def _paths() -> Json:
             "get": {
                 "summary": "Events of the store, newest first, and the cursor of the next page",
                 "parameters": [
-                    _query("text", "string", "the beginning of a plate, or with the wild cards * and ?"),
-                    _query("distance", "integer", "0 to 2 signs by which it may differ"),
+                    _query("text", "string", "start of the text, or a pattern with * and ?"),
+                    _query("distance", "integer", "characters by which it may differ, 0 to 2"),
                     _query("camera", "string", "its id"),
-                    _query("list", "string", "a watch list that matched"),
+                    _query("list", "string", "name of a matching watch list"),
                     _query("since", "string", "from this time on, ISO 8601"),
                     _query("until", "string", "before this time"),
                     _query("limit", "integer", "1 to 200"),
-                    _query("cursor", "string", "of the page before"),
+                    _query("cursor", "string", "from the previous page"),
                 ],
                 "responses": {"200": _ANY, **_failures()},
             }
         },
         "/api/v1/events/stream": {
             "get": {
-                "summary": "Events as they come; the header Last-Event-ID goes on where a stream broke",
+                "summary": "Stream of new events; the header Last-Event-ID resumes a broken stream",
                 "responses": {"200": {"description": "text/event-stream"}, **_failures()},
             }
         },
         "/api/v1/events/{id}": {"get": {"summary": "One event", "parameters": [_ID], "responses": _FOUND}},
         "/api/v1/events/{id}/correction": {
             "put": {
-                "summary": "What a plate really says, beside what was read",
+                "summary": "Store the true text of a plate",
                 "parameters": [_ID],
                 "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(bodies.Correction)}}},
                 "responses": {"200": _ANY, **_failures()},
@@ -139,13 +139,13 @@ def _paths() -> Json:
                 "summary": "Add an entry",
                 "parameters": [_place("name")],
                 "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(bodies.Entry)}}},
-                "responses": {"201": _answer("the entry as it is kept", bodies.Entry), **_failures()},
+                "responses": {"201": _answer("the stored entry", bodies.Entry), **_failures()},
             }
         },
-        "/api/v1/cameras": {"get": {"summary": "How each camera stands", "responses": {"200": _ANY}}},
+        "/api/v1/cameras": {"get": {"summary": "Status of each camera", "responses": {"200": _ANY}}},
         "/health": {
             "get": {
-                "summary": "Whether plates are really read; needs no token",
+                "summary": "Whether plates are being read; needs no token",
                 "security": [],
                 "responses": {
                     "200": _answer("they are", bodies.Wellness),
@@ -154,7 +154,7 @@ def _paths() -> Json:
             }
         },
         "/api/v1/health": {
-            "get": {"summary": "How the server, its models and its cameras stand", "responses": {"200": _ANY}}
+            "get": {"summary": "Status of the server, its models and its cameras", "responses": {"200": _ANY}}
         },
         "/metrics": {"get": {"summary": "Counters for Prometheus", "responses": {"200": {"description": "text"}}}},
     }
@@ -185,6 +185,6 @@ def _answer(meaning: str, model: type[BaseModel]) -> Json:
 
 
 def _failures() -> Json:
-    """Every status that an error may have."""
+    """All possible error statuses."""
     statuses = sorted({each.http for each in (*OURS, *WEB)})
     return {status: {"$ref": "#/components/responses/Failure"} for status in statuses}

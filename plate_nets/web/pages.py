@@ -1,4 +1,4 @@
-"""The pages as HTML: the one page with its sections, the login, and the API's document for people."""
+"""The HTML pages: the main page with its sections, the login, and the API documentation."""
 
 import json
 from collections.abc import Mapping
@@ -24,16 +24,16 @@ _HERE = Path(__file__).parent
 _LANGUAGE_COOKIE = "plates_language"
 _YEAR = 365 * 86_400
 HEALTH = "health"
-"""A section whose name is also the address that probes ask."""
+"""A section whose name is also the address of the health check."""
 
 
 class Pages:
-    """The endpoints that answer with HTML, and what they need.
+    """The endpoints that answer with HTML.
 
     Args:
-        access: who logs in, and the bounds that the page tells.
-        uploads: takes the login.
-        sections: what the page shows.
+        access: logins, and the limits shown on the page.
+        uploads: receives the login.
+        sections: the sections of the page.
         with_cameras: whether cameras are watched here.
     """
 
@@ -51,7 +51,7 @@ class Pages:
         )
 
     def routes(self) -> list[Route | Mount]:
-        """Where they are."""
+        """The routes of these endpoints."""
         sections = [Route(f"/{name}", _to_section) for name in self._sections if name != HEALTH]
         return [
             Route("/", self.page),
@@ -65,7 +65,7 @@ class Pages:
         ]
 
     async def page(self, request: Request) -> Response:
-        """The page. `?lang=ru` chooses its language and is remembered."""
+        """The page. `?lang=ru` sets its language, which is remembered."""
         chosen = request.query_params.get("lang")
         if chosen in LANGUAGES:
             response: Response = RedirectResponse("/", 303)
@@ -84,7 +84,7 @@ class Pages:
         return self._render(request, "page.html", facts=facts, limits=settings.limits, sections=self._sections)
 
     async def login(self, request: Request) -> Response:
-        """The form, and what it sends: a token becomes a session of the browser."""
+        """Show the login form, or turn its token into a browser session."""
         nobody = Caller("")
         wrong = False
         if request.method == "POST":
@@ -114,17 +114,17 @@ class Pages:
         )
 
     async def log_out(self, request: Request) -> Response:
-        """Forget the session."""
+        """End the session."""
         response = Response(status_code=204)
         response.delete_cookie(SESSION_COOKIE)
         return response
 
     async def sample(self, request: Request) -> Response:
-        """The project's own rendered picture, to try without a photo."""
+        """The project's own rendered picture, for trying recognition without a photo."""
         return Response(known_picture().image, media_type="image/jpeg")
 
     async def docs(self, request: Request) -> Response:
-        """The OpenAPI document for people."""
+        """The OpenAPI document as a page."""
         return self._render(request, "docs.html", api=document(_version()), show=_show)
 
     async def openapi(self, request: Request) -> Response:
@@ -150,12 +150,12 @@ class Pages:
 
 
 async def _to_section(request: Request) -> Response:
-    """The address of a section as people type it -> the one page, at the section."""
+    """Redirect the address of a section, as people type it, to the page."""
     return RedirectResponse(f"/#{request.url.path.strip('/')}", 303)
 
 
 class _Static(StaticFiles):
-    """Files of the package; a browser asks each time whether they changed, for their names stay with a new version."""
+    """The package's static files; browsers revalidate them, because their names do not change with the version."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
         response = super().file_response(*args, **kwargs)
@@ -168,7 +168,7 @@ def _version() -> str:
 
 
 def _show(schema: Mapping[str, Any]) -> str:
-    """A JSON Schema of a field -> its type in a few words."""
+    """The JSON Schema of a field -> its type in a few words."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema:

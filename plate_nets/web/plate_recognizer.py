@@ -1,6 +1,6 @@
-"""`POST /v1/plate-reader/` in the shape that clients of Plate Recognizer's Snapshot API know.
+"""`POST /v1/plate-reader/` in the format of Plate Recognizer's Snapshot API.
 
-Field names after https://guides.platerecognizer.com/docs/snapshot/api-reference/ . Texts are in small letters there.
+Field names follow https://guides.platerecognizer.com/docs/snapshot/api-reference/ . Texts are in lower case there.
 """
 
 from datetime import UTC, datetime
@@ -13,18 +13,18 @@ from plate_nets.web import bodies
 from plate_nets.web.faults import answer_of, fault_of
 
 PATHS = ("/v1/plate-reader/", "/v1/plate-reader")
-"""With the slash as the API's reference has it, without as some of its clients ask."""
+"""With a slash as in the API's reference, and without as some clients send it."""
 
 _GUESSED = 0.1
-"""Score of a vehicle's box where none was found. Its clients leave out a vehicle of score 0."""
+"""Score of a vehicle's box if none was found; its clients drop vehicles of score 0."""
 _TYPES = {"car": "Sedan", "truck": "Big Truck", "bus": "Bus", "motorcycle": "Motorcycle"}
-"""Our types -> those of its own that are nearest."""
+"""Our types -> the nearest ones of that API."""
 
 
 def answer(picture: bodies.Picture, country: str, camera: str | None, timestamp: str | None) -> dict[str, Any]:
-    """A picture that was read, the country of its plates, and what its sender said of it -> the answer.
+    """Build the answer from a picture that was read, the country of its plates, and the sender's own fields.
 
-    A plate of which nothing was read is left out: there is no empty `plate` in that API.
+    A plate without a reading is left out, because that API has no empty `plate`.
     """
     return {
         "processing_time": picture.milliseconds,
@@ -50,7 +50,7 @@ def _result(plate: bodies.Plate, picture: bodies.Picture, country: str) -> dict[
 
 
 def _region(plate: bodies.Plate, country: str) -> dict[str, Any]:
-    """Where the plate is from: as it was told where several schemes are read, else the country of the one scheme."""
+    """The plate's country: its own if several schemes are read, else that of the scheme."""
     if plate.country:
         return {"code": "" if plate.country == UNKNOWN else plate.country, "score": plate.country_confidence}
     return {"code": country, "score": 1.0 if plate.text else 0.0}
@@ -64,13 +64,13 @@ def _vehicle(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, Any]:
 
 
 def _guessed(plate: bodies.Plate, picture: bodies.Picture) -> dict[str, int]:
-    """About where the car is whose plate this is, within the picture, where none was found.
+    """Estimate the box of the car within the picture if no vehicle was found.
 
-    A car is some 3.5 plates (520 mm) wide; its roof is 2.5 above the plate, the road 1 below.
+    A car is about 3.5 plates (520 mm) wide; its roof is 2.5 above the plate, the road 1 below.
     """
     xmin, ymin, xmax, ymax = plate.box
     unit = xmax - xmin
-    assert picture.width is not None and picture.height is not None, "of a picture that was read both are known"
+    assert picture.width is not None and picture.height is not None, "both are known after reading"
     return _box(
         max(0, xmin - 1.25 * unit),
         max(0, ymin - 2.5 * unit),
@@ -84,6 +84,6 @@ def _box(*sides: float) -> dict[str, int]:
 
 
 def error_response(error: Exception) -> JSONResponse:
-    """An exception -> the error as those clients read it."""
+    """An exception -> the error in those clients' format."""
     fault, status = fault_of(error), int(answer_of(error).http)
     return JSONResponse({"detail": fault.message, "error": fault.code, "status_code": status}, status)

@@ -1,4 +1,4 @@
-"""Pictures -> what the page and the API say of them, in threads of their own, a bounded number at once."""
+"""Reads pictures for the page and the API, in its own threads, a limited number at the same time."""
 
 import asyncio
 import base64
@@ -36,18 +36,18 @@ from plate_nets.web.faults import fault_of
 from plate_nets.web.uploads import Upload
 
 StagedRead = Callable[[bytes, float | None, bool, Stages], list[Plate]]
-"""An encoded picture, how sure a text must be, and whether vehicles are asked for -> its plates with evidence; each
-stage entered as it begins."""
+"""An encoded picture, the minimum confidence of a text, whether to find vehicles, and a context manager for each stage
+-> its plates with evidence."""
 
 _CROP_HEIGHT = 64
-"""Pixels of a crop as it is shown: about three times what the network sees."""
+"""Pixels of a crop as shown: about three times what the network sees."""
 _CROP_WIDTH = 400
 _JPEG = (cv2.IMWRITE_JPEG_QUALITY, 85)
 _CANDIDATES = 5
 
 
 def staged(reader: VehicleReader) -> StagedRead:
-    """A reader -> the same with its stages; of a server there is one, its whole answer."""
+    """Wrap a reader so that it reports its stages; a server has a single stage, its whole answer."""
     if isinstance(reader, LocalReader):
         return lambda image, sure, vehicles, stages: reader.read(
             image, evidence=True, sure=sure, vehicles=vehicles, stages=stages
@@ -61,7 +61,7 @@ def staged(reader: VehicleReader) -> StagedRead:
 
 
 class Times:
-    """Milliseconds by stage, in the order in which they began; a stage within another counts as part of that."""
+    """Milliseconds by stage, in order of their start; a nested stage counts as part of the outer one."""
 
     def __init__(self) -> None:
         self.spent: dict[str, float] = {}
@@ -69,7 +69,7 @@ class Times:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """While it is entered, the stage runs."""
+        """Time a stage for the duration of the block."""
         if self._inside:
             yield
             return
@@ -83,14 +83,14 @@ class Times:
 
 
 class PictureReader:
-    """Reads pictures for whoever asks.
+    """Reads pictures in a pool of threads.
 
     Args:
         reader: `LocalReader` or `PlateClient`.
-        limits: of a picture; anything over them is refused before it is decoded or sent on.
-        workers: pictures that are read at once.
-        waiting: pictures that wait for that.
-        scheme: whose candidates and regions are named.
+        limits: of a picture; larger ones are refused before they are decoded or sent on.
+        workers: pictures read at the same time.
+        waiting: pictures that may wait for a worker.
+        scheme: determines candidates and regions.
     """
 
     def __init__(
@@ -112,23 +112,23 @@ class PictureReader:
 
     @property
     def taken(self) -> int:
-        """Pictures that are read or wait."""
+        """Pictures in progress or waiting."""
         return self._taken
 
     def close(self) -> None:
-        """End the threads; what waits is dropped."""
+        """End the threads; waiting pictures are dropped."""
         for each in (self._threads, self._decoders):
             each.shutdown(wait=True, cancel_futures=True)
 
     async def read(
         self, uploads: Sequence[Upload], crops: bool = False, sure: float | None = None, vehicles: bool = False
     ) -> list[bodies.Picture]:
-        """Pictures -> what each says, in order; a fault of one is part of its result.
+        """Read pictures -> their results in order; an error of one is part of its result.
 
         ``crops``, ``sure``, ``vehicles``: as in `describe`.
 
         Raises:
-            ServerOverloaded: too many wait already.
+            ServerOverloaded: too many are waiting.
         """
         if self._taken + len(uploads) > self._most:
             raise ServerOverloaded(
@@ -146,15 +146,16 @@ class PictureReader:
         self._taken -= 1
 
     def describe(self, upload: Upload, *, crops: bool, sure: float | None, vehicles: bool = False) -> bodies.Picture:
-        """One picture -> what it says, or its fault; with its plates cut out straight where ``crops``.
+        """Read one picture -> its plates or its error; with ``crops``, its plates come with straightened crops.
 
-        ``sure``: the least confidence of a text; None: what the reader is set to. ``vehicles``: plates have theirs.
+        ``sure``: the minimum confidence of a text; None: the reader's own. ``vehicles``: whether to find their
+            vehicles.
         """
         times = Times()
         started = time.perf_counter()
         try:
             stored = check_image(upload.encoded, self._limits)
-            # Decoded while the picture is read, on a core that this leaves free
+            # Decoded while the picture is read, on a core that reading leaves free
             frame = self._decoders.submit(decode_image, upload.encoded, self._limits) if crops else None
             plates = self._read(upload.encoded, sure, vehicles, times)
             cut: list[str] = []
@@ -193,10 +194,10 @@ class PictureReader:
 
 
 def _candidates(plate: Plate, scheme: PlateScheme) -> list[tuple[str, float]]:
-    """Texts that fit a format with their probabilities, most probable first; of a sure plate its own alone."""
+    """Texts that fit a format with their probabilities, most probable first; for a sure plate only its own text."""
     settings, reading = DecodingSettings(), plate.reading
     if reading.text and (probability := prod(reading.characters)) >= settings.certain:
-        return [(reading.text, probability)]  # too little is left for any other text: a search would find none
+        return [(reading.text, probability)]  # too little probability is left for any other text
     if plate.logits is None:
         return []
     texts = format_texts(log_softmax(plate.logits[None])[0], scheme, settings.beam_width)
@@ -204,7 +205,7 @@ def _candidates(plate: Plate, scheme: PlateScheme) -> list[tuple[str, float]]:
 
 
 def corners_of(plate: Plate) -> list[float]:
-    """The corners x1, y1, ... x4, y4 of a plate, clockwise from its own top left; where unknown, those of its box."""
+    """The corners x1, y1, ... x4, y4 of a plate, clockwise from its own top left; if unknown, those of its box."""
     if plate.corners:
         return list(plate.corners)
     box = plate.box
@@ -212,7 +213,7 @@ def corners_of(plate: Plate) -> list[float]:
 
 
 def _crops(frame: Frame, plates: Sequence[Plate]) -> list[str]:
-    """Plates of a frame -> each cut out straight, as the address of a JPEG (RFC 2397)."""
+    """Straightened crops of a frame's plates, as data URLs of JPEGs (RFC 2397)."""
     return [_crop(frame, np.asarray(corners_of(plate), np.float32).reshape(4, 2)) for plate in plates]
 
 
@@ -225,5 +226,5 @@ def _crop(frame: Frame, quad: Quad) -> str:
     x, y = settings.margin_x / max(aspect, 1e-6), settings.margin_y
     shown = min(_CROP_WIDTH, max(_CROP_HEIGHT, round(_CROP_HEIGHT * aspect)))
     done, encoded = cv2.imencode(".jpg", warp_quad(frame, widen(quad, x, y, x, y), (_CROP_HEIGHT, shown)), _JPEG)
-    assert done, "JPEG holds so small a picture"
+    assert done, "such a small picture fits into a JPEG"
     return f"data:image/jpeg;base64,{base64.b64encode(encoded.tobytes()).decode()}"

@@ -1,4 +1,4 @@
-"""The application behind a port: uvicorn in a thread of its own, so that the main one may watch a Triton."""
+"""Serves the application with uvicorn in its own thread, so that the main thread can watch a Triton."""
 
 import asyncio
 import socket
@@ -14,13 +14,13 @@ from plate_nets.errors import ServerStartError
 
 _BACKLOG = 512
 _SHUT_DOWN = 3
-"""Seconds that requests have to end."""
+"""Seconds for requests to finish at shutdown."""
 HEAD_SECONDS = 10
-"""Seconds that the head of a request may take, and a connection be open without one."""
+"""Seconds for the head of a request, and for a connection to stay open without one."""
 
 
 class _Connection(H11Protocol):
-    """uvicorn's, which closes a connection that has no request for too long, also where a part of one came."""
+    """uvicorn's connection, closed after too long without a complete request head."""
 
     _waiting: asyncio.TimerHandle | None = None
 
@@ -39,7 +39,7 @@ class _Connection(H11Protocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.cycle.response_complete:  # no further one was waiting
+        if self.cycle.response_complete:  # no pipelined request was waiting
             self._await_head()
 
     def _await_head(self) -> None:
@@ -52,14 +52,14 @@ class _Connection(H11Protocol):
 
 
 class WebServer:
-    """Listens from its making on, answers within its block.
+    """Listens from its creation on, and answers within its block.
 
     Args:
-        app: what answers.
-        address: where to listen.
-        port: 0 takes a free one.
-        head: seconds that the head of a request may take.
-        ended: called where it ends by itself, which only a fault of ours does.
+        app: the application.
+        address: address to listen on.
+        port: 0 picks a free one.
+        head: seconds for the head of a request.
+        ended: called if the server ends on its own, which only an internal error causes.
 
     Raises:
         ServerStartError: it cannot listen there.
@@ -79,7 +79,7 @@ class WebServer:
         except OSError as error:
             raise ServerStartError(f"port {port} on {address}: {error.strerror}; choose another") from error
         # Connections inherit it; asyncio sets it only on sockets that name their protocol, which this one does not.
-        # Without it a body waits for the acknowledgement of its head: 40 ms where the other side delays that.
+        # Without it a body waits for the acknowledgement of its head: 40 ms if the other side delays that.
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         name = f"[{address}]" if ":" in address else address
         self.url = f"http://{name}:{self._socket.getsockname()[1]}"
@@ -112,7 +112,7 @@ class WebServer:
         self._socket.close()
 
     def wait(self) -> None:
-        """Wait until it ends by itself."""
+        """Wait until the server ends on its own."""
         self._thread.join()
 
     def _run(self) -> None:

@@ -11,11 +11,11 @@ SHORTEST_TOKEN = 16
 
 @dataclass(frozen=True)
 class WebSettings:
-    """Bounds and access of the page and the API.
+    """Limits and access of the page and the API.
 
-    ``tokens``: of those who may use it; empty: whoever reaches the address. ``hosts``: names that it is asked by,
-    beside the loopback's own; empty with tokens: any. ``allowed_urls``: hosts, with a port where it is not the usual
-    one, that pictures may be fetched from.
+    ``tokens``: those of its users; empty: everyone who reaches the address may use it. ``hosts``: accepted host names,
+    besides those of loopback; empty with tokens: any. ``allowed_urls``: hosts that pictures may be fetched from, with a
+    port if it is not the usual one.
     """
 
     tokens: tuple[str, ...] = ()
@@ -23,32 +23,32 @@ class WebSettings:
     allowed_urls: tuple[str, ...] = ()
     limits: FrameLimits = field(default_factory=FrameLimits)
     max_body: int = 128 << 20
-    """Bytes of one request with pictures, all files together."""
+    """Bytes of a request with pictures, all files together."""
     max_video: int = 1 << 30
     """Bytes of one video."""
     max_files: int = 64
     """Pictures of one request."""
     rate: float = 20.0
-    """Pictures a second that one token has; the first `burst` come at once."""
+    """Pictures per second for one token; the first `burst` may come at once."""
     burst: int = 200
     workers: int = 4
-    """Pictures that are read at once."""
+    """Pictures read at the same time."""
     waiting: int = 64
-    """Pictures that wait for that; a further one is refused."""
+    """Pictures that may wait for a worker; more are refused."""
     idle: float = 30.0
-    """Seconds without a byte after which a sender or a receiver is given up."""
+    """Seconds without a byte after which a sender or a receiver is disconnected."""
     short: float = 10.0
-    """Seconds that a short body may take as a whole: a login, an address, an entry."""
+    """Seconds for a whole short body: a login, an address, an entry."""
     whole: float = 300.0
-    """Seconds that a request with pictures may take to be sent."""
+    """Seconds to send a request with pictures."""
     whole_video: float = 3600.0
-    """Seconds that a video may take to be sent."""
+    """Seconds to send a video."""
     max_held: int = 512 << 20
-    """Bytes of all requests together that are in memory; one token or address has a half of them at most."""
+    """Bytes of all requests in memory together; one token or address may hold half of them."""
     max_stored: int = 4 << 30
-    """Bytes of all videos together that are on disk; as for `max_held`."""
+    """Bytes of all videos on disk together; shared as for `max_held`."""
     streams: int = 200
-    """Streams of events that are open at once."""
+    """Streams of events open at the same time."""
 
     def __post_init__(self) -> None:
         for token in self.tokens:

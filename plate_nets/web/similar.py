@@ -1,7 +1,7 @@
-"""Texts that differ little from one, out of a million: a cheap bound on the edit distance first, the distance after.
+"""Finds similar texts among a million: first a cheap bound on the edit distance, then the distance itself.
 
-Texts within k edits differ in at most 2k of the symbols that occur in them. Which occur is a word of 32 bits a text, so
-the bound is an XOR and a count of bits over an array.
+Texts within k edits differ in at most 2k of the symbols that occur in them. The occurring symbols of a text form a word
+of 32 bits, so the bound is an XOR and a bit count over an array.
 """
 
 from collections.abc import Collection
@@ -12,12 +12,12 @@ from rapidfuzz import process
 from rapidfuzz.distance import Levenshtein
 
 _LONGEST = 16
-"""Bytes of a text that are kept."""
+"""Bytes of a text that are compared."""
 _TEXT = f"S{_LONGEST}"
 
 
 def _bits() -> NDArray[np.uint32]:
-    """A byte of a text -> the bit that stands for it; a few letters share one, which only makes the bound weaker."""
+    """A byte of a text -> its bit; some letters share one, which only weakens the bound."""
     bits = np.zeros(256, np.uint32)
     for byte in range(1, 256):
         place = byte - ord("0") if chr(byte).isdigit() and byte < 128 else 10 + (byte - ord("A")) % 22
@@ -30,14 +30,14 @@ _COUNTS = np.array([word.bit_count() for word in range(1 << 16)], np.uint8)
 
 
 class SimilarTexts:
-    """Texts that can be asked for those like another one; not for two threads at once."""
+    """A searchable set of texts; not thread-safe."""
 
     def __init__(self) -> None:
         self._texts = np.empty(0, _TEXT)
         self._words = np.empty(0, np.uint32)
 
     def add(self, texts: Collection[str]) -> None:
-        """Take texts in; one that is there already may come again."""
+        """Add texts; known ones may come again."""
         if not texts:
             return
         fresh = np.array([text.encode()[:_LONGEST] for text in texts], _TEXT)
@@ -45,7 +45,7 @@ class SimilarTexts:
         self._words = np.concatenate((self._words, _words(fresh)))
 
     def find(self, text: str, distance: int, limit: int) -> dict[str, int]:
-        """Texts within so many edits (Levenshtein) of one, at most ``limit`` -> the edits of each, fewest first."""
+        """Texts within this many edits (Levenshtein), at most ``limit`` -> the edits of each, fewest first."""
         (word,) = _words(np.array([text.encode()[:_LONGEST]], _TEXT))
         differing = self._words ^ word
         near = _COUNTS[differing & 0xFFFF] + _COUNTS[differing >> 16] <= 2 * distance

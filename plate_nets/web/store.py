@@ -1,7 +1,7 @@
-"""The event store as the page reads it (`sinks/sqlite.py` writes it), and corrections by hand beside it.
+"""The event store as read by the page (`sinks/sqlite.py` writes it), and manual corrections beside it.
 
-Every query walks an index in the order that it answers in, or one of a few plates: none grows with the store but a
-search that begins with a wild card.
+Every query walks an index in the order of its answer, or reads one for a few plates. Only a search that begins with a
+wild card slows down as the store grows.
 """
 
 import base64
@@ -31,14 +31,14 @@ CREATE TABLE IF NOT EXISTS corrections (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS corrections_by_plate ON corrections (plate);
 """
-"""What the page adds to the store: texts by hand."""
+"""What the page adds to the store: manual corrections."""
 
 _READERS = 4
 _SIMILAR = 200
-"""Texts that a fuzzy search looks for."""
+"""Maximum number of texts in a fuzzy search."""
 _WILD = frozenset("*?")
 _FREQUENT = 20_000
-"""Events that share the beginning of their text: one in fifty of a million."""
+"""Events with the same beginning of their text: one in fifty of a million."""
 _AFTER_ALL = chr(0x10FFFF)
 
 Document = dict[str, Any]
@@ -46,11 +46,11 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class EventFilter:
-    """Which events are wanted; empty: any.
+    """A filter for events; empty fields match any.
 
-    ``text``: of the plate, with the wild cards ``*`` and ``?``; one without them is the beginning of it.
-    ``distance``: edits by which it may differ; above 0 wild cards mean nothing. ``since`` and ``until``: of the time,
-    as the store writes it.
+    ``text``: of the plate, with the wild cards ``*`` and ``?``; without them, the beginning of the text. ``distance``:
+    edits by which it may differ; above 0, wild cards have no meaning. ``since`` and ``until``: times in the store's
+    format.
     """
 
     text: str = ""
@@ -63,7 +63,7 @@ class EventFilter:
 
 @dataclass(frozen=True)
 class EventPage:
-    """Events, newest first, and where the next page begins; empty where there is none."""
+    """Events, newest first, and the cursor of the next page; empty if there is none."""
 
     events: Sequence[Document]
     cursor: str
@@ -71,7 +71,7 @@ class EventPage:
 
 @dataclass(frozen=True)
 class _Place:
-    """An event in the order of pages."""
+    """An event's position in the order of pages."""
 
     timestamp: str
     id: str
@@ -92,20 +92,21 @@ class EventStore:
     """An SQLite file of events; threads may share it.
 
     Args:
-        path: of the file; it is made where there is none, for `plates watch` to write into.
+        path: of the file; created if missing, for `plates watch` to write into.
+        new: whether an empty file may become a new store; otherwise it is refused.
 
     Raises:
-        InputError: it is no event store.
+        InputError: it is not an event store.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, new: bool = True) -> None:
         self._writing = threading.Lock()
         self._similar_lock = threading.Lock()
         self._similar = SimilarTexts()
         self._similar_up_to = 0
         self._readers: SimpleQueue[sqlite3.Connection] = SimpleQueue()
         try:
-            self._file = SqliteFile(path, EVENT_STORE)
+            self._file = SqliteFile(path, EVENT_STORE, new=new)
             for database in self._open():
                 self._readers.put(database)
         except sqlite3.Error as error:
@@ -113,18 +114,18 @@ class EventStore:
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
         for _ in range(_READERS):
             self._readers.get().close()
+        self._file.close()  # last: whoever only reads cannot remove what SQLite keeps beside the file
 
     def _open(self) -> list[sqlite3.Connection]:
-        """Make what the page adds -> connections for reading."""
+        """Create the page's own tables -> connections for reading."""
         self._file.database.executescript(_OURS)
         uri = f"{self._file.path.resolve().as_uri()}?mode=ro"
         return [sqlite3.connect(uri, uri=True, check_same_thread=False) for _ in range(_READERS)]
 
     def _follow(self) -> None:
-        """Where the file was moved away, go on with the one at its path."""
+        """If the file was moved away, continue with the one at its path."""
         if self._file.is_there:
             return
         with self._writing:
@@ -134,15 +135,15 @@ class EventStore:
                     self._readers.get().close()
                     self._readers.put(database)
 
-    def page(self, wanted: EventFilter, cursor: str = "", limit: int = 50) -> EventPage:
-        """Events that fit a filter, newest first, from a cursor on.
+    def page(self, event_filter: EventFilter, cursor: str = "", limit: int = 50) -> EventPage:
+        """Events that fit a filter, newest first, starting after a cursor.
 
         Raises:
-            InputError: the cursor is none of ours.
+            InputError: the cursor is invalid.
         """
         before = _Place.of(cursor) if cursor else None
         with self._reader() as database:
-            places = self._places(database, wanted, before, limit + 1)
+            places = self._places(database, event_filter, before, limit + 1)
             events = [self._document(database, place.id) for place in places[:limit]]
         return EventPage(
             [event for event in events if event is not None],
@@ -150,12 +151,12 @@ class EventStore:
         )
 
     def get(self, id: str) -> Document | None:
-        """An event by its id, its correction in it."""
+        """An event by its id, including its correction."""
         with self._reader() as database:
             return self._document(database, id)
 
     def since(self, sequence: int, limit: int = 100) -> tuple[int, list[tuple[int, Document]]]:
-        """Events that came or changed after a sequence number, each with its own, and the number to go on from."""
+        """Events added or changed after a sequence number, each with its own number, and the number to go on from."""
         with self._reader() as database:
             rows = database.execute(
                 "SELECT sequence, id FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?", (sequence, limit)
@@ -171,7 +172,7 @@ class EventStore:
         return int(last)
 
     def cameras(self) -> list[str]:
-        """The cameras that have events: a jump of the index a camera."""
+        """The cameras that have events, found by one index jump per camera."""
         with self._reader() as database:
             return [
                 name
@@ -183,7 +184,7 @@ class EventStore:
             ]
 
     def correct(self, id: str, plate: str) -> Document | None:
-        """What a plate really says, beside the machine's text; empty: what the machine says -> the event, if any."""
+        """Store the true text of a plate, or remove it with an empty one -> the event, if it exists."""
         if self.get(id) is None:
             return None
         with self._similar_lock:
@@ -224,23 +225,23 @@ class EventStore:
         try:
             event: Document = json.loads(row[0])
             event["correction"] = row[1]
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise ContractError(f"event {id!r}: expected JSON: {error}") from error
         return event
 
     def _places(
-        self, database: sqlite3.Connection, wanted: EventFilter, before: _Place | None, limit: int
+        self, database: sqlite3.Connection, event_filter: EventFilter, before: _Place | None, limit: int
     ) -> list[_Place]:
-        conditions, values = _conditions(wanted, before)
-        text = normalize(wanted.text)
+        conditions, values = _conditions(event_filter, before)
+        text = normalize(event_filter.text)
         if not text:
             sources = ["events"]
             texts: tuple[str, list[str]] = ("", [])
         else:
             sources = ["events", "corrections JOIN events USING (id)"]
-            texts = self._similar_to(database, text, wanted.distance) if wanted.distance else _pattern(text)
-        if text and not wanted.distance and not set(text) & _WILD and self._is_frequent(database, *texts):
-            sources[0] = f"events INDEXED BY {'events_by_camera' if wanted.camera else 'events_by_time'}"
+            texts = self._similar_to(database, text, event_filter.distance) if event_filter.distance else _pattern(text)
+        if text and not event_filter.distance and not set(text) & _WILD and self._is_frequent(database, *texts):
+            sources[0] = f"events INDEXED BY {'events_by_camera' if event_filter.camera else 'events_by_time'}"
         found: set[tuple[str, str]] = set()
         for source in sources:
             column = f"{source.partition(' ')[0]}.plate"
@@ -254,7 +255,7 @@ class EventStore:
         return [_Place(*each) for each in sorted(found, reverse=True)[:limit]]
 
     def _is_frequent(self, database: sqlite3.Connection, condition: str, values: Sequence[str]) -> bool:
-        """Whether so many texts fit that the newest are found sooner by walking back in time than by sorting all."""
+        """Whether so many texts fit that walking back in time finds the newest sooner than sorting all."""
         counted = f"SELECT 1 FROM events WHERE {condition.format('plate')} LIMIT {_FREQUENT}"
         ((count,),) = database.execute(f"SELECT count(*) FROM ({counted})", values)
         return int(count) == _FREQUENT
@@ -266,24 +267,24 @@ class EventStore:
         return f"{{}} IN ({', '.join('?' * len(near))})", near
 
     def _learn(self, database: sqlite3.Connection) -> None:
-        """Take in the texts that came since."""
+        """Add the texts that came since the last call."""
         ((last,),) = database.execute("SELECT coalesce(max(sequence), 0) FROM events")
         since = self._similar_up_to
         if last > since:
-            # Without a bound the index of plates is walked, far faster than the table
+            # Without a bound, SQLite walks the index of plates, far faster than the table
             bound = "WHERE sequence > ?" if since else "WHERE ? = 0"
             plates = database.execute(f"SELECT DISTINCT plate FROM events {bound}", (since,))
             self._similar.add([plate for (plate,) in plates])
             self._similar_up_to = last
 
 
-def _conditions(wanted: EventFilter, before: _Place | None) -> tuple[list[str], list[str]]:
-    """The filter without its text, and the place that the page begins after -> conditions and their values."""
+def _conditions(event_filter: EventFilter, before: _Place | None) -> tuple[list[str], list[str]]:
+    """The filter without its text, and the position before the page -> conditions and their values."""
     given = [
-        ("camera_id = ?", [wanted.camera]),
-        ("lists <> '[]' AND EXISTS (SELECT 1 FROM json_each(lists) WHERE value = ?)", [wanted.list]),
-        ("timestamp >= ?", [wanted.since]),
-        ("timestamp < ?", [wanted.until]),
+        ("camera_id = ?", [event_filter.camera]),
+        ("lists <> '[]' AND EXISTS (SELECT 1 FROM json_each(lists) WHERE value = ?)", [event_filter.list]),
+        ("timestamp >= ?", [event_filter.since]),
+        ("timestamp < ?", [event_filter.until]),
         ("(timestamp, id) < (?, ?)", [before.timestamp, before.id] if before else [""]),
     ]
     used = [(condition, values) for condition, values in given if values[0]]
@@ -291,7 +292,7 @@ def _conditions(wanted: EventFilter, before: _Place | None) -> tuple[list[str], 
 
 
 def _pattern(text: str) -> tuple[str, list[str]]:
-    """A text with wild cards -> a condition on a column, by the index as far as the first of them."""
+    """A text with wild cards -> a condition on a column, using the index up to the first wild card."""
     wild = next((at for at, sign in enumerate(text) if sign in _WILD), len(text))
     prefix = text[:wild]
     conditions, values = ["{0} >= ? AND {0} < ?"], [prefix, prefix + _AFTER_ALL]

@@ -1,4 +1,4 @@
-"""Events as they come, to many: the store is read once for all of them, and each has a queue of its own."""
+"""Streams new events to many readers: the store is read once for all of them, and each has its own queue."""
 
 import asyncio
 import json
@@ -11,9 +11,9 @@ from plate_nets.lasting import LastingThread
 from plate_nets.web.store import Document, EventStore
 
 _LOOK = 0.2
-"""Seconds between two looks at the store."""
+"""Seconds between two checks of the store."""
 _HELD = 64
-"""Looks whose events wait for one reader; one that is slower is sent away and may come back where it left off."""
+"""Batches that may wait for one reader; a slower one is disconnected and may resume where it left off."""
 
 Batch = list[tuple[int, Document]]
 
@@ -24,11 +24,11 @@ class _Reader:
 
 
 class EventTail:
-    """Looks at the store for whoever listens.
+    """Watches the store for its readers.
 
     Args:
-        store: where events come in, from this process or another.
-        most: readers at once.
+        store: receives events from this process or another.
+        most: maximum number of readers.
     """
 
     def __init__(self, store: EventStore, most: int) -> None:
@@ -41,16 +41,16 @@ class EventTail:
 
     @property
     def readers(self) -> int:
-        """How many listen."""
+        """The number of readers."""
         return len(self._readers)
 
     def check_room(self) -> None:
-        """Raises ServerOverloaded where no further reader may come."""
+        """Raise ServerOverloaded if there is no room for another reader."""
         if len(self._readers) >= self._most:
             raise ServerOverloaded(f"streams: at most {self._most} at once are allowed; try again later")
 
     async def events(self, after: int | None) -> AsyncIterator[dict[str, str]]:
-        """Messages of server-sent events from now on, or from a sequence number on; it ends for a reader too slow."""
+        """Server-sent events from now on, or after a sequence number; ends for a reader that is too slow."""
         reader = _Reader()
         self._readers.add(reader)
         try:
@@ -75,7 +75,7 @@ class EventTail:
             self._readers.discard(reader)
 
     async def close(self) -> None:
-        """Send everybody away."""
+        """Disconnect all readers."""
         for reader in set(self._readers):
             self._send_away(reader)
         self._ending.set()

@@ -1,7 +1,7 @@
-"""What is sent -> bodies: the one way in over HTTP, counted while it comes, so that nothing over a bound is ever kept.
+"""Receives HTTP bodies: the only entrance over HTTP, counting bytes as they come, so nothing over a limit is kept.
 
-Each body is bounded in bytes, in the time that it pauses and in the time that it takes as a whole; all of them together
-are bounded in memory and on disk, so that many senders are refused before the machine is full.
+Each body is limited in bytes, in pauses and in total time; all of them together are limited in memory and on disk, so
+that senders are refused before the machine is full.
 """
 
 import asyncio
@@ -25,52 +25,53 @@ from plate_nets.errors import DeadlineExceeded, InputError, InputTooLarge, Serve
 from plate_nets.web.settings import WebSettings
 
 SHORT = 8192
-"""Bytes of a body that a person typed: a login, an address, a correction."""
+"""Bytes of a body typed by a person: a login, an address, a correction."""
 _FIELDS = 8
 _NAME = 255
 _DRAINED = 8
-"""Times the bound that is still read and thrown away, so that a browser hears why instead of a broken connection."""
+"""Multiple of the limit that is still read and discarded, so that a browser shows the error and not a broken
+connection."""
 _LARGE = 8 << 20
-"""Bytes of a request from which on its memory is given back."""
+"""Size of a request, bytes, from which on its memory is returned to the system."""
 _SOON = 1.0
 _TRIM: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
-"""Of glibc; other allocators have none."""
+"""glibc's function; other allocators have none."""
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A picture as it was sent, and the name that its sender gave it, which is text and never a path."""
+    """A picture as sent, and the name given by its sender, which is text and never a path."""
 
     name: str
     encoded: bytes
 
 
 class Room:
-    """Bytes that all requests together may hold; one sender has a half of them at most."""
+    """Bytes that all requests together may hold; one sender may hold half of them."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._held: Counter[str] = Counter()
 
     def hold(self, sender: str) -> "Held":
-        """Room for one request, which takes it as its bytes come."""
+        """An account for one request, charged as its bytes come."""
         return Held(self, sender)
 
     def take(self, sender: str, count: int) -> None:
-        """Raises ServerOverloaded where so many bytes more are too many."""
+        """Raise ServerOverloaded if there is no room for this many bytes more."""
         if self._held.total() + count > self._most or 2 * (self._held[sender] + count) > self._most:
             raise ServerOverloaded("body: too many requests are being sent at once; try again later")
         self._held[sender] += count
 
     def give_back(self, sender: str, count: int) -> None:
-        """So many bytes less."""
+        """Return this many bytes."""
         self._held[sender] -= count
         if not self._held[sender]:
             del self._held[sender]
 
 
 class Held(Closing):
-    """What one request holds of a room, until it is closed."""
+    """The bytes that one request holds of a room, until it is closed."""
 
     def __init__(self, room: Room, sender: str) -> None:
         self._room = room
@@ -78,18 +79,18 @@ class Held(Closing):
         self.count = 0
 
     def take(self, count: int) -> None:
-        """Raises ServerOverloaded where so many bytes more are too many."""
+        """Raise ServerOverloaded if there is no room for this many bytes more."""
         self._room.take(self._sender, count)
         self.count += count
 
     def close(self) -> None:
-        """Give all of it back."""
+        """Return all of its bytes."""
         self._room.give_back(self._sender, self.count)
         self.count = 0
 
 
 class StoredVideo(Closing):
-    """A video that was sent, in a file that goes when it is closed."""
+    """A received video in a file that is deleted when it is closed."""
 
     def __init__(self, file: IO[bytes], held: Held) -> None:
         self._file = file
@@ -97,16 +98,16 @@ class StoredVideo(Closing):
         self.path = file.name
 
     def close(self) -> None:
-        """Away with it."""
+        """Delete the file."""
         self._file.close()
         self._held.close()
 
 
 class Uploads:
-    """Takes the bodies of requests.
+    """Receives the bodies of requests.
 
-    All methods raise InputTooLarge for too many bytes, DeadlineExceeded for a sender that pauses or takes for too long,
-    ServerOverloaded where all bodies together are too much, and InputError for what is not what is expected.
+    All methods raise InputTooLarge for too many bytes, DeadlineExceeded for a sender that pauses or takes too long,
+    ServerOverloaded if all bodies together are too large, and InputError for unexpected content.
     """
 
     def __init__(self, settings: WebSettings) -> None:
@@ -116,21 +117,21 @@ class Uploads:
         self._trimming = False
 
     async def text(self, request: Request, most: int = SHORT) -> bytes:
-        """A body that is read as a whole: short ones, and tables."""
+        """Read a body as a whole: short ones, and tables."""
         seconds = self._settings.short if most <= SHORT else self._settings.whole
         with self._memory.hold(_sender(request)) as held:
             return bytes(await self._read(request, most, seconds, held))
 
     @asynccontextmanager
     async def picture(self, request: Request) -> AsyncIterator[Upload]:
-        """The body as a picture, for as long as the block lasts."""
+        """The body as a picture, for the duration of the block."""
         settings = self._settings
         with self._memory.hold(_sender(request)) as held, self._given_back(held):
             yield Upload("picture", bytes(await self._read(request, settings.limits.max_bytes, settings.whole, held)))
 
     @asynccontextmanager
     async def form(self, request: Request) -> AsyncIterator[FormData]:
-        """The form that was sent, files of over a megabyte on disk for as long as the block lasts."""
+        """The form; files of over a megabyte are on disk for the duration of the block."""
         settings = self._settings
         with self._memory.hold(_sender(request)) as held, self._given_back(held):
             bounded = _bounded(request, settings.max_body, settings.idle, settings.whole, held)
@@ -139,7 +140,7 @@ class Uploads:
 
     @asynccontextmanager
     async def login(self, request: Request) -> AsyncIterator[FormData]:
-        """A form of a few kB, which whoever has no token may send."""
+        """A form of a few kB, accepted without a token."""
         with self._memory.hold(_sender(request)) as held:
             short = _bounded(request, SHORT, self._settings.idle, self._settings.short, held)
             async with _form(short, 0) as form:
@@ -160,14 +161,14 @@ class Uploads:
         return video
 
     async def _read(self, request: Request, most: int, seconds: float, held: Held) -> bytearray:
-        body = bytearray()  # not a list of parts, between which the allocator would find nothing to give back
+        body = bytearray()  # a list of parts would fragment memory that could then not be returned
         async for part in _parts(_bounded(request, most, self._settings.idle, seconds, held)):
             body += part
         return body
 
     @contextmanager
     def _given_back(self, held: Held) -> Iterator[None]:
-        """Memory that is free after the block goes back to the system a little later; the allocator would keep it."""
+        """Return free memory to the system a little after the block; the allocator would keep it."""
         try:
             yield
         finally:
@@ -181,7 +182,7 @@ class Uploads:
 
 
 def _sender(request: Request) -> str:
-    """Who sends, as the rates name it; before a login its address."""
+    """The sender's name for rate limits; before a login, its address."""
     caller = getattr(request.state, "caller", None)
     return caller.name if caller else f"address {request.client.host if request.client else ''}"
 
@@ -195,9 +196,9 @@ async def _parts(request: Request) -> AsyncIterator[bytes]:
 
 
 def _bounded(request: Request, most: int, idle: float, seconds: float, held: Held) -> Request:
-    """The request with a body of at most ``most`` bytes.
+    """Limit the body of a request to ``most`` bytes.
 
-    It may not pause for longer than ``idle`` seconds nor take more than ``seconds``; its bytes are taken from ``held``.
+    It may not pause longer than ``idle`` seconds nor take more than ``seconds``; its bytes are charged to ``held``.
     """
     receive = request.receive
     came = 0
@@ -216,7 +217,7 @@ def _bounded(request: Request, most: int, idle: float, seconds: float, held: Hel
         message = await next_part()
         part = len(message.get("body", b""))
         came += part
-        declared = int(request.headers.get("content-length", "0"))  # uvicorn lets nothing but digits through
+        declared = int(request.headers.get("content-length", "0"))  # uvicorn only accepts digits
         try:
             if max(came, declared) > most:
                 got = "more" if came > declared else declared
@@ -239,7 +240,7 @@ async def _drain(receive: Receive, message: Message, most: int, seconds: float) 
 
 @asynccontextmanager
 async def _form(bounded: Request, files: int) -> AsyncIterator[FormData]:
-    """The form of a bounded request, with at most so many files, and fields."""
+    """The form of a bounded request, with at most this many files, and its fields."""
     kind = bounded.headers.get("content-type", "").partition(";")[0].strip().lower()
     expected = "multipart/form-data with pictures" if files else "a form"
     if kind not in ("multipart/form-data", "application/x-www-form-urlencoded"):
@@ -249,11 +250,11 @@ async def _form(bounded: Request, files: int) -> AsyncIterator[FormData]:
             yield form
     except MultiPartException as error:
         raise _form_error(error.message) from error
-    except HTTPException as error:  # what starlette makes of the former
+    except HTTPException as error:  # how starlette reports a limit
         raise _form_error(str(error.detail)) from error
     except ClientDisconnect as error:
         raise InputError("body: the sender disconnected") from error
-    except (LookupError, UnicodeError) as error:  # of a charset that its sender names
+    except (LookupError, UnicodeError) as error:  # from the sender's charset
         raise InputError("body: expected a form in UTF-8") from error
 
 
@@ -279,13 +280,13 @@ async def files_of(form: FormData, settings: WebSettings) -> list[Upload]:
 
 
 async def read_file(file: UploadFile, most: int) -> bytes:
-    """The bytes of a file; InputTooLarge where there are more than ``most``, found before they are in memory."""
+    """The bytes of a file; raises InputTooLarge for more than ``most`` before they are in memory."""
     if file.size is not None and file.size > most:
         raise InputTooLarge(f"{plain_name(file.filename)}: expected at most {most} bytes, got {file.size}")
     return await file.read()
 
 
 def plain_name(name: str | None) -> str:
-    """What a sender calls a file -> its last part, one line of printable characters."""
+    """The last part of the sender's file name, as one line of printable characters."""
     last = (name or "").replace("\\", "/").rpartition("/")[2]
     return "".join(each for each in last if each.isprintable())[:_NAME] or "picture"

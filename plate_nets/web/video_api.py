@@ -1,4 +1,4 @@
-"""`POST /api/v1/videos`: a video is sent, and its events come back as lines of JSON while it is watched."""
+"""`POST /api/v1/videos`: receives a video and returns its events as lines of JSON while it is watched."""
 
 import asyncio
 import json
@@ -28,13 +28,13 @@ _AT_ONCE = 2
 _KINDS = ("video/", "application/octet-stream")
 _ID = "video"
 _LOOK = 0.1
-"""Seconds between two looks for a line."""
+"""Seconds between two checks for a line."""
 
 Line = dict[str, Any]
 
 
 class VideoApi:
-    """The endpoint of videos, each watched in threads of its own, a bounded number at once."""
+    """The endpoint for videos; each is watched in its own threads, a limited number at the same time."""
 
     def __init__(self, access: Access, reader: Reader, scheme: PlateScheme, uploads: Uploads) -> None:
         self._access = access
@@ -44,11 +44,11 @@ class VideoApi:
         self._running = 0
 
     def routes(self) -> list[Route]:
-        """Where it is."""
+        """The routes of this endpoint."""
         return [Route("/api/v1/videos", self.watch, methods=["POST"])]
 
     async def watch(self, request: Request) -> Response:
-        """A video as the body -> lines of JSON: ``{"event": {...}}`` and ``{"position": s, "length": s}`` as it goes.
+        """A video as the body -> lines of JSON: ``{"event": {...}}`` and ``{"position": s, "length": s}`` on the way.
 
         The last line is ``{"done": true}`` or ``{"error": {...}}``.
         """
@@ -56,7 +56,7 @@ class VideoApi:
         if not kind.startswith(_KINDS):
             raise InputError(f"body: expected a video, got {kind[:80] or 'no content type'}")
         watching = self._watching_for(sure_of(request))
-        self._check_place()  # before it is sent in vain
+        self._check_place()  # before the video is sent in vain
         self._access.rate.spend(request.state.caller.name)
         video = await self._uploads.video(request)
         try:
@@ -118,8 +118,8 @@ class VideoApi:
                     line = lines.get()
                 yield json.dumps(line, ensure_ascii=False) + "\n"
         finally:
-            watcher.stop()  # nobody listens any more
+            watcher.stop()  # the client is gone
 
 
 def _nobody(_camera: str, _line: str) -> None:
-    """Hears what a video lacks."""
+    """Ignore messages about a video."""

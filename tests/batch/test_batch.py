@@ -251,7 +251,7 @@ def test_sources_that_are_none(tmp_path: Path) -> None:
         begun(tmp_path / "table.parquet", tmp_path / "out", reader)
     with pytest.raises(BatchError, match=r"column a: expected paths \(string\) or photos \(binary\), got int64"):
         begun(tmp_path / "table.parquet", tmp_path / "out", reader, column="a")
-    with pytest.raises(BatchError, match="must not hold keys") as caught:
+    with pytest.raises(BatchError, match="must not contain keys") as caught:
         find_source("s3://key:secret@bucket/photos")
     assert "secret" not in str(caught.value)
 

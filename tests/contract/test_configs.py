@@ -15,7 +15,7 @@ from tests.schemes import for_testland
 
 REPOSITORY = ROOT / "model_repository"
 FOLDERS = [*sorted(REPOSITORY.iterdir()), *sorted(VARIANTS_REPOSITORY.iterdir())]
-BACKEND = ROOT / "plate_nets" / "serving" / "backends" / "pytorch" / "model.py"
+BACKEND = ROOT / "plate_nets" / "python_backend" / "backends" / "pytorch" / "model.py"
 MODEL_FILES = [*(path for folder in FOLDERS for path in folder.glob("1/model.py")), BACKEND]
 
 

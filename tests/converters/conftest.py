@@ -10,7 +10,7 @@ from torch import nn
 
 from plate_nets.contract import CROP_DIMS
 from plate_nets.conversion.conversion import Conversion
-from plate_nets.nets.checkpoint import save_weights
+from plate_nets.networks.checkpoint import save_weights
 from plate_nets.runtimes.networks import released
 
 SHAPES = tuple((batch, *CROP_DIMS) for batch in (2, 1, 5, 32))

@@ -15,8 +15,8 @@ from benchmarks.variants.conversions import CONVERSIONS as VARIANT_CONVERSIONS
 from plate_nets.conversion.conversion import Conversion, Mode, check, convert, is_current
 from plate_nets.conversion.graphs.stn import stn
 from plate_nets.errors import ConversionError, WeightsError
-from plate_nets.nets.lprnet import LPRNet
-from plate_nets.nets.stn import STN
+from plate_nets.networks.lprnet import LPRNet
+from plate_nets.networks.stn import STN
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import best_path, log_softmax
 from plate_nets.recognition.geometry import normalize_crop

@@ -26,13 +26,13 @@ from plate_nets.conversion.reference import REFERENCE, read_reference, sample
 from plate_nets.conversion.table import conversions
 from plate_nets.conversion.torchscript_file import answers
 from plate_nets.errors import WeightsError
-from plate_nets.nets.checkpoint import save_weights
-from plate_nets.nets.corners import CornerNet
-from plate_nets.nets.country import CountryNet
-from plate_nets.nets.lprnet import LPRNet
-from plate_nets.nets.registry import NETWORKS
-from plate_nets.nets.stn import STN
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.checkpoint import save_weights
+from plate_nets.networks.corners import CornerNet
+from plate_nets.networks.country import CountryNet
+from plate_nets.networks.lprnet import LPRNet
+from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.stn import STN
+from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from plate_nets.runtimes.openvino import compile_model
 from tests.converters.conftest import randomize
@@ -64,7 +64,7 @@ def made_without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     stale.write_bytes(b"of former weights")
     result = convert_without_torch("--model-repository", repository)
     assert result.returncode == 0, result.stderr
-    assert "torch is not installed: TorchScript is left out" in result.stdout
+    assert "torch is not installed: TorchScript is skipped" in result.stdout
     assert 'pip install "plate-nets[convert]"' in result.stdout
     for name in CONVERSIONS:
         assert f"{name}: converted, model.bin + model.xml, largest difference" in result.stdout

@@ -8,7 +8,6 @@ import json
 import os
 import random
 import socket
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -36,6 +35,7 @@ from plate_nets.video.cameras_file import load_cameras
 from plate_nets.web.access import PAGE_HEADER
 from tests.clips import passing, write_clip
 from tests.events import event
+from tests.faults.beside import GROWTH, TIMES, GoodCaller
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.test_reach import say
 from tests.frames import encode
@@ -46,10 +46,6 @@ from tests.web.test_command import started
 
 MINUTES = float(os.environ.get("PLATES_SOAK_MINUTES", "60"))
 TOKENS = ("a-token-of-a-stranger", "the-token-of-the-good")
-TIMES = int(os.environ.get("PLATES_SOAK_TIMES", "30"))
-"""How often each attack comes in full length."""
-GROWTH = 100 << 20
-"""Bytes that the page may have grown by when all is over."""
 SHORT = 300
 """Requests of the fuzzer in the short form."""
 
@@ -59,46 +55,16 @@ class Page:
     """`plates web --local`, a stranger with a token, and a good caller with another."""
 
     url: str
-    process: psutil.Process
     folder: Path
-    stop: threading.Event = field(default_factory=threading.Event)
-    waits: list[tuple[float, float]] = field(default_factory=list)
-    faults: list[object] = field(default_factory=list)
+    good: GoodCaller = field(init=False)
 
     def client(self, token: str = TOKENS[0]) -> httpx.Client:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         return httpx.Client(base_url=self.url, headers=headers, timeout=120, trust_env=False)
 
-    def be_good(self) -> None:
-        """Ask for the plates of a picture until it is over."""
-        with self.client(TOKENS[1]) as client:
-            while not self.stop.is_set():
-                began = time.monotonic()
-                try:
-                    answer = client.post("/api/v1/plates", files={"file": CAR})
-                    if answer.json()["pictures"][0]["plates"][0]["text"] != TEXT:
-                        self.faults.append(answer.text)
-                except (httpx.HTTPError, KeyError, IndexError, ValueError) as error:
-                    self.faults.append(repr(error))
-                self.waits.append((began, time.monotonic() - began))
-                self.stop.wait(0.05)
-
-    def longest(self, since: float) -> float:
-        return max((wait for began, wait in self.waits if began >= since), default=0.0)
-
     def connect(self) -> socket.socket:
         parts = urlsplit(self.url)
         return socket.create_connection((parts.hostname or "", parts.port or 0), timeout=60)
-
-    def memory(self) -> int:
-        return int(self.process.memory_info().rss)
-
-    def settled(self, most: int) -> int:
-        """Bytes of memory once they are below ``most``, or after a minute."""
-        deadline = time.monotonic() + 60
-        while (now := self.memory()) > most and time.monotonic() < deadline:
-            time.sleep(0.5)
-        return now
 
 
 @pytest.fixture(scope="module")
@@ -108,16 +74,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     (tmp_path / "staff.csv").write_text("plate,label\nA001BC77,Ann\n", encoding="utf-8")
     options = ("--local", "--token-file", "tokens", "--watch-list", "staff.csv", "--events", "e.db", "--rate", "100000")
     with started(tmp_path, *options) as (process, said):
-        page = Page(said[0].split()[1], psutil.Process(process.pid), tmp_path)
-        good = threading.Thread(target=page.be_good)
-        good.start()
-        try:
-            while len(page.waits) < 20 and not page.faults:
-                time.sleep(0.05)
-            yield page
-        finally:
-            page.stop.set()
-            good.join()
+        page = Page(said[0].split()[1], tmp_path)
+        with page.client(TOKENS[1]) as client:
+
+            def ask() -> None:
+                answer = client.post("/api/v1/plates", files={"file": CAR})
+                assert answer.json()["pictures"][0]["plates"][0]["text"] == TEXT, answer.text
+
+            with GoodCaller(psutil.Process(process.pid), ask) as page.good:
+                yield page
 
 
 def head(path: str, kind: str, length: int, more: str = "") -> bytes:
@@ -253,32 +218,16 @@ LONG = ("A10 40 bodies of 60 MB",)
 """Not in the short form."""
 
 
-def attacked(page: Page, attack: str, times: int) -> str:
-    """An attack so many times -> the row."""
-    usual, before, began = page.longest(0), page.memory(), time.monotonic()
-    for _ in range(times):
-        ATTACKS[attack](page)
-    longest = page.longest(began)
-    after = page.settled(before + GROWTH)
-    assert not page.faults, page.faults[:3]
-    assert after < before + GROWTH, (after - before) >> 20
-    return (
-        f"{attack}, {times} times: a good caller's longest wait {longest:.2f} s, {usual:.2f} s before; memory "
-        f"{(after - before) / 1e6:+.0f} MB"
-    )
-
-
 @pytest.mark.parametrize("attack", [each for each in ATTACKS if each not in LONG])
 def test_an_attack_harms_nobody(page: Page, attack: str) -> None:
-    attacked(page, attack, 1)
+    page.good.beside(attack, lambda: ATTACKS[attack](page), 1)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_each_attack_over_and_over_harms_nobody(page: Page, capsys: pytest.CaptureFixture[str], attack: str) -> None:
-    row = attacked(page, attack, TIMES)
-    say(capsys, row)
+    say(capsys, page.good.beside(attack, lambda: ATTACKS[attack](page), TIMES))
 
 
 PATHS = (
@@ -362,24 +311,24 @@ def fuzz(page: Page, numbers: Iterator[int], until: float) -> Counter[int]:
 
 
 def test_odd_requests_are_answered(page: Page) -> None:
-    before = page.memory()
+    before = page.good.memory()
     found = fuzz(page, iter(range(SHORT)), float("inf"))
     assert found[200] and found[400] and found[401], found
-    assert not page.faults, page.faults[:3]
-    assert page.settled(before + GROWTH) < before + GROWTH
+    assert not page.good.faults, page.good.faults[:3]
+    assert page.good.settled(before + GROWTH) < before + GROWTH
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(MINUTES * 60 + 600)
 def test_odd_requests_for_an_hour(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
     fuzz(page, iter(range(SHORT, 4 * SHORT)), float("inf"))  # what is loaded once is loaded
-    before, first = page.memory(), random.randrange(1 << 40)
+    before, first = page.good.memory(), random.randrange(1 << 40)
     found = fuzz(page, iter(range(first, 1 << 60)), time.monotonic() + MINUTES * 60)
-    after = page.settled(before + GROWTH)
+    after = page.good.settled(before + GROWTH)
     statuses = ", ".join(f"{count} {status}" for status, count in sorted(found.items()))
     say(
         capsys,
         f"{found.total()} odd requests from number {first} on ({statuses}): memory {(after - before) / 1e6:+.0f} MB",
     )
-    assert not page.faults, page.faults[:3]
+    assert not page.good.faults, page.good.faults[:3]
     assert after < before + GROWTH

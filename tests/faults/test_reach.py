@@ -26,11 +26,12 @@ from plate_nets.recognition.images import decode_image
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.reader import FrameLimits
 from tests.bombs import BOMBS, IEND, chunk, png, progressive
+from tests.faults.beside import TIMES
 from tests.faults.conftest import LENIENT
 from tests.faults.hostile import PICTURES, Rng, mutated
 from tests.faults.load import Load
 from tests.frames import Placed, compose, encode
-from tests.nginx import nginx
+from tests.nginx import INFER, TOKEN, nginx
 from tests.serve import Serve
 from tests.waiting import eventually
 
@@ -211,6 +212,38 @@ def test_20000_mutated_pictures(serve: Serve, good: Good, capsys: pytest.Capture
         capsys,
         f"{len(numbers)} mutated pictures, {sum(read for read, _ in found)} decoded: longest answer "
         f"{max(longest for _, longest in found):.1f} s of 60; {end}",
+    )
+
+
+GIANT = np.zeros((20_000, 20_000, 3), np.uint8)
+"""A raw frame of 1.2 GB, none of which is ever in memory."""
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_giant_raw_frames_over_and_over_harm_nobody(
+    serve: Serve, good: Good, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    family, at_first = serve.members(), memory(serve)
+    began = time.monotonic()
+    head = f"POST {INFER} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: {GIANT.size}\r\n\r\n"
+    with nginx(serve.http_url, str(parse_url(serve.addresses["grpc"])), tmp_path / "nginx") as proxy:
+        for _ in range(TIMES):
+            for protocol in ("http", "grpc"):
+                with (
+                    PlateClient(serve.addresses[protocol]) as client,
+                    pytest.raises(InputTooLarge, match="20000x20000"),
+                ):
+                    client.read(GIANT)
+            with proxy.connect() as raw:
+                raw.sendall(head.encode())
+                assert raw.recv(1 << 12).startswith(b"HTTP/1.1 413 ")
+    good.answered(60)
+    end = bounded(serve, good, family, at_first)
+    say(
+        capsys,
+        f"A22 a raw frame of 20000x20000 pixels, {TIMES} times by the client over HTTP and gRPC, and through nginx: "
+        f"a good caller's longest wait {good.longest(began):.2f} s; {end}",
     )
 
 

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from plate_nets.client import PlateClient
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import AccessDenied, PlateError, SwapError
-from plate_nets.nets.checkpoint import read_metadata, weights_path
+from plate_nets.networks.checkpoint import read_metadata, weights_path
 from plate_nets.recognition.health import known_picture
 from plate_nets.server import EmbeddedTriton
 from plate_nets.swap.controller import Controller
@@ -174,7 +174,7 @@ def test_a_version_that_reads_wrong_in_service_is_taken_back(
     before = versions(folder)
     save_ir(UpsideDown(), folder / ".bad")
     version = add(folder / ".bad", folder)
-    with pytest.raises(SwapError, match=rf"version {version} was taken back, {before[-1]} answers: the known picture"):
+    with pytest.raises(SwapError, match=rf"version {version} was rolled back, {before[-1]} answers: the known picture"):
         put_into_service("stn", version, server.model_repository, controller, client)
     kept(server, client, "stn", before)
 
@@ -188,7 +188,7 @@ def test_a_version_that_does_not_load_is_taken_back(
     (folder / ".bad" / "model.xml").write_bytes(b"no network")
     with load(server.http_url) as found:
         version = add(folder / ".bad", folder)
-        with pytest.raises(SwapError, match="was taken back"):
+        with pytest.raises(SwapError, match="was rolled back"):
             put_into_service("stn", version, server.model_repository, controller, client)
     assert found.faults == []
     assert set(found.answers) == {known_picture().texts}

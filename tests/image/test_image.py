@@ -208,7 +208,7 @@ def test_root_and_models_that_can_be_written_are_named_at_the_start(image: str) 
             time.sleep(0.5)
         faults = [json.loads(line)["fault"] for line in said.splitlines() if '"event": "warning"' in line]
         assert len(faults) == 2
-        assert faults[0].startswith("it runs as root")
+        assert faults[0].startswith("the server runs as root")
         assert "/opt/plates/model_repository can be written" in faults[1]
     finally:
         engine("rm", "--force", name)

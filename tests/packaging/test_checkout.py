@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from plate_nets.nets.checkpoint import SUMS, WEIGHTS, read_sums, sha256
+from plate_nets.networks.checkpoint import SUMS, WEIGHTS, read_sums, sha256
 from tests.packaging.conftest import shell
 from tests.paths import SHARED
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.recognition.health import known_picture
 from plate_nets.runtimes.networks import IR, IR_WEIGHTS, RELEASED
 from plate_nets.server.installation import NEXT_PYTHON

@@ -61,7 +61,7 @@ OWN = {"plate_nets.intake.files.read_text"}
 OURS = {
     "cli/events.py", "cli/output.py", "cli/serve.py", "conversion/config_check.py", "conversion/provenance.py",
     "conversion/reference.py", "events.py", "recognition/health.py", "runtimes/networks.py",
-    "runtimes/precision.py", "serving/quota.py", "web/texts/__init__.py", "server/guard.py",
+    "python_backend/quota.py", "runtimes/precision.py", "web/texts/__init__.py", "server/guard.py",
 }  # fmt: skip
 """Who reads files whole that are ours or the system's: networks, configurations, what the package brings."""
 

@@ -68,7 +68,7 @@ def ask(
 def test_the_caller_s_faults(served: Served, protocol: WireProtocol, row: Any, name: str, array: Any) -> None:
     status, message = ask(served.url(protocol), protocol, array, name)
     assert status in (row.http, row.grpc)
-    assert message.startswith(f"{row.says}: {name}: expected ")
+    assert message.startswith(f"{row.phrase}: {name}: expected ")
     with PlateClient(served.url(protocol), protocol) as client, pytest.raises(row.error):
         client.read(array if name == "input__0" else array.tobytes())
 
@@ -113,7 +113,7 @@ def test_what_has_waited_too_long_is_not_begun(served: Served, protocol: WirePro
     before = served.executions("yolo")
     status, message = ask(served.url(protocol), protocol, CAR, timeout=1)
     kind, _ = find_answer(message, status)
-    assert (kind.says, kind.error) == ("Request timeout expired", ServerOverloaded), (status, message)
+    assert (kind.phrase, kind.error) == ("Request timeout expired", ServerOverloaded), (status, message)
     assert served.executions("yolo") == before
 
 

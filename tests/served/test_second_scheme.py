@@ -11,7 +11,7 @@ from plate_nets.conversion.config_check import check_configs, scheme_of
 from plate_nets.conversion.conversion import Mode, convert, is_current
 from plate_nets.conversion.table import conversions
 from plate_nets.errors import WeightsError
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import PlateScheme
 from plate_nets.server import EmbeddedTriton
 from plate_nets.types import STEPS

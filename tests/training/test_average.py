@@ -1,4 +1,4 @@
-"""Means of weights."""
+"""Means of weights, by `python -m training.average`."""
 
 from pathlib import Path
 
@@ -6,8 +6,9 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from plate_nets.nets.checkpoint import load_weights, save_weights
-from plate_nets.nets.stn import STN
+from plate_nets.networks.checkpoint import ACTIVATION, load_weights, save_weights
+from plate_nets.networks.stn import STN
+from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from training import average
 
@@ -29,5 +30,27 @@ def test_mean_of_two(tmp_path: Path) -> None:
     weight = "localization.0.weight"
     expected = (first.state_dict()[weight] + second.state_dict()[weight]) / 2
     assert torch.allclose(mean.state_dict()[weight], expected)
-    refused = CliRunner().invoke(app, [str(files[0]), "--out", str(tmp_path / "other.safetensors")])
-    assert refused.exit_code == 1
+    weighted = [*map(str, files), "--out", str(out), "--share", "3", "--share", "1"]
+    assert CliRunner().invoke(app, weighted).exit_code == 0
+    load_weights(mean, out, default_scheme())
+    expected = 0.75 * first.state_dict()[weight] + 0.25 * second.state_dict()[weight]
+    assert torch.allclose(mean.state_dict()[weight], expected)
+    for wrong in ([str(files[0]), "--out", str(tmp_path / "other.safetensors")], weighted[:-2], [*weighted[:-1], "0"]):
+        assert CliRunner().invoke(app, wrong).exit_code == 1
+
+
+def test_a_part_that_one_file_lacks_is_that_of_the_other(tmp_path: Path) -> None:
+    app = typer.Typer()
+    app.command()(average.main)
+    networks = YOLOv5n(), YOLOv5n(vehicles=False)
+    files = [tmp_path / str(number) / "yolo.safetensors" for number in range(2)]
+    for network, path in zip(networks, files, strict=True):
+        save_weights(network, path, {ACTIVATION: network.activation})
+    out = tmp_path / "yolo.safetensors"
+    for order in (files, files[::-1]):
+        assert CliRunner().invoke(app, [*map(str, order), "--out", str(out)]).exit_code == 0
+        mean = YOLOv5n()
+        load_weights(mean, out)
+        for name, value in networks[0].state_dict().items():
+            other = networks[1].state_dict().get(name, value)
+            assert torch.allclose(mean.state_dict()[name].float(), (value.float() + other.float()) / 2)

@@ -8,8 +8,8 @@ import torch
 
 from plate_nets.errors import WeightsError
 from plate_nets.evaluation.reading_metrics import ReadPlate
-from plate_nets.nets.checkpoint import WEIGHTS, read_metadata
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.checkpoint import WEIGHTS, read_metadata
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme
 from plate_nets.types import Reading
 from tests.spelling import spell

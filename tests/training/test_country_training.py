@@ -8,8 +8,8 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from plate_nets.nets.checkpoint import load_weights
-from plate_nets.nets.country import CountryNet
+from plate_nets.networks.checkpoint import load_weights
+from plate_nets.networks.country import CountryNet
 from plate_nets.plates import load_scheme, load_schemes
 from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
 from training.checkpoint import TrainingState
@@ -153,7 +153,7 @@ def test_a_folder_to_measure_on_has_plates_of_known_countries(tmp_path: Path) ->
     folder = write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "")})
     command = ["--out", str(tmp_path / "out"), "--validate", str(folder), "--scheme", "turkey"]
     result = CliRunner().invoke(app, command)
-    assert result.exit_code == 1 and "crops: expected plates whose country is known, got none" in result.output
+    assert result.exit_code == 1 and "crops: expected plates with a known country, got none" in result.output
 
 
 def test_a_country_of_a_folder_is_written_as_a_pair(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.yolov5 import YOLOv5n
 from training.detector.names import from_package, to_package
 from training.detector.trainer import environment
 

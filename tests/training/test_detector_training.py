@@ -14,8 +14,8 @@ import pytest
 
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS
-from plate_nets.nets.checkpoint import load_weights, save_weights
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.checkpoint import load_weights, save_weights
+from plate_nets.networks.yolov5 import YOLOv5n
 from training.detector.job import Job
 from training.detector.trainer import train
 
@@ -80,5 +80,5 @@ def test_nothing_to_resume(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     done = subprocess.run(command(folder, out, 0.1, "--resume"), capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "no run to go on with" in done.stderr
+    assert "no run to resume" in done.stderr
     assert "Traceback" not in done.stderr

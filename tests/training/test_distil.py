@@ -9,8 +9,8 @@ import torch
 from typer.testing import CliRunner
 
 from plate_nets.errors import WeightsError
-from plate_nets.nets.checkpoint import load_weights, read_metadata, save_weights
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
+from plate_nets.networks.yolov5 import YOLOv5n
 from tests.frames import Placed, compose
 from training.detector.distil import SIZE, Parts, app, distance
 

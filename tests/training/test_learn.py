@@ -11,8 +11,8 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from plate_nets.errors import DatasetError
-from plate_nets.nets.checkpoint import load_weights, read_metadata, save_weights
-from plate_nets.nets.yolov5 import ANCHORS, Detect, YOLOv5n
+from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
+from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5n
 from plate_nets.plates import default_scheme
 from tests.frames import Placed, compose
 from training.detector.draw import app as draw

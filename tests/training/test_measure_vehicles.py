@@ -11,8 +11,8 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from plate_nets.evaluation.detection_metrics import average_precision
-from plate_nets.nets.checkpoint import save_weights
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.checkpoint import save_weights
+from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.types import Box, Vehicle
 from tests.frames import Placed, compose
 from training.detector.learn import fresh

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from plate_nets.nets.corners import CornerNet, pooled
+from plate_nets.networks.corners import CornerNet, pooled
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from training.corners.plate_head import SHIFT, features, fit, mine, rendered
 

@@ -1,20 +1,25 @@
-"""The ranges of a detector's layers, measured on pictures."""
+"""The ranges of layers, measured on photos by `python -m training.quantize`."""
 
 import json
 from pathlib import Path
 
 import cv2
+import numpy as np
 import pytest
 import torch
 from typer.testing import CliRunner
 
+from plate_nets.contract import LPRNET
+from plate_nets.conversion.graphs.lprnet import lprnet
 from plate_nets.conversion.graphs.yolov5 import yolov5
 from plate_nets.conversion.openvino_ir import build
-from plate_nets.nets.checkpoint import load_weights, read_metadata, read_weights, save_weights
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.checkpoint import load_weights, read_metadata, read_weights, save_weights, weights_path
+from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.yolov5 import YOLOv5n
+from plate_nets.plates import default_scheme
 from plate_nets.runtimes.quantization import RANGES, quantize
 from tests.frames import Placed, compose
-from training.detector.quantize import app
+from training.quantize import app
 
 
 @pytest.fixture
@@ -33,7 +38,7 @@ def test_the_ranges_are_written_beside_the_weights(weights: Path, tmp_path: Path
     before = read_weights(weights)
     done = CliRunner().invoke(app, [str(weights), "--pictures", str(pictures), "--count", "2"])
     assert done.exit_code == 0, done.output
-    assert "on 2 pictures" in done.output
+    assert "on 2 inputs in 2 photos" in done.output
 
     after = read_weights(weights)
     assert before.keys() == after.keys() and all((before[name] == after[name]).all() for name in before)
@@ -44,6 +49,31 @@ def test_the_ranges_are_written_beside_the_weights(weights: Path, tmp_path: Path
     assert all(low >= -0.38 for name, (low, _) in ranges.items() if name.startswith("down"))  # HardSwish's least
     load_weights(YOLOv5n(), weights)
     quantize(build(yolov5, weights))
+
+
+def test_a_reader_is_asked_for_the_plates_of_the_photos(tmp_path: Path) -> None:
+    weights = tmp_path / "reader.safetensors"
+    weights.write_bytes(weights_path(LPRNET.name).read_bytes())
+    cv2.imwrite(str(tmp_path / "1.jpg"), compose(240, 320, [Placed("A123BC77", 40, 60)]))
+    named = ("--network", LPRNET.name)
+    done = CliRunner().invoke(app, [str(weights), "--pictures", str(tmp_path), *named])
+    assert done.exit_code == 0, done.output
+    assert "on 1 inputs in 1 photos" in done.output
+    metadata = read_metadata(weights)
+    ranges = json.loads(metadata[RANGES])
+    assert len(ranges) == 26 and all(low == 0 for low, _ in ranges.values())  # what ReLUs give
+    NETWORKS[LPRNET.name].load(default_scheme(), weights)
+    quantize(build(lprnet, weights))
+
+
+def test_without_a_plate_or_a_network_the_weights_stay(tmp_path: Path) -> None:
+    weights = tmp_path / "reader.safetensors"
+    weights.write_bytes(before := weights_path(LPRNET.name).read_bytes())
+    cv2.imwrite(str(tmp_path / "empty.jpg"), np.zeros((240, 320, 3), np.uint8))
+    for network, fault in ((LPRNET.name, "no plate was found"), ("stn", "--network: expected yolo, corners, lprnet")):
+        done = CliRunner().invoke(app, [str(weights), "--pictures", str(tmp_path), "--network", network])
+        assert done.exit_code == 1 and fault in done.output
+    assert weights.read_bytes() == before
 
 
 def test_no_pictures(weights: Path, tmp_path: Path) -> None:

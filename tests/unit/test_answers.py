@@ -16,7 +16,7 @@ def table(name: str) -> str:
     begins = "code" if name in ("OURS", "WEB") else "message holds"
     rows = [f"| {begins} | HTTP | gRPC | `PlateClient` raises | retry | meaning |", "|---|---|---|---|---|---|"]
     for each in TABLES[name]:
-        says = f"`{each.says.strip()}`" if each.says else "anything else"
+        says = f"`{each.phrase.strip()}`" if each.phrase else "anything else"
         retry = "yes" if each.retry else "no"
         cells = (says, each.http, each.grpc, f"`{each.error.__name__}`", retry, each.meaning)
         rows.append(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |"))
@@ -28,31 +28,31 @@ def test_the_docs_are_the_code(name: str) -> None:
     assert table(name) in DOCS.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("row", OURS, ids=lambda row: row.says)
+@pytest.mark.parametrize("row", OURS, ids=lambda row: row.phrase)
 def test_a_code_comes_back_as_the_exception_it_was_made_of(row: ErrorAnswer) -> None:
     assert answer_for(row.error("why")) is row
-    for message in (f"{row.says}: why", f"in BLS: {row.says}: why"):
+    for message in (f"{row.phrase}: why", f"in BLS: {row.phrase}: why"):
         for status in (row.http, row.grpc, "500", ""):
             assert find_answer(message, status) == (row, "why")
 
 
-@pytest.mark.parametrize("row", [*TRITONS, *PROXIES], ids=lambda row: row.says or f"{row.http} {row.grpc}")
+@pytest.mark.parametrize("row", [*TRITONS, *PROXIES], ids=lambda row: row.phrase or f"{row.http} {row.grpc}")
 def test_each_row_is_reached(row: ErrorAnswer) -> None:
     for status in filter(None, (row.http, row.grpc)):
-        assert find_answer(f"Triton: {row.says}.", status)[0] is row
-    if row.says:
-        assert find_answer(f"Triton: {row.says}.")[0] is row
+        assert find_answer(f"Triton: {row.phrase}.", status)[0] is row
+    if row.phrase:
+        assert find_answer(f"Triton: {row.phrase}.")[0] is row
 
 
 def test_what_is_unknown_is_a_fault_of_the_server() -> None:
-    assert find_answer("strange", "418")[0].says == "PLATES_INTERNAL"
-    assert find_answer("", "")[0].says == "PLATES_INTERNAL"
-    assert answer_for(ZeroDivisionError()).says == "PLATES_INTERNAL"
+    assert find_answer("strange", "418")[0].phrase == "PLATES_INTERNAL"
+    assert find_answer("", "")[0].phrase == "PLATES_INTERNAL"
+    assert answer_for(ZeroDivisionError()).phrase == "PLATES_INTERNAL"
 
 
 def test_only_input_errors_blame_the_caller() -> None:
-    assert {row.says for row in OURS if row.http == "400"} == {
-        row.says for row in OURS if issubclass(row.error, InputError)
+    assert {row.phrase for row in OURS if row.http == "400"} == {
+        row.phrase for row in OURS if issubclass(row.error, InputError)
     }
 
 
@@ -68,7 +68,7 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
 def test_no_name_of_shared_memory_comes_to_a_caller() -> None:
     said = "Failed to increase the shared memory pool size for key 'plates_71_0a1b2c3d_yolo_0_1' to 8 bytes"
     kind, fault = find_answer(f"PLATES_OVERLOADED: yolo: {said}")
-    assert (kind.says, "plates_71" in fault) == ("PLATES_OVERLOADED", False)
+    assert (kind.phrase, "plates_71" in fault) == ("PLATES_OVERLOADED", False)
     assert find_answer(said, "500")[0].error is SharedMemoryFull
-    assert answer_for(RuntimeError(said)).says == "PLATES_SHARED_MEMORY"
+    assert answer_for(RuntimeError(said)).phrase == "PLATES_SHARED_MEMORY"
     assert "plates_" not in find_answer(said, "500")[1]

@@ -14,9 +14,9 @@ from plate_nets.client.names import NameWatch
 from plate_nets.client.url import parse_url
 from plate_nets.errors import SinkError
 from plate_nets.lasting import LastingThread
+from plate_nets.python_backend.watchdog import Watchdog, WatchdogSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.server.log_copy import LogCopy
-from plate_nets.serving.watchdog import Watchdog, WatchdogSettings
 from plate_nets.sinks.delivery import Delivery, finish_all
 from plate_nets.sinks.files import JsonlSink
 from plate_nets.sinks.outbox import Outbox
@@ -56,7 +56,7 @@ def test_a_turn_that_raises_is_counted_said_and_followed_by_the_next() -> None:
     thread.join(60)
     assert not thread.is_alive()
     assert (thread.failures, thread.faults, thread.error) == (2, 1, None)
-    assert told == ["a fault of ours (KeyError); the log has its traceback", "well", "last"]
+    assert told == ["an internal error (KeyError); the log has its traceback", "well", "last"]
 
 
 def test_who_is_told_ends_no_thread_and_a_thread_that_shall_end_does_not_pause() -> None:
@@ -107,7 +107,7 @@ def test_the_sink_s_and_health_says_so(tmp_path: Path, health: str) -> None:
     kill("sink lines", outbox.wake)
     code, text = answer(health)
     if code == 503:  # until its next turn has ended well
-        assert json.loads(text)["threads"] == {"sink lines": "a fault of ours (Killed); the log has its traceback"}
+        assert json.loads(text)["threads"] == {"sink lines": "an internal error (Killed); the log has its traceback"}
     assert 'plates_thread_faults_total{thread="sink lines"} 1.0' in answer(health.replace("/health", "/metrics"))[1]
     outbox.append(event())
     assert eventually(lambda: delivery.state().delivered == 1, 60)
@@ -142,7 +142,7 @@ def test_the_prober_s() -> None:
     prober = Prober(FaultyOnce(), Progress(lambda: "", 3600), 0.05)
     prober.start()
     verdict = prober.verdicts.get(timeout=60)
-    assert (verdict.fault, verdict.confirmed) == ("a fault of ours (KeyError); the log has its traceback", False)
+    assert (verdict.fault, verdict.confirmed) == ("an internal error (KeyError); the log has its traceback", False)
     assert prober.verdicts.get(timeout=60).fault == ""
     prober.end(60)
 

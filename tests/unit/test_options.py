@@ -13,7 +13,7 @@ UNUSED: dict[str, str] = {
     "plates watch": "--zone --parquet --mqtt --outbox --blur --log",
     "plates web": "--host --allow-url --timeout --log",
     "python -m converters": "--weights",
-    "python -m training.average": "--out --scheme",
+    "python -m training.average": "--scheme",
     "python -m training.corners": "--minutes --rate --threads",
     "python -m training.corners.measure": "--looks --scenes --worst --threads",
     "python -m training.corners.plate_head": (
@@ -22,18 +22,17 @@ UNUSED: dict[str, str] = {
     "python -m training.corners.reading": (
         "--corners --reader --turn --share --relabel --rendered --given --photos --differences --threads"
     ),
-    "python -m training.corners.speed": "--data --photos --plates --threads --rounds",
     "python -m training.country": "--minutes --start --rate --threads",
     "python -m training.detector": (
         "--synthetic --close-ups --photos --replaced --drawn --background --proposals --signs "
         "--learning-rate --freeze --seed --bfloat16"
     ),
-    "python -m training.detector.crop_margin": "--plot",
     "python -m training.detector.distil": "--start --minutes --rate --threads",
     "python -m training.detector.measure": "--data --long-side --holdout --ignore --threads",
     "python -m training.detector.plate_free": "--out --data --cuts --posters --noise",
     "python -m training.detector.smallest_plate": "--plot --long-side --photos",
     "python -m training.detector.speed": "--repository --threads --plates",
+    "python -m training.quantize": "--scheme",
     "python -m training.reader": (
         "--foreign --scheme --draw --largest-source --minutes --real --straightened --two-lines --hard --covered --far "
         "--start --beside --rate --strict"

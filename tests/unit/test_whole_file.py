@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plate_nets.whole_file import whole_file, write_whole
+from plate_nets.whole_file import whole_file, whole_folder, write_whole
 from tests.disk import SmallDisk
 
 
@@ -38,3 +38,26 @@ def test_what_the_block_raises_of_another_file_stays_what_it_is(tmp_path: Path) 
         fresh.write_bytes(other.read_bytes())
     assert failed.value.filename == str(other)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_device_is_not_replaced(tmp_path: Path) -> None:
+    full = tmp_path / "full"
+    full.symlink_to("/dev/full")
+    with pytest.raises(OSError, match="is not a regular file"):
+        write_whole(full, b"one")
+    assert full.is_char_device() and list(tmp_path.iterdir()) == [full]
+
+
+def test_a_folder_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b"
+    with pytest.raises(KeyError), whole_folder(path) as fresh:
+        (fresh / "file").touch()
+        raise KeyError
+    assert list(path.parent.iterdir()) == []
+    with whole_folder(path) as fresh:
+        (fresh / "file").touch()
+        assert not path.exists()
+    assert [each.name for each in path.iterdir()] == ["file"]
+    with pytest.raises(FileExistsError), whole_folder(path):
+        pass
+    assert list(path.parent.iterdir()) == [path]

@@ -21,6 +21,7 @@ from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.events import Images
 from plate_nets.sinks.base import Record
 from plate_nets.sinks.sqlite import SqliteSink
+from plate_nets.web.labels import label_rows
 from plate_nets.web.store import EventStore
 from tests.clips import TEXT, passing, still, write_clip
 from tests.events import event, later
@@ -114,6 +115,9 @@ def test_a_correction_stays_beside_the_machines_text_and_becomes_a_label(seen: S
         (event().to_json().encode().replace(event().id.encode(), b"../../owned"), "id: expected a ULID"),
         (event().to_json().encode().replace(b'"box": {', b'"box": {"a": 1, '), "expected the fields of"),
         (b"\xff", "Could not decode"),
+        (b"[" * 100_000, "expected JSON: maximum recursion depth"),
+        (event().to_json().encode().replace(b'"xmin": 10', b'"xmin": NaN'), "expected a finite number, got nan"),
+        (event().to_json().encode().replace(b'"xmin": 10', b'"xmin": "=cmd()"'), "expected a finite number, got '=c"),
     ],
 )
 def test_labels_of_a_damaged_store_are_refused_in_one_line(tmp_path: Path, document: bytes, said: str) -> None:
@@ -131,11 +135,19 @@ def test_labels_of_a_damaged_store_are_refused_in_one_line(tmp_path: Path, docum
     result = CliRunner().invoke(app, list(map(str, arguments)))
     assert result.exit_code == 2 and said in result.stderr, result.output
     assert len(result.stderr.splitlines()) == 1
-    assert {each.name for each in tmp_path.rglob("*")} >= {"labels.csv"}
-    assert not list(tmp_path.glob("**/*owned*"))
+    assert {each.name for each in tmp_path.rglob("*")} == {"events.sqlite", "pictures", "a"}, (
+        "nothing half made is left"
+    )
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"junk" * 1000, "file is not a database"), (None, "regular file")])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"junk" * 1000, "file is not a database"),
+        (None, "regular file"),
+        (b"", "expected an event store, got an empty file"),
+    ],
+)
 def test_what_is_no_store_makes_no_folder_of_labels(tmp_path: Path, content: bytes | None, said: str) -> None:
     path, labels = tmp_path / "events.sqlite", tmp_path / "labels"
     if content is None:
@@ -145,7 +157,22 @@ def test_what_is_no_store_makes_no_folder_of_labels(tmp_path: Path, content: byt
     arguments = ["events", "export", "--labels", labels, "--events", path, "--pictures", tmp_path]
     result = CliRunner().invoke(app, list(map(str, arguments)))
     assert result.exit_code == 2 and said in result.stderr and len(result.stderr.splitlines()) == 1
-    assert not labels.exists()
+    assert list(tmp_path.iterdir()) == [path]
+    assert content is None or path.read_bytes() == content
+
+
+@pytest.mark.parametrize("frame", ["a" * 5000 + ".jpg", "zero.jpg", "terabyte.jpg", "frame." + "b" * 200, "\0.jpg", 7])
+def test_an_event_whose_frame_is_no_picture_is_left_out(tmp_path: Path, frame: object) -> None:
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    (pictures / "zero.jpg").symlink_to("/dev/zero")
+    (pictures / ("frame." + "b" * 200)).touch()
+    with (pictures / "terabyte.jpg").open("wb") as sparse:
+        sparse.truncate(1 << 40)
+    document = event().to_dict() | {"images": {"plate": None, "frame": frame}}
+    (row,) = label_rows([document | {"correction": "A001AA77"}], pictures, tmp_path)
+    assert row == "no frame of them is kept"
+    assert list(tmp_path.iterdir()) == [pictures]
 
 
 def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> None:

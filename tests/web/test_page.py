@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -26,8 +27,9 @@ from playwright.sync_api import (
     expect,
 )
 
+from plate_nets.events import Judged
 from plate_nets.recognition.geometry import resize
-from plate_nets.types import PLATE_COLUMNS, Frame
+from plate_nets.types import PLATE_COLUMNS, Box, Frame, Vehicle
 from tests.clips import passing, write_clip
 from tests.events import event
 from tests.frames import Placed, compose, encode
@@ -288,9 +290,11 @@ def test_events_arrive_are_searched_and_corrected(browser: Browser, seen: Seen) 
         page.get_by_role("button", name="Show more").click()
         expect(rows).to_have_count(60)
         expect(page.locator("#connection")).not_to_be_empty()
-        seen.write(event(60, listed=True))
+        vehicle = Vehicle(Box(0, 0, 200, 150), "car", 0.9, "rear")
+        seen.write(replace(event(60, listed=True), vehicle=vehicle, country=Judged("ru", 0.98)))
         expect(rows.first).to_have_attribute("data-plate", "A060BC77")
-        expect(rows.first).to_contain_text("staff: Ann")
+        for shown in ("staff: Ann", "car, rear", "RU"):
+            expect(rows.first).to_contain_text(shown)
 
         page.fill("#search-text", "A00*")
         expect(rows).to_have_count(10)

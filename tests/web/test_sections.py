@@ -24,7 +24,9 @@ def test_what_is_not_shown_names_the_option_that_shows_it(web: httpx.Client, pat
     assert f"start `plates web` with {option}" in answer.json()["error"]["message"]
 
 
-@pytest.mark.parametrize(("path", "says"), [("/live", "--events"), ("/lists", "--watch-list"), ("/no", "nothing here")])
+@pytest.mark.parametrize(
+    ("path", "says"), [("/live", "--events"), ("/lists", "--watch-list"), ("/no", "nothing found here")]
+)
 def test_a_browser_is_answered_in_words(web: httpx.Client, path: str, says: str) -> None:
     answer = web.get(path, headers=BROWSER)
     assert (answer.status_code, answer.headers["content-type"]) == (404, "text/plain; charset=utf-8")

@@ -47,7 +47,7 @@ def train(
     every: Every = 1000,
     resume: Resume = False,
 ) -> None:
-    """Trains CornerNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
+    """Train CornerNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
     device = prepare(out, threads, seed)
     with faults_in_a_line():
         sources, chances = load_sources(data)

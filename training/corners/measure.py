@@ -1,4 +1,4 @@
-"""`python -m training.corners.measure`: how far found corners lie from labelled ones, and what finding them costs."""
+"""`python -m training.corners.measure`: how far found corners are from labelled ones, and how long finding takes."""
 
 import statistics
 import sys
@@ -20,9 +20,9 @@ from rich.table import Table
 
 from plate_nets.errors import PlateError
 from plate_nets.evaluation.corner_metrics import TURNED, corner_errors, turns
-from plate_nets.nets.checkpoint import load_weights, weights_path
-from plate_nets.nets.corners import CornerNet
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.checkpoint import load_weights, weights_path
+from plate_nets.networks.corners import CornerNet
+from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import CornerFinder, CornerNetwork, CornerSettings, cut_window, first_window
 from plate_nets.recognition.detection import PlateDetector
@@ -36,12 +36,12 @@ from training.corners.validation import LabelledCorners, load_corners
 from training.synthesis.scene import render_scene
 
 LEAST_OVERLAP = 0.3
-"""A found box whose overlap (IoU) with the box around the labelled corners is at least this is that plate's."""
+"""Minimum overlap (IoU) with the box around the labelled corners for a found box to count as that plate's."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one way of finding corners left: errors (N, 4) in plate heights of N plates, and which are turned (N,)."""
+    """Result of one way of finding corners: errors (N, 4) in plate heights of N plates, and which are turned (N,)."""
 
     name: str
     errors: NDArray[np.float32]
@@ -53,7 +53,7 @@ def load_corner_net(weights: Path, threads: int = 1) -> CornerNetwork:
     """Weights -> the network in OpenVINO, as `CornerFinder` calls it.
 
     Raises:
-        WeightsError: missing, damaged or of another network.
+        WeightsError: the file is missing, damaged or belongs to another network.
     """
     network = CornerNet()
     load_weights(network.eval(), weights)
@@ -70,7 +70,7 @@ def load_detector(threads: int = 1) -> PlateDetector:
 
 
 def detected(labelled: Iterable[LabelledCorners], detector: PlateDetector) -> tuple[list[LabelledCorners], int]:
-    """The same plates with the boxes that the detector finds for them, and how many it does not find."""
+    """The same plates with the boxes that the detector finds for them, and the number of plates it misses."""
     kept, missed = [], 0
     for each in labelled:
         boxes, _ = detector.detect(each.read())
@@ -86,7 +86,7 @@ def detected(labelled: Iterable[LabelledCorners], detector: PlateDetector) -> tu
 
 
 def measure(labelled: Sequence[LabelledCorners], network: CornerNetwork, name: str, looks: Sequence[int]) -> list[Row]:
-    """Plates with boxes -> a row for the boxes' own corners and one for each number of looks."""
+    """Plates with boxes -> a row for the boxes' own corners, and one for each number of looks."""
     turned = np.concatenate([np.abs(turns(each.quads)) > TURNED for each in labelled])
     rows = [Row(f"{name}: the box itself", _errors([(box_quads(each.boxes), each.quads) for each in labelled]), turned)]
     for count in looks:
@@ -98,7 +98,7 @@ def measure(labelled: Sequence[LabelledCorners], network: CornerNetwork, name: s
 
 
 def moved(labelled: Iterable[LabelledCorners], seed: int = 0) -> list[LabelledCorners]:
-    """The same plates with boxes off by so much that they overlap the labelled ones by an IoU of 0.4 to 0.6."""
+    """The same plates with boxes shifted until they overlap the labelled ones by an IoU of 0.4 to 0.6."""
     rng = np.random.default_rng(seed)
     return [replace(each, boxes=np.stack([_moved(box, rng) for box in each.boxes])) for each in labelled]
 
@@ -117,7 +117,7 @@ def scenes(count: int, seed: int = 0) -> list[LabelledCorners]:
 
 
 def turn_frame(frame: Frame, quads: Quads, degrees: float) -> tuple[Frame, Quads]:
-    """A frame turned clockwise about its middle, large enough to hold all of it, and quads (N, 4, 2) turned with it."""
+    """Turn a frame clockwise about its middle, enlarged to hold all of it, together with quads (N, 4, 2)."""
     height, width = frame.shape[:2]
     cos, sin = float(np.cos(np.radians(degrees))), float(np.sin(np.radians(degrees)))
     size = (round(width * abs(cos) + height * abs(sin)), round(width * abs(sin) + height * abs(cos)))
@@ -130,9 +130,9 @@ def turn_frame(frame: Frame, quads: Quads, degrees: float) -> tuple[Frame, Quads
 
 
 def milliseconds(network: CornerNetwork, frame: Frame, box: Boxes, rounds: int = 200) -> dict[str, float]:
-    """Medians of the processor's time, ms, of cutting a window, of the network on one, and of finding one plate.
+    """Median processor times, ms, of cutting a window, running the network on one, and finding one plate.
 
-    The processor's, not the clock's: so other work on the machine hardly matters.
+    Processor time and not wall time, so that other work on the machine hardly matters.
     """
     window = first_window(box[0])
     cut = cut_window(frame, window)[None]
@@ -159,7 +159,7 @@ def main(
     worst: Annotated[int, typer.Option(min=0, help="How many of the worst plates to list.")] = 0,
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
-    """Prints the errors of corners found from labelled and from detected boxes, and the time a plate takes."""
+    """Print the errors of corners found from labelled and from detected boxes, and the time per plate."""
     cv2.setNumThreads(threads)
     console = Console(width=150)
     try:

@@ -1,8 +1,8 @@
-"""`python -m training.corners.plate_head`: teaches CornerNet to tell plates from what the detector takes for plates.
+"""`python -m training.corners.plate_head`: teaches CornerNet to reject what the detector wrongly takes for plates.
 
-All else of the network stays as it is: the head is trained on what the network makes of each window. Plates are the
-labelled and rendered ones; what is none are boxes beside them that the detector finds, even with little confidence, in
-photos whose plates are all labelled, and in rendered streets and pictures.
+The rest of the network stays as it is: the head is trained on the network's features of each window. Positives are
+labelled and rendered plates. Negatives are boxes elsewhere that the detector finds, even with low confidence, in photos
+whose plates are all labelled, and in rendered streets and pictures.
 """
 
 import logging
@@ -21,8 +21,8 @@ from torch.nn import functional
 
 from plate_nets.errors import DatasetError, PlateError
 from plate_nets.evaluation.dataset import read_photo
-from plate_nets.nets.checkpoint import load_weights, read_metadata, save_weights, weights_path
-from plate_nets.nets.corners import CornerNet, pooled
+from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights, weights_path
+from plate_nets.networks.corners import CornerNet, pooled
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import cut_window, first_window
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
@@ -35,26 +35,26 @@ from training.detector.signs import with_signs
 from training.synthesis.scene import render_scene
 
 LEAST_SCORE = 0.03
-"""Boxes of the detector from this score on are looked at."""
+"""Minimum score of the detector's boxes."""
 UNLABELLED = 0.5
-"""From this score on a box beside the labels of a photo may well be a plate that nobody labelled: it is left out."""
+"""From this score on, a box without a label may be an unlabelled plate, and is skipped."""
 NARROWEST = 6.0
-"""Narrower boxes, px, show nothing."""
+"""Minimum width of a box, px; narrower ones show nothing."""
 SHARE, SHIFT = 0.5, -1.3
-"""How much the head counts beside the detector, and by how much the odds fall for all. Among shares of 0.5 to 1 it
-hardly matters; the shift is such that with the default threshold 0.2 of the photos without plates have a box."""
+"""Weight of the head beside the detector, and a shift of the odds of all boxes. Shares between 0.5 and 1 hardly differ;
+with this shift and the default threshold, 0.2 of the photos without plates have a box."""
 _SIDE = 640
 """Long side of rendered pictures, px."""
 
 Windows = list[tuple[NDArray[np.float16], bool]]
-"""What the network takes, (3, 64, 128), and whether it shows a plate."""
+"""Network inputs (3, 64, 128), each with whether it shows a plate."""
 
 
 def mine(frame: Frame, labelled: Boxes, sure: float, detector: PlateDetector, rng: np.random.Generator) -> Windows:
-    """A frame and its plates (N, 4) -> windows around these, as they are and moved, and around what the detector finds.
+    """Cut windows around the plates (N, 4) of a frame, as they are and shifted, and around the detector's boxes.
 
-    A box that overlaps a plate by half (IoU) shows it; one that hardly meets any shows none, but from the score
-    ``sure`` on it is left out.
+    A box that overlaps a plate by half (IoU) counts as a plate; one that hardly touches any does not, but is skipped
+    if its score is ``sure`` or more.
     """
     found, scores = detector.detect(frame)
     overlap = iou(found, labelled).max(axis=1, initial=0.0)
@@ -69,24 +69,24 @@ def mine(frame: Frame, labelled: Boxes, sure: float, detector: PlateDetector, rn
 
 
 def moved(boxes: Boxes, rng: np.random.Generator) -> Boxes:
-    """Boxes (N, 4) xyxy, off by as much as a detector's are."""
+    """Shift boxes (N, 4) xyxy by the detector's usual error."""
     size = np.tile(boxes[:, 2:] - boxes[:, :2], 2)
     return np.asarray(boxes + rng.standard_t(4, boxes.shape) * np.array([0.025, 0.08, 0.025, 0.08]) * size, np.float32)
 
 
 def photographed(pictures: Iterable[Picture]) -> Iterator[tuple[Frame, Boxes, float]]:
-    """Labelled photos -> frame, plates, and the score from which on a box beside them is not to be judged."""
+    """Labelled photos -> frame, plates, and the score from which on other boxes are skipped."""
     for picture in pictures:
         try:
             frame = read_photo(picture.photo)
         except DatasetError as error:
-            logging.warning("left out %s", error)
+            logging.warning("skipped %s", error)
             continue
         yield frame, picture.boxes, UNLABELLED if picture.complete else 0.0
 
 
 def rendered(count: int, seed: int) -> Iterator[tuple[Frame, Boxes, float]]:
-    """Streets and pictures without a car, by turns, with none to three plates -> frame, plates, 1: all are known."""
+    """Alternate streets and pictures without a car, with none to three plates -> frame, plates, 1 (all are known)."""
     for index in range(count):
         rng = np.random.default_rng((seed, index))
         size, plates = (_SIDE, int(_SIDE * rng.uniform(0.55, 0.8))), int(rng.integers(0, 4))
@@ -101,16 +101,16 @@ def rendered(count: int, seed: int) -> Iterator[tuple[Frame, Boxes, float]]:
 
 @torch.inference_mode()
 def features(corner_net: CornerNet, windows: Windows) -> Tensor:
-    """Windows -> what the head sees of each, (N, 352)."""
+    """Windows -> the head's input for each, (N, 352)."""
     chunks = [windows[start : start + 128] for start in range(0, len(windows), 128)]
     stacked = (torch.from_numpy(np.stack([window for window, _ in chunk]).astype(np.float32)) for chunk in chunks)
     return torch.cat([pooled(list(corner_net.features(chunk))) for chunk in stacked])
 
 
 def fit(head: nn.Sequential, seen: Tensor, plates: Tensor, epochs: int, rate: float = 3e-3) -> float:
-    """Trains the head on features (N, 352) and whether each is a plate (N,), both kinds with the same weight -> loss.
+    """Train the head on features (N, 352) and labels (N,), weighting both classes equally -> loss.
 
-    It answers the log-odds of a plate times `SHARE`, and `SHIFT`: what is added to those of the detector.
+    It returns the log-odds of a plate times `SHARE`, plus `SHIFT`: what is added to the detector's log-odds.
     """
     mean, spread = seen.mean(0), seen.std(0) + 1e-3
     seen = (seen - mean) / spread
@@ -132,7 +132,7 @@ def fit(head: nn.Sequential, seen: Tensor, plates: Tensor, epochs: int, rate: fl
             optimizer.step()
             losses.append(loss.item())
     with torch.no_grad():
-        first.weight /= spread  # from here on it takes the features as they are
+        first.weight /= spread  # folds the normalisation of the features into the layer
         first.bias.sub_(first.weight @ mean)
         last.weight *= SHARE
         last.bias.mul_(SHARE).add_(SHIFT)
@@ -152,7 +152,7 @@ def main(
     seed: int = 0,
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
-    """Trains the head, and writes the network with it."""
+    """Train the head, and write the network with it."""
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
     try:

@@ -1,4 +1,4 @@
-"""`python -m training.corners.reading`: what is read from straightened crops and from upright ones, end to end."""
+"""`python -m training.corners.reading`: compares readings from straightened and from upright crops, end to end."""
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -20,8 +20,8 @@ from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
 from plate_nets.evaluation.evaluate import boxes_of, read_plate
 from plate_nets.evaluation.reading_metrics import ReadPlate, summarize
-from plate_nets.nets.checkpoint import WEIGHTS, weights_path
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.checkpoint import WEIGHTS, weights_path
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.corners import CornerFinder, FoundCorners, distinct
 from plate_nets.recognition.decoding import PlateDecoder
@@ -37,12 +37,12 @@ Cut = Callable[[Frame, Boxes, FoundCorners], tuple[Crops, Lines]]
 """A frame, boxes (N, 4) and their corners -> crops (N, 3, 24, 94) and the lines of their plates."""
 
 MARGINS = ((0, 0), (0.1, 0.1), (0.15, 0.1), (0.15, 0.15), (0.2, 0.15), (0.25, 0.15), (0.2, 0.2), (0.3, 0.2))
-"""Margins (x, y) that are tried, shares of the plate's height."""
+"""Margins (x, y) to try, shares of the plate's height."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A labelled plate in a frame, as found: its box and corners are None where it was not."""
+    """A labelled plate in a frame; its box and corners are None if it was not found."""
 
     label: Label
     turned: bool
@@ -69,7 +69,7 @@ class Reader:
         self._decoder = PlateDecoder(scheme)
 
     def read(self, crops: Crops, lines: Lines) -> list[Reading]:
-        """One reading a crop, of a plate of so many lines."""
+        """One reading per crop, given the number of lines of each plate."""
         return self._decoder.decode(np.array(self._lprnet(np.array(self._stn(crops)))), lines) if len(crops) else []
 
 
@@ -98,9 +98,9 @@ def gather(
 ) -> tuple[list[Seen], list[Case]]:
     """Labelled photos -> what is found in them, and each readable label with the row of the plate that it is.
 
-    A plate is found where its labelled box overlaps the box around the corners, or the detector's, by 0.5 or more.
-    ``degrees``: each photo is turned by so much about its middle first. ``share``: above 0, each is then cut so close
-    around its first plate that this takes such a share of the width. ``given``: the labelled boxes are used.
+    A plate is found if its labelled box overlaps the box around the corners, or the detector's, by 0.5 or more.
+    ``degrees``: turn each photo by this angle first. ``share``: if above 0, crop it around its first plate until the
+    plate takes this share of the width. ``given``: use the labelled boxes.
     """
     frames: list[Seen] = []
     cases: list[Case] = []
@@ -128,9 +128,9 @@ def gather(
 
 
 def turned_photo(frame: Frame, labels: Sequence[Label], degrees: float) -> tuple[Frame, Boxes, Quads | None]:
-    """A photo turned clockwise about its middle, the boxes (N, 4) of its plates, and their corners where all are known.
+    """Turn a photo clockwise about its middle, with the boxes (N, 4) of its plates, and their corners if all are known.
 
-    Where it is turned, the boxes are those around the turned corners.
+    After a turn, the boxes are those around the turned corners.
     """
     known = [label.quad for label in labels if label.quad is not None]
     quads = np.stack([order_corners(quad) for quad in known]) if len(known) == len(labels) else None
@@ -143,7 +143,7 @@ def turned_photo(frame: Frame, labels: Sequence[Label], degrees: float) -> tuple
 
 
 def close_up(frame: Frame, boxes: Boxes, quads: Quads | None, share: float) -> tuple[Frame, Boxes, Quads | None]:
-    """A frame cut 3:2 around its first box, so that this takes ``share`` of the width, or less at the frame's edge."""
+    """Crop a frame 3:2 around its first box, so that the box takes ``share`` of the width, or less at the edge."""
     xmin, ymin, xmax, ymax = (float(v) for v in boxes[0])
     half_x = (xmax - xmin) / share / 2
     half_y = max(half_x / 1.5, ymax - ymin)
@@ -156,7 +156,7 @@ def close_up(frame: Frame, boxes: Boxes, quads: Quads | None, share: float) -> t
 
 
 def read_cases(seen: Sequence[Seen], cases: Sequence[Case], reader: Reader, cut: Cut) -> list[ReadPlate]:
-    """Cases -> what is read of each."""
+    """Cases -> the reading of each."""
     readings = [reader.read(*cut(each.frame, each.boxes, each.corners)) for each in seen]
     return [read_plate(case.label, None if case.row is None else readings[case.frame][case.row]) for case in cases]
 
@@ -184,7 +184,7 @@ def main(
     ] = False,
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
-    """Prints the plates read exactly, from upright crops and from straightened ones with several margins."""
+    """Print the plates read exactly, from upright crops and from straightened ones with several margins."""
     cv2.setNumThreads(threads)
     console = Console(width=150)
     try:
@@ -211,7 +211,7 @@ def main(
 
 
 def variants(served: bool = False) -> dict[str, Cut]:
-    """What is compared, by name; ``served``: with the margins that are served alone."""
+    """The variants to compare, by name; ``served``: only with the served margins."""
     usual = RectificationSettings()
     margin = DetectionSettings().crop_margin
     cuts = {f"upright, margin {margin:g}": upright(margin)}
@@ -241,7 +241,7 @@ def _table(title: str, read: dict[str, list[ReadPlate]], turned: NDArray[np.bool
 
 
 def _kinds_table(plates: Iterable[ReadPlate]) -> Table:
-    """Plates of a rendered test set by the type that their files are named after."""
+    """Plates of a rendered test set, grouped by the type in their file names."""
     kinds: dict[str, list[ReadPlate]] = {}
     for plate in plates:
         kinds.setdefault(plate.source.rpartition("_")[0], []).append(plate)

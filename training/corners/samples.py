@@ -1,4 +1,4 @@
-"""What CornerNet is trained on: photos with a plate, simulated, and the windows that the finder would cut from them.
+"""Training samples for CornerNet: simulated photos of plates, and the windows that the finder would cut from them.
 
 Every sample is a function of (seed, step, place in the batch) alone, so a resumed training sees what an
 uninterrupted one would have seen.
@@ -21,14 +21,15 @@ from training.synthesis.camera import edge_height, take_photo
 from training.synthesis.perspective import corners_of, sample_corners
 
 LOWEST, HIGHEST = 8.0, 40.0
-"""Plate heights in the simulated photo, px: above the highest nothing changes in the windows."""
+"""Plate heights in the simulated photo, px; above the highest the windows do not change."""
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Shares of the samples: plates ``drawn`` on their own, drawn over real ones (``replaced``); the rest is real.
+    """Shares of the samples: plates ``drawn`` alone, drawn over real ones (``replaced``); the rest is real.
 
-    ``own``: real plates seen from where the photo was taken, but for a similarity; ``turned``: of the others, those
+    ``own``: real plates seen as in their photo, up to a similarity; ``turned``: of the others, those turned, tilted and
+    narrowed far more than usual. ``cut``: plates cut by the frame's border.
     turned, leaning and narrowed far beyond what is usual. ``cut``: plates that the frame's border cuts.
     """
 
@@ -105,7 +106,7 @@ def make_windows(
 
 
 def _target(source: Source, rng: np.random.Generator, mixture: Mixture) -> Quad:
-    """Where the source's base lies in the simulated photo, around (0, 0)."""
+    """Position of the source's base in the simulated photo, around (0, 0)."""
     actual = edge_height(source.base)
     height = float(LOWEST * (HIGHEST / LOWEST) ** rng.random())
     if not source.plain:
@@ -130,7 +131,7 @@ def _target(source: Source, rng: np.random.Generator, mixture: Mixture) -> Quad:
 
 
 def _frame(quad: Quad, rng: np.random.Generator, cut: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The border of the frame around a plate: far away, or near, or cutting up to a fifth of the plate's width."""
+    """The border of the frame around a plate: far away, near, or cutting up to a fifth of the plate's width."""
     low, high = quad.min(axis=0) - 1000, quad.max(axis=0) + 1000
     draw = rng.random()
     if draw < 2 * cut:
@@ -152,7 +153,7 @@ def _frame(quad: Quad, rng: np.random.Generator, cut: float) -> tuple[NDArray[np
 def _box(
     quad: Quad, low: NDArray[np.float32], high: NDArray[np.float32], rng: np.random.Generator
 ) -> NDArray[np.float32]:
-    """The detector's box (4,) xyxy around a quad: off by a little as a rule, at times down to an overlap of 0.4."""
+    """The detector's box (4,) xyxy around a quad: usually off by a little, sometimes down to an overlap of 0.4."""
     true: NDArray[np.float32] = quad_boxes(quad[None])[0]
     size = np.tile(true[2:] - true[:2], 2)
     for _ in range(20):
@@ -172,12 +173,12 @@ def _box(
 
 
 def _guess(quad: Quad, rng: np.random.Generator) -> Quad:
-    """Corners as an earlier look leaves them: moved, turned, stretched, each corner for itself, in plate heights."""
+    """Corners as an earlier look leaves them: moved, turned, stretched, and each shifted, in plate heights."""
     height, width = (float(v[0]) for v in quad_size(quad[None]))
     amount = float(rng.choice((0.5, 1.0, 2.0)))
     common = rng.normal(0, 0.06, 2)
     each = rng.standard_t(4, (4, 2)) * 0.05
-    ends = rng.standard_t(3, 2) * 0.08  # along the plate the left and the right edge are surest to stray
+    ends = rng.standard_t(3, 2) * 0.08  # the left and right edges stray most, along the plate
     along = (quad[1] - quad[0] + quad[2] - quad[3]) / max(2 * width, 1e-3)
     shift = common + each + np.outer([ends[0], ends[1], ends[1], ends[0]], along)
     return np.asarray(quad + np.clip(shift * amount, -0.6, 0.6) * height, np.float32)

@@ -1,4 +1,4 @@
-"""Where training windows come from: cut-outs of labelled photos, and plates drawn onto them or on their own."""
+"""Sources of training windows: cut-outs of labelled photos, and plates drawn onto them or on their own."""
 
 import re
 from collections import Counter
@@ -24,9 +24,9 @@ from training.synthesis.scene import foreign_plate
 CONTEXT = 0.85
 """Surroundings kept around a plate, in widths of its box, on each side."""
 STORED_HEIGHT = 44.0
-"""Plates are stored at most this high, px: more than the network ever sees."""
+"""Maximum height of stored plates, px: more than the network ever sees."""
 _SCALE = 0.45
-"""px/mm plates are drawn at."""
+"""Scale at which plates are drawn, px/mm."""
 _VANITY = re.compile(r"[A-Z](000|111|222|333|444|555|666|777|888|999)|([A-Z])\d{3}\2\2")
 
 
@@ -37,8 +37,8 @@ class Source:
     Attributes:
         picture: (H, W, 3) BGR.
         corners: (4, 2) the plate's corners, px of the picture.
-        base: (4, 2) where a one-line plate lies or would lie in the same plane: what perspectives are drawn for.
-        plain: whether there is nothing but the plate and its nearest surroundings.
+        base: (4, 2) position of a one-line plate in the same plane, for which perspectives are drawn.
+        plain: whether it shows only the plate and its nearest surroundings.
     """
 
     picture: Frame
@@ -50,7 +50,7 @@ class Source:
 def load_sources(folders: Sequence[Path]) -> tuple[list[Source], NDArray[np.float64]]:
     """Labelled folders -> a cut-out for each plate with labelled corners, and the chance to draw each, (N,).
 
-    Vanity plates and plates photographed often are over-represented: their chances are lower.
+    Vanity plates and plates photographed often are over-represented, so their chances are lower.
 
     Raises:
         DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
@@ -71,7 +71,7 @@ def load_sources(folders: Sequence[Path]) -> tuple[list[Source], NDArray[np.floa
 
 
 def cut_out(photo: Frame, label: Label) -> Source:
-    """A labelled plate with its surroundings, reduced where it is higher than needed."""
+    """Cut out a labelled plate with its surroundings, reduced if it is higher than needed."""
     assert label.quad is not None
     quad = order_corners(label.quad)
     (left, top), (right, bottom) = quad.min(axis=0), quad.max(axis=0)
@@ -97,9 +97,9 @@ def drawn_source(rng: np.random.Generator) -> Source:
 
 
 def replaced(source: Source, rng: np.random.Generator, two_lines: float = 0.35) -> Source:
-    """Another plate drawn over the one of a cut-out, in the same plane, light and holder: of any kind, one line or two.
+    """Draw another plate over the one of a cut-out, in the same plane, light and holder: of any kind, one line or two.
 
-    A plate of two lines, of which there is the share ``two_lines``, is drawn larger, so that it covers the old one.
+    Plates of two lines, a share of ``two_lines``, are drawn larger, so that they cover the old one.
     """
     draw = rng.random()
     x = y = 1.0
@@ -127,7 +127,7 @@ def replaced(source: Source, rng: np.random.Generator, two_lines: float = 0.35) 
 
 
 def _lit(flat: Frame, picture: Frame, corners: Quad) -> Frame:
-    """A drawn plate in the light of the one that it replaces."""
+    """Give a drawn plate the light of the plate that it replaces."""
     (x0, y0), (x1, y1) = np.maximum(corners.min(axis=0), 0).astype(int), np.maximum(corners.max(axis=0), 1).astype(int)
     old = picture[y0:y1, x0:x1]
     if old.size == 0:

@@ -1,4 +1,4 @@
-"""What CornerNet learns: to vote for the corners, and to know the error to expect."""
+"""Trains CornerNet to vote for the corners, and to predict its error."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
-from plate_nets.nets.checkpoint import save_weights
+from plate_nets.networks.checkpoint import save_weights
 from plate_nets.types import Frame
 from training.corners.samples import Batch
 from training.corners.state import CornerState
@@ -16,18 +16,18 @@ from training.corners.validation import LabelledCorners, errors_on, quantiles
 from training.loop import Trainer, mixed_precision
 
 _VOTES = 0.3
-"""Weight of the votes' own errors beside that of their mean: it makes those that count agree."""
+"""Weight of each vote's own error beside that of their mean; it makes the votes that count agree."""
 _QUALITY = 0.05
 """Weight of the expected error's likelihood."""
 _FINE = 0.05
-"""Errors below this, in plate heights, are squared: labels are no more exact."""
+"""Errors below this, in plate heights, are squared, because labels are no more precise."""
 
 
 class CornerTrainer(Trainer[CornerState, Batch, Sequence[LabelledCorners]]):
     """Trains CornerNet."""
 
     def loss(self, batch: Batch) -> Tensor:
-        """What the votes of a batch miss of the corners."""
+        """The error of a batch's votes."""
         windows = torch.from_numpy(batch.windows).to(self.device, memory_format=torch.channels_last)
         with mixed_precision(self.device):
             votes = self.state.network.vote(windows)
@@ -54,17 +54,17 @@ class CornerTrainer(Trainer[CornerState, Batch, Sequence[LabelledCorners]]):
 
     @cached_property
     def _photos(self) -> dict[str, Frame]:
-        """Those of the validation, kept from one to the next."""
+        """Photos of the validation, kept between runs."""
         return {}
 
     def save(self, name: str) -> None:
-        """Writes the network."""
+        """Write the network."""
         metadata = self.metadata | {"steps": str(self.state.step)}
         save_weights(self.state.average, self.out / name / "corners.safetensors", metadata)
 
 
 def corner_loss(points: Tensor, weights: Tensor, error: Tensor, corners: Tensor, heights: Tensor) -> Tensor:
-    """What the votes of N windows (see `CornerNet.vote`) miss of the corners -> mean loss a window.
+    """The error of the votes for N windows (see `CornerNet.vote`) -> mean loss per window.
 
     Args:
         points: (N, 4, cells, 2) px of the window.
@@ -73,8 +73,8 @@ def corner_loss(points: Tensor, weights: Tensor, error: Tensor, corners: Tensor,
         corners: (N, 4, 2) px.
         heights: (N,) px, of the plates in the windows.
 
-    The distances are in plate heights. The expected error is fitted as the scale of a Laplace distribution of the mean
-    distance, which itself takes no gradient from it.
+    Distances are in plate heights. The expected error is fitted as the scale of a Laplace distribution of the mean
+    distance, which gets no gradient from it.
     """
     unit = heights.clamp(min=4.0).view(-1, 1, 1)
     missed = ((points * weights[..., None]).sum(2) - corners) / unit  # (N, 4, 2)

@@ -1,4 +1,4 @@
-"""How far found corners lie from labelled ones."""
+"""Measures how far found corners are from labelled ones."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from plate_nets.types import Boxes, Frame
 
 @dataclass(frozen=True)
 class LabelledCorners:
-    """A photo, the boxes (N, 4) that the corners are looked for from, and the labelled corners (N, 4, 2), px."""
+    """A photo, the boxes (N, 4) to start from, and the labelled corners (N, 4, 2), px."""
 
     name: str
     read: Callable[[], Frame]
@@ -30,7 +30,7 @@ class LabelledCorners:
 
 
 def load_corners(folder: Path) -> list[LabelledCorners]:
-    """The plates of a labelled folder whose corners are known, with their labelled boxes.
+    """The plates of a labelled folder with known corners, and their labelled boxes.
 
     Raises:
         DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
@@ -50,7 +50,7 @@ def errors_on(
     settings: CornerSettings = CornerSettings(),
     cache: dict[str, Frame] | None = None,
 ) -> NDArray[np.float32]:
-    """The errors (N, 4) of all labelled corners, looked for from their boxes; ``cache`` keeps the photos."""
+    """The errors (N, 4) of all corners found from the labelled boxes; ``cache`` keeps the photos."""
     finder = CornerFinder(as_call(network) if isinstance(network, nn.Module) else network, settings)
     errors = [np.empty((0, 4), np.float32)]
     for each in labelled:
@@ -75,5 +75,5 @@ def as_call(network: nn.Module) -> CornerNetwork:
 
 
 def quantiles(errors: NDArray[np.float32], shares: Sequence[float] = (0.5, 0.95)) -> list[float]:
-    """Errors -> their quantiles; infinite where there are none."""
+    """Errors -> their quantiles; infinite without errors."""
     return [float(np.quantile(errors, share)) if errors.size else float("inf") for share in shares]

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from plate_nets.errors import InputError
-from plate_nets.nets.checkpoint import load_weights
-from plate_nets.nets.country import CountryNet
+from plate_nets.networks.checkpoint import load_weights
+from plate_nets.networks.country import CountryNet
 from plate_nets.plates import load_schemes
 from training.checkpoint import TrainingState
 from training.country.samples import Samples, load_real
@@ -34,19 +34,18 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def train(
     out: Out,
-    data: Annotated[
-        list[Path], typer.Option(help="Labelled folder with a column country; may be given several times.")
-    ] = [],  # noqa: B006
+    data: Annotated[list[Path], typer.Option(help="Labelled folder with a column country. Repeatable.")] = [],  # noqa: B006
     validate: Annotated[
-        list[Path], typer.Option(help="The same, to measure on beside drawn plates; the mean decides.")
+        list[Path],
+        typer.Option(help="Labelled folder to validate on, besides drawn plates. Repeatable; the mean decides."),
     ] = [],  # noqa: B006
     country: Annotated[
-        list[str], typer.Option(help="FOLDER=CODE: the country of a folder without that column, by name.")
+        list[str], typer.Option(help="FOLDER=CODE: country of a folder without that column. Repeatable.")
     ] = [],  # noqa: B006
-    scheme: Annotated[str, typer.Option(help="Whose plates are drawn.")] = "world",
-    steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 12_000,
+    scheme: Annotated[str, typer.Option(help="Countries to draw (built-in name, group or TOML file).")] = "world",
+    steps: Annotated[int, typer.Option(min=1, help="How many steps to train.")] = 12_000,
     minutes: Minutes = None,
-    batch: Annotated[int, typer.Option(min=2, help="Plates a step.")] = 64,
+    batch: Annotated[int, typer.Option(min=2, help="Plates per step.")] = 64,
     start: Annotated[Path | None, typer.Option(help="Weights to start from.")] = None,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")] = 2e-3,
     seed: int = 0,
@@ -55,7 +54,7 @@ def train(
     every: Every = 500,
     resume: Resume = False,
 ) -> None:
-    """Trains CountryNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
+    """Train CountryNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
     device = prepare(out, threads, seed)
     with faults_in_a_line():
         schemes = load_schemes(scheme)

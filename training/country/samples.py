@@ -1,7 +1,7 @@
-"""What CountryNet learns from: drawn plates of every country, real ones whose country is known, and others.
+"""Training samples for CountryNet: drawn plates of every country, and real ones of known or other countries.
 
 Every sample is a function of (seed, step, place in the batch) alone. A drawing is photographed several times, each time
-otherwise: to draw a plate takes longer than to photograph it.
+differently, because drawing a plate takes longer than photographing it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,18 +28,18 @@ from training.synthesis.layouts import grounds, varied
 from training.synthesis.layouts.layout import PlateLayout
 
 REAL = 0.5
-"""Share of real plates among the samples of a design that has some."""
+"""Share of real plates among the samples of a design that has real plates."""
 NOT_KNOWN = -100
-"""The class of a ground that is not known: the loss leaves it out."""
+"""The class of an unknown ground, which the loss ignores."""
 _FAR = 0.1
 _GREY = 0.05
 """Share of pictures without colours, as cameras take them by infrared light."""
 _COLOURED, _TRIES = 0.3, 6
-"""Share of the drawings that are chosen anew, up to so many times, while their ground is white: most grounds are."""
+"""Share of the drawings that are chosen again, up to this many times, if their ground is white, as most are."""
 _REPAINTED = 0.1
-"""Share of the drawings in a colour that the format has not: a diplomat's, a soldier's, one that no file describes."""
+"""Share of the drawings in a colour that the format does not have: a diplomat's, a soldier's, an undescribed one."""
 _FRESH, _POOL = 6, 512
-"""How many drawings a step has that the one before had not, and how many it chooses from."""
+"""Number of new drawings in each step, and number of drawings to choose from."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class CountryBatch:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A plate of ``lines`` lines from the front with its surroundings, (H, W, 3) BGR, and its corners (4, 2)."""
+    """A plate of ``lines`` lines from the front, with its surroundings, (H, W, 3) BGR, and its corners (4, 2)."""
 
     picture: Frame
     corners: Corners
@@ -64,14 +64,14 @@ class Drawing:
 
 @dataclass(frozen=True)
 class KnownPlate:
-    """A real plate, and the class of its ground: `NOT_KNOWN` where the formats that its text fits have several."""
+    """A real plate and the class of its ground; `NOT_KNOWN` if the formats that its text fits have several."""
 
     plate: RealPlate
     ground: int
 
 
 class Samples(TorchDataset[CountryBatch]):
-    """Batches by step: every design comes about equally often, the countries' own and `UNKNOWN`."""
+    """Batches by step: every design appears about equally often, `UNKNOWN` included."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Samples(TorchDataset[CountryBatch]):
         return crop, CLASSES[design], ground
 
     def _generator(self, number: int) -> np.random.Generator:
-        return np.random.default_rng((self.seed, number, self.batch))  # no sample's: their places are below it
+        return np.random.default_rng((self.seed, number, self.batch))  # no sample: its place is smaller
 
     def _design(self, number: int) -> str:
         return self.designs[int(self._generator(number).integers(len(self.designs)))]
@@ -147,7 +147,7 @@ def photograph_drawing(drawing: Drawing, rng: np.random.Generator) -> Frame:
 
 
 def photograph_real(plate: RealPlate, rng: np.random.Generator) -> Frame:
-    """A real plate, seen a little worse than it was."""
+    """A real plate, seen slightly worse than in its photo."""
     severity = float(rng.uniform(0, 1) ** 2)
     if plate.exact:
         return photograph_straightened(plate.picture, plate.corners, rng, severity, lines=plate.lines)
@@ -155,7 +155,7 @@ def photograph_real(plate: RealPlate, rng: np.random.Generator) -> Frame:
 
 
 def drawn_formats(schemes: Sequence[PlateScheme]) -> dict[str, list[tuple[PlateScheme, dict[str, float]]]]:
-    """Schemes -> of each design whose formats are drawn, and how often each of these comes."""
+    """Schemes -> for each design, its drawable formats and how often each of them is drawn."""
     found: dict[str, list[tuple[PlateScheme, dict[str, float]]]] = {}
     for scheme in schemes:
         by_design: dict[str, dict[str, float]] = {}
@@ -172,9 +172,9 @@ def load_real(
 ) -> dict[str, list[KnownPlate]]:
     """Labelled folders with a column ``country`` -> the plates of each design.
 
-    A plate counts where its text fits a format of its country; those of countries without a scheme are `UNKNOWN`.
+    A plate counts if its text fits a format of its country; plates of countries without a scheme are `UNKNOWN`.
 
-    ``countries``: of folders without that column, by name.
+    ``countries``: by name, for folders without that column.
 
     Raises:
         DatasetError: as `load_dataset`.
@@ -182,9 +182,9 @@ def load_real(
     by_country = {scheme.country: scheme for scheme in schemes if scheme.country}
     found: dict[str, list[KnownPlate]] = {}
     for folder in folders:
-        told = countries_in(folder)
+        by_file = countries_in(folder)
         for path, labels in load_dataset(folder).photos():
-            country = told[path.name].lower() or countries.get(folder.name, "")
+            country = by_file[path.name].lower() or countries.get(folder.name, "")
             if not country:
                 continue
             photo, scheme, lines = read_photo(path), by_country.get(country), most_lines(country)
@@ -203,7 +203,7 @@ def _design(scheme: PlateScheme | None, text: str) -> str:
 
 
 def _ground(scheme: PlateScheme | None, text: str) -> str | None:
-    """The ground of a plate where all formats that its text fits have that one alone."""
+    """The ground of a plate, if all formats that its text fits have the same one."""
     if scheme is None:
         return None
     colours = [grounds(scheme, fit) for fit in scheme.fits(text)]

@@ -1,4 +1,4 @@
-"""What CountryNet learns: the design and the ground of each crop; and how well it knows those of others."""
+"""Trains CountryNet on the design and the ground of each crop, and validates it on held-out plates."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,8 +10,8 @@ from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.errors import DatasetError
-from plate_nets.nets.checkpoint import save_weights
-from plate_nets.nets.country import CountryNet
+from plate_nets.networks.checkpoint import save_weights
+from plate_nets.networks.country import CountryNet
 from plate_nets.plates import PlateScheme
 from plate_nets.plates.designs import CLASSES, DESIGNS
 from plate_nets.recognition.detection import DetectionSettings
@@ -24,17 +24,17 @@ from training.reader.real import RealPlate
 
 ARCHITECTURE = "country/2"
 _GROUND = 0.5
-"""Weight of the grounds in the loss: they are learnt much sooner than the designs."""
+"""Weight of the grounds in the loss: they are learned much sooner than the designs."""
 _HELD_OUT = 20_260_000
 _SMOOTHED = 0.05
-"""Of the target: what the other designs share. A plate of one country may look like another's."""
+"""Label smoothing: a plate of one country may look like another's."""
 
 
 class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBatch]):
     """Trains CountryNet; the mean of the validation's shares decides."""
 
     def loss(self, batch: CountryBatch) -> Tensor:
-        """The cross-entropy of the designs, and that of the grounds that are known, less by half."""
+        """The cross-entropy of the designs, plus half that of the known grounds."""
         crops = torch.from_numpy(batch.crops).to(self.device, memory_format=torch.channels_last)
         logits = self.state.network(crops).float()
         designs, grounds = (torch.from_numpy(each).to(self.device) for each in (batch.designs, batch.grounds))
@@ -44,17 +44,17 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBat
         return loss + _GROUND * functional.cross_entropy(logits[:, len(DESIGNS) :], grounds, ignore_index=NOT_KNOWN)
 
     def validate(self, writer: SummaryWriter) -> str:
-        """The share of plates whose design is the most probable, and of those whose ground is, where it is known."""
+        """The share of plates whose design is found, and of those whose ground is, if known."""
         state = self.state
         right = {}
         for name, known in self.validation.items():
             with torch.inference_mode():
                 logits = state.average(torch.from_numpy(known.crops).to(self.device)).cpu().numpy()
             right[name] = float((logits[:, : len(DESIGNS)].argmax(1) == known.designs).mean())
-            told = known.grounds != NOT_KNOWN
-            if told.any():
-                found = logits[told, len(DESIGNS) :].argmax(1)
-                right[f"{name} ground"] = float((found == known.grounds[told]).mean())
+            labelled = known.grounds != NOT_KNOWN
+            if labelled.any():
+                found = logits[labelled, len(DESIGNS) :].argmax(1)
+                right[f"{name} ground"] = float((found == known.grounds[labelled]).mean())
         for name, share in right.items():
             writer.add_scalar(f"right/{name}", share, state.step)
         mean = sum(right.values()) / len(right)
@@ -64,20 +64,20 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBat
         return "right " + ", ".join(f"{name} {share:.3f}" for name, share in right.items())
 
     def save(self, name: str) -> None:
-        """Writes the network."""
+        """Write the network."""
         metadata = self.metadata | {"steps": str(self.state.step)}
         save_weights(self.state.average, self.out / name / "country.safetensors", metadata)
 
 
 def known_crops(folder: str, real: Mapping[str, Sequence[KnownPlate]]) -> CountryBatch:
-    """Real plates of a folder, by design -> their crops as the detector hands them on.
+    """Real plates of a folder, by design -> their crops as the detector delivers them.
 
     Raises:
         DatasetError: there are none.
     """
     plates = [(CLASSES[design], known) for design, each in real.items() for known in each]
     if not plates:
-        raise DatasetError(f"{folder}: expected plates whose country is known, got none")
+        raise DatasetError(f"{folder}: expected plates with a known country, got none")
     return CountryBatch(
         np.stack([_crop(known.plate) for _, known in plates]),
         np.array([design for design, _ in plates], np.int64),
@@ -86,7 +86,7 @@ def known_crops(folder: str, real: Mapping[str, Sequence[KnownPlate]]) -> Countr
 
 
 def held_out(schemes: Sequence[PlateScheme], count: int = 256) -> CountryBatch:
-    """Drawn plates of every design that no training has seen: `_HELD_OUT` is no seed of one."""
+    """Drawn plates of every design that no training has seen: `_HELD_OUT` is never used as its seed."""
     return Samples(schemes, {}, batch=count, seed=_HELD_OUT)[0]
 
 

@@ -1,4 +1,4 @@
-"""``python -m training.detector``: the plate detector, from labelled folders to weights."""
+"""``python -m training.detector``: trains the plate detector from labelled folders."""
 
 import json
 import logging
@@ -62,8 +62,8 @@ HYPERPARAMETERS = {
     "mixup": 0.0,
     "copy_paste": 0.0,
 }
-"""The package's `hyp.scratch-low.yaml`, with AdamW's learning rate, a shorter warm-up, and more change of hue (photos
-with a colour cast), a little rotation and shear (plates seen from aside)."""
+"""The package's `hyp.scratch-low.yaml` with AdamW's learning rate, a shorter warm-up, more change of hue (for photos
+with a colour cast), and slight rotation and shear (for plates seen from the side)."""
 
 console = Console(stderr=True)
 
@@ -72,42 +72,44 @@ Preparation = Callable[[Frame, Picture], tuple[Frame, Boxes]]
 
 
 class Background(StrEnum):
-    """What becomes of the background of photos in which only the main plate is labelled."""
+    """How to treat the background of photos in which only the main plate is labelled."""
 
     AROUND = "around"
-    """Cut away: the part around the labelled plates is used."""
+    """Cut it away: use the part around the labelled plates."""
     WHOLE = "whole"
-    """Kept: plates in it count as none."""
+    """Keep it: plates in it count as background."""
     PROPOSED = "proposed"
-    """A first detector's sure proposals become labels, doubtful ones are painted over."""
+    """Label a first detector's sure proposals, and paint over doubtful ones."""
 
 
 def main(
-    data: Annotated[list[Path], typer.Option(help="labelled folder; give it again for more")],
-    weights: Annotated[Path, typer.Option(help="weights to start from: the package's (COCO) or ours")],
-    out: Annotated[Path, typer.Option(help="folder of the run")],
-    minutes: Annotated[float, typer.Option(min=0.1, help="time budget of the training")] = 60.0,
-    long_side: Annotated[int, typer.Option(help="long side of the training pictures, px")] = 640,
-    synthetic: Annotated[int, typer.Option(min=0, help="rendered street scenes among the training pictures")] = 0,
-    close_ups: Annotated[int, typer.Option(min=0, help="pictures cut close around one plate, besides")] = 0,
-    photos: Annotated[int | None, typer.Option(min=1, help="train on so many photos, drawn anew by the seed")] = None,
-    replaced: Annotated[int, typer.Option(min=0, help="photos with another plate drawn over theirs, besides")] = 0,
-    drawn: Annotated[int, typer.Option(min=0, help="drawn pictures without a car, some without a plate, besides")] = 0,
-    holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="share of plates and scenes kept out")] = 0.12,
-    batch: Annotated[int, typer.Option(help="pictures a step")] = 16,
-    background: Annotated[
-        Background, typer.Option(help="what becomes of plates that nobody labelled")
-    ] = Background.AROUND,
-    proposals: Annotated[Path | None, typer.Option(help="weights that propose them, default --weights")] = None,
-    signs: Annotated[float, typer.Option(min=0.0, max=1.0, help="share of pictures with painted-in signs")] = 0.35,
-    learning_rate: Annotated[float, typer.Option()] = 0.001,
-    freeze: Annotated[int, typer.Option(help="layers of the backbone that stay as they are")] = 0,
+    data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
+    weights: Annotated[Path, typer.Option(help="Weights to start from: the package's (COCO) or ours.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run.")],
+    minutes: Annotated[float, typer.Option(min=0.1, help="Training time (minutes).")] = 60.0,
+    long_side: Annotated[int, typer.Option(help="Long side of the training pictures (px).")] = 640,
+    synthetic: Annotated[int, typer.Option(min=0, help="How many rendered street scenes to add.")] = 0,
+    close_ups: Annotated[int, typer.Option(min=0, help="How many close-ups of one plate to add.")] = 0,
+    photos: Annotated[int | None, typer.Option(min=1, help="Train on this many photos, chosen by the seed.")] = None,
+    replaced: Annotated[
+        int, typer.Option(min=0, help="How many photos with another plate drawn over theirs to add.")
+    ] = 0,
+    drawn: Annotated[
+        int, typer.Option(min=0, help="How many drawn pictures without a car to add, some without a plate.")
+    ] = 0,
+    holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of plates and scenes to hold out.")] = 0.12,
+    batch: Annotated[int, typer.Option(help="Pictures per step.")] = 16,
+    background: Annotated[Background, typer.Option(help="How to treat unlabelled plates.")] = Background.AROUND,
+    proposals: Annotated[Path | None, typer.Option(help="Weights for the proposals. Default: --weights.")] = None,
+    signs: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of pictures with painted-in signs.")] = 0.35,
+    learning_rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 0.001,
+    freeze: Annotated[int, typer.Option(help="Number of backbone layers to freeze.")] = 0,
     seed: Annotated[int, typer.Option()] = 0,
-    threads: Annotated[int, typer.Option(help="threads of torch")] = os.cpu_count() or 1,
-    bfloat16: Annotated[bool, typer.Option(help="train in bfloat16, twice as fast where the CPU has it")] = True,
-    resume: Annotated[bool, typer.Option("--resume", help="go on with the run in --out")] = False,
+    threads: Annotated[int, typer.Option(help="CPU threads of torch.")] = os.cpu_count() or 1,
+    bfloat16: Annotated[bool, typer.Option(help="Train in bfloat16, twice as fast on CPUs that support it.")] = True,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
 ) -> None:
-    """Fine-tunes YOLOv5n to find plates; leaves best.safetensors and last.safetensors in --out."""
+    """Fine-tune YOLOv5n to find plates; leaves best.safetensors and last.safetensors in --out."""
     out = out.resolve()
     pictures = out / "pictures"
     if not resume:
@@ -144,7 +146,7 @@ def main(
 
 
 def preparation(background: Background, weights: Path, threads: int) -> Preparation:
-    """What makes a training picture of a frame and its labels, by the way its background is treated."""
+    """The function that makes a training picture from a frame and its labels, for this treatment of the background."""
     if background is Background.AROUND:
         return lambda frame, picture: (frame, picture.boxes) if picture.complete else around(frame, picture.boxes)
     if background is Background.WHOLE:

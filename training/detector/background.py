@@ -1,4 +1,4 @@
-"""Plates that nobody labelled: labelled by a first detector where it is sure, painted over where it is not."""
+"""Handles unlabelled plates: labels a first detector's sure ones, and paints over doubtful ones."""
 
 import numpy as np
 
@@ -9,20 +9,20 @@ from plate_nets.types import Boxes, Frame
 from training.detector.pictures import Picture
 
 SURE = 0.7
-"""From this score on a proposal becomes a label."""
+"""Minimum score of a proposal that becomes a label."""
 
 DOUBTFUL = 0.25
-"""From this score on a proposal that is not sure is painted over: it may be a plate, so it is no example of either."""
+"""Minimum score of a proposal that is painted over: it may be a plate, so it must not count either way."""
 
 SAME = 0.2
-"""Overlap (IoU) from which on a proposal and a label are the same plate."""
+"""Minimum overlap (IoU) for a proposal and a label to be the same plate."""
 
 
 def complete(frame: Frame, picture: Picture, detector: PlateDetector) -> tuple[Frame, Boxes]:
     """A frame and its labelled plates -> the frame without doubtful regions, and the plates (N, 4) known now.
 
-    ``detector`` answers with proposals from the score `DOUBTFUL` on, highest first. Where labels are said to be
-    complete, even a sure proposal is painted over only: somebody looked at it and left it out.
+    ``detector`` returns proposals from the score `DOUBTFUL` on, highest first. If the labels are declared complete,
+    even a sure proposal is only painted over, because the labeller left it out.
     """
     boxes = picture.boxes
     found, scores = detector.detect(frame)

@@ -1,8 +1,8 @@
-"""`python -m training.detector.distil`: a detector learns to answer as another one does.
+"""`python -m training.detector.distil`: trains a detector to give another detector's outputs.
 
-What the detector answers to any picture is all that it is taught, so no labels are needed (Hinton, Vinyals, Dean,
-"Distilling the Knowledge in a Neural Network", 2015). So a network whose activation was changed gets weights that find
-what they found before.
+It learns from the teacher's outputs for any picture, so it needs no labels (Hinton, Vinyals, Dean, "Distilling the
+Knowledge in a Neural Network", 2015). This gives a network with a changed activation weights that find what they found
+before.
 """
 
 import logging
@@ -20,8 +20,8 @@ from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
-from plate_nets.nets.checkpoint import activation_of, load_weights, save_weights, sha256
-from plate_nets.nets.yolov5 import ANCHORS, YOLOv5n
+from plate_nets.networks.checkpoint import activation_of, load_weights, save_weights, sha256
+from plate_nets.networks.yolov5 import ANCHORS, YOLOv5n
 from plate_nets.recognition.geometry import GREY
 from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import Frame
@@ -45,14 +45,14 @@ from training.loop import (
 
 ARCHITECTURE = "yolov5n/hardswish"
 SIZE = (448, 640)
-"""Height and width of the pictures that it learns from, px."""
+"""Height and width of the training pictures, px."""
 HELD_OUT = 10
-"""One picture in so many is measured on, not learnt from."""
+"""One picture in this many is used for validation, not training."""
 
 _SURE = 0.02
-"""Objectness, by the teacher, from which on a box counts."""
+"""Teacher's objectness from which on a box counts."""
 _LEAST = -7.0
-"""Log-odds of a plate below which one answer is as good as another."""
+"""Log-odds of a plate below which differences do not matter."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Parts:
 
 
 def part(frame: Frame, rng: np.random.Generator) -> Frame:
-    """A frame -> the same enlarged or made smaller, moved, mirrored, its colours changed: (448, 640, 3)."""
+    """Scale, shift and mirror a frame, and change its colours: (448, 640, 3)."""
     h, w = SIZE
     scale = min(h / frame.shape[0], w / frame.shape[1]) * float(np.exp(rng.uniform(np.log(0.2), np.log(1.8))))
     left, top = (
@@ -90,14 +90,14 @@ def part(frame: Frame, rng: np.random.Generator) -> Frame:
 
 
 def detector(weights: Path) -> YOLOv5n:
-    """Weights -> their network, with the activation that they were trained with."""
+    """Load a network with the activation that its weights were trained with."""
     network = YOLOv5n(activation=activation_of(weights))
     load_weights(network, weights)
     return network
 
 
 class DetectorState(TrainingState[YOLOv5n]):
-    """Of YOLOv5n, which begins with the weights of another one, whatever that one's activation."""
+    """The state for YOLOv5n, starting from the weights of another one, whatever its activation."""
 
     def __init__(self, device: torch.device, start: YOLOv5n) -> None:
         network = YOLOv5n(vehicles=start.vehicles is not None)
@@ -106,22 +106,22 @@ class DetectorState(TrainingState[YOLOv5n]):
 
 
 class Distillation(Trainer[DetectorState, Tensor, Tensor]):
-    """Trains a detector on what another one answers; `teach` comes first."""
+    """Trains a detector on another one's outputs; call `teach` first."""
 
     teacher: YOLOv5n
 
     def teach(self, teacher: YOLOv5n) -> None:
-        """Sets whose answers are learnt."""
+        """Set the teacher."""
         teacher = teacher.eval().fuse().requires_grad_(False)
         self.teacher = teacher.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def loss(self, batch: Tensor) -> Tensor:
-        """How far the answers to a batch are from the teacher's."""
+        """The distance between the outputs for a batch and the teacher's."""
         return self._distance(self.state.network, batch)
 
     @torch.no_grad()
     def validate(self, writer: SummaryWriter) -> str:
-        """The distance on pictures that are not learnt from."""
+        """The distance on held-out pictures."""
         average = self.state.average
         means = {
             name: float(np.mean([self._distance(average, batch).item() for batch in torch.split(pictures, 8)]))
@@ -132,7 +132,7 @@ class Distillation(Trainer[DetectorState, Tensor, Tensor]):
         return "distance: " + ", ".join(f"{name} {mean:.4f}" for name, mean in means.items())
 
     def save(self, name: str) -> None:
-        """Writes the network."""
+        """Write the network."""
         metadata = self.metadata | {"steps": str(self.state.step)}
         save_weights(self.state.average, self.out / name / "yolo.safetensors", metadata)
 
@@ -140,25 +140,25 @@ class Distillation(Trainer[DetectorState, Tensor, Tensor]):
         batch = batch.to(self.device, memory_format=torch.channels_last)
         with mixed_precision(self.device):
             with torch.no_grad():
-                wanted = self.teacher.features(batch)
+                target = self.teacher.features(batch)
             found = network.features(batch)
         total = torch.zeros((), device=self.device)
-        for own, right, head, judge in zip(found, wanted, network.detect.m, self.teacher.detect.m, strict=True):
+        for own, right, head, judge in zip(found, target, network.detect.m, self.teacher.detect.m, strict=True):
             own, right = own.float(), right.float()
             total = total + functional.mse_loss(own, right) / right.var() + distance(head(own), judge(right))
         return total
 
 
-def distance(found: Tensor, wanted: Tensor) -> Tensor:
-    """Two maps (N, 3 * values, h, w) of a head, before their sigmoid -> how far apart they are.
+def distance(found: Tensor, target: Tensor) -> Tensor:
+    """Two maps (N, 3 * values, h, w) of a head, before their sigmoid -> their distance.
 
-    Boxes count by the objectness that the wanted map gives them.
+    Boxes count by the objectness in the target map.
     """
-    found, wanted = (torch.unflatten(each, 1, (len(ANCHORS[0]), -1)) for each in (found, wanted))
-    objects = functional.smooth_l1_loss(found[:, :, 4].clamp(min=_LEAST), wanted[:, :, 4].clamp(min=_LEAST))
-    sure = wanted[:, :, 4].sigmoid()
+    found, target = (torch.unflatten(each, 1, (len(ANCHORS[0]), -1)) for each in (found, target))
+    objects = functional.smooth_l1_loss(found[:, :, 4].clamp(min=_LEAST), target[:, :, 4].clamp(min=_LEAST))
+    sure = target[:, :, 4].sigmoid()
     weights = torch.where(sure > _SURE, sure, 0.0)
-    boxes = functional.smooth_l1_loss(found[:, :, :4], wanted[:, :, :4], reduction="none").sum(2)
+    boxes = functional.smooth_l1_loss(found[:, :, :4], target[:, :, :4], reduction="none").sum(2)
     return objects + (boxes * weights).sum() / (weights.sum() + 1.0)
 
 
@@ -167,13 +167,13 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def main(
-    pictures: Annotated[list[Path], typer.Option(help="Folder of pictures, labelled or not; may be given again.")],
-    teacher: Annotated[Path, typer.Option(help="Weights whose answers are learnt.")],
+    pictures: Annotated[list[Path], typer.Option(help="Folder of pictures, labelled or not. Repeatable.")],
+    teacher: Annotated[Path, typer.Option(help="Weights of the teacher.")],
     out: Out,
-    start: Annotated[Path | None, typer.Option(help="Weights to begin with; else the teacher's.")] = None,
-    steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 2000,
+    start: Annotated[Path | None, typer.Option(help="Weights to start from. Default: the teacher's.")] = None,
+    steps: Annotated[int, typer.Option(min=1, help="How many steps to train.")] = 2000,
     minutes: Minutes = None,
-    batch: Annotated[int, typer.Option(min=1, help="Pictures a step.")] = 8,
+    batch: Annotated[int, typer.Option(min=1, help="Pictures per step.")] = 8,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1e-3,
     seed: int = 0,
     threads: Threads = 1,
@@ -181,7 +181,7 @@ def main(
     every: Every = 250,
     resume: Resume = False,
 ) -> None:
-    """Trains our YOLOv5n to answer as other weights do; the averaged weights are written to OUT/last at the end."""
+    """Train our YOLOv5n to give the teacher's outputs; the averaged weights are written to OUT/last at the end."""
     device = prepare(out, threads, seed)
     with faults_in_a_line():
         found = [path for folder in pictures for path in pictures_below(folder)]

@@ -1,7 +1,7 @@
-"""`python -m training.detector.draw FOLDER`: drawn training pictures, with what is in them.
+"""`python -m training.detector.draw FOLDER`: draws training pictures, with a list of the objects in them.
 
-Three kinds: full-HD streets with traffic, whose plates are of 4 to 40 px, as a camera codes them; streets without a
-plate; and plates of every size and what only looks alike, without a car (`training.detector.drawn`).
+Three kinds: full-HD streets with traffic and plates of 4 to 40 px, coded as by a camera; streets without a plate; and
+plates of every size and look-alikes, without a car (`training.detector.drawn`).
 """
 
 from collections.abc import Iterator
@@ -28,25 +28,25 @@ OBJECTS = "objects.csv"
 """The file beside the folder of pictures."""
 FULL_HD = (1920, 1080)
 EVERY = 20
-"""Pictures from one writing of the file to the next."""
+"""Pictures between two writes of the file."""
 _CAR = "car"
 _MOST, _REACH = 12, 45.0
-"""Cars of a street, and how far the farthest is, m."""
+"""Maximum number of cars in a street, and distance of the farthest, m."""
 _HIDDEN = 0.5
-"""Share of a car behind another one from which on it is doubtful whether it is seen."""
+"""Hidden share of a car from which on it is doubtful whether it is visible."""
 _DOUBTED = 0.3
 """The score of such a car."""
 
 
 def traffic(rng: np.random.Generator) -> tuple[Frame, Objects]:
-    """A generator -> a full-HD street with cars far and near, coded, and the plates and cars in it."""
+    """A generator -> a full-HD street with cars far and near, coded, with its plates and cars."""
     count = 0 if rng.random() < 0.15 else int(rng.integers(2, _MOST + 1))
     scene = render_scene(default_scheme(), rng, FULL_HD, count, foreign=1 / 3, reach=_REACH)
     return coded(scene.frame, rng), objects_of(scene)
 
 
 def objects_of(scene: Scene) -> Objects:
-    """A street -> its plates and cars; a car of which another one hides much has a low score."""
+    """A street -> its plates and cars; a car that is largely hidden has a low score."""
     hw = (scene.frame.shape[0], scene.frame.shape[1])
     edges = [p.car.sides for p in scene.plates]
     cars: Boxes = clip(np.array(edges, np.float32).reshape(-1, 4), hw)
@@ -59,14 +59,14 @@ def objects_of(scene: Scene) -> Objects:
 
 
 def coded(frame: Frame, rng: np.random.Generator) -> Frame:
-    """A frame as a camera hands it over: as JPEG or H.264, good or coarse."""
+    """A frame as delivered by a camera: JPEG or H.264, good or coarse."""
     if rng.random() < 0.5:
         return code_jpeg(frame, int(rng.integers(35, 96)))
     return code_h264([frame], crf=int(rng.integers(20, 36)))[-1]
 
 
 def alone(rng: np.random.Generator) -> tuple[Frame, Objects]:
-    """A generator -> a picture without a car, two fifths of them without a plate, and its plates."""
+    """A generator -> a picture without a car, two in five without a plate, and its plates."""
     count = 0 if rng.random() < 0.4 else int(rng.integers(1, 5))
     narrow = round(960 * rng.uniform(0.55, 1.0))
     frame, plates = draw_picture(rng, (narrow, 960) if rng.random() < 0.2 else (960, narrow), count)
@@ -74,9 +74,9 @@ def alone(rng: np.random.Generator) -> tuple[Frame, Objects]:
 
 
 def drawn(folder: Path, streets: int, others: int, seed: int) -> Iterator[tuple[str, Objects]]:
-    """Draws pictures into ``folder/images``, each a function of (seed, number) -> its name and what is in it.
+    """Draw pictures into ``folder/images``, each a function of (seed, number) -> its name and objects.
 
-    Those that are there already are drawn no more, where `OBJECTS` knows them.
+    Existing pictures that `OBJECTS` lists are not drawn again.
     """
     images = folder / "images"
     images.mkdir(parents=True, exist_ok=True)
@@ -98,12 +98,12 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def main(
-    folder: Annotated[Path, typer.Argument(help="For images/ and objects.csv.")],
+    folder: Annotated[Path, typer.Argument(help="Folder for images/ and objects.csv.")],
     streets: Annotated[int, typer.Option(min=0, help="Full-HD streets with traffic.")] = 250,
     others: Annotated[int, typer.Option(min=0, help="Pictures without a car.")] = 500,
     seed: int = 0,
 ) -> None:
-    """Draws training pictures; what was drawn before an interruption stays."""
+    """Draw training pictures; pictures from an interrupted run are kept."""
     with faults_in_a_line():
         found: dict[str, Objects] = {}
         for name, objects in track(drawn(folder, streets, others, seed), "drawing", total=streets + others):

@@ -1,4 +1,4 @@
-"""Drawn pictures without a car: plates of every kind, from far to filling the picture, beside what only looks alike."""
+"""Draws pictures without a car: plates of every kind, from distant to filling the picture, with look-alikes."""
 
 import cv2
 import numpy as np
@@ -15,9 +15,9 @@ from training.synthesis.scene import foreign_plate
 from training.synthesis.street import draw_street, sample_weather
 
 NARROWEST, WIDEST = 0.03, 0.95
-"""Widths of a plate, as shares of the picture's: the least is that of a plate of 15 px in full HD."""
+"""Widths of a plate, as shares of the picture's; the smallest is 15 px in full HD."""
 CLOSE = 0.35
-"""Share of the pictures with a plate that show one from near: 0.3 of the width and more."""
+"""Share of the pictures with a close-up of a plate: 0.3 of the width and more."""
 _FOREIGN = 0.15
 _TWO_LINES = 0.45
 _SEVERITY = 0.6
@@ -26,7 +26,7 @@ _SEVERITY = 0.6
 def draw_picture(rng: np.random.Generator, size: tuple[int, int], plates: int) -> tuple[Frame, Boxes]:
     """A generator -> a picture of ``size`` (w, h) px and the boxes (N, 4) xyxy of the plates in it, N <= ``plates``.
 
-    A plate for which no place is left is not drawn.
+    A plate that finds no room is not drawn.
     """
     frame = ground(rng, size)
     quads: list[Quad] = []
@@ -48,7 +48,7 @@ def draw_picture(rng: np.random.Generator, size: tuple[int, int], plates: int) -
     boxes = quad_boxes(np.array(quads, np.float32).reshape(-1, 4, 2))
     if rng.random() < 0.8:
         frame = with_signs(rng, frame, boxes, most=4)
-    if not quads and rng.random() < 0.5:  # lettering from near, as a poster or the side of a lorry shows it
+    if not quads and rng.random() < 0.5:  # close-up lettering, as on a poster or the side of a lorry
         put_sign(rng, frame, boxes, draw_sign(rng), int(size[0] * rng.uniform(0.3, 0.95)))
     if rng.random() < 0.25:
         stamp_time(rng, frame)
@@ -82,7 +82,7 @@ def ground(rng: np.random.Generator, size: tuple[int, int]) -> Frame:
 
 
 def _rows(frame: Frame, rng: np.random.Generator) -> None:
-    """Rows of blocks, light and dark by turns or alike: kerb stones, bricks, tiles, bars; in place."""
+    """Draw rows of blocks, alternating or alike: kerb stones, bricks, tiles, bars; in place."""
     height, width = frame.shape[:2]
     block = float(width * rng.uniform(0.02, 0.4))
     tall = block * float(rng.uniform(0.15, 0.6))
@@ -118,7 +118,7 @@ def _plate(rng: np.random.Generator, width: float) -> tuple[Frame, Quad, Quad]:
 
 
 def _hang(frame: Frame, picture: Frame, corners: Quad, quad: Quad, rng: np.random.Generator) -> None:
-    """Draws a plate into a frame, with its surroundings, in a holder or bare, as light as the frame, in place."""
+    """Draw a plate into a frame, with its surroundings, in a holder or bare, in the frame's light, in place."""
     light = float(np.clip(frame.mean() / 120 + rng.uniform(-0.2, 0.5), 0.2, 1.05))
     picture = np.asarray(np.clip(picture * light, 0, 255), np.uint8)
     around = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32) * picture.shape[1::-1]
@@ -136,6 +136,6 @@ def _hang(frame: Frame, picture: Frame, corners: Quad, quad: Quad, rng: np.rando
 
 
 def _middle(size: tuple[int, int]) -> Quad:
-    """Where a plate of a tenth of the width would be: what the camera's faults are measured by."""
+    """Corners of a plate of a tenth of the width in the middle, by which the camera's faults are scaled."""
     unit = np.array([[-0.5, -0.11], [0.5, -0.11], [0.5, 0.11], [-0.5, 0.11]], np.float32)
     return np.asarray(unit * size[0] * 0.1 + np.array(size) / 2, np.float32)

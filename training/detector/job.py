@@ -1,4 +1,4 @@
-"""What the training process is asked to do."""
+"""The input of the training process."""
 
 from dataclasses import dataclass
 

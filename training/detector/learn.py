@@ -1,7 +1,7 @@
-"""`python -m training.detector.learn`: plates near and far, and vehicles, from labelled, taught and drawn pictures.
+"""`python -m training.detector.learn`: trains on plates near and far, and vehicles, from photos and drawings.
 
-Begins with weights of the detector, with or without a head for vehicles. Its first stages, which see edges and colours,
-stay as they are. `training.detector.teach` and `training.detector.draw` make what it learns from.
+It starts from weights of the detector, with or without a head for vehicles. The first stages, which see edges and
+colours, are frozen. `training.detector.teach` and `training.detector.draw` prepare the input.
 """
 
 import math
@@ -21,8 +21,8 @@ from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.detection_metrics import Detections, average_precision, found
-from plate_nets.nets.checkpoint import save_weights, sha256
-from plate_nets.nets.yolov5 import Detect, YOLOv5n
+from plate_nets.networks.checkpoint import save_weights, sha256
+from plate_nets.networks.yolov5 import Detect, YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import VEHICLES, Box, Boxes
@@ -53,17 +53,17 @@ from training.loop import (
 
 FROZEN = ("down1", "down2", "stage2")
 FAR, FAR_LONG_SIDE = (12, 15), 960
-"""Heights of the plates that are looked for in full HD, px, and the long side of the input."""
+"""Heights of the plates searched in full HD, px, and the long side of the input."""
 MEASURED, MEASURED_FAR = 100, 40
-"""Held-out photos that are measured on, as they are and shrunk."""
+"""Number of held-out photos to measure on, as they are and shrunk."""
 CHECKPOINT = 100
-"""Steps from one checkpoint to the next."""
+"""Steps between two checkpoints."""
 _VEHICLES = 0.5
-"""What the loss of vehicles counts, beside that of plates."""
+"""Weight of the vehicles in the loss, beside the plates."""
 
 
 class DetectorState(TrainingState[YOLOv5n]):
-    """Of a detector with both heads, which begins with the weights of another; a head that this one lacks is fresh."""
+    """The state for a detector with both heads, starting from the weights of another; a missing head is initialised."""
 
     def __init__(self, device: torch.device, start: YOLOv5n) -> None:
         network = YOLOv5n()
@@ -76,7 +76,7 @@ class DetectorState(TrainingState[YOLOv5n]):
 
 
 def fresh(head: Detect | None) -> None:
-    """Objectness starts low, at the share of cells that hold an object, and the classes at theirs."""
+    """Initialise a head: objectness at the share of cells with an object, and the classes at theirs."""
     assert head is not None
     for stride, convolution in zip(head.strides, head.m, strict=True):
         assert isinstance(convolution, nn.Conv2d) and convolution.bias is not None
@@ -87,7 +87,7 @@ def fresh(head: Detect | None) -> None:
 
 @dataclass(frozen=True)
 class Look:
-    """One picture at one size: the plates in it and those left out of account, and vehicles where they are known."""
+    """One picture at one size: its plates, ignored regions, and vehicles if they are known."""
 
     picture: Callable[[], NDArray[np.uint8]]
     long_side: int
@@ -98,25 +98,25 @@ class Look:
 
 
 class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
-    """Trains a detector on what is wanted of its heads."""
+    """Trains a detector on the targets of both heads."""
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The loss of both heads on a batch."""
         network = self.state.network
         for name in FROZEN:
-            network.get_submodule(name).eval()  # their means and variances stay too
+            network.get_submodule(name).eval()  # freezes their means and variances too
         pictures = batch.pictures.to(self.device, memory_format=torch.channels_last)
         with mixed_precision(self.device):
             features = network.features(pictures)
             maps = [[layer(each) for layer, each in zip(head.m, features, strict=True)] for head in heads(network)]
         plates, vehicles = (
-            head_loss(head, [each.float() for each in own], wanted.to(self.device))
-            for head, own, wanted in zip(heads(network), maps, (batch.plates, batch.vehicles), strict=True)
+            head_loss(head, [each.float() for each in own], target.to(self.device))
+            for head, own, target in zip(heads(network), maps, (batch.plates, batch.vehicles), strict=True)
         )
         return plates + _VEHICLES * vehicles
 
     def validate(self, writer: SummaryWriter) -> str:
-        """Plates and vehicles of photos that are not learnt from, and far plates in full HD."""
+        """Measure plates and vehicles of held-out photos, and distant plates in full HD."""
         figures: dict[str, float] = {}
         threshold = DetectionSettings().score_threshold
         for name, looks in self.validation.items():
@@ -134,7 +134,7 @@ class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
         return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
 
     def save(self, name: str) -> None:
-        """Writes the network."""
+        """Write the network."""
         metadata = self.metadata | {"steps": str(self.state.step)}
         save_weights(self.state.average, self.out / name / "yolo.safetensors", metadata)
 
@@ -146,7 +146,7 @@ def heads(network: YOLOv5n) -> tuple[Detect, Detect]:
 
 
 def measured(network: YOLOv5n, looks: Sequence[Look]) -> tuple[list[Detections], list[Detections]]:
-    """What a network finds in pictures: plates and, of any kind, vehicles, beside what is there."""
+    """What a network finds in pictures, plates and vehicles of any kind, together with the truth."""
 
     def answer(head: Detect) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
         device = next(network.parameters()).device
@@ -177,7 +177,7 @@ def measured(network: YOLOv5n, looks: Sequence[Look]) -> tuple[list[Detections],
 
 
 def looks_of(examples: Sequence[Example]) -> dict[str, list[Look]]:
-    """Held-out photos -> what is measured: as they are at 640 px, and shrunk into full HD at `FAR_LONG_SIDE`."""
+    """Held-out photos -> what to measure on: as they are at 640 px, and shrunk into full HD at `FAR_LONG_SIDE`."""
     none = np.empty((0, 4), np.float32)
     near, shrunk = [], []
     for each in examples[:: max(1, len(examples) // MEASURED)]:
@@ -204,23 +204,23 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def main(
-    data: Annotated[list[Path], typer.Option(help="Labelled folder; may be given again.")],
-    taught: Annotated[Path, typer.Option(help="Folder of what `training.detector.teach` wrote, a file a folder.")],
-    drawn: Annotated[Path, typer.Option(help="Folder that `training.detector.draw` filled.")],
-    start: Annotated[Path, typer.Option(help="Weights to begin with.")],
+    data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
+    taught: Annotated[Path, typer.Option(help="Folder written by `training.detector.teach`.")],
+    drawn: Annotated[Path, typer.Option(help="Folder written by `training.detector.draw`.")],
+    start: Annotated[Path, typer.Option(help="Weights to start from.")],
     out: Out,
-    steps: Annotated[int, typer.Option(min=1, help="Length of the training.")] = 10_000,
+    steps: Annotated[int, typer.Option(min=1, help="How many steps to train.")] = 10_000,
     minutes: Minutes = None,
-    batch: Annotated[int, typer.Option(min=1, help="Pictures of 640x448 a step; of larger ones fewer.")] = 8,
+    batch: Annotated[int, typer.Option(min=1, help="Pictures of 640x448 per step; fewer of larger ones.")] = 8,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 8e-4,
-    holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the photos kept out.")] = 0.12,
+    holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the photos to hold out.")] = 0.12,
     seed: int = 0,
     threads: Threads = 1,
     workers: Workers = 1,
     every: Every = 500,
     resume: Resume = False,
 ) -> None:
-    """Trains the detector; the averaged weights are written to OUT/best where they measure best, and to OUT/last."""
+    """Train the detector; the averaged weights go to OUT/best when they measure best, and to OUT/last at the end."""
     device = prepare(out, threads, seed)
     with faults_in_a_line():
         named = {folder.name: read_objects(taught / f"{folder.name}.csv") for folder in data}

@@ -1,7 +1,7 @@
-"""What a head of the detector is taught by labelled boxes: the loss of YOLOv5, but for regions left out of account.
+"""The loss of a detector head for labelled boxes: YOLOv5's, but with ignored regions.
 
-A box is wanted of the anchors that are at most four times as large or small, in its own cell and the two nearest ones;
-objectness is to be the overlap (IoU) of what is found with what is wanted (https://github.com/ultralytics/yolov5,
+A box is assigned to anchors at most four times larger or smaller, in its own cell and the two nearest ones; the target
+of objectness is the overlap (IoU) of the predicted and the labelled box (https://github.com/ultralytics/yolov5,
 release 7.0).
 """
 
@@ -12,25 +12,25 @@ from torch import Tensor
 from torch.nn import functional
 from torchvision.ops import box_iou, complete_box_iou_loss
 
-from plate_nets.nets.yolov5 import Detect
+from plate_nets.networks.yolov5 import Detect
 
 DOUBTFUL = -1
-"""The kind of a region in which nothing is wanted, nor wanted not to be."""
+"""The kind of an ignored region."""
 
 _BOX, _OBJECT, _CLASS = 0.05, 1.0, 0.1
 _BALANCE = (4.0, 1.0, 0.4)
 """Weights of the parts of the loss, and of objectness at each stride."""
 _LARGEST_RATIO = 4.0
 _NOMINAL = 640
-"""Side of the picture, px, for which these weights were chosen: a larger one counts more."""
+"""Side of the picture, px, for which these weights were chosen; a larger one counts more."""
 
 
-def head_loss(head: Detect, maps: Sequence[Tensor], wanted: Tensor) -> Tensor:
-    """What a head gives at each stride, (N, 3 * values, h, w), before its sigmoid, and what is wanted -> its loss.
+def head_loss(head: Detect, maps: Sequence[Tensor], targets: Tensor) -> Tensor:
+    """The head's output at each stride, (N, 3 * values, h, w), before its sigmoid, and the targets -> its loss.
 
-    ``wanted``: (K, 6) picture, kind or `DOUBTFUL`, xmin, ymin, xmax, ymax in px of the input.
+    ``targets``: (K, 6) picture, kind or `DOUBTFUL`, xmin, ymin, xmax, ymax in px of the input.
     """
-    sure, doubtful = wanted[wanted[:, 1] >= 0], wanted[wanted[:, 1] == DOUBTFUL]
+    sure, doubtful = targets[targets[:, 1] >= 0], targets[targets[:, 1] == DOUBTFUL]
     total = maps[0].new_zeros(())
     for found, anchors, stride, balance in zip(maps, head.anchors, head.strides, _BALANCE, strict=True):
         logits = torch.unflatten(found, 1, (len(anchors), -1)).permute(0, 1, 3, 4, 2)  # (N, 3, h, w, values)
@@ -46,7 +46,7 @@ def head_loss(head: Detect, maps: Sequence[Tensor], wanted: Tensor) -> Tensor:
             given = torch.cat((middle - half, middle + half), 1)
             total = total + _BOX * complete_box_iou_loss(given, boxes, reduction="mean")
             overlap = box_iou(given.detach(), boxes).diagonal().clamp(0)
-            order = overlap.argsort()  # of several boxes wanted in one place the best counts
+            order = overlap.argsort()  # of several targets in one place the best counts
             objects[picture[order], anchor[order], row[order], column[order]] = overlap[order]
             counts[picture, anchor, row, column] = 1
             if own.shape[1] > 6:
@@ -59,29 +59,29 @@ def head_loss(head: Detect, maps: Sequence[Tensor], wanted: Tensor) -> Tensor:
 
 
 def _assigned(
-    wanted: Tensor, anchors: Tensor, stride: int, hw: tuple[int, int]
+    targets: Tensor, anchors: Tensor, stride: int, hw: tuple[int, int]
 ) -> tuple[tuple[Tensor, Tensor, Tensor, Tensor], Tensor, Tensor]:
-    """Wanted boxes (K, 6) -> where they are wanted of a map: pictures, anchors, rows and columns (M,) each; the boxes
-    (M, 4) xyxy in cells; and their kinds (M,)."""
-    boxes = wanted[:, 2:] / stride
+    """Target boxes (K, 6) -> their places in a map: pictures, anchors, rows and columns (M,) each; the boxes (M, 4)
+    xyxy in cells; and their kinds (M,)."""
+    boxes = targets[:, 2:] / stride
     middles, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
     ratios = sizes[None] / anchors[:, None]
     anchor, number = (torch.maximum(ratios, 1 / ratios).amax(2) < _LARGEST_RATIO).nonzero(as_tuple=True)
     size = middles.new_tensor((hw[1], hw[0]))
     near = torch.tensor(((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)), device=boxes.device)
     inner = middles[number] % 1
-    low, high = inner < 0.5, inner > 0.5  # the side of the cell that the middle is nearer to
+    low, high = inner < 0.5, inner > 0.5  # the nearer side of the cell
     chosen = torch.stack((torch.ones_like(low[:, 0]), low[:, 0], high[:, 0], low[:, 1], high[:, 1]))
     step, row = chosen.nonzero(as_tuple=True)
     cells = middles[number[row]].floor().long() + near[step]
     within = ((cells >= 0) & (cells < size)).all(1)
     anchor, number, cells = anchor[row][within], number[row][within], cells[within]
-    picture, kinds = wanted[number, 0].long(), wanted[number, 1].long()
+    picture, kinds = targets[number, 0].long(), targets[number, 1].long()
     return (picture, anchor, cells[:, 1], cells[:, 0]), boxes[number], kinds
 
 
 def _counted(objects: Tensor, doubtful: Tensor, stride: int) -> Tensor:
-    """Which cells count, (N, 3, h, w), 1 or 0: all but those that a doubtful region touches."""
+    """Which cells count, (N, 3, h, w), 1 or 0: all except those that touch a doubtful region."""
     counts = torch.ones_like(objects)
     low = (doubtful[:, 2:4] / stride).floor().long().clamp(min=0).tolist()
     high = (doubtful[:, 4:] / stride).ceil().long().tolist()

@@ -14,8 +14,8 @@ from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.detection_metrics import Detections
 from plate_nets.evaluation.report import detection_figures, print_detection
-from plate_nets.nets.checkpoint import load_weights
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.checkpoint import load_weights
+from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings, DetectorNetwork, PlateDetector
 from plate_nets.runtimes.torchscript import TorchDetector
 from training.detector.pictures import Picture, split_photos
@@ -32,7 +32,7 @@ def network(weights: Path) -> DetectorNetwork:
 
 
 def detect(detector: PlateDetector, pictures: Iterable[Picture]) -> list[Detections]:
-    """Pictures -> what the detector finds in each, beside what is labelled."""
+    """Pictures -> what the detector finds in each, together with the labels."""
     results = []
     for picture in pictures:
         boxes, scores = detector.detect(read_photo(picture.photo))
@@ -41,16 +41,18 @@ def detect(detector: PlateDetector, pictures: Iterable[Picture]) -> list[Detecti
 
 
 def main(
-    weights: Annotated[Path, typer.Argument(help="weights of YOLOv5n, safetensors")],
-    data: Annotated[list[Path], typer.Option(help="labelled folder; give it again for more")],
-    long_side: Annotated[list[int], typer.Option(help="long side of the input; give it again for more")] = [640],  # noqa: B006
-    holdout: Annotated[float, typer.Option(help="only what the training keeps out at this share; 0: all")] = 0.0,
+    weights: Annotated[Path, typer.Argument(help="Weights of YOLOv5n, safetensors.")],
+    data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
+    long_side: Annotated[list[int], typer.Option(help="Long side of the input (px). Repeatable.")] = [640],  # noqa: B006
+    holdout: Annotated[
+        float, typer.Option(help="Only the photos that training holds out at this share; 0: all.")
+    ] = 0.0,
     ignore: Annotated[
-        Path | None, typer.Option(help="regions where a box is neither right nor wrong: file,xmin,ymin,xmax,ymax")
+        Path | None, typer.Option(help="CSV of regions where boxes do not count: file,xmin,ymin,xmax,ymax.")
     ] = None,
-    threads: Annotated[int, typer.Option()] = 1,
+    threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
-    """Prints AP, recall and precision over thresholds, and recall by plate height; with --ignore both ways."""
+    """Print AP, recall and precision over thresholds, and recall by plate height; with --ignore, both ways."""
     torch.set_num_threads(threads)
     regions = read_regions(ignore) if ignore else {}
     threshold = DetectionSettings().score_threshold

@@ -1,8 +1,8 @@
 """`python -m training.detector.measure_vehicles WEIGHTS --vehicles TEACHER --data DIR`: how well vehicles are found.
 
-The truth is what the teacher is sure of at twice the size of the input; what it is less sure of counts neither way.
-Beside the weights the teacher itself is measured, at the same input. With ``--sheet`` a picture shows labelled plates
-with the vehicle that each was given, for a person to look at.
+The truth is what the teacher is sure of at twice the input size; less sure objects are ignored. The teacher itself is
+measured too, at the same input size. With ``--sheet``, a picture shows labelled plates with their vehicles, for
+inspection.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,24 +29,24 @@ from training.detector.teach import VehicleTeacher
 from training.loop import faults_in_a_line
 
 SURE = 0.5
-"""The teacher's score from which on a vehicle is true."""
+"""Minimum score of the teacher for a vehicle to be true."""
 _LEAST = 0.05
-"""Score from which on what is found counts for the average precision."""
+"""Minimum score for the average precision."""
 _COLUMNS, _TILE = 5, 240
-"""Of a sheet: tiles a row, and px of a tile."""
+"""Of a sheet: tiles per row, and px of a tile."""
 _MARGIN = 0.15
-"""Of what a tile shows, around it."""
+"""Margin around the content of a tile."""
 
 Find = Callable[[Frame], tuple[Vehicle, ...]]
 
 
 def finder(detector: PlateDetector) -> Find:
-    """A detector -> what finds the vehicles of a frame."""
+    """A detector -> a function that finds the vehicles of a frame."""
     return lambda frame: vehicles_of(detector.detect_both(frame)[2])
 
 
 def taught(teacher: VehicleTeacher) -> Find:
-    """A teacher -> the same of it."""
+    """A teacher -> a function that finds the vehicles of a frame."""
 
     def find(frame: Frame) -> tuple[Vehicle, ...]:
         named = teacher(frame)
@@ -59,7 +59,7 @@ def taught(teacher: VehicleTeacher) -> Find:
 
 
 def compared(vehicles: Sequence[Vehicle], truth: Objects, kind: str | None) -> Detections:
-    """What was found in a picture, and what the teacher named there, of one kind or of all -> both, to be matched."""
+    """Pair the vehicles found in a picture with the teacher's, of one kind or of all, for matching."""
     rows = rows_of([each for each in vehicles if kind in (None, each.type)])
     named = truth if kind is None else truth.where(truth.kinds == KINDS.index(kind))
     sure = named.scores >= SURE
@@ -67,7 +67,7 @@ def compared(vehicles: Sequence[Vehicle], truth: Objects, kind: str | None) -> D
 
 
 def print_figures(console: Console, results: dict[str, list[tuple[tuple[Vehicle, ...], Objects]]]) -> None:
-    """What each network found beside what is there -> AP50, and the recall at the score that vehicles are told from."""
+    """Print AP50, and the recall at the default score, from the results of each network and the truth."""
     table = figure_table("vehicles", "there", *(f"{name}: {what}" for name in results for what in ("AP50", "recall")))
     threshold = DetectionSettings().vehicle_threshold
     for kind in (None, *VEHICLES):
@@ -83,7 +83,7 @@ def print_figures(console: Console, results: dict[str, list[tuple[tuple[Vehicle,
 
 
 def save_sheet(path: Path, pictures: Sequence[Picture], find: Find, most: int) -> int:
-    """Labelled plates with the vehicle that each is given -> a PNG of so many tiles at most, and how many have one.
+    """Draw labelled plates with their vehicles to a PNG of at most ``most`` tiles -> how many plates have one.
 
     Raises:
         OSError: it cannot be written.
@@ -109,7 +109,7 @@ def save_sheet(path: Path, pictures: Sequence[Picture], find: Find, most: int) -
 
 
 def _tile(frame: Frame, plate: Plate, name: str) -> Frame:
-    """The part of a frame with a plate and its vehicle; without one what a car around the plate would take."""
+    """The part of a frame with a plate and its vehicle, or the region where its car would be."""
     drawn = frame.copy()
     line = max(2, max(frame.shape[:2]) // 300)
     shown, colour = plate.box, READ if plate.vehicle else UNREAD
@@ -145,14 +145,18 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def main(
     weights: Annotated[Path, typer.Argument(help="Weights of the detector, with a head for vehicles.")],
-    data: Annotated[list[Path], typer.Option(help="Labelled folder; may be given again.")],
-    vehicles: Annotated[Path, typer.Option(help="The teacher of vehicles: YOLOv5n of COCO, safetensors.")],
-    long_side: Annotated[int, typer.Option(help="Long side of the input, px.")] = 640,
-    holdout: Annotated[float, typer.Option(help="Only what the training keeps out at this share; 0: all.")] = 0.0,
-    most: Annotated[int, typer.Option(min=1, help="Photos of a folder that are measured, and tiles of a sheet.")] = 200,
+    data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
+    vehicles: Annotated[Path, typer.Option(help="Teacher for vehicles: YOLOv5n of COCO, safetensors.")],
+    long_side: Annotated[int, typer.Option(help="Long side of the input (px).")] = 640,
+    holdout: Annotated[
+        float, typer.Option(help="Only the photos that training holds out at this share; 0: all.")
+    ] = 0.0,
+    most: Annotated[
+        int, typer.Option(min=1, help="Maximum number of photos per folder, and of tiles in a sheet.")
+    ] = 200,
     sheet: Annotated[Path | None, typer.Option(help="Also write a picture of plates with their vehicles.")] = None,
 ) -> None:
-    """Prints AP50 and recall of vehicles, of the weights and of the teacher at the same input."""
+    """Print AP50 and recall of vehicles, for the weights and for the teacher at the same input size."""
     console = Console()
     with faults_in_a_line():
         finds: dict[str, Find] = {
@@ -162,7 +166,7 @@ def main(
             "teacher": taught(VehicleTeacher(vehicles, (long_side,))),
         }
         oracle = VehicleTeacher(vehicles, (2 * long_side,))
-        told = DetectionSettings(long_side=long_side)
+        settings = DetectionSettings(long_side=long_side)
         for folder in data:
             chosen, held = split_photos([folder], holdout)
             pictures = (held if holdout else chosen)[:most]
@@ -175,7 +179,7 @@ def main(
             console.print(f"{folder.name}, {len(pictures)} photos, {long_side} px")
             print_figures(console, results)
             if sheet:
-                own = save_sheet(sheet, pictures, finder(PlateDetector(network(weights), told)), most)
+                own = save_sheet(sheet, pictures, finder(PlateDetector(network(weights), settings)), most)
                 console.print(f"{sheet}: {own} plates with a vehicle")
 
 

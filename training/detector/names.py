@@ -1,4 +1,4 @@
-"""The yolov5 package numbers the blocks of its network, ours have names: one maps to the other."""
+"""Maps the block numbers of the yolov5 package's network to our names."""
 
 from torch import Tensor
 
@@ -23,7 +23,7 @@ BLOCKS = {
     23: "out5",
     24: "detect",
 }
-"""Layer of `yolov5n.yaml` -> attribute of `YOLOv5n`. The numbers left out have no parameters (upsample, concat)."""
+"""Layer of `yolov5n.yaml` -> attribute of `YOLOv5n`. Missing numbers have no parameters (upsample, concat)."""
 
 
 def from_package(state: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,6 +1,6 @@
-"""What is in training pictures besides labelled plates: a file ``file,kind,xmin,ymin,xmax,ymax,score`` a folder, px.
+"""Objects in training pictures besides labelled plates: a file ``file,kind,xmin,ymin,xmax,ymax,score`` per folder, px.
 
-``kind`` is "plate" or one of `types.VEHICLES`; ``score`` is how sure the one who named it was, 1 where it was drawn.
+``kind`` is "plate" or one of `types.VEHICLES`; ``score`` is the confidence of its source, 1 for drawn objects.
 """
 
 import csv
@@ -23,7 +23,7 @@ KINDS = (PLATE, *VEHICLES)
 
 @dataclass(frozen=True)
 class Objects:
-    """Boxes (N, 4) xyxy px, the number of each one's kind in `KINDS` (N,), and scores 0..1 (N,)."""
+    """Boxes (N, 4) xyxy px, indices of their kinds in `KINDS` (N,), and scores 0..1 (N,)."""
 
     boxes: Boxes = field(default_factory=lambda: np.empty((0, 4), np.float32))
     kinds: np.ndarray[tuple[int], np.dtype[np.int64]] = field(default_factory=lambda: np.empty(0, np.int64))
@@ -47,12 +47,12 @@ class Objects:
         )
 
     def where(self, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> "Objects":
-        """Those of them that are chosen, (N,)."""
+        """The chosen objects, (N,)."""
         return Objects(self.boxes[chosen], self.kinds[chosen], self.scores[chosen])
 
 
 def write_objects(path: Path, pictures: Mapping[str, Objects]) -> None:
-    """The objects of each picture, by the picture's file name -> a file of them."""
+    """Write the objects of each picture, by the picture's file name."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
@@ -65,10 +65,10 @@ def write_objects(path: Path, pictures: Mapping[str, Objects]) -> None:
 
 
 def read_objects(path: Path) -> dict[str, Objects]:
-    """A file that `write_objects` wrote -> the objects of each picture that has any, by the picture's file name.
+    """Read a file written by `write_objects` -> the objects of each picture that has any, by file name.
 
     Raises:
-        DatasetError: no such file, a missing column, an unknown kind, or a box or a score that cannot be used.
+        DatasetError: the file or a column is missing, a kind is unknown, or a box or a score is invalid.
     """
     if not path.is_file():
         raise DatasetError(f"{path}: no such file; `python -m training.detector.teach` writes it")

@@ -1,7 +1,7 @@
-"""The yolov5 package's own detector on one frame, in a process of its own; `training.detector.speed` asks it.
+"""Runs the yolov5 package's own detector on one frame, in its own process; used by `training.detector.speed`.
 
-Arguments: frame (.npy, BGR), our weights, threads, long side, least score, IoU of the suppression, most boxes. A line
-of the input is a number of frames, its answer a line ``detected BOXES MS MS ...``.
+Arguments: frame (.npy, BGR), our weights, threads, long side, minimum score, IoU for suppression, maximum boxes. Each
+input line is a number of frames; the answer is a line ``detected BOXES MS MS ...``.
 """
 
 import logging
@@ -19,8 +19,8 @@ from yolov5.models.yolo import DetectionModel
 from yolov5.utils.augmentations import letterbox
 from yolov5.utils.general import non_max_suppression, scale_boxes
 
-from plate_nets.nets.checkpoint import load_weights
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.checkpoint import load_weights
+from plate_nets.networks.yolov5 import YOLOv5n
 from training.detector.names import to_package
 from training.detector.package_process import configuration
 
@@ -36,7 +36,7 @@ def network(weights: Path) -> nn.Module:
 
 
 def detect(model: Any, frame: NDArray[np.uint8], side: int, score: float, iou: float, most: int) -> int:
-    """A frame -> how many boxes the package finds in it, by the steps of its own `detect.py`."""
+    """A frame -> the number of boxes that the package finds, with the steps of its own `detect.py`."""
     placed = letterbox(frame, side, stride=32, auto=True)[0]
     pixels = torch.from_numpy(np.ascontiguousarray(placed.transpose((2, 0, 1))[::-1])).float() / 255
     rows = model(pixels[None])[0]

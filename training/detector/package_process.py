@@ -1,8 +1,9 @@
-"""The yolov5 package's trainer, run in a process of its own: ``python -m training.detector.package_process JOB``.
+"""Runs the yolov5 package's trainer in its own process: ``python -m training.detector.package_process JOB``.
 
-Importing the package changes the environment, `sys.path` and OpenCV's threads of its process, so nothing else does.
-Its trainer is steered through names of its module, without a copy of its code: the learning rate follows the clock, an
-optimiser step follows every batch, and forward passes in training run in bfloat16.
+Importing the package changes the environment, `sys.path` and OpenCV's threads, hence the process. The trainer is
+changed
+by replacing names in its module, without copying its code: the learning rate follows the clock, an optimiser step
+follows every batch, and forward passes in training run in bfloat16.
 """
 
 import json
@@ -20,20 +21,20 @@ from torch import Tensor, nn
 from yolov5.models.yolo import DetectionModel
 from yolov5.utils.callbacks import Callbacks
 
-from plate_nets.nets.checkpoint import load_weights, save_weights
-from plate_nets.nets.yolov5 import ACTIVATIONS, YOLOv5n
+from plate_nets.networks.checkpoint import load_weights, save_weights
+from plate_nets.networks.yolov5 import ACTIVATIONS, YOLOv5n
 from training.detector.job import CLOCK, Job
 from training.detector.names import from_package, to_package
 
 NOMINAL_BATCH = 64
-"""The package gathers gradients of so many pictures before a step, whatever the batch size; see `_one_step_a_batch`."""
+"""The package collects gradients of this many pictures before a step; see `_one_step_a_batch`."""
 
 TOLERANCE = 1e-3
-"""Largest difference accepted between our network's boxes and the package's, in pixels of a 640 px input."""
+"""Maximum difference between our network's boxes and the package's, px of a 640 px input."""
 
 
 class Clock:
-    """Share of the time budget that is spent, earlier runs of a resumed training counted in."""
+    """The spent share of the time budget, including earlier runs of a resumed training."""
 
     def __init__(self, minutes: float, file: Path) -> None:
         self.budget = minutes * 60
@@ -52,7 +53,7 @@ class Clock:
 
 
 def run(job: Job) -> None:
-    """Trains until the budget is spent; leaves `last.pt` and `best.safetensors` in the job's folder."""
+    """Train until the budget is spent; leaves `last.pt` and `best.safetensors` in the job's folder."""
     torch.set_num_threads(job.threads)
     folder = Path(job.folder)
     clock = Clock(job.minutes, folder / CLOCK)
@@ -87,8 +88,8 @@ def run(job: Job) -> None:
 
 
 def _one_step_a_batch(batch: int) -> int:
-    """The trainer's `WORLD_SIZE` divides the batch size of its loader only, so each batch is a step: more steps in the
-    same time than one a 64 pictures."""
+    """The trainer's `WORLD_SIZE`: it only divides the loader's batch size, so each batch becomes a step. This gives
+    more steps in the same time than one per 64 pictures."""
     return NOMINAL_BATCH // batch
 
 
@@ -97,7 +98,7 @@ def _cosine(share: float, last: float) -> float:
 
 
 class _Deadline:
-    """Stands in for the package's early stopping: the last epoch is the one after which no further one fits."""
+    """Replaces the package's early stopping: stops when no further epoch fits into the budget."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -117,7 +118,7 @@ class _Deadline:
 
 
 class _Recorder:
-    """Keeps hold of the averaged network and writes it out after each epoch, as our weights, while it improves."""
+    """Holds the averaged network and writes it after each epoch, as our weights, while it improves."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self.folder = folder
@@ -136,11 +137,11 @@ class _Recorder:
         _export(self.network, self.folder / "last.safetensors", facts)
         if best == fitness:
             _export(self.network, self.folder / "best.safetensors", facts)
-        self.clock.save(epoch=epoch, finished=False)  # last: from here on the run can be resumed
+        self.clock.save(epoch=epoch, finished=False)  # written last: from here on the run can be resumed
 
 
 def _export(network: nn.Module, path: Path, facts: dict[str, str]) -> None:
-    """The package's network -> our weights, once both are seen to give the same boxes."""
+    """Write the package's network as our weights, after checking that both give the same boxes."""
     ours = YOLOv5n(vehicles=False).eval()
     ours.load_state_dict(from_package(network.state_dict()))
     save_weights(ours, path, facts)
@@ -157,7 +158,7 @@ def _export(network: nn.Module, path: Path, facts: dict[str, str]) -> None:
 
 
 def _bfloat16(forward: Any) -> Any:
-    """A forward pass whose convolutions run in bfloat16 while training; its outputs and all else stay float32."""
+    """A forward pass with convolutions in bfloat16 while training; outputs and everything else stay float32."""
 
     def mixed(self: nn.Module, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         if not self.training:
@@ -170,9 +171,9 @@ def _bfloat16(forward: Any) -> Any:
 
 
 def _write_start(weights: Path, path: Path) -> None:
-    """Weights -> the form of checkpoint the package starts from.
+    """Write weights as a checkpoint that the package can start from.
 
-    Ours are taken whole. From the package's names (COCO) backbone and neck are taken, with a fresh head for one class.
+    Our weights are taken completely. From the package's (COCO), backbone and neck are taken, with a new head.
     """
     network = YOLOv5n()
     state = load_file(weights)
@@ -188,8 +189,8 @@ def _write_start(weights: Path, path: Path) -> None:
 
 
 def _fresh_head(network: YOLOv5n) -> None:
-    """Objectness starts low, at the share of cells that hold a plate; the class score, which the package leaves
-    untrained where there is one class, is set to 1 for good."""
+    """Initialise the head: objectness at the share of cells with a plate; the class score, which the package does not
+    train for a single class, is fixed at 1."""
     for stride, head in zip(network.detect.strides, network.detect.m, strict=True):
         assert isinstance(head, nn.Conv2d) and head.bias is not None
         bias = head.bias.data.view(3, -1)
@@ -199,7 +200,7 @@ def _fresh_head(network: YOLOv5n) -> None:
 
 
 def configuration(network: YOLOv5n) -> dict[str, Any]:
-    """The package's own description of YOLOv5n, with our anchors and activation."""
+    """The package's description of YOLOv5n, with our anchors and activation."""
     text = (Path(yolov5.__file__).parent / "models" / "yolov5n.yaml").read_text(encoding="utf-8")
     configuration: dict[str, Any] = package.yaml.safe_load(text)
     strides = torch.tensor(network.detect.strides).view(-1, 1, 1)

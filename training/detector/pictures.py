@@ -1,4 +1,4 @@
-"""Labelled folders -> the pictures and label files that the yolov5 package trains on."""
+"""Labelled folders -> the pictures and label files for the yolov5 package."""
 
 import hashlib
 import logging
@@ -23,26 +23,26 @@ from training.synthesis.scene import render_scene
 _log = logging.getLogger(__name__)
 
 LEGIBLE = 60
-"""Narrower plates, px, give no close-up: enlarged that far they would teach nothing but blur."""
+"""Minimum plate width, px, for a close-up: narrower plates would only be blurred."""
 
 SERIES = 50
-"""Photos of a numbered series that share ``number // 50`` count as one scene: neighbours show the same cars."""
+"""Photos of a numbered series with the same ``number // 50`` count as one scene: neighbours show the same cars."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A photo with all plates that are known in it."""
+    """A photo with all its known plates."""
 
     photo: Path
     boxes: Boxes
     complete: bool
-    """False where plates besides the labelled ones may be in view."""
+    """False if the photo may show plates besides the labelled ones."""
     quad: Quad | None = None
-    """Corners (4, 2) of the first plate, where they are labelled."""
+    """Corners (4, 2) of the first plate, if labelled."""
 
 
 def groups(photo: Path, labels: Iterable[Label]) -> set[str]:
-    """What must not be on both sides of a split: the texts of the photo's plates or, where unknown, its scene."""
+    """Groups that must not be split: the texts of the photo's plates or, if unknown, its scene."""
     texts = {f"text {label.text}" for label in labels if label.text}
     return texts or {f"scene {scene(photo.name)}"}
 
@@ -61,7 +61,7 @@ def scene(name: str) -> str:
 
 
 def held_out(group: str, share: float) -> bool:
-    """Whether a group belongs to the held-out ``share`` (0..1) of the data: by its hash, so the same every time."""
+    """Whether a group belongs to the held-out ``share`` (0..1) of the data, by its hash, so always the same."""
     digest = hashlib.sha256(f"plates {group}".encode()).digest()
     return int.from_bytes(digest[:8], "big") < share * 2**64
 
@@ -69,17 +69,17 @@ def held_out(group: str, share: float) -> bool:
 def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], list[Picture]]:
     """Labelled folders -> pictures to train on and pictures held out.
 
-    Photos that share a group, directly or through others, fall on one side: the held-out one if any group of theirs
-    is drawn. A photo stored once more, under a name of another group, is not trained on where it is held out. Rows
-    that cannot be used are logged and left out by `load_dataset`.
+    Photos that share a group, directly or through others, stay together: held out if any of their groups is. A copy of
+    a held-out photo under another name is not trained on. Rows that cannot be used are logged and skipped by
+    `load_dataset`.
 
     Raises:
-        DatasetError: a folder cannot be used, or nothing is left to train on or to hold out.
+        DatasetError: a folder cannot be used, or there is nothing to train on or to hold out.
     """
     photos = [(photo, labels) for folder in folders for photo, labels in load_dataset(folder).photos()]
     keys = [groups(photo, labels) for photo, labels in photos]
     out = {key for key in set().union(*keys) if held_out(key, share)}
-    while True:  # a plate seen in a held-out photo draws the other photos of that plate along
+    while True:  # a plate in a held-out photo holds out its other photos too
         more = set().union(*(key for key in keys if key & out)) | out
         if more == out:
             break
@@ -101,14 +101,14 @@ def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], 
 
 
 def _digest(photo: Path) -> bytes:
-    """What two copies of a photo share."""
+    """A digest that copies of a photo share."""
     return hashlib.sha256(photo.read_bytes()).digest()
 
 
 def around(frame: Frame, boxes: Boxes, reach: float = 3.0) -> tuple[Frame, Boxes]:
     """The part of a frame around its labelled plates, ``reach`` plate widths to each side, and the boxes in it.
 
-    Plates in the background, which nobody labelled, mostly fall outside.
+    Unlabelled plates in the background mostly fall outside.
     """
     far = reach * float((boxes[:, 2] - boxes[:, 0]).max())
     height, width = frame.shape[:2]
@@ -125,8 +125,8 @@ def write_pictures(
 ) -> int:
     """Pictures -> ``folder/images/*.jpg``, no side above ``long_side``, with ``folder/labels/*.txt``; returns how many.
 
-    ``prepare`` decides what of a frame is used and which boxes are in it. A photo that does not open is logged and
-    left out.
+    ``prepare`` selects the part of a frame to use and the boxes in it. A photo that does not open is logged and
+    skipped.
     """
     for name in ("images", "labels"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def write_pictures(
         try:
             frame, boxes = prepare(read_photo(picture.photo), picture)
         except DatasetError as error:
-            _log.warning("left out %s", error)
+            _log.warning("skipped %s", error)
             continue
         stem = f"{picture.photo.parent.parent.name}_{picture.photo.stem}"
         write_picture(frame, boxes, folder, stem, long_side)
@@ -144,14 +144,14 @@ def write_pictures(
 
 
 def write_close_ups(rng: np.random.Generator, pictures: Sequence[Picture], count: int, folder: Path, side: int) -> None:
-    """Up to ``count`` photos drawn from ``pictures``, cut close around one plate, as a hand-held camera shows it. One
-    whose plate is too small for it, or that does not open, is left out."""
+    """Write up to ``count`` of the ``pictures``, cropped close around one plate, as from a hand-held camera. Photos
+    with a plate that is too small, or that do not open, are skipped."""
     for index in range(count):
         picture = pictures[int(rng.integers(len(pictures)))]
         try:
             frame = read_photo(picture.photo)
         except DatasetError as error:
-            _log.warning("left out %s", error)
+            _log.warning("skipped %s", error)
             continue
         plate = picture.boxes[[int(rng.integers(len(picture.boxes)))]]
         if float(plate[0, 2] - plate[0, 0]) >= LEGIBLE:
@@ -160,8 +160,8 @@ def write_close_ups(rng: np.random.Generator, pictures: Sequence[Picture], count
 
 
 def write_replaced(rng: np.random.Generator, pictures: Sequence[Picture], count: int, folder: Path, side: int) -> None:
-    """``count`` photos drawn from those whose plate has labelled corners -> training pictures with another plate drawn
-    over it, half of the time one of two lines, cut ``around`` it. A photo that does not open is left out."""
+    """Write ``count`` photos whose plate has labelled corners, with another plate drawn over it, half of them with two
+    lines, cropped ``around`` it. Photos that do not open are skipped."""
     known = [picture for picture in pictures if picture.quad is not None]
     for index in range(count if known else 0):
         picture = known[int(rng.integers(len(known)))]
@@ -169,7 +169,7 @@ def write_replaced(rng: np.random.Generator, pictures: Sequence[Picture], count:
         try:
             frame = read_photo(picture.photo)
         except DatasetError as error:
-            _log.warning("left out %s", error)
+            _log.warning("skipped %s", error)
             continue
         quad = order_corners(picture.quad)
         drawn = replaced(Source(frame, quad, quad), rng, two_lines=0.5)
@@ -178,7 +178,7 @@ def write_replaced(rng: np.random.Generator, pictures: Sequence[Picture], count:
 
 
 def write_drawn(rng: np.random.Generator, count: int, folder: Path, long_side: int) -> None:
-    """Pictures drawn without a car, two fifths of them without a plate -> training pictures."""
+    """Write drawn pictures without a car, two in five without a plate."""
     for index in range(count):
         plates = 0 if rng.random() < 0.4 else int(rng.integers(1, 5))
         write_picture(*draw_picture(rng, _size(rng, long_side), plates), folder, f"drawn_{index}", long_side)
@@ -191,7 +191,7 @@ def _size(rng: np.random.Generator, long_side: int) -> tuple[int, int]:
 
 
 def write_scenes(rng: np.random.Generator, count: int, folder: Path, long_side: int) -> None:
-    """Rendered street scenes with none to four plates, a third of them of other countries -> training pictures."""
+    """Write rendered street scenes with none to four plates, a third of them of other countries."""
     for index in range(count):
         size = _size(rng, long_side)
         drawn = render_scene(default_scheme(), rng, size, plates=int(rng.integers(0, 5)), foreign=1 / 3)
@@ -201,7 +201,7 @@ def write_scenes(rng: np.random.Generator, count: int, folder: Path, long_side: 
 
 
 def write_picture(frame: Frame, boxes: Boxes, folder: Path, stem: str, long_side: int) -> None:
-    """One frame and its boxes -> a JPEG and a label file: ``class cx cy w h``, as shares of the picture."""
+    """Write one frame as a JPEG, and its boxes as a label file: ``class cx cy w h``, as shares of the picture."""
     height, width = frame.shape[:2]
     scale = long_side / max(height, width)
     if scale < 1:

@@ -1,8 +1,8 @@
-"""`python -m training.detector.plate_free`: pictures without a plate, to count what is found where nothing is.
+"""`python -m training.detector.plate_free`: writes pictures without a plate, to count false detections.
 
-Sample photos of scikit-image and scikit-learn and cuts of them, posters with signs, noise, and, from labelled folders,
-the parts of photos well above every labelled plate. In such a part of a street photo an unlabelled plate may stand:
-look at what is found there before it is called false.
+Sample photos of scikit-image and scikit-learn and crops of them, posters with signs, noise, and the parts of labelled
+photos well above every plate. Such a part of a street photo may contain an unlabelled plate, so inspect what is found
+there before you call it false.
 """
 
 from collections.abc import Iterator
@@ -28,13 +28,13 @@ _NO_PLATES: Boxes = np.zeros((0, 4), np.float32)
 
 def main(
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")],
-    data: Annotated[list[Path], typer.Option(help="Labelled folder whose photos are cut above their plates.")] = [],  # noqa: B006
-    cuts: Annotated[int, typer.Option(min=0, help="Cuts of each sample photo.")] = 4,
+    data: Annotated[list[Path], typer.Option(help="Labelled folder whose photos are cropped above their plates.")] = [],  # noqa: B006
+    cuts: Annotated[int, typer.Option(min=0, help="Crops of each sample photo.")] = 4,
     posters: Annotated[int, typer.Option(min=0)] = 150,
     noise: Annotated[int, typer.Option(min=0)] = 40,
     seed: int = 0,
 ) -> None:
-    """Writes pictures without a plate as JPEG."""
+    """Write pictures without a plate as JPEG."""
     rng = np.random.default_rng(seed)
     out.mkdir(parents=True, exist_ok=True)
     count = 0

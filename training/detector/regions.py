@@ -1,8 +1,8 @@
-"""Regions that a measurement leaves out of account, from a file with the header ``file,xmin,ymin,xmax,ymax``, px.
+"""Regions that a measurement ignores, from a file with the header ``file,xmin,ymin,xmax,ymax``, px.
 
-`unlabelled.csv` beside this file holds such regions of `world_boxes`, its holdout at a share of 0.12: plates that are
-in view and have no label. This project's detector proposed them (score 0.1 and more, no label hit); each was looked at
-and kept where a plate is to be recognised. Six of the 43 boxes were then drawn anew; the others are the detector's.
+`unlabelled.csv` beside this file holds such regions for the part of `world_boxes` held out at 0.12: visible plates
+without a label. Our detector proposed them (score 0.1 and more, no label hit); each was inspected and kept if it shows
+a recognisable plate. Six of the 43 boxes were then redrawn; the others are the detector's.
 """
 
 import logging
@@ -24,10 +24,10 @@ COLUMNS = ("file", *BOX_COLUMNS)
 
 
 def read_regions(path: Path) -> dict[str, Boxes]:
-    """A file of regions -> the regions (K, 4) of each photo, by the photo's file name.
+    """Read a file of regions -> the regions (K, 4) of each photo, by file name.
 
     Raises:
-        DatasetError: no such file, a missing column, a row without a file name or with a box that cannot be used.
+        DatasetError: the file or a column is missing, or a row has no file name or an invalid box.
     """
     if not path.is_file():
         raise DatasetError(f"{path}: no such file; expected {','.join(COLUMNS)}")
@@ -48,7 +48,7 @@ def with_regions(
 ) -> list[Detections]:
     """Detections of pictures, in the same order -> the same, with the regions of each picture ignored.
 
-    Regions of photos that are not among the pictures are logged in one line.
+    Regions of photos that are not measured are logged in one line.
     """
     names = [picture.photo.name for picture in pictures]
     if absent := sorted(regions.keys() - set(names)):

@@ -1,4 +1,4 @@
-"""Signs that are no plates, put into training pictures: shop signs, road signs, stickers, dates, addresses of sites."""
+"""Draws signs that are not plates into training pictures: shop signs, road signs, stickers, dates, web addresses."""
 
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ FONTS = (
     "DejaVuSerif.ttf",
     "DejaVuSerif-Bold.ttf",
 )
-"""Fonts that matplotlib brings; all have Latin and Cyrillic letters."""
+"""Fonts in matplotlib that have Latin and Cyrillic letters."""
 
 WORDS = (
     "АПТЕКА ПРОДУКТЫ АРЕНДА ШИНЫ МЕБЕЛЬ БАНК КАФЕ ЦВЕТЫ РЕМОНТ АВТО МОЙКА ТАКСИ СТОП КАССА ВХОД ОКНА ДВЕРИ МОСКВА "
@@ -34,7 +34,7 @@ COLOURS = ((255, 255, 255), (230, 230, 60), (200, 30, 30), (20, 60, 160), (20, 1
 
 
 def with_signs(rng: np.random.Generator, frame: Frame, boxes: Boxes, most: int = 3) -> Frame:
-    """A frame with plates (N, 4) xyxy -> the frame with 1 to ``most`` signs beside the plates, never over them."""
+    """Draw 1 to ``most`` signs into a frame with plates (N, 4) xyxy, never over them."""
     frame = frame.copy()
     for _ in range(int(rng.integers(1, most + 1))):
         put_sign(rng, frame, boxes, draw_sign(rng), int(frame.shape[1] * rng.uniform(0.05, 0.35)))
@@ -42,7 +42,7 @@ def with_signs(rng: np.random.Generator, frame: Frame, boxes: Boxes, most: int =
 
 
 def put_sign(rng: np.random.Generator, frame: Frame, boxes: Boxes, sign: Frame, width: int) -> None:
-    """Draws a sign about ``width`` px wide somewhere into a frame, in place; not where it meets a plate (N, 4)."""
+    """Draw a sign about ``width`` px wide at a random place, in place, unless it touches a plate (N, 4)."""
     height = frame.shape[0]
     sign, mask = tilted(rng, sign, width)
     sign_h, sign_w = mask.shape
@@ -59,7 +59,7 @@ def put_sign(rng: np.random.Generator, frame: Frame, boxes: Boxes, sign: Frame, 
 
 
 def stamp_time(rng: np.random.Generator, frame: Frame) -> None:
-    """Writes a date and a time along the upper or the lower edge, as a recorder does, in place."""
+    """Draw a date and a time along the upper or lower edge, as a recorder does, in place."""
     height, width = frame.shape[:2]
     day, month, year = int(rng.integers(1, 32)), int(rng.integers(1, 13)), int(rng.integers(2008, 2030))
     clock = f"{rng.integers(24):02d}:{rng.integers(60):02d}:{rng.integers(60):02d}"
@@ -96,7 +96,7 @@ def draw_sign(rng: np.random.Generator) -> Frame:
 
 
 def text(rng: np.random.Generator) -> str:
-    """What a sign says: words, a price, a telephone number, a date, an address of a site. Never a plate of Russia."""
+    """The text of a sign: words, a price, a phone number, a date, a web address; never a Russian plate."""
     word, other = map(str, rng.choice(WORDS.split(), 2))
     digits = "".join(map(str, rng.integers(0, 10, 11)))
     kinds = (
@@ -113,7 +113,7 @@ def text(rng: np.random.Generator) -> str:
 
 
 def tilted(rng: np.random.Generator, sign: Frame, width: int) -> tuple[Frame, NDArray[np.float32]]:
-    """A sign -> the same about ``width`` px wide, seen a little from aside, and its coverage 0..1 (H, W)."""
+    """Tilt a sign about ``width`` px wide slightly -> picture and coverage 0..1 (H, W)."""
     scale = max(width, 8) / sign.shape[1]
     height = max(4, round(sign.shape[0] * scale))
     small = cv2.resize(sign, (max(width, 8), height), interpolation=cv2.INTER_AREA)

@@ -1,7 +1,7 @@
-"""`python -m training.detector.smallest_plate`: how small a plate of a full HD frame may be, to be found and read.
+"""`python -m training.detector.smallest_plate`: the smallest plates that are found and read in full-HD frames.
 
-Photographs for training show cars from near. Here each is shrunk until its plate has a given height, and put into a
-full-HD frame whose other parts are the same photo, large and coarse, so that nothing else in it can be found.
+Training photos show cars from close up. Here each photo is shrunk until its plate has a given height, and put into a
+full-HD frame filled with a coarse enlargement of the same photo, in which nothing else can be found.
 """
 
 from pathlib import Path
@@ -26,21 +26,21 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Box, Boxes, Frame
 
 HEIGHTS = (12, 15, 18, 22, 28, 36)
-"""Of the plate in the frame, px."""
+"""Heights of the plate in the frame, px."""
 _COARSE = 40
-"""Pixels of the frame from one point of the background to the next: no plate of the photo survives it."""
+"""Pixels of the frame per point of the background: no plate survives this."""
 
 Shares = dict[tuple[int, int], tuple[int, int, int]]
-"""By long side of the input and height of the plate, px: how many plates, found, found and read."""
+"""By long side of the input and plate height, px: number of plates, found, found and read."""
 
 
 def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     plot: Annotated[Path, typer.Option(help="PNG with the curves.")],
-    long_side: Annotated[list[int], typer.Option(help="Long side of the input; give it again for more.")] = [640, 960],  # noqa: B006
-    photos: Annotated[int, typer.Option(min=1, help="How many photos are taken, evenly over the folder.")] = 100,
+    long_side: Annotated[list[int], typer.Option(help="Long side of the input (px). Repeatable.")] = [640, 960],  # noqa: B006
+    photos: Annotated[int, typer.Option(min=1, help="How many photos to use, spread evenly over the folder.")] = 100,
 ) -> None:
-    """Finds and reads labelled plates in frames of full HD, over the height of the plate."""
+    """Find and read labelled plates in full-HD frames, by plate height."""
     decoding = DecodingSettings(sure=0.0)
     readers = {side: LocalReader(detection=DetectionSettings(long_side=side), decoding=decoding) for side in long_side}
     try:
@@ -70,9 +70,9 @@ def main(
 
 
 def far(photo: Frame, box: Box, height: float, hw: tuple[int, int] = FULL_HD) -> tuple[Frame, Boxes] | None:
-    """A photo and a plate's box in it -> a frame in which this plate is ``height`` px high, and its box (4,) there.
+    """Shrink a photo until its plate is ``height`` px high -> the frame with it, and the plate's box (4,) there.
 
-    None where the plate is smaller than that in the photo, or the shrunk photo does not fit into the frame.
+    None if the plate is smaller than that in the photo, or the shrunk photo does not fit into the frame.
     """
     scale = height / box.height
     h, w = round(photo.shape[0] * scale), round(photo.shape[1] * scale)
@@ -95,7 +95,7 @@ def _table(shares: Shares, name: str) -> Table:
 
 
 def _save(path: Path, shares: Shares) -> None:
-    from matplotlib.figure import Figure  # late: takes a second to import
+    from matplotlib.figure import Figure  # imported here: takes a second to import
 
     figure = Figure(figsize=(6, 3.5), layout="constrained")
     axes = figure.subplots()

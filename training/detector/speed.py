@@ -1,8 +1,7 @@
-"""`python -m training.detector.speed`: milliseconds a frame of our detector beside the yolov5 package's, in one run.
+"""`python -m training.detector.speed`: times our detector and the yolov5 package's on one frame, in one run.
 
-The same frame, the same weights at the same size, from the BGR frame to boxes in its pixels: ours as it is served
-(OpenVINO), the package's own eager network with its own letterbox and non-maximum suppression, in its own process. The
-two take turns.
+Same frame, same weights, same size, from the BGR frame to boxes in its pixels: ours as served (OpenVINO); the package's
+own eager network, letterbox and non-maximum suppression, in its own process. They take turns.
 """
 
 import statistics
@@ -22,7 +21,7 @@ from benchmarks.callers.pictures import drawn_picture
 from benchmarks.report.report import Report
 from plate_nets.contract import YOLO
 from plate_nets.errors import PlateError
-from plate_nets.nets.checkpoint import weights_path
+from plate_nets.networks.checkpoint import weights_path
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.runtimes.networks import load_network, released
 from training.detector.trainer import environment
@@ -35,12 +34,12 @@ FRAME = (720, 1280)
 def main(
     repository: Annotated[Path, typer.Option(help="Model repository with the converted detector.")] = REPOSITORY,
     threads: Annotated[int, typer.Option(min=1)] = 2,
-    rounds: Annotated[int, typer.Option(min=1, help="Turns of each.")] = 10,
-    frames: Annotated[int, typer.Option(min=1, help="Frames a turn.")] = 10,
+    rounds: Annotated[int, typer.Option(min=1, help="Turns for each.")] = 10,
+    frames: Annotated[int, typer.Option(min=1, help="Frames per turn.")] = 10,
     plates: Annotated[int, typer.Option(min=0, help="Plates on the frame.")] = 1,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
 ) -> None:
-    """Prints the median of each and their ratio; 1280x720."""
+    """Print the median of each and their ratio, for 1280x720."""
     report = Report({"threads": threads}, json_file)
     settings = DetectionSettings()
     frame = drawn_picture(plates, FRAME).frame
@@ -84,7 +83,7 @@ def main(
 
 
 class Package:
-    """The package's detector in a process of its own, asked by a line: a number of frames -> times, ms."""
+    """The package's detector in its own process: takes a number of frames, returns times in ms."""
 
     def __init__(self, folder: Path, threads: int, settings: DetectionSettings) -> None:
         numbers = [settings.side_for(FRAME), settings.proposal, settings.iou_threshold, settings.max_detections]
@@ -106,7 +105,7 @@ class Package:
         self._process.wait()
 
     def detect(self, frames: int) -> tuple[int, list[float]]:
-        """Detect so many times -> boxes found, and ms of each time."""
+        """Detect this many times -> boxes found, and ms for each time."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(f"{frames}\n")
         self._process.stdin.flush()

@@ -1,9 +1,9 @@
-"""`python -m training.detector.teach FOLDER...`: vehicles, and plates that nobody labelled, named by other networks.
+"""`python -m training.detector.teach FOLDER...`: lets other networks label vehicles and unlabelled plates.
 
-The teacher of vehicles is the YOLOv5n of COCO that the detector itself began with (AGPL-3.0, as this project); nothing
-of it goes into what is shipped but what was learnt from its answers. That of plates is this project's own pipeline,
-detector and corners. Both look at several sizes: a large one for what is far, smaller ones for what fills the picture.
-They name what they are unsure of too, which a training leaves out of account.
+The teacher for vehicles is the YOLOv5n of COCO that the detector started from (AGPL-3.0, as this project); only what is
+learned from its outputs gets into the shipped weights. The teacher for plates is this project's own pipeline, detector
+and corners. Both use several sizes: a large one for distant objects, smaller ones for close-ups. Unsure objects are
+written too; a training ignores them.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from safetensors.torch import load_file
 from plate_nets.errors import WeightsError
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
@@ -36,25 +36,25 @@ from training.detector.objects import PLATE, Objects, read_objects, write_object
 from training.loop import faults_in_a_line
 
 LONG_SIDES, PLATE_LONG_SIDES = (320, 640, 1280), (640, 1280)
-"""Of what the teachers look at, px."""
+"""Long sides of the teachers' inputs, px."""
 COCO = (2, 7, 5, 3)
-"""The teacher's classes of `VEHICLES`."""
+"""The teacher's classes for `VEHICLES`."""
 _CLASSES = 80
 EVERY = 50
-"""Photos from one writing of the file to the next."""
+"""Photos between two writes of the file."""
 _LEAST = 0.1
-"""Score from which on an object is written."""
+"""Minimum score of a written object."""
 _OVERLAPPING = 0.6
-"""Overlap (IoU) from which on two boxes are the same vehicle."""
+"""Minimum overlap (IoU) for two boxes to be the same vehicle."""
 _SAME = 0.3
-"""And the same plate."""
+"""The same for plates."""
 
 
 class VehicleTeacher:
-    """The YOLOv5n of COCO, on one thread of OpenVINO: a frame -> its vehicles.
+    """The YOLOv5n of COCO on one thread of OpenVINO: a frame -> its vehicles.
 
     Raises:
-        WeightsError: no such file, or not the weights of that network.
+        WeightsError: the file is missing, or belongs to another network.
     """
 
     def __init__(self, weights: Path, long_sides: Sequence[int] = LONG_SIDES) -> None:
@@ -84,7 +84,7 @@ class VehicleTeacher:
 
 
 def vehicles(rows: NDArray[np.float32]) -> Objects:
-    """Rows (A, 5 + 80) of a network of COCO -> the vehicles among them; of those that overlap the best one."""
+    """Rows (A, 5 + 80) of a COCO network -> its vehicles, keeping the best of overlapping ones."""
     rows = np.concatenate((rows[:, :5], rows[:, [5 + number for number in COCO]]), axis=1)
     best = rows[best_rows(rows, _LEAST, _OVERLAPPING)]
     boxes = np.concatenate((best[:, :2] - best[:, 2:4] / 2, best[:, :2] + best[:, 2:4] / 2), axis=1)
@@ -100,7 +100,7 @@ def _compiled(network: YOLOv5n) -> Callable[[NDArray[np.float32]], NDArray[np.fl
 
 
 class PlateTeacher:
-    """This project's detector and corners, on one thread: a frame -> its plates."""
+    """This project's detector and corners on one thread: a frame -> its plates."""
 
     def __init__(self, long_sides: Sequence[int] = PLATE_LONG_SIDES) -> None:
         networks = load_converted(first_versions(default_repository()), threads=1, readers=())
@@ -111,7 +111,7 @@ class PlateTeacher:
         ]
 
     def __call__(self, frame: Frame) -> Objects:
-        """A frame -> the plates in it, in its pixels; of those that overlap the one of the smaller size."""
+        """A frame -> its plates, in its pixels; of overlapping ones, that of the smaller size is kept."""
         found = Objects()
         for finder in self._finders:
             _, boxes, scores, *_ = finder.find(frame)
@@ -126,10 +126,10 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def main(
     folders: Annotated[list[Path], typer.Argument(help="Folders of photos, labelled or not.")],
-    vehicles: Annotated[Path, typer.Option(help="The teacher of vehicles: YOLOv5n of COCO, safetensors.")],
-    out: Annotated[Path, typer.Option(help="Folder for a file of objects a folder, FOLDER.csv.")],
+    vehicles: Annotated[Path, typer.Option(help="Teacher for vehicles: YOLOv5n of COCO, safetensors.")],
+    out: Annotated[Path, typer.Option(help="Folder for the results, a FOLDER.csv per folder.")],
 ) -> None:
-    """Names the vehicles and the plates of photos; what was named before an interruption stays."""
+    """Label the vehicles and plates of photos; results of an interrupted run are kept."""
     with faults_in_a_line():
         teachers = VehicleTeacher(vehicles), PlateTeacher()
         for folder in folders:

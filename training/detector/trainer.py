@@ -15,7 +15,7 @@ from training.detector.job import CLOCK, Job
 
 
 def train(job: Job) -> Path:
-    """A job -> `best.safetensors` in its folder, trained until the time budget is spent.
+    """Run a job until its time budget is spent -> `best.safetensors` in its folder.
 
     Raises:
         DatasetError: nothing to resume, or the package's trainer failed; its output says why.
@@ -23,7 +23,7 @@ def train(job: Job) -> Path:
     folder = Path(job.folder)
     clock = folder / CLOCK
     if job.resume and not clock.is_file():
-        raise DatasetError(f"{folder}: no run to go on with; expected {CLOCK} of a run that saved an epoch")
+        raise DatasetError(f"{folder}: no run to resume; expected {CLOCK} of a run that saved an epoch")
     if job.resume and json.loads(clock.read_text(encoding="utf-8"))["finished"]:
         raise DatasetError(f"{folder}: the run is finished; start a new one from its best.safetensors")
     path = folder / "job.json"
@@ -36,10 +36,10 @@ def train(job: Job) -> Path:
 
 
 def environment(settings: Path, threads: int = 1) -> dict[str, str]:
-    """Environment variables under which the yolov5 package looks nothing up on the network and writes only here."""
+    """Environment variables that keep the yolov5 package off the network, and make it write only here."""
     settings.mkdir(parents=True, exist_ok=True)
     font = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
-    shutil.copyfile(font, settings / "Arial.ttf")  # it would download one of this name
+    shutil.copyfile(font, settings / "Arial.ttf")  # otherwise it downloads this font
     return os.environ | {
         "YOLO_OFFLINE": "true",
         "YOLO_AUTOINSTALL": "false",

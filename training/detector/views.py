@@ -1,7 +1,7 @@
-"""What the detector is trained on: parts of photos and drawn pictures, near and far, and what is wanted in them.
+"""Training pictures for the detector: parts of photos and drawn pictures, near and far, and their targets.
 
-A full-HD frame that comes in at 640 to 1280 px and a photo of a car from near are seen alike: as parts of the size of
-the input. In a grid of four or nine of them plates and vehicles are as far as a camera sees them.
+A full-HD frame scaled to 640 to 1280 px and a close-up of a car are treated alike, as parts of the input's size. In a
+grid of four or nine of them, plates and vehicles are as distant as a camera sees them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from training.detector.pictures import Picture
 from training.detector.signs import with_signs
 
 SHAPES = ((448, 640), (544, 960), (736, 1280))
-"""Height and width of a batch's pictures, px: of them the first is the most frequent."""
+"""Height and width of a batch's pictures, px; the first is the most frequent."""
 _OFTEN = (0.7, 0.2, 0.1)
 GRIDS, _HOW_OFTEN = (1, 2, 3), (0.55, 0.25, 0.2)
 """Parts along a side of a picture."""
@@ -36,17 +36,17 @@ _SOURCES = (0.6, 0.2, 0.2)
 """Shares of photos, drawn streets and other drawn pictures."""
 _SURE = {PLATE: 0.7}
 _SURE_VEHICLE, _LEAST_VEHICLE = 0.5, 0.2
-"""Scores from which on what was named is wanted, and from which on it is doubtful."""
+"""Minimum scores of a sure object, which is a target, and of a doubtful one, which is ignored."""
 _SAME = 0.2
 _LEAST_SEEN = {True: (0.6, 3.0), False: (0.4, 10.0)}
-"""Of plates and of vehicles: the share that must be in view, and the least side, px; what has less is doubtful."""
+"""For plates and vehicles: minimum visible share, and minimum side, px; an object with less is doubtful."""
 _HARDLY = 0.1
-"""What has less than this share in view is not there."""
+"""An object with a smaller visible share is left out."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A picture, and the objects that are wanted (``sure``) or doubtful in it."""
+    """A picture with its sure objects (``sure``) and doubtful ones."""
 
     photo: Path
     objects: Objects
@@ -54,7 +54,7 @@ class Example:
 
 
 class Batch(NamedTuple):
-    """Pictures (N, 3, h, w) float32 RGB 0..1, and what is wanted of each head, as `loss.head_loss` takes it."""
+    """Pictures (N, 3, h, w) float32 RGB 0..1, and the targets of each head, as for `loss.head_loss`."""
 
     pictures: Tensor
     plates: Tensor
@@ -62,10 +62,10 @@ class Batch(NamedTuple):
 
 
 def example(photo: Path, named: Objects, labelled: Boxes, complete: bool) -> Example:
-    """A picture, what was named in it and its labelled plates (N, 4) -> the example.
+    """Combine a picture, the teachers' objects and its labelled plates (N, 4).
 
-    ``complete``: every plate is said to be labelled, so that one that was named is doubtful at the most. A vehicle that
-    is not sure and lies in a sure one is none.
+    ``complete``: every plate is declared labelled, so a plate that only a teacher found is doubtful at most. An unsure
+    vehicle inside a sure one is dropped.
     """
     plates, sure_ones = named.kinds == 0, named.scores >= _SURE_VEHICLE
     known = iou(named.boxes, labelled).max(axis=1, initial=0) >= _SAME
@@ -78,7 +78,7 @@ def example(photo: Path, named: Objects, labelled: Boxes, complete: bool) -> Exa
 
 
 def of_photos(pictures: Sequence[Picture], named: Mapping[str, Mapping[str, Objects]]) -> list[Example]:
-    """Labelled photos and, by the name of their folder and their own, what was named in them -> examples."""
+    """Labelled photos, and the teachers' objects by folder and file name -> examples."""
     return [
         example(
             each.photo, named[each.photo.parent.parent.name].get(each.photo.name, Objects()), each.boxes, each.complete
@@ -88,7 +88,7 @@ def of_photos(pictures: Sequence[Picture], named: Mapping[str, Mapping[str, Obje
 
 
 def of_drawn(folder: Path, named: Mapping[str, Objects]) -> tuple[list[Example], list[Example]]:
-    """A folder that `training.detector.draw` filled -> its streets and its other pictures."""
+    """A folder written by `training.detector.draw` -> its streets and its other pictures."""
     both: tuple[list[Example], list[Example]] = ([], [])
     for photo in sorted((folder / "images").iterdir()):
         objects = named.get(photo.name, Objects())
@@ -98,9 +98,9 @@ def of_drawn(folder: Path, named: Mapping[str, Objects]) -> tuple[list[Example],
 
 @dataclass
 class Views:
-    """Batches, a function of (seed, step) alone, of photos, drawn streets and other drawn pictures.
+    """Batches of photos, drawn streets and other drawn pictures, a function of (seed, step) alone.
 
-    ``batch``: pictures of the smallest of `SHAPES`; of the larger ones as many as have so many pixels.
+    ``batch``: pictures of the smallest of `SHAPES`; larger ones are fewer, for the same number of pixels.
     """
 
     sources: Sequence[Sequence[Example]]
@@ -118,14 +118,14 @@ class Views:
         for number in range(count):
             frame, boxes, kinds = self._view(rng, (h, w))
             frames.append(frame)
-            of_plates, of_vehicles = wanted(boxes, kinds)
+            of_plates, of_vehicles = targets(boxes, kinds)
             for rows, into in ((of_plates, plates), (of_vehicles, vehicles)):
                 into.append(np.concatenate((np.full((len(rows), 1), number, np.float32), rows), axis=1))
         both = (torch.from_numpy(np.concatenate(rows)) for rows in (plates, vehicles))
         return Batch(detector_input(np.stack(frames)), *both)
 
     def _view(self, rng: np.random.Generator, hw: tuple[int, int]) -> tuple[Frame, Boxes, NDArray[np.int64]]:
-        """A picture of size ``hw``, and the boxes (N, 4) and kinds (N, 2) in it: of `KINDS`, and whether it is sure."""
+        """A picture of size ``hw``, its boxes (N, 4) and kinds (N, 2): index in `KINDS`, and whether it is sure."""
         grid = int(rng.choice(GRIDS, p=_HOW_OFTEN))
         frame = np.full((*hw, 3), GREY, np.uint8)
         rows, columns = (np.linspace(0, side, grid + 1).round().astype(int) for side in hw)
@@ -148,7 +148,7 @@ class Views:
 def seen(
     chosen: Example, hw: tuple[int, int], rng: np.random.Generator, grid: int
 ) -> tuple[Frame, Boxes, NDArray[np.int64]]:
-    """An example -> a part of it that fills ``hw``, as far as it reaches; the boxes in it, and their kinds (N, 2)."""
+    """A part of an example that fills ``hw`` as far as possible; the boxes in it, and their kinds (N, 2)."""
     frame = read_photo(chosen.photo)
     h, w = frame.shape[:2]
     fit = min(hw[0] / h, hw[1] / w)
@@ -177,7 +177,7 @@ def seen(
 
 
 def _offset(rng: np.random.Generator, side: int, view: int, aim: NDArray[np.float32] | None, axis: int) -> int:
-    """Where a side of the picture begins in the view, px, so that what is aimed at is in it."""
+    """Start of a side of the picture in the view, px, so that the target is in it."""
     if side <= view:
         return int(rng.integers(0, view - side + 1))
     least, most = view - side, 0
@@ -200,7 +200,7 @@ def within(boxes: Boxes, chosen: Example, hw: tuple[int, int]) -> tuple[Boxes, N
 
 
 def developed(frame: Frame, rng: np.random.Generator) -> Frame:
-    """The same in another light, at times blurred, noisy, coarsely coded."""
+    """Change the light of a picture, and at times blur it, add noise, or code it coarsely."""
     light = frame.astype(np.float32) * rng.uniform(0.85, 1.15, 3) * rng.uniform(0.5, 1.3) + rng.uniform(-15, 15)
     if rng.random() < 0.15:
         light = np.asarray(cv2.GaussianBlur(light, (0, 0), float(rng.uniform(0.3, 0.9))), light.dtype)
@@ -210,8 +210,8 @@ def developed(frame: Frame, rng: np.random.Generator) -> Frame:
     return code_jpeg(developed, int(rng.integers(40, 96))) if rng.random() < 0.4 else developed
 
 
-def wanted(boxes: Boxes, kinds: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Boxes (N, 4) and their kinds (N, 2) -> (K, 5) of plates and (M, 5) of vehicles: kind or `DOUBTFUL`, box."""
+def targets(boxes: Boxes, kinds: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Boxes (N, 4) and their kinds (N, 2) -> (K, 5) for plates and (M, 5) for vehicles: kind or `DOUBTFUL`, box."""
     plates = kinds[:, 0] == KINDS.index(PLATE)
     both = []
     for own, first in ((plates, 0), (~plates, 1)):

@@ -29,7 +29,7 @@ from training.reader.trainer import ReaderTrainer
 from training.reader.validation import validation_crops
 
 FOREIGN = 0.08
-"""Share of plates of other countries among the samples, where there are any."""
+"""Share of foreign plates among the samples, if there are any."""
 
 app = typer.Typer(add_completion=False)
 
@@ -40,9 +40,7 @@ def train(
     data: Annotated[list[Path], typer.Option(help="Labelled folder with real plates. Repeatable.")] = [],  # noqa: B006
     foreign: Annotated[
         list[Path],
-        typer.Option(
-            help="Labelled folder with plates of other countries, in which nothing is to be read. Repeatable."
-        ),
+        typer.Option(help="Labelled folder with plates of other countries, to be read as empty. Repeatable."),
     ] = [],  # noqa: B006
     scheme: Annotated[str, typer.Option(help="Country to learn (built-in name or TOML file).")] = DEFAULT_SCHEME,
     draw: Annotated[
@@ -71,9 +69,7 @@ def train(
     ] = 0.0,
     hard: Annotated[
         float,
-        typer.Option(
-            min=1, help="How often real plates that are turned, dim or blurred come, compared with the others."
-        ),
+        typer.Option(min=1, help="How often turned, dim or blurred real plates come, compared with the others."),
     ] = 1.0,
     covered: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the real plates that something partly hides.")
@@ -86,8 +82,8 @@ def train(
     beside: Annotated[
         Path | None,
         typer.Option(
-            help="Folder with the weights of another alphabet's reader: its STN serves this one too, and without "
-            "--start its LPRNet is where this one begins."
+            help="Folder with the weights of another alphabet's reader: its STN is used for this one too, and without "
+            "--start its LPRNet is the starting point."
         ),
     ] = None,
     rate: Annotated[
@@ -100,7 +96,7 @@ def train(
     resume: Resume = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
-    """Trains the reader; the averaged weights are written to OUT/best and, at the end, OUT/last."""
+    """Train the reader; the averaged weights are written to OUT/best and, at the end, OUT/last."""
     device = prepare(out, threads, seed)
     with faults_in_a_line():
         country = load_scheme(scheme)
@@ -158,7 +154,7 @@ def factors(written: Sequence[str]) -> dict[str, float]:
     """["brazil=3", "uz_crops=0.5"] -> {"brazil": 3, "uz_crops": 0.5}.
 
     Raises:
-        InputError: not written so.
+        InputError: another form.
     """
     found = {}
     for each in written:

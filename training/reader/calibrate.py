@@ -1,8 +1,8 @@
-"""`python -m training.reader.calibrate`: confidences that mean what they say.
+"""`python -m training.reader.calibrate`: calibrates the reader's confidences.
 
-A reader that has learnt its plates by heart is too sure elsewhere. Dividing its logits by one number, the temperature,
-puts that right (Guo et al., "On Calibration of Modern Neural Networks", 2017). The number goes into the weights of the
-last layer, so nothing that reads with them needs to know it.
+A reader that has memorised its training plates is too sure elsewhere. Dividing its logits by one number, the
+temperature, corrects this (Guo et al., "On Calibration of Modern Neural Networks", 2017). The number is folded into the
+weights of the last layer, so nothing that uses them needs to know it.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from plate_nets.evaluation.calibration import calibration_error, reliability
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.evaluation.reading_metrics import ReadPlate
-from plate_nets.nets.checkpoint import WEIGHTS, read_metadata, save_weights
-from plate_nets.nets.lprnet import LPRNet
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.checkpoint import WEIGHTS, read_metadata, save_weights
+from plate_nets.networks.lprnet import LPRNet
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.local import LocalReader
@@ -34,12 +34,12 @@ from plate_nets.types import Lines, Logits
 
 TEMPERATURES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2.0)
 SURE = 0.9
-"""Of the texts with this confidence and more 0.99 are to be right."""
+"""Of the texts with at least this confidence, 0.99 should be right."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the reader answers for N plates of a folder, and what they say."""
+    """The reader's output for N plates of a folder, and their labels."""
 
     folder: str
     texts: Sequence[str]
@@ -48,7 +48,7 @@ class Seen:
 
 
 def look(folder: Path, networks: Path) -> Seen:
-    """A labelled folder -> the logits of its plates, cut out from their labelled boxes as the server would.
+    """A labelled folder -> the logits of its plates, cropped by their labelled boxes as the server would.
 
     Raises:
         PlateError: the folder or the weights cannot be used.
@@ -76,7 +76,7 @@ def look(folder: Path, networks: Path) -> Seen:
 
 
 def read_at(seen: Seen, temperature: float) -> list[ReadPlate]:
-    """What is read at a temperature, sure or not."""
+    """The readings at a temperature, sure or not."""
     readings = PlateDecoder(default_scheme(), DecodingSettings(sure=0.0)).decode(seen.logits / temperature, seen.lines)
     return [ReadPlate("", text, 0.0, reading) for text, reading in zip(seen.texts, readings, strict=True)]
 
@@ -87,10 +87,10 @@ def surprise(plates: Sequence[ReadPlate]) -> float:
     Raises:
         WeightsError: there is no text.
     """
-    told = [(plate.reading.confidence, plate.exact) for plate in plates if plate.reading and plate.text]
-    if not told:
-        raise WeightsError(f"the reader reads none of {len(plates)} plates: there is no confidence to put right")
-    confidence, right = (np.array(column, np.float64) for column in zip(*told, strict=True))
+    outcomes = [(plate.reading.confidence, plate.exact) for plate in plates if plate.reading and plate.text]
+    if not outcomes:
+        raise WeightsError(f"the reader reads none of {len(plates)} plates, so there is no confidence to calibrate")
+    confidence, right = (np.array(column, np.float64) for column in zip(*outcomes, strict=True))
     confidence = confidence.clip(1e-4, 1 - 1e-4)
     return float(-np.mean(np.where(right > 0, np.log(confidence), np.log(1 - confidence))))
 
@@ -105,7 +105,7 @@ def main(
     check: Annotated[list[Path], typer.Option(help="Folder to show but not to choose by. Repeatable.")] = [],  # noqa: B006
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
-    """Prints what each temperature gives; writes the reader with the one whose confidences surprise least."""
+    """Print the result of each temperature; write the reader with the best-calibrated one."""
     torch.set_num_threads(threads)
     try:
         console = Console(width=140)
@@ -123,7 +123,7 @@ def main(
 
 
 def write(networks: Path, out: Path, temperature: float) -> None:
-    """The reader of a folder, its logits divided by a temperature -> another folder."""
+    """Write the reader of a folder, its logits divided by a temperature, to another folder."""
     scheme = default_scheme()
     out.mkdir(parents=True, exist_ok=True)
     for name in (STN.name, LPRNET.name):

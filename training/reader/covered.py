@@ -1,6 +1,6 @@
-"""Plates of which something hides a part: a hook, snow, a bumper, another car.
+"""Hides parts of plates: a hook, snow, a bumper, another car.
 
-What is hidden is not to be read, so the text that is left fits no format of the scheme.
+Hidden symbols must not be read, so the remaining text fits no format of the scheme.
 """
 
 from dataclasses import replace
@@ -16,15 +16,15 @@ from training.synthesis.camera import edge_height
 from training.synthesis.layouts.layout import PlateLayout
 
 _LOWER_PART = 0.3
-"""Of the covered plates: those whose lower part is hidden, all symbols with it."""
+"""Of the covered plates: share whose lower part is hidden, across all symbols."""
 _TO_THE_END = 0.3
-"""Of the covered plates: those of which an end is hidden."""
+"""Of the covered plates: share with a hidden end."""
 _SOFT = 0.4
-"""Of the covers: those with a soft edge, as of snow."""
+"""Of the covers: share with a soft edge, as of snow."""
 
 
 def can_cover(scheme: PlateScheme, plate: RealPlate) -> bool:
-    """Whether the places of the symbols are known."""
+    """Whether the positions of the symbols are known."""
     return plate.exact and layout_of_text(scheme, plate.text) is not None
 
 
@@ -43,7 +43,7 @@ def cover(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> Re
     elif kind < _LOWER_PART + _TO_THE_END:
         first, last = (0, last) if rng.random() < 0.5 else (first, count - 1)
     rest = plate.text[:first] + plate.text[last + 1 :]
-    while scheme.is_plate(rest):  # as where a third digit of the region is hidden: its neighbour goes too
+    while scheme.is_plate(rest):  # for example a region without its third digit: hide its neighbour too
         first = max(0, first - 1)
         rest = rest[:first] + rest[first + 1 :]
     area = _area(layout, first, last, kind < _LOWER_PART, rng)
@@ -53,7 +53,7 @@ def cover(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> Re
 def _area(
     layout: PlateLayout, first: int, last: int, lower_part: bool, rng: np.random.Generator
 ) -> tuple[float, float, float, float]:
-    """Left, top, right, bottom of what hides the slots ``first`` to ``last``, mm of the plate's front."""
+    """Left, top, right, bottom of the cover over the slots ``first`` to ``last``, mm of the plate's front."""
     slots = layout.slots[first : last + 1]
     side = 0.36 * max(slot.height for slot in slots)
     left, right = slots[0].x - side, slots[-1].x + side
@@ -74,10 +74,10 @@ def _painted(
     """The plate's picture with an area of its front painted over in one colour, its edge hard or soft."""
     left, top, right, bottom = area
     front = np.array([[0, 0], [layout.width, 0], [layout.width, layout.height], [0, layout.height]], np.float32)
-    there = cv2.getPerspectiveTransform(front, np.ascontiguousarray(plate.corners, np.float32))
+    transform = cv2.getPerspectiveTransform(front, np.ascontiguousarray(plate.corners, np.float32))
     lean = rng.normal(0, 6)
     outline = np.array([[[left + lean, top], [right + lean, top], [right - lean, bottom], [left - lean, bottom]]])
-    points = cv2.perspectiveTransform(outline.astype(np.float32), there)[0]
+    points = cv2.perspectiveTransform(outline.astype(np.float32), transform)[0]
     mask = np.zeros(plate.picture.shape[:2], np.float32)
     cv2.fillPoly(mask, [np.round(points * 16).astype(np.int32)], (1.0,), cv2.LINE_AA, 4)
     height = edge_height(plate.corners)

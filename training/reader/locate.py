@@ -1,10 +1,10 @@
-"""`python -m training.reader.locate FOLDER --out OUT`: plates whose boxes alone are known, made ready for training.
+"""`python -m training.reader.locate FOLDER --out OUT`: prepares plates that only have boxes for training.
 
-Loose crops and boxes tell too little of where a plate's characters stand. The product's own detector and CornerNet find
-the corners, so that the reader learns from what it is going to be given; boxes are those around the corners. Where the
-boxes are tight, corners that lead elsewhere are not taken, and the box stays as it is.
+Loose crops and boxes say too little about the position of a plate's characters. Our own detector and CornerNet find
+the corners, so that the reader learns from what it will be given; boxes become those around the corners. If the boxes
+are tight, corners that disagree are dropped and the box stays as it is.
 
-The plates are split by text, or as the source did: where the `note` of a row says "valid".
+The plates are split by text, or as their source did, if the `note` of a row says "valid".
 """
 
 import csv
@@ -35,19 +35,19 @@ TRAIN, VALIDATION = "train", "validation"
 COUNTRY = "country"
 """The column after those of every labelled folder."""
 _MARGIN = 0.5
-"""What is added around a photo, in its heights: of 60 loose crops of US plates 45 are found with it, 25 without."""
+"""Border added around a photo, in its heights: of 60 loose crops of US plates 45 are found with it, 25 without."""
 
 _NEAR = 0.1
-"""The least overlap (IoU) of a found plate with the box of a loose crop."""
+"""Minimum overlap (IoU) of a found plate with the box of a loose crop."""
 _SAME = 0.6
-"""The least overlap (IoU) of a plate's own box with the box around its corners. A guess."""
+"""Minimum overlap (IoU) of a plate's own box with the box around its corners. A guess."""
 
 
 @dataclass(frozen=True)
 class LocatedPlate:
-    """A label whose corners are known now, (4, 2), or None: its box is all that is known.
+    """A label whose corners are known now, (4, 2), or None if only its box is known.
 
-    ``country``: whose plate it is, ISO 3166, or empty. ``part``: `TRAIN` or `VALIDATION`.
+    ``country``: ISO 3166, or empty. ``part``: `TRAIN` or `VALIDATION`.
     """
 
     label: Label
@@ -57,7 +57,7 @@ class LocatedPlate:
 
     @property
     def row(self) -> list[str | float]:
-        """Its row of a file of labels, with the country last."""
+        """Its row of a label file, with the country last."""
         photo, text = self.label.photo.name, self.label.text
         if self.quad is None:
             box: list[float] = boxes_of([self.label])[0].tolist()
@@ -74,8 +74,8 @@ def part_of(text: str) -> str:
 def locate(
     photo: Frame, labels: Sequence[Label], reader: LocalReader, tight: bool = False
 ) -> Iterator[tuple[Label, Quad | None]]:
-    """A photo (H, W, 3) BGR and its labels -> each with corners: those of the plate found nearest to the box, or, where
-    none is found, those that CornerNet sees in the box. ``tight``: not those that do not fill the box."""
+    """A photo (H, W, 3) BGR and its labels -> each with corners: those of the found plate nearest to the box or,
+    without one, those that CornerNet sees in the box. ``tight``: drop corners that do not fill the box."""
     pad = round(_MARGIN * photo.shape[0])
     around = cv2.copyMakeBorder(photo, pad, pad, pad, pad, cv2.BORDER_CONSTANT, value=(GREY, GREY, GREY))
     plates = reader.read(np.asarray(around, np.uint8))
@@ -90,7 +90,7 @@ def locate(
 
 
 def located(folder: Path, alphabet: str, tight: bool) -> Iterator[LocatedPlate]:
-    """The plates of a labelled folder that have a text of an alphabet.
+    """The plates of a labelled folder with a text in an alphabet.
 
     Raises:
         DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
@@ -109,7 +109,7 @@ def located(folder: Path, alphabet: str, tight: bool) -> Iterator[LocatedPlate]:
 
 
 def write_parts(plates: Iterable[LocatedPlate], out: Path, name: str) -> dict[Path, int]:
-    """Plates with their photos -> two labelled folders in ``out``, and how many plates each has."""
+    """Write plates with their photos to two labelled folders in ``out`` -> the number of plates in each."""
     rows: dict[str, list[list[str | float]]] = {TRAIN: [], VALIDATION: []}
     folders = {part: out / f"{name}_{part}" for part in rows}
     for folder in folders.values():
@@ -125,11 +125,13 @@ def write_parts(plates: Iterable[LocatedPlate], out: Path, name: str) -> dict[Pa
 
 def main(
     folder: Annotated[Path, typer.Argument(help="Labelled folder with texts.")],
-    out: Annotated[Path, typer.Option(help=f"For two labelled folders, FOLDER_{TRAIN} and FOLDER_{VALIDATION}.")],
-    scheme: Annotated[str, typer.Option(help="Scheme whose alphabet the texts have.")] = "latin",
+    out: Annotated[
+        Path, typer.Option(help=f"Parent of two new labelled folders, FOLDER_{TRAIN} and FOLDER_{VALIDATION}.")
+    ],
+    scheme: Annotated[str, typer.Option(help="Scheme with the alphabet of the texts.")] = "latin",
     tight: Annotated[bool, typer.Option("--tight", help="The boxes fit the plates tightly.")] = False,
 ) -> None:
-    """Finds the corners of labelled plates, and splits these by text."""
+    """Find the corners of labelled plates, and split the plates by text."""
     with faults_in_a_line():
         plates = track(located(folder, load_scheme(scheme).alphabet, tight), folder.name)
         for written, count in write_parts(plates, out, folder.name).items():

@@ -1,7 +1,7 @@
-"""`python -m training.reader.lookalikes DATASET SHEET`: the crops that are read worst, as rendered plates like them.
+"""`python -m training.reader.lookalikes DATASET SHEET`: renders look-alikes of the crops that are read worst.
 
-Photographs stay private: each look-alike has a text of its own, and its crop's size in the photo, brightness, colour,
-contrast and sharpness.
+Photos stay private: each look-alike has its own text, but its crop's size in the photo, brightness, colour, contrast
+and sharpness.
 """
 
 import sys
@@ -29,11 +29,11 @@ from training.synthesis.layouts.layout import HEIGHT, WIDTH
 from training.synthesis.sheet import draw_sheet
 
 _BLURS = tuple(float(sigma) for sigma in np.linspace(0.3, 3.0, 28))
-"""Standard deviations that a look-alike is blurred by, px of the crop, until it is no sharper than its crop."""
+"""Standard deviations of the blur, px of the crop, to try until a look-alike is no sharper than its crop."""
 
 
 def worst(plates: Sequence[ReadPlate], count: int) -> list[int]:
-    """The rows of the plates that are read worst: first those whose best reading is wrong, then the least sure ones."""
+    """The rows of the worst plates: first those with a wrong best reading, then the least certain ones."""
 
     def badness(row: int) -> tuple[bool, float]:
         plate = plates[row]
@@ -43,7 +43,7 @@ def worst(plates: Sequence[ReadPlate], count: int) -> list[int]:
 
 
 def look_alike(scheme: PlateScheme, plate: ReadPlate, crop: Frame, rng: np.random.Generator) -> Sample:
-    """A plate and its crop (24, 94, 3) BGR -> a rendered one of the same format of one line with another text."""
+    """A plate and its crop (24, 94, 3) BGR -> a rendered one-line plate of the same format with another text."""
     one_line = scheme.by_lines[1]
     kind = (one_line.formats_of(plate.label) or one_line.formats)[0].name
     kind, text = texts.sample_text(one_line, rng, kind)
@@ -54,7 +54,7 @@ def look_alike(scheme: PlateScheme, plate: ReadPlate, crop: Frame, rng: np.rando
     drawn = shoot_straightened(picture, corners, target, rng, severity=0.0)
     blurs = (np.asarray(cv2.GaussianBlur(drawn, (0, 0), sigma), np.uint8) for sigma in _BLURS)
     limit = _sharpness(crop)
-    for blurred in blurs:  # the last one stays where none is blurred enough
+    for blurred in blurs:  # the last one is used if none is blurred enough
         if _sharpness(blurred) <= limit:
             break
     deviation = np.maximum(blurred.std(axis=(0, 1)), 1.0)
@@ -65,7 +65,7 @@ def look_alike(scheme: PlateScheme, plate: ReadPlate, crop: Frame, rng: np.rando
 
 
 def pictures_of(crops: Crops) -> list[Frame]:
-    """Crops (N, 3, 24, 94) for the reader -> the pictures (24, 94, 3) BGR uint8 that they were."""
+    """Crops (N, 3, 24, 94) for the reader -> the original pictures (24, 94, 3) BGR uint8."""
     return [np.asarray(crop.transpose(1, 2, 0)[:, :, ::-1] * 128 + 127.5).round().astype(np.uint8) for crop in crops]
 
 
@@ -77,10 +77,10 @@ def _sharpness(picture: Frame) -> float:
 def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     sheet: Annotated[Path, typer.Argument(help="PNG to write.")],
-    count: Annotated[int, typer.Option(min=1, help="How many plates the scene has.")] = 30,
+    count: Annotated[int, typer.Option(min=1, help="How many plates to draw.")] = 30,
     seed: Annotated[int, typer.Option(help="Seed of the texts.")] = 0,
 ) -> None:
-    """Draws a sheet of look-alikes of the crops that are read worst, labelled boxes given."""
+    """Draw a sheet of look-alikes of the crops that are read worst, with labelled boxes."""
     scheme = default_scheme()
     try:
         reader = LocalReader(scheme=scheme, decoding=DecodingSettings(sure=0.0))

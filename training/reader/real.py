@@ -21,11 +21,11 @@ from training.synthesis.perspective import features_of
 CONTEXT = 0.8
 """Surroundings kept around a plate, in plate heights, so that loose and turned crops show real background."""
 STORED_HEIGHT = 48
-"""A line of a plate is stored at most this high, px: twice the crop's height loses nothing that the crop could show."""
+"""Maximum height of a stored line of a plate, px: twice the crop's height, so the crop loses nothing."""
 
 _TURNED, _DIM, _BLURRED = np.radians(3.0), 19.0, 0.8
-"""What makes a plate hard to read: a turn above, a contrast (standard deviation of grey) or a sharpness (that of the
-Laplacian for that of grey, plate 24 px high) below. A tenth of the plates of ru_train are dim, a tenth blurred."""
+"""Limits that make a plate hard to read: a turn above, or a contrast (standard deviation of grey) or sharpness (that of
+the Laplacian over that of grey, plate 24 px high) below. A tenth of the plates of ru_train are dim, a tenth blurred."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class RealPlate:
         picture: (H, W, 3) BGR.
         corners: (4, 2) clockwise from the plate's top left, px of the picture.
         text: as labelled.
-        exact: whether the corners are the plate's own; else they are those of its box.
-        source: the name of the folder that it is from.
-        most_lines: that plates of its country have: where it is 1, the shape tells nothing.
+        exact: whether the corners are the plate's own; otherwise they are those of its box.
+        source: the name of its folder.
+        most_lines: maximum number of lines for its country; if it is 1, the shape does not matter.
     """
 
     picture: Frame
@@ -50,12 +50,12 @@ class RealPlate:
 
     @property
     def lines(self) -> int:
-        """Of the plate, by its country and the shape of its corners; 1 where only its box is known."""
+        """Lines of the plate, from its country and the shape of its corners; 1 if only its box is known."""
         return min(int(lines_of(self.corners[None])[0]), self.most_lines) if self.exact else 1
 
     @property
     def hard(self) -> bool:
-        """Whether the plate is turned, dim (night, snow, fog) or blurred: of ru_train two fifths are."""
+        """Whether the plate is turned, dim (night, snow, fog) or blurred; two fifths of ru_train are."""
         size = (round(CROP_HEIGHT * WIDTH / HEIGHT), CROP_HEIGHT)
         front = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
         flat = cv2.warpPerspective(self.picture, cv2.getPerspectiveTransform(self.corners, front), size)
@@ -67,27 +67,27 @@ class RealPlate:
 
 
 def readable(text: str) -> bool:
-    """Whether CTC can spell the text in 18 steps: one a symbol, and a blank between equal neighbours."""
+    """Whether CTC can spell the text in 18 steps: one per symbol, and a blank between equal neighbours."""
     repeats = sum(a == b for a, b in pairwise(text))
     return text != "" and len(text) + repeats <= STEPS
 
 
 def countries_in(folder: Path) -> dict[str, str]:
-    """A labelled folder -> the country of each photo, by its file's name; empty where the column is, or is missing.
+    """The country of each photo in a labelled folder, by file name; empty if the column is empty or missing.
 
     Raises:
-        DatasetError: there is no table of labels.
+        DatasetError: there is no label table.
     """
     return {row["file"]: row.get("country") or "" for _, row in csv_rows(folder / "labels.csv", REQUIRED)}
 
 
 def most_lines(country: str) -> int:
-    """The most lines that plates of a country have, by its scheme; 2 where it has none."""
+    """Maximum number of lines on a country's plates, from its scheme; 2 without a scheme."""
     return next((scheme.lines for scheme in load_schemes("world") if scheme.country == country), 2) if country else 2
 
 
 def cut_out(photo: Frame, label: Label, lines: int = 2) -> RealPlate:
-    """A labelled plate with its surroundings, reduced where it is higher than needed; ``lines``: it has at most."""
+    """Cut out a labelled plate of at most ``lines`` lines with its surroundings, reduced if higher than needed."""
     box = label.box
     if label.quad is None:
         corners = np.array([[box.xmin, box.ymin], [box.xmax, box.ymin], [box.xmax, box.ymax], [box.xmin, box.ymax]])
@@ -131,7 +131,7 @@ def load_real(
 
 
 def load_foreign(folders: Sequence[Path]) -> list[RealPlate]:
-    """Labelled folders with plates of other countries -> their plates, with nothing to read: the text is empty.
+    """Labelled folders with foreign plates -> their plates with empty texts.
 
     Raises:
         DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
@@ -146,7 +146,7 @@ def load_foreign(folders: Sequence[Path]) -> list[RealPlate]:
 
 
 def _empty_region(photo: Frame, labels: Iterable[Label], rng: np.random.Generator) -> Frame | None:
-    """A region of plate shape that touches no label, or None where none was found.
+    """A region of plate shape that touches no label, or None if none was found.
 
     Taken from the upper half, where unlabelled plates of other cars are rare.
     """

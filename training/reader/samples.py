@@ -1,4 +1,4 @@
-"""What the reader is trained on: real plates, synthetic plates and a few regions without a plate.
+"""Training samples for the reader: real plates, synthetic plates and a few regions without a plate.
 
 Every sample is a function of (seed, step, place in the batch) alone, so a resumed training sees what an
 uninterrupted one would have seen.
@@ -28,12 +28,12 @@ from training.synthesis.camera import photograph
 class Mixture:
     """The share of each kind of sample; the rest is synthetic. ``shuffled`` is a share of the real ones.
 
-    ``two_lines``: drawn plates of two lines, laid side by side. ``straightened``: of the other plates, those that are
-    cut along their corners; the rest is cut along a box. ``foreign``: plates of other countries, in which there is
-    nothing to read. ``largest_source``: what one folder has at most of the real plates. ``hard``: how often a real
-    plate that is hard to read (see `RealPlate.hard`) comes for one that is not. ``covered``: of the real ones, those of
-    which something hides a part. ``far``: of those that are cut along their corners, those that a cheap camera sees
-    from afar.
+    ``two_lines``: drawn plates of two lines, laid side by side. ``straightened``: of the other plates, those cropped
+        along
+    their corners; the rest is cropped along a box. ``foreign``: plates of other countries, to be read as empty.
+    ``largest_source``: maximum share of one folder among the real plates. ``hard``: how often a hard real plate (see
+    `RealPlate.hard`) comes for each easy one. ``covered``: of the real ones, those partly hidden. ``far``: of those
+    cropped along their corners, those seen from a distance by a cheap camera.
     """
 
     real: float = 0.5
@@ -60,8 +60,8 @@ class Batch:
 class Samples(TorchDataset[Batch]):
     """Batches by step: ``samples[step]`` is the batch of that step.
 
-    ``drawn``: whose plates are drawn, by default those of the scheme. ``weights``: how often the real plates of a
-    folder, or the drawn ones of a scheme, come for once of the others, by name.
+    ``drawn``: schemes to draw, by default only the scheme itself. ``weights``: by name, how often the real plates of a
+    folder, or the drawn ones of a scheme, come compared with others.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Samples(TorchDataset[Batch]):
         self.chances = np.cumsum(self._by_source(rates)) if len(plates) else np.zeros(0)
 
     def _by_source(self, rates: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How often each real plate comes by itself (N,) -> its share, so that each source has its own share."""
+        """Rate of each real plate (N,) -> its share, so that each source gets its own share."""
         sources = np.array([plate.source for plate in self.plates])
         sums = {name: float(rates[sources == name].sum()) for name in sorted(set(sources.tolist()))}
         shares = source_shares(
@@ -124,7 +124,7 @@ class Samples(TorchDataset[Batch]):
                 plate = shuffle(self.scheme, plate, rng)
             if _lot(rng, self.mixture.covered) and can_cover(self.scheme, plate):
                 plate = cover(self.scheme, plate, rng)
-            # Most real photos already carry their own faults: add to them mildly, at times strongly.
+            # Most real photos already carry their own faults: add mild ones, sometimes strong ones.
             return self._photograph(plate, rng, float(rng.uniform(0, 1) ** 2)), plate.text
         if kind > 1 - self.mixture.empty and len(self.empty):
             region = self.empty[int(rng.integers(len(self.empty)))]
@@ -153,29 +153,29 @@ class Samples(TorchDataset[Batch]):
         return photograph(plate.picture, plate.corners, rng, severity)
 
     def _one_of(self, schemes: Sequence[PlateScheme], rng: np.random.Generator) -> PlateScheme:
-        """One scheme of some, by their weights; of a single one the generator is left alone, as it was before."""
+        """Choose a scheme by weight; a single one does not use the generator, whose sequence stays the same."""
         if len(schemes) == 1:
             return schemes[0]
         weights = np.array([self.weights.get(scheme.name, 1.0) for scheme in schemes])
         return schemes[int(rng.choice(len(schemes), p=weights / weights.sum()))]
 
     def _straight(self, rng: np.random.Generator) -> bool:
-        """Whether a plate is cut along its corners."""
+        """Whether to crop a plate along its corners."""
         return _lot(rng, self.mixture.straightened)
 
     def _far(self, rng: np.random.Generator) -> bool:
-        """Whether a plate is seen from afar."""
+        """Whether to show a plate from a distance."""
         return _lot(rng, self.mixture.far)
 
 
 def _lot(rng: np.random.Generator, share: float) -> bool:
-    """True in a share of the calls; where the share is nothing, the generator is left alone."""
+    """True in a share of the calls; with a share of 0 the generator is not used."""
     return share > 0 and bool(rng.random() < share)
 
 
 def source_shares(amounts: Mapping[str, float], largest: float) -> dict[str, float]:
-    """What there is of each source -> its share of the samples: none above ``largest``, or all alike where they are
-    too few for that."""
+    """Amounts by source -> shares of the samples: none above ``largest``, or equal shares if there are too few
+    sources for that."""
     shares = {name: amount / sum(amounts.values()) for name, amount in amounts.items()}
     largest = max(largest, 1 / len(shares))
     full: set[str] = set()

@@ -1,8 +1,7 @@
-"""Other texts from the same photograph: the symbols of a real plate change places.
+"""Makes other texts from the same photo by exchanging symbols of a real plate.
 
-Where a format's digits stand in cells of about one size, and its letters likewise, they can be exchanged in the
-straightened plate; the layout says whether they do. The result has the paint, light and noise of the photo and a text
-that no photo shows.
+If a format's digits have cells of about one size, and its letters too, they can be exchanged in the straightened plate;
+the layout says so. The result has the paint, light and noise of the photo, and a text that no photo shows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,33 +20,33 @@ from training.synthesis.layouts import layouts
 from training.synthesis.layouts.layout import HEIGHT, WIDTH, PlateLayout, Slot
 
 _SEARCH = 9.0
-"""How far from the standard's place a gap between two symbols is looked for, mm: plates and labels vary."""
+"""Search range for a gap between two symbols around the standard's position, mm: plates and labels vary."""
 _CLEAN = 0.5
-"""Ink in a gap at most, as a share of the mean over the symbols; with more a cut would go through a symbol."""
+"""Maximum ink in a gap, as a share of the mean over the symbols; more would mean cutting through a symbol."""
 
 
 def can_shuffle(scheme: PlateScheme, plate: RealPlate) -> bool:
-    """Whether the places of the symbols are known: the plate has its true corners, and a layout that allows it."""
+    """Whether the positions of the symbols are known: the plate has its true corners, and a suitable layout."""
     found = layout_of_text(scheme, plate.text)
     return plate.exact and found is not None and found[1].can_shuffle
 
 
 def shuffle(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> RealPlate:
-    """The plate with the symbols of each part in another order, digits among digits and letters among letters.
+    """Shuffle the symbols of each part of a plate, digits among digits and letters among letters.
 
-    What has no clean gaps between the symbols (blurred, or labelled carelessly) stays as it is.
+    A plate without clean gaps between the symbols (blurred, or labelled carelessly) stays as it is.
     """
     found = layout_of_text(scheme, plate.text)
     if found is None or not found[1].can_shuffle:
         return plate
     fit, layout = found
     slots = layout.slots
-    scale = max(edge_height(plate.corners), 16.0) * 1.5 / HEIGHT  # px/mm: half as much again, for two resamplings
+    scale = max(edge_height(plate.corners), 16.0) * 1.5 / HEIGHT  # px/mm: 1.5 times, because it is resampled twice
     size = (round(WIDTH * scale), round(HEIGHT * scale))
     flat_corners = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
-    there = cv2.getPerspectiveTransform(plate.corners, flat_corners)
+    transform = cv2.getPerspectiveTransform(plate.corners, flat_corners)
     flat = np.asarray(
-        cv2.warpPerspective(plate.picture, there, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE),
+        cv2.warpPerspective(plate.picture, transform, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE),
         np.uint8,
     )
     mixed, moved = flat.copy(), np.zeros(flat.shape[:2], np.float32)
@@ -66,8 +65,8 @@ def shuffle(scheme: PlateScheme, plate: RealPlate, rng: np.random.Generator) -> 
                     moved[rows, here] = 1
     height, width = plate.picture.shape[:2]
     inverse = cv2.WARP_INVERSE_MAP
-    back = cv2.warpPerspective(mixed, there, (width, height), flags=cv2.INTER_LINEAR | inverse)
-    where = cv2.warpPerspective(moved, there, (width, height), flags=cv2.INTER_LINEAR | inverse)
+    back = cv2.warpPerspective(mixed, transform, (width, height), flags=cv2.INTER_LINEAR | inverse)
+    where = cv2.warpPerspective(moved, transform, (width, height), flags=cv2.INTER_LINEAR | inverse)
     picture = np.where(where[:, :, None] > 0.5, back, plate.picture).astype(np.uint8)
     return replace(plate, picture=picture, text="".join(plate.text[source] for source in order))
 
@@ -82,7 +81,7 @@ def layout_of_text(scheme: PlateScheme, text: str) -> tuple[Fit, PlateLayout] | 
 
 
 def _groups(fit: Fit) -> Iterator[tuple[range, list[list[int]]]]:
-    """The places of each part, and those among them that have the same sign."""
+    """The positions of each part, grouped by equal kind of sign."""
     start = 0
     for pattern in fit.patterns:
         row = range(start, start + len(pattern))
@@ -92,7 +91,7 @@ def _groups(fit: Fit) -> Iterator[tuple[range, list[list[int]]]]:
 
 def _rows(slot: Slot, scale: float) -> slice:
     """The rows of a symbol's cell, px."""
-    air = 6.0  # mm over and under the symbol
+    air = 6.0  # mm above and below the symbol
     return slice(round((slot.baseline - slot.height - air) * scale), round((slot.baseline + air) * scale))
 
 
@@ -116,7 +115,7 @@ def _gaps(flat: Frame, slots: Sequence[Slot], scale: float) -> list[int] | None:
 
 
 def _fitted(cell: Frame, old: Frame) -> Frame:
-    """A cell in the size and with the ground's brightness of the one that it replaces."""
+    """A cell with the size and the ground brightness of the one that it replaces."""
     light = np.percentile(old, 80, axis=(0, 1)) - np.percentile(cell, 80, axis=(0, 1))
     resized = cv2.resize(cell, (old.shape[1], old.shape[0]), interpolation=cv2.INTER_LINEAR)
     return np.asarray(np.clip(resized + light, 0, 255), np.uint8)

@@ -1,4 +1,4 @@
-"""`python -m training.reader.speed`: milliseconds a plate of this reader beside another, in one run."""
+"""`python -m training.reader.speed`: times this reader and another one per plate, in one run."""
 
 import statistics
 import time
@@ -26,7 +26,7 @@ def main(
     threads: Annotated[int, typer.Option(min=1)] = 2,
     rounds: Annotated[int, typer.Option(min=1, help="Timed calls of each, taken in turn.")] = 60,
 ) -> None:
-    """Times STN + LPRNet of both readers in turn on the same batch; prints medians and their ratio."""
+    """Time STN + LPRNet of both readers in turn on the same batch; print medians and their ratio."""
     torch.set_num_threads(threads)
     try:
         readers = {

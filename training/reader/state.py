@@ -7,9 +7,9 @@ from torch import Tensor, nn
 
 from plate_nets.contract import reader_network
 from plate_nets.errors import WeightsError
-from plate_nets.nets.checkpoint import load_weights, read_metadata, read_weights, scheme_marks
-from plate_nets.nets.lprnet import LPRNet
-from plate_nets.nets.stn import STN
+from plate_nets.networks.checkpoint import load_weights, read_metadata, read_weights, scheme_marks
+from plate_nets.networks.lprnet import LPRNet
+from plate_nets.networks.stn import STN
 from plate_nets.plates import PlateScheme
 from training.checkpoint import TrainingState
 
@@ -26,7 +26,7 @@ class Reader(nn.Module):
         self.stn_learns = True
 
     def train(self, mode: bool = True) -> "Reader":
-        """As of any module; an STN that does not learn keeps its mean and variance too."""
+        """As for any module; a frozen STN also keeps its mean and variance."""
         super().train(mode)
         if not self.stn_learns:
             self.stn.eval()
@@ -38,7 +38,7 @@ class Reader(nn.Module):
 
 
 class ReaderState(TrainingState[Reader]):
-    """Of a reader of a scheme; ``best`` is the largest share of plates read exactly."""
+    """The state for a reader of a scheme; ``best`` is the largest share of plates read exactly."""
 
     def __init__(self, scheme: PlateScheme, device: torch.device) -> None:
         reader: Reader = Reader(scheme.classes).to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -47,10 +47,10 @@ class ReaderState(TrainingState[Reader]):
         self.scheme = scheme
 
     def start_from(self, folder: Path, beside: Path | None = None) -> None:
-        """Takes over a reader of this alphabet from a folder: `stn.safetensors` and LPRNet's file; steps start anew.
+        """Take over a reader of this alphabet from a folder: `stn.safetensors` and LPRNet's file; steps start at 0.
 
-        Where the STN is that of another alphabet's reader it serves both, so it does not learn. ``beside``: the folder
-        that has it, where that is another.
+        If the STN belongs to another alphabet's reader, it serves both and is frozen. ``beside``: the folder with that
+        STN, if it is another one.
 
         Raises:
             WeightsError: a file is missing, damaged, of another architecture or another scheme.
@@ -64,9 +64,9 @@ class ReaderState(TrainingState[Reader]):
                 keep(reader)
 
     def start_beside(self, folder: Path) -> None:
-        """Takes over a reader of another alphabet, in `stn.safetensors` and `lprnet.safetensors` of a folder.
+        """Take over a reader of another alphabet, from `stn.safetensors` and `lprnet.safetensors` in a folder.
 
-        Its STN serves both, so it does not learn; of LPRNet the last layer, that of the classes, starts anew.
+        Its STN serves both, so it is frozen; LPRNet's last layer, that of the classes, is initialised.
 
         Raises:
             WeightsError: a file is missing, damaged or of another architecture.
@@ -85,6 +85,6 @@ class ReaderState(TrainingState[Reader]):
 
 
 def keep(reader: Reader) -> None:
-    """The STN of a reader does not learn: it is another reader's too."""
+    """Freeze the STN of a reader, because another reader uses it too."""
     reader.stn.requires_grad_(False)
     reader.stn_learns = False

@@ -1,4 +1,4 @@
-"""Photographs plates as they are cut along found corners: straight, with the errors of the corners."""
+"""Simulates plates as they are cropped along found corners: straight, with the errors of the corners."""
 
 from dataclasses import replace
 
@@ -14,11 +14,11 @@ from training.synthesis.camera import Corners, draw_height, edge_height, take_ph
 from training.synthesis.far import draw_far_height, take_far_photo
 
 HIGHEST = 60.0
-"""Plate heights in the simulated photo, px, at most: above it nothing changes in the crop."""
+"""Maximum plate height in the simulated photo, px: above it the crop does not change."""
 _LARGEST_BOX = 4.5
-"""Height of the upright box around a drawn plate, in plate heights; straightened, a steep plate loses no rows."""
+"""Height of the upright box around a drawn plate, in plate heights; a steep plate loses no rows."""
 _FAR_STRAY = 1.5
-"""How much more the corners of a far plate stray."""
+"""Factor by which the corners of a distant plate stray more."""
 _MARGINS = RectificationSettings()
 
 
@@ -30,9 +30,9 @@ def photograph_straightened(
     far: bool = False,
     lines: int = 1,
 ) -> Frame:
-    """As `training.synthesis.camera.photograph`, but cut along the corners of a plate of 1 or 2 lines: (24, 94, 3) BGR.
+    """As `training.synthesis.camera.photograph`, but cropped along corners, for 1 or 2 lines: (24, 94, 3) BGR.
 
-    ``far``: as a cheap camera sees it from afar, see `training.synthesis.far`.
+    ``far``: as seen from a distance by a cheap camera, see `training.synthesis.far`.
     """
     source = edge_height(corners)
     if far:
@@ -77,9 +77,9 @@ def shoot_straightened(
     lines: int = 1,
     far: bool = False,
 ) -> Frame:
-    """As `training.synthesis.camera.shoot`, but cut along corners that stray from ``target``: (24, 94, 3) BGR.
+    """As `training.synthesis.camera.shoot`, but cropped along corners that stray from ``target``: (24, 94, 3) BGR.
 
-    The margins vary a little, so that the reader depends on none of them.
+    The margins vary a little, so that the reader does not depend on them.
     """
     height = edge_height(target) / lines
     found = stray(target, rng, _FAR_STRAY if far else 1.0)
@@ -103,9 +103,9 @@ def shoot_straightened(
 
 
 def stray(corners: Corners, rng: np.random.Generator, times: float = 1.0) -> Corners:
-    """Corners (4, 2) as CornerNet finds them: off by about 0.06 of the height, in one of twenty by 0.15 and more.
+    """Corners (4, 2) as found by CornerNet: off by about 0.06 of the height, one in twenty by 0.15 and more.
 
-    The plate's ends stray most, along the plate. ``times``: how much more all of them stray.
+    The plate's ends stray most, along the plate. ``times``: factor for all errors.
     """
     heights, widths = quad_size(corners[None])
     height, width = float(heights[0]), float(widths[0])

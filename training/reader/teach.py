@@ -1,8 +1,8 @@
-"""`python -m training.reader.teach FOLDER --model MODEL --out OUT`: texts for plates that have only boxes.
+"""`python -m training.reader.teach FOLDER --model MODEL --out OUT`: labels plates that only have boxes.
 
-Another reader is the teacher, see `benchmarks.measures.other_reader`: what it and our own read alike is taken for the
-text, and the region that it is sure of for the country. Nothing of the teacher goes into what is shipped. The plates
-are split by text, as `training.reader.locate` does.
+Another reader is the teacher, see `benchmarks.measures.other_reader`: a text that both it and our reader read becomes
+the label, and the teacher's sure region becomes the country. Nothing of the teacher is shipped. The plates are split by
+text, as by `training.reader.locate`.
 """
 
 from collections.abc import Iterator
@@ -24,13 +24,13 @@ from training.reader.locate import LocatedPlate, part_of, write_parts
 from training.reader.real import readable
 
 _SHORTEST = 4
-"""Symbols of a text at least: on shorter ones two readers agree by chance."""
+"""Minimum number of symbols of a text: shorter ones may agree by chance."""
 _SURE = 0.8
-"""The least probability of a region that is taken for the country. A guess."""
+"""Minimum probability of a region that becomes the country. A guess."""
 
 
 def taught(folder: Path, own: LocalReader, teacher: OtherReader) -> Iterator[LocatedPlate]:
-    """A labelled folder -> its plates without a text on which both readers agree, with that text.
+    """The unlabelled plates of a folder on which both readers agree, with that text.
 
     Raises:
         DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
@@ -43,8 +43,8 @@ def taught(folder: Path, own: LocalReader, teacher: OtherReader) -> Iterator[Loc
         crops, corners, as_one = own.cut(photo, boxes)
         stretched = teacher.cut(photo, boxes)
         answers = zip(unread, own.read_crops(crops, corners, as_one), corners, strict=True)
-        told = zip(answers, teacher.read(stretched), teacher.regions(stretched), strict=True)
-        for (label, reading, points), text, (country, probability) in told:
+        results = zip(answers, teacher.read(stretched), teacher.regions(stretched), strict=True)
+        for (label, reading, points), text, (country, probability) in results:
             if text == reading.best and len(text) >= _SHORTEST and readable(text):
                 quad = points.reshape(4, 2)
                 unknown = (quad_boxes(quad[None])[0] == boxes_of([label])[0]).all()
@@ -57,12 +57,12 @@ def taught(folder: Path, own: LocalReader, teacher: OtherReader) -> Iterator[Loc
 
 
 def main(
-    folder: Annotated[Path, typer.Argument(help="Labelled folder with boxes without texts.")],
+    folder: Annotated[Path, typer.Argument(help="Labelled folder with boxes but no texts.")],
     model: Annotated[Path, typer.Option(help="The teacher: an ONNX file of fast-plate-ocr.")],
-    out: Annotated[Path, typer.Option(help="For two labelled folders, FOLDER_train and FOLDER_validation.")],
+    out: Annotated[Path, typer.Option(help="Parent of two new labelled folders, FOLDER_train and FOLDER_validation.")],
     scheme: Annotated[str, typer.Option(help="Countries that our reader reads, comma-separated.")] = "latin",
 ) -> None:
-    """Labels plates by what two readers read alike."""
+    """Label plates with the texts on which two readers agree."""
     with faults_in_a_line():
         own, teacher = LocalReader(scheme=load_schemes(scheme), threads=1), OtherReader(model, threads=1)
         plates = track(taught(folder, own, teacher), folder.name)

@@ -1,4 +1,4 @@
-"""What the reader learns: CTC over STN and LPRNet jointly."""
+"""Trains the reader with CTC, STN and LPRNet jointly."""
 
 from pathlib import Path
 from statistics import mean
@@ -9,7 +9,7 @@ from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.contract import reader_network
-from plate_nets.nets.checkpoint import save_weights
+from plate_nets.networks.checkpoint import save_weights
 from plate_nets.plates import PlateScheme
 from plate_nets.types import STEPS
 from training.loop import Trainer, mixed_precision
@@ -18,21 +18,21 @@ from training.reader.state import Reader, ReaderState
 from training.reader.validation import LabelledCrops, exact_share
 
 _LOSS_CAP = 12.0
-"""What one plate may add to the loss: about a character and a half entirely wrong."""
+"""Maximum loss of one plate: about one and a half characters entirely wrong."""
 
 
 class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
     """Trains a reader."""
 
     def loss(self, batch: Batch) -> Tensor:
-        """CTC of a batch."""
+        """The CTC loss of a batch."""
         crops = torch.from_numpy(batch.crops).to(self.device, memory_format=torch.channels_last)
         with mixed_precision(self.device):
             logits = self.state.network(crops)
         return ctc_loss(logits.float(), torch.from_numpy(batch.targets), torch.from_numpy(batch.lengths))
 
     def validate(self, writer: SummaryWriter) -> str:
-        """The shares of plates read exactly; the mean over the folders decides which weights are the best."""
+        """The shares of plates read exactly; the mean over the folders decides which weights are best."""
         state = self.state
         shares = {
             name: exact_share(state.average, crops, state.scheme, self.device)
@@ -47,13 +47,13 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
         return f"exact {', '.join(f'{name} {share:.4f}' for name, share in shares.items())}"
 
     def save(self, name: str) -> None:
-        """Writes both networks."""
+        """Write both networks."""
         metadata = self.metadata | {"steps": str(self.state.step)}
         save_reader(self.state.average, self.out / name, metadata, self.state.scheme)
 
 
 def ctc_loss(logits: Tensor, targets: Tensor, lengths: Tensor) -> Tensor:
-    """Connectionist temporal classification (Graves et al., 2006): logits (N, C, 18) -> mean loss a plate.
+    """Connectionist temporal classification (Graves et al., 2006): logits (N, C, 18) -> mean loss per plate.
 
     The last class is the blank, as in every scheme.
     A plate's loss is capped: about one label in a hundred is wrong, and such a plate must not steer the rest.
@@ -68,9 +68,9 @@ def ctc_loss(logits: Tensor, targets: Tensor, lengths: Tensor) -> Tensor:
 
 
 def save_reader(reader: Reader, folder: Path, metadata: dict[str, str], scheme: PlateScheme) -> None:
-    """Both networks of a reader -> `stn.safetensors` and that of LPRNet, which has the name of its network.
+    """Write a reader as `stn.safetensors` and LPRNet's file, which has the name of its network.
 
-    An STN that did not learn is another reader's, and has a file there.
+    A frozen STN belongs to another reader, and is not written.
     """
     if reader.stn_learns:
         save_weights(reader.stn, folder / "stn.safetensors", metadata, scheme)

@@ -1,4 +1,4 @@
-"""How well a reader reads labelled plates, boxes given."""
+"""Measures how well a reader reads labelled plates, given their boxes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,9 +21,9 @@ from training.reader.real import countries_in, most_lines
 
 @dataclass(frozen=True)
 class LabelledCrops:
-    """Crops (N, 3, 24, 94) as the detector hands them on, with their texts.
+    """Crops (N, 3, 24, 94) as delivered by the detector, with their texts.
 
-    ``decides``: whether they count where the best weights are chosen.
+    ``decides``: whether they count for the choice of the best weights.
     """
 
     crops: Crops
@@ -32,7 +32,7 @@ class LabelledCrops:
 
 
 def load_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
-    """The plates of a labelled folder that have a text, cut with the detector's margin."""
+    """The plates of a labelled folder with a text, cropped with the detector's margin."""
     crops, texts = [], []
     for path, labels in load_dataset(folder, symbols=scheme.alphabet).photos():
         labels = tuple(label for label in labels if label.text)
@@ -44,7 +44,7 @@ def load_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
 
 
 def load_straightened_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
-    """The plates of a labelled folder that have a text, cut along their corners; where these are unknown, as a box."""
+    """The plates of a labelled folder with a text, cropped along their corners or, if unknown, along the box."""
     crops, texts = [], []
     countries = countries_in(folder)
     for path, labels in load_dataset(folder, symbols=scheme.alphabet).photos():
@@ -65,7 +65,7 @@ def load_straightened_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
 
 
 def validation_crops(scheme: PlateScheme, folders: Sequence[Path], straightened: bool) -> dict[str, LabelledCrops]:
-    """Labelled folders -> the crops to measure on, by name: with ``straightened`` those along corners decide."""
+    """Labelled folders -> the crops to measure on, by name; with ``straightened``, those along corners decide."""
     names = [folder.name for folder in folders]
     found = {}
     for folder in folders:

@@ -13,7 +13,7 @@ from training.synthesis import camera, perspective, plates, surroundings, texts
 from training.synthesis.layouts.layout import HEIGHT, WIDTH, PlateLayout
 
 _SCALES = tuple(float(v) for v in np.geomspace(0.22, 1.0, 8))
-"""px/mm plates are drawn at; few, so that drawn glyphs are used again."""
+"""Scales at which plates are drawn, px/mm; few, so that drawn glyphs can be reused."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Sample:
 
 
 def synthesize(scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None) -> Sample:
-    """A scheme and a generator -> the next synthetic crop of a plate of one line, cut along its upright box.
+    """Make the next synthetic crop of a one-line plate, cropped along its upright box.
 
-    Everything in it is decided by the generator.
+    The generator decides everything in it.
 
     Raises:
-        InputError: ``kind`` is no format of the scheme.
+        InputError: ``kind`` is not a format of the scheme.
     """
     kind, text = texts.sample_text(scheme.by_lines[1], rng, kind)
     height = camera.draw_height(rng)
@@ -52,8 +52,8 @@ def drawn_layout(
     layout: PlateLayout, text: str, height: float, rng: np.random.Generator
 ) -> tuple[Frame, camera.Corners]:
     """As `drawn_plate`, in a layout that has a slot for each character."""
-    wanted = height * 1.15 / layout.height
-    scale = next((value for value in _SCALES if value >= wanted), _SCALES[-1])
+    needed = height * 1.15 / layout.height
+    scale = next((value for value in _SCALES if value >= needed), _SCALES[-1])
     return surroundings.surround(plates.draw_layout(layout, text, rng, scale), rng)
 
 
@@ -63,9 +63,9 @@ def placed(
     rng: np.random.Generator,
     largest_box: float = perspective.LARGEST_BOX,
 ) -> camera.Corners:
-    """Where a plate seen from the front, with ``corners`` (4, 2), lies in a photo: (4, 2) around (0, 0).
+    """Place a plate seen from the front, with ``corners`` (4, 2), in a photo: (4, 2) around (0, 0).
 
-    It is about ``height`` px high there. The perspective is that of plates of one line in the same plane.
+    It is about ``height`` px high there. The perspective is that of one-line plates in the same plane.
     """
     (front_width, front_height) = corners[2] - corners[0]
     tall = float(front_height / front_width) * WIDTH / HEIGHT  # 1 for a plate of one line

@@ -1,4 +1,4 @@
-"""``python -m training.synthesis``: look at synthetic crops, measure their speed, write the test set and clips."""
+"""``python -m training.synthesis``: draws crops, scenes, the test set and clips, and measures the speed."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -68,7 +68,7 @@ def main(
         Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
     ] = None,
 ) -> None:
-    """Look at synthetic plates and scenes, write the test set, measure the speed, refit the perspective."""
+    """Draw synthetic plates and scenes, write test sets and clips, measure the speed, refit the perspective."""
     try:
         _run(sheet, kind, scheme, seed, benchmark, test_set, count, lines, scene, plates, perspective)
         if calibration is not None:
@@ -140,7 +140,7 @@ def _save(path: Path, picture: Frame) -> None:
     except cv2.error:
         written = False
     if not written:
-        raise InputError(f"{path}: cannot be written; expected a .png or .jpg in a folder that is there")
+        raise InputError(f"{path}: cannot be written; expected a .png or .jpg in an existing folder")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How many crops a second two processes make."""
+"""Measures how many crops per second two processes make."""
 
 import time
 from multiprocessing import get_context
@@ -14,7 +14,7 @@ _PROCESSES = 2
 
 
 def crops_per_second(scheme: PlateScheme, seed: int) -> float:
-    """Crops a second of two processes together, after a warm-up, in CPU time of each: other jobs do not count."""
+    """Crops per second of two processes together, after a warm-up, by CPU time, so that other jobs do not count."""
     with get_context("spawn").Pool(_PROCESSES) as pool:
         seconds = pool.starmap(_work, [(scheme, seed + process, _COUNT) for process in range(_PROCESSES)])
     return sum(_COUNT / s for s in seconds)

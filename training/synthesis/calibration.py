@@ -1,4 +1,4 @@
-"""The rendered pictures by which a process judges whether its networks bear bfloat16 (`runtimes.precision`)."""
+"""Renders the pictures with which a process checks whether its networks tolerate bfloat16 (`runtimes.precision`)."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _QUALITY = 95
 
 
 def write_calibration(scheme: PlateScheme, folder: Path, seed: int) -> None:
-    """A scheme -> a street with plates and crops of others, in a folder that is there."""
+    """Draw a street with plates, and crops of other plates, into an existing folder."""
     rng = np.random.default_rng(seed)
     street = render_scene(scheme, rng, _SIZE, _PLATES).frame
     cv2.imwrite(str(folder / SCENE), street, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])

@@ -1,8 +1,7 @@
-"""Photographs plates as a detector hands them on: a crop of 94 x 24 px with every fault of the street.
+"""Photographs plates as the detector delivers them: a crop of 94 x 24 px with every fault of the street.
 
-The order is that of nature: what lies on the plate (dirt, snow), the light, the lens, the sensor, the coding, the
-detector's box. How much blur a plate gets is bounded by a common budget of resolution, focus and motion, so that a
-person can still read nearly every crop.
+The order follows nature: dirt and snow on the plate, the light, the lens, the sensor, the coding, the detector's box.
+Resolution, focus and motion share one budget of blur, so that a person can still read nearly every crop.
 """
 
 import cv2
@@ -15,27 +14,27 @@ from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Frame
 Corners = NDArray[np.float32]
 """Corner points (4, 2), clockwise from the plate's top left, px."""
 Light = NDArray[np.float32]
-"""A picture while it is worked on: (H, W, 3), BGR, 0..255 and beyond."""
+"""A picture in progress: (H, W, 3), BGR, 0..255 and beyond."""
 
 LOWEST, HIGHEST = 12.0, 60.0
-"""Plate heights in the photo, px: below the lowest nobody reads; above the highest nothing changes in the crop."""
+"""Plate heights in the photo, px: lower ones are unreadable; above the highest the crop does not change."""
 _BLUR_BUDGET = 0.058
-"""Largest standard deviation of all blur together, in plate heights: half a stroke of the region code."""
+"""Maximum standard deviation of the total blur, in plate heights: half a stroke of the region code."""
 _LEAST_DEVIATION = 11.0
-"""Least standard deviation of the symbols' brightness, 0..255, at full severity."""
+"""Minimum standard deviation of the symbols' brightness, 0..255, at full severity."""
 
 _GRAIN = np.random.default_rng(0).standard_normal((384, 768, 3), dtype=np.float32)
 """Noise to cut windows from: drawing it anew for each photo took a tenth of the time."""
 
 
 def photograph(picture: Frame, corners: Corners, rng: np.random.Generator, severity: float = 1.0) -> Frame:
-    """A picture with a plate and some surroundings -> a crop of it as the detector would hand it on.
+    """A picture with a plate and some surroundings -> a crop of it as the detector would deliver it.
 
     Args:
         picture: (H, W, 3) BGR, drawn or cut out of a photo.
         corners: (4, 2) clockwise from the plate's top left, px of the picture.
         rng: decides everything.
-        severity: 0 hardly anything, 1 the full range of faults, most of them moderate.
+        severity: 0 almost no faults, 1 the full range of faults, most of them moderate.
 
     Returns:
         (24, 94, 3) BGR uint8.
@@ -76,7 +75,7 @@ def take_photo(
 ) -> Frame:
     """A picture -> a photo of it, BGR, ``size`` (w, h) px, in which the plate's corners lie at ``target`` (4, 2).
 
-    ``lines``: of the plate; the more, the smaller its characters, and the less of blur and dirt they bear.
+    ``lines``: of the plate; with two, the characters are smaller and tolerate less blur and dirt.
     """
     height = edge_height(target) / lines
     light = _project(picture, corners, target, size, edge_height(corners) / edge_height(target)).astype(np.float32)
@@ -95,7 +94,7 @@ def take_photo(
 
 
 def tilt(corners: Corners, height: float, rng: np.random.Generator, severity: float) -> Corners:
-    """Turns, leans, stretches and keystones a quad around (0, 0) a little more."""
+    """Turn, tilt, stretch and keystone a quad around (0, 0) a little more."""
     amount = severity * float(rng.beta(1.2, 2.2))
     angle = rng.normal(0, np.radians(7)) * amount
     lean = rng.normal(0, 0.18) * amount
@@ -110,7 +109,7 @@ def _box(
     target: Corners, height: float, rng: np.random.Generator, severity: float
 ) -> tuple[NDArray[np.float32], tuple[int, int]]:
     """The detector's box around a quad: its top left corner and its size (w, h), whole px."""
-    # Even a mild crop is loose: the detector's boxes stray by a tenth of the height, and a margin is added to them.
+    # Even a mild crop is loose: the detector's boxes are off by a tenth of the height, and a margin is added.
     spread = 0.09 + 0.04 * severity
     margins = np.clip(rng.gamma(1.5, spread / 1.5, 4) - 0.05 * min(1.0, 0.3 + severity), -0.05, 0.3) * height
     low = target.min(axis=0) - margins[:2]
@@ -121,7 +120,7 @@ def _box(
 
 
 def _project(picture: Frame, corners: Corners, target: Corners, size: tuple[int, int], ratio: float) -> Frame:
-    """The picture seen so that ``corners`` fall on ``target``; reduced first where it is much finer."""
+    """The picture seen so that ``corners`` fall on ``target``; first reduced if it is much finer."""
     if ratio > 1.6:
         shrink = 1.2 / ratio
         reduced = (max(2, round(picture.shape[1] * shrink)), max(2, round(picture.shape[0] * shrink)))
@@ -187,7 +186,7 @@ def _light(light: Light, strength: float, severity: float, rng: np.random.Genera
 
 
 def _with_contrast(light: Light, target: Corners, least: float) -> Light:
-    """The same, brighter where the plate would drown in the dark: a camera exposes for what it looks at."""
+    """Brighten the light if the plate would vanish in the dark: a camera exposes for what it looks at."""
     deviation = _contrast(light, target)
     if deviation >= least:
         return light
@@ -197,7 +196,7 @@ def _with_contrast(light: Light, target: Corners, least: float) -> Light:
 
 
 def _contrast(light: Light, target: Corners) -> float:
-    """Standard deviation of the green light across a plate's middle, slow changes left out."""
+    """Standard deviation of the green channel across a plate's middle, without slow changes."""
     x0, y0 = np.maximum(target.min(axis=0), 0).astype(int)
     x1, y1 = np.maximum(target.max(axis=0), 1).astype(int)
     inset_x, inset_y = (x1 - x0) // 10, (y1 - y0) // 4
@@ -229,7 +228,7 @@ def _glare(light: Light, rng: np.random.Generator, strength: float) -> None:
 
 
 def _blur(light: Light, height: float, strength: float, severity: float, rng: np.random.Generator) -> Light:
-    """Focus and motion blur within what the resolution leaves of the budget."""
+    """Focus and motion blur within the rest of the budget after resolution."""
     rest = _BLUR_BUDGET**2 - (0.33 / height) ** 2
     if rest <= 0:
         return light
@@ -250,7 +249,7 @@ def _blur(light: Light, height: float, strength: float, severity: float, rng: np
 
 
 def streak(right: float, down: float) -> NDArray[np.float32]:
-    """The kernel of a straight movement by so many px."""
+    """The kernel of a straight movement by this many px."""
     half = int(np.ceil(np.hypot(right, down) / 2))
     kernel = np.zeros((2 * half + 1, 2 * half + 1), np.float32)
     ends = [(round((half + s * right / 2) * 16), round((half + s * down / 2) * 16)) for s in (-1, 1)]

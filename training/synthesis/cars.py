@@ -1,4 +1,4 @@
-"""Cars on a street, from behind or from the front: a side profile carried across the width, with lamps and a plate.
+"""Draws cars on a street, from behind or the front: a side profile extruded across the width, lamps and a plate.
 
 A car is a polygon in its side view (distance from the bumper, height), drawn strip by strip from far to near. Each
 strip is a small flat picture, so that glass, lamps and paint shade into each other.
@@ -19,9 +19,9 @@ LevelOf = Callable[[float], int]
 
 PLATE_WIDTH, PLATE_HEIGHT = 0.52, 0.112
 _LOW = 0.2
-"""Where a bumper ends, m above the ground."""
+"""Height of a bumper's lower edge, m above the ground."""
 _BULGE = 0.02
-"""How much wider than the body a bumper is on each side, m."""
+"""How much a bumper sticks out on each side of the body, m."""
 PAINTS = (
     (38, 38, 40), (60, 58, 56), (120, 118, 116), (176, 176, 174), (226, 226, 224), (228, 230, 230), (44, 34, 150),
     (30, 26, 96), (120, 62, 28), (86, 50, 22), (58, 84, 44), (92, 130, 150), (150, 110, 60), (70, 120, 190),
@@ -31,7 +31,7 @@ PAINTS = (
 
 @dataclass(frozen=True)
 class Shape:
-    """A side view: points (distance from the seen bumper, height) from bumper to bumper over the roof, m."""
+    """A side view: points (distance from the visible bumper, height) from bumper to bumper over the roof, m."""
 
     outline: tuple[tuple[float, float], ...]
     panes: tuple[int, int]
@@ -62,7 +62,7 @@ SUV = Shape(
 
 @dataclass(frozen=True)
 class Car:
-    """A car in space: its shape, where the middle of the seen bumper stands, its paint; front: seen from the front."""
+    """A car in space: its shape, middle of its visible bumper, paint; front: whether it is seen from the front."""
 
     shape: Shape
     x: float
@@ -81,7 +81,7 @@ def outline_of(car: Car) -> tuple[tuple[float, float], ...]:
 
 
 def plate_quad(car: Car, camera: Pinhole) -> Quad:
-    """Where the car's plate lies in the picture: corners (4, 2), clockwise from top left."""
+    """The car's plate in the picture: corners (4, 2), clockwise from top left."""
     middle = 0.46 if car.front else min(0.62, outline_of(car)[0][1] * 0.5 + 0.3) + 0.12
     z = car.z - 0.04
     half_w, half_h = PLATE_WIDTH / 2, PLATE_HEIGHT / 2
@@ -153,7 +153,7 @@ def _panes(car: Car, points: tuple[tuple[float, float], ...]) -> tuple[int, int]
 
 
 def _narrowing(car: Car, y: float) -> float:
-    """How much of its width a car has at a height: the cabin leans in."""
+    """The share of its width that a car has at a height: the cabin narrows."""
     top = max(v for _, v in car.shape.outline)
     waist = 0.68 * top
     return 1.0 if y <= waist else 1.0 - 0.24 * (y - waist) / (top - waist)

@@ -1,4 +1,4 @@
-"""Flat pictures set into a scene: a pinhole camera and textures pasted onto four corners."""
+"""Sets flat pictures into a scene: a pinhole camera, and textures pasted onto four corners."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
-"""Clips of cars that drive by, drawn by code, with the exact truth of every frame: to measure video, and for the demo.
+"""Draws clips of cars that drive by, with the exact truth of every frame, to measure video and for the demo.
 
-Cars come and go in three lanes at their own speeds, so that they overtake and hide each other; some stop on their way.
-Only the cars move: the street is drawn once.
+Cars come and go in three lanes at different speeds, so they overtake and hide each other; some stop on the way. Only
+the cars move: the street is drawn once.
 """
 
 from collections.abc import Iterator
@@ -25,23 +25,23 @@ from training.synthesis.drawing import Pinhole, Quad, blend
 LightName = Literal["day", "night", "rain"]
 
 _LANES = {-3.2: True, 0.0: True, 3.2: False}
-"""Where a lane's middle is, m to the right of the camera, and whether its cars come towards it."""
+"""The middle of each lane, m to the right of the camera, and whether its cars approach."""
 _FAR, _NEAR = 38.0, 7.0
-"""From where to where cars drive, m before the camera."""
+"""Range of distances that cars drive through, m in front of the camera."""
 _STOPS = (13.0, 19.0)
-"""Where they stop, m before the camera, and how long, s."""
+"""Where cars stop, m in front of the camera, and for how long, s."""
 _PAUSES = (3.0, 13.0)
 _GAP = 8.0
-"""Least distance between the plates of two cars of a lane, m."""
+"""Minimum distance between the plates of two cars in a lane, m."""
 _STEP = 0.02
 _BRAKING = 4.0
 """Seconds between the points of a way; m/s² of a car that stops."""
 _SHOWN = 4.0
-"""Least height of a plate in the truth, px."""
+"""Minimum height of a plate in the truth, px."""
 _ROOM = 200
-"""Pixels, in each direction: of so many parts of the noise one is taken."""
+"""Extra pixels of noise in each direction, from which each frame takes another part."""
 _UNCHANGED = 12
-"""Difference of a pixel's brightness, 0..255, up to which nothing was drawn over it."""
+"""Maximum difference of a pixel's brightness, 0..255, that counts as unchanged."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class DriveBySettings:
 
 @dataclass(frozen=True)
 class Drive:
-    """A car with its plate, and where it is: distances (m) at multiples of `_STEP` from ``start`` (s) on."""
+    """A car with its plate and its distances (m) at multiples of `_STEP` from ``start`` (s) on."""
 
     car: cars.Car
     text: str
@@ -93,7 +93,7 @@ class Drive:
     way: NDArray[np.float64]
 
     def at(self, time: float) -> cars.Car | None:
-        """The car at a time, or None where it is not on the road."""
+        """The car at a time, or None if it is not on the road."""
         index = (time - self.start) / _STEP
         if not 0 <= index <= len(self.way) - 1:
             return None
@@ -101,12 +101,12 @@ class Drive:
 
     @property
     def end(self) -> float:
-        """When it is gone, s."""
+        """When it has left, s."""
         return self.start + _STEP * (len(self.way) - 1)
 
 
 def write_drive_by(path: Path, scheme: PlateScheme, seed: int, settings: DriveBySettings) -> Iterator[float]:
-    """Writes a clip, H.264, and its truth beside it (`truth_path`) -> the share that is written, frame by frame.
+    """Write an H.264 clip and its truth (`truth_path`) -> the finished share, frame by frame.
 
     Raises:
         InputError: the file cannot be written.
@@ -133,12 +133,12 @@ def write_drive_by(path: Path, scheme: PlateScheme, seed: int, settings: DriveBy
 
 
 def truth_path(clip: Path) -> Path:
-    """Where the truth of a clip is: beside it, *.jsonl."""
+    """The path of a clip's truth: beside it, *.jsonl."""
     return clip.with_suffix(".jsonl")
 
 
 def plan(scheme: PlateScheme, rng: np.random.Generator, settings: DriveBySettings) -> list[Drive]:
-    """So many cars, of which none runs into another; every eighth stops."""
+    """Plan the cars, none of which runs into another; every eighth stops."""
     drives: list[Drive] = []
     for number in range(settings.cars):
         lane = list(_LANES)[int(rng.integers(len(_LANES)))]
@@ -203,7 +203,7 @@ def _drive(scheme: PlateScheme, rng: np.random.Generator, lane: float, start: fl
 
 
 def _way(rng: np.random.Generator, settings: DriveBySettings, towards: bool, stops: bool) -> NDArray[np.float64]:
-    """The distances of a car at steady speed, m, that perhaps stops for some seconds on its way."""
+    """The distances of a car at steady speed, m, possibly with a stop of some seconds."""
     speed = float(rng.uniform(*settings.speeds)) / 3.6
     speeds = np.full(int((_FAR - _NEAR) / speed / _STEP), speed)
     if stops:
@@ -219,7 +219,7 @@ def _way(rng: np.random.Generator, settings: DriveBySettings, towards: bool, sto
 
 
 def _collide(one: Drive, other: Drive) -> bool:
-    """Whether two cars of a lane come nearer to each other than `_GAP`."""
+    """Whether two cars of a lane come closer than `_GAP`."""
     if abs(one.car.x - other.car.x) > 2:
         return False
     times = np.arange(max(one.start, other.start), min(one.end, other.end), 0.1)
@@ -241,7 +241,7 @@ def _draw(frame: Frame, view: Pinhole, drive: Drive, car: cars.Car, light: Light
 
 
 def _visible(frame: Frame, quad: Quad, before: Frame) -> float:
-    """The share of a plate that is as it was drawn, and within the frame."""
+    """The share of a plate that is unchanged since it was drawn, and inside the frame."""
     if not before.size:
         return 0.0
     (xmin, ymin), (xmax, ymax) = quad.min(axis=0), quad.max(axis=0)
@@ -260,7 +260,7 @@ def _area(frame: Frame, points: NDArray[np.float32]) -> Frame:
 
 
 def _blur(frame: Frame, extent: tuple[float, float, float, float], moved: Quad) -> None:
-    """Blurs where a car is by its way during the exposure, in place."""
+    """Blur a car along its movement during the exposure, in place."""
     right, down = (float(value) for value in moved.mean(axis=0))
     if np.hypot(right, down) > 0.7:
         area = _area(frame, np.array(extent, np.float32).reshape(2, 2))
@@ -269,13 +269,13 @@ def _blur(frame: Frame, extent: tuple[float, float, float, float], moved: Quad) 
 
 
 def _grain(height: int, width: int, noise: float, rng: np.random.Generator) -> NDArray[np.int16]:
-    """A sensor's noise, larger than a frame by `_ROOM`: each frame takes another part of it, as drawing it is slow."""
+    """A sensor's noise, larger than a frame by `_ROOM`: each frame takes another part, because drawing it is slow."""
     drawn = noise * rng.standard_normal((height + _ROOM, width + _ROOM, 1), dtype=np.float32)
     return np.repeat(np.rint(drawn).astype(np.int16), 3, axis=2)
 
 
 def _exposed(frame: Frame, light: Light, grain: NDArray[np.int16], rng: np.random.Generator) -> Frame:
-    """Rain before the lens, the lens, the sensor's noise."""
+    """Add rain in front of the lens, the lens, and the sensor's noise."""
     height, width = frame.shape[:2]
     if light.drops:
         drops = frame.copy()

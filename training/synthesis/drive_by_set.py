@@ -1,4 +1,4 @@
-"""Sets of clips of cars that drive by, as cameras of a kind film them: to choose what video does, and to judge it."""
+"""Writes sets of drive-by clips for a kind of camera: for choosing and for judging video settings."""
 
 import tempfile
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, 
 CameraName = Literal["good", "600", "300", "cheap"]
 
 _LIGHTS: tuple[LightName, ...] = ("day", "night", "day", "rain")
-"""Of the clips of a set, in turn."""
+"""Lights of the clips of a set, in turn."""
 
 
 @dataclass(frozen=True)
 class CameraKind:
-    """From where to where the settings of a set's clips are drawn, as `DriveBySettings` has them.
+    """Ranges for the settings of a set's clips, as in `DriveBySettings`.
 
-    ``bit_rates``: drawn evenly by their logarithm. ``focals``: the shorter, the farther off the cars seem.
+    ``bit_rates``: drawn evenly on a logarithmic scale. ``focals``: the shorter, the more distant the cars appear.
     """
 
     bit_rates: tuple[int, int]
@@ -52,9 +52,9 @@ CAMERAS: dict[CameraName, CameraKind] = {
 def write_drive_by_set(
     folder: Path, scheme: PlateScheme, camera: CameraName, count: int, seed: int, cars: int
 ) -> Iterator[Path]:
-    """Writes so many clips with their truth, one a step; each depends on its own seed alone: ``seed`` and those after.
+    """Write clips with their truth, one per step; each depends only on its own seed: ``seed`` and the following ones.
 
-    A clip that is there with its truth is left as it is, so that what was interrupted can go on.
+    An existing clip with its truth is kept, so that an interrupted run can resume.
 
     Raises:
         InputError: a clip cannot be written.

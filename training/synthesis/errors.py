@@ -1,4 +1,4 @@
-"""Errors of the synthesis, with the four facts: where, what, expected, got."""
+"""Errors of the synthesis, which say where, what, expected and got."""
 
 from collections.abc import Iterable
 

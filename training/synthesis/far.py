@@ -1,4 +1,4 @@
-"""What a cheap camera leaves of a far plate: some pixels of height, coded as JPEG or H.264."""
+"""Simulates a distant plate seen by a cheap camera: few pixels of height, coded as JPEG or H.264."""
 
 import cv2
 import numpy as np
@@ -40,9 +40,9 @@ def take_far_photo(
 
 
 def _filmed(photo: Frame, rng: np.random.Generator) -> Frame:
-    """A photo as the last of one to five frames of a video, between which it moves."""
+    """A photo as the last of one to five frames of a video with motion."""
     height, width = photo.shape[:2]
-    top, left = (int(rng.integers(_BLOCK)) for _ in range(2))  # blocks lie anywhere on the plate
+    top, left = (int(rng.integers(_BLOCK)) for _ in range(2))  # block borders may fall anywhere on the plate
     wide = np.asarray(cv2.copyMakeBorder(photo, top, _BLOCK - top, left, _BLOCK - left, cv2.BORDER_REPLICATE), np.uint8)
     right, down = rng.normal(0, 0.05, 2) * height
     frames = [moved(wide, right * back, down * back) for back in range(int(rng.integers(1, 6)) - 1, -1, -1)]

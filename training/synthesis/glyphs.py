@@ -1,6 +1,6 @@
-"""Symbols as masks: their strokes drawn with square or round ends.
+"""Symbols as masks, drawn from strokes with square or round ends.
 
-What stands out of the symbol's box is cut off, then a blur and a threshold round the corners as stamping does.
+Parts outside the symbol's box are cut off; then a blur and a threshold round the corners as stamping does.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from training.synthesis.typefaces import GOST, SKELETON, glyph
 Mask = NDArray[np.uint8]
 """Coverage (H, W), 0: none, 255: full."""
 
-_FINE = 6  # px/mm the strokes are drawn at
+_FINE = 6  # px/mm at which strokes are drawn
 _SUBSTITUTE = "wide"
 _ROUNDING = 1.1  # mm, standard deviation of the blur that rounds corners
 
@@ -27,8 +27,9 @@ _ROUNDING = 1.1  # mm, standard deviation of the blur that rounds corners
 def mask(symbol: str, height: int, weight: float = 0.0, typeface: str = GOST) -> Mask:
     """A symbol -> its coverage at ``height`` px, with strokes ``weight`` mm wider.
 
-    ``typeface``: `GOST`, or a name of `typefaces.TYPEFACES`; symbols that GOST has not are drawn in one of these, so
-    that any alphabet of digits and A to Z can be drawn at once. The array is shared between calls and read-only.
+    ``typeface``: `GOST`, or a name in `typefaces.TYPEFACES`; symbols missing in GOST are taken from one of these, so
+        that
+    any alphabet of digits and A to Z can be drawn. The array is shared between calls and read-only.
 
     Raises:
         InputError: no glyph for the symbol.

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from plate_nets.errors import DatasetError
 from plate_nets.types import CORNER_COLUMNS
 
-FEATURES = ("angle", "lean", "log_height", "twist_x", "twist_y")
 _LIMITS = np.array([np.radians(32), 0.16, np.inf, 0.03, 0.04])
 """Beyond these a labelled quad is taken for a fault of labelling, and a drawn one for unreadable."""
 LARGEST_BOX = 2.7
@@ -35,7 +34,7 @@ _HEIGHTS = (np.log(0.14), np.log(0.42))
 
 @dataclass(frozen=True)
 class Perspective:
-    """A Student t distribution of the five features: mean (5,), scale (5, 5), degrees of freedom."""
+    """A Student t distribution of angle, lean, log height, twist x and twist y: mean (5,), scale (5, 5), freedom."""
 
     mean: tuple[float, ...]
     scale: tuple[tuple[float, ...], ...]

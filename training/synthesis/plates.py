@@ -1,4 +1,4 @@
-"""Number plates drawn flat, from the front, by the layouts of their scheme."""
+"""Draws number plates flat, from the front, by the layouts of their scheme."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -16,7 +16,7 @@ from training.synthesis.layouts import layout_of
 from training.synthesis.layouts.layout import BLACK, PlateLayout, Slot
 
 _OTHERS = 0.15
-"""Of plates whose format has another look: the share that has it."""
+"""Share of plates with the other look, for formats that have one."""
 _COVER = np.linspace(0, 1, 256, dtype=np.float32)[:, None]
 _EDGES = (0.0, 0.75, 1.25, 1.75, 2.5)
 _WEIGHTS = (-2.4, -1.6, -0.9, -0.3, 0.3)
@@ -32,7 +32,7 @@ def draw(scheme: PlateScheme, kind: str, text: str, rng: np.random.Generator, sc
 
 
 def draw_layout(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float) -> Frame:
-    """As `draw`, in a layout that has a slot for each character."""
+    """As `draw`, in a layout with a slot for each character."""
     cover = _ink(layout, text, rng, scale)
     if rng.random() < 0.15:
         cover = _worn(cover, rng)
@@ -56,7 +56,7 @@ def draw_layout(layout: PlateLayout, text: str, rng: np.random.Generator, scale:
 
 
 def sample_layout(scheme: PlateScheme, kind: str, text: str, rng: np.random.Generator) -> PlateLayout:
-    """A text of a format -> its layout, in one of the looks that it has; where none is known the generator decides.
+    """The layout for a text of a format, in one of its looks; if none is known, the generator decides.
 
     Raises:
         InputError: no such format, or the text does not fit it.
@@ -73,8 +73,8 @@ def sample_layout(scheme: PlateScheme, kind: str, text: str, rng: np.random.Gene
 
 
 def _painted(ink: glyphs.Mask, ground: NDArray[np.float32], dark: NDArray[np.float32]) -> Frame:
-    """Coverage -> the two colours mixed by it."""
-    shades = (ground + _COVER * (dark - ground)).astype(np.uint8)  # one a step of coverage
+    """Mix the two colours by the coverage."""
+    shades = (ground + _COVER * (dark - ground)).astype(np.uint8)  # one per step of coverage
     return np.asarray(cv2.LUT(cv2.merge((ink, ink, ink)), shades[None]), np.uint8)
 
 
@@ -102,7 +102,7 @@ def _ink(layout: PlateLayout, text: str, rng: np.random.Generator, scale: float)
 
 
 def _worn(ink: glyphs.Mask, rng: np.random.Generator) -> glyphs.Mask:
-    """The same with paint gone in patches, at most two thirds of it."""
+    """The ink with patches of paint missing, at most two thirds of it."""
     cells = rng.uniform(0, 1, (3, 8)).astype(np.float32) ** 2 * np.float32(rng.uniform(0.2, 0.66))
     left = cv2.resize(1 - cells, (ink.shape[1], ink.shape[0]), interpolation=cv2.INTER_LINEAR)
     return np.asarray(cv2.multiply(ink, left, dtype=cv2.CV_8U), np.uint8)
@@ -166,7 +166,7 @@ def _draw_flag(canvas: Frame, layout: PlateLayout, rng: np.random.Generator, sca
 
 
 def _draw_ornaments(canvas: Frame, layout: PlateLayout, rng: np.random.Generator, scale: float) -> None:
-    """Letters in an ink of their own, rings of stars, and what is round: seals, stickers, coats of arms."""
+    """Draw letters in their own ink, rings of stars, and round things: seals, stickers, coats of arms."""
     inks: dict[Colour, glyphs.Mask] = {}
     for symbol, slot, colour in layout.coloured:
         cover = inks.setdefault(colour, np.zeros(canvas.shape[:2], np.uint8))
@@ -182,7 +182,7 @@ def _draw_ornaments(canvas: Frame, layout: PlateLayout, rng: np.random.Generator
         place = (disc.x + rng.normal(0, 0.8), disc.y + rng.normal(0, 0.8))
         ground = tuple(float(v) for v in _vary(disc.colour, rng))
         _dot(canvas, place, disc.radius, ground, scale)
-        for _ in range(int(rng.integers(1, 6))):  # what is printed on it
+        for _ in range(int(rng.integers(1, 6))):  # its print
             at = (place[0] + rng.normal(0, 0.35) * disc.radius, place[1] + rng.normal(0, 0.35) * disc.radius)
             shade = tuple(float(v) for v in rng.uniform(20, 240, 3))
             _dot(canvas, at, disc.radius * rng.uniform(0.15, 0.4), shade, scale)

@@ -1,4 +1,4 @@
-"""A street scene with plates, drawn by code: the picture of the demo, and training scenes for the detector."""
+"""Draws a street scene with plates: the picture of the demo, and training scenes for the detector."""
 
 from dataclasses import dataclass, replace
 
@@ -13,16 +13,16 @@ from training.synthesis.drawing import Pinhole, Quad, paste, rounded
 
 _LANES = (-4.0, 0.0, 4.0, -7.4, 7.4)
 _FINE = 2
-"""Scenes are drawn this much larger and reduced, so that all edges are smooth."""
+"""Scenes are drawn this much larger and then reduced, so that all edges are smooth."""
 PLATE_SCALE = 1.5
-"""px/mm that plates are drawn at."""
+"""Scale at which plates are drawn, px/mm."""
 
 
 @dataclass(frozen=True)
 class ScenePlate:
-    """A plate of a scene: its text ("" where it is of another country), kind, corners (4, 2) and upright box, px.
+    """A plate in a scene: its text ("" for another country), kind, corners (4, 2) and upright box, px.
 
-    ``car``: the box of its car, which other cars may hide a part of, and which may reach beyond the frame.
+    ``car``: the box of its car, which other cars may partly hide, and which may extend beyond the frame.
     """
 
     text: str
@@ -40,7 +40,7 @@ class Scene:
     plates: tuple[ScenePlate, ...]
 
     def cut_around(self, plate: ScenePlate, share: float) -> "Scene":
-        """The part of it, 3:2, with a plate in its middle that takes ``share`` of the width; less at the border."""
+        """The 3:2 part around a plate that takes ``share`` of the width; less at the border."""
         half_x = plate.box.width / share / 2
         half_y = max(half_x / 1.5, plate.box.height)
         x, y = (plate.box.xmin + plate.box.xmax) / 2, (plate.box.ymin + plate.box.ymax) / 2
@@ -61,16 +61,15 @@ def render_scene(
     foreign: float = 0.0,
     reach: float | None = None,
 ) -> Scene:
-    """A scheme and a generator -> a street scene.
+    """Render a street scene.
 
     Args:
-        scheme: whose plates the cars have.
+        scheme: the scheme of the cars' plates.
         rng: decides everything.
         size: width and height of the frame, px.
-        plates: plates in it, 0..6, or more with a longer reach; fewer where no place was found that the frame shows
-            whole.
+        plates: plates in it, 0..6, or more with a longer reach; fewer if the frame has no room to show them whole.
         foreign: share of plates of other countries.
-        reach: from the nearest place of a car to the farthest, m; by default it grows with the number of plates.
+        reach: from the nearest to the farthest car, m; by default it grows with the number of plates.
     """
     width, height = size[0] * _FINE, size[1] * _FINE
     frame = np.zeros((height, width, 3), np.uint8)
@@ -152,14 +151,14 @@ def box_around(quad: Quad) -> Box:
 
 
 def hang(frame: Frame, picture: Frame, quad: Quad) -> None:
-    """A plate drawn flat at `PLATE_SCALE` -> into the frame with its holder, corners on ``quad``, in place."""
+    """Put a plate drawn flat at `PLATE_SCALE` into the frame with its holder, corners on ``quad``, in place."""
     holder = (quad - quad.mean(axis=0)) * np.array([1.035, 1.22], np.float32) + quad.mean(axis=0)
     paste(frame, np.full((60, 260, 3), 24, np.uint8), holder.astype(np.float32), rounded(60, 260, 6))
     paste(frame, picture, quad, rounded(picture.shape[0], picture.shape[1], round(7 * PLATE_SCALE)))
 
 
 def foreign_plate(rng: np.random.Generator) -> Frame:
-    """A plate of another country: other letters, at times a blue strip, white, yellow or black."""
+    """A plate of another country: other letters, sometimes a blue strip; white, yellow or black."""
     height, width = 112, 520
     draw = rng.random()
     ground, ink = ((225, 225, 225), (30, 30, 30)) if draw < 0.65 else ((40, 190, 230), (20, 20, 20))

@@ -10,9 +10,9 @@ from plate_nets.types import Frame
 from training.synthesis.drawing import Pinhole, Space, blend, fill, paste, rounded
 
 ROAD = 6.0
-"""Half the width of the road, m."""
+"""Half of the road's width, m."""
 PAVEMENT = 9.5
-"""Where the houses begin, m from the road's middle."""
+"""Distance of the houses from the road's middle, m."""
 
 _WORDS = (
     "PRODUKTY", "CAFE", "APTEKA", "OPEN 24", "HOTEL", "BANK", "PIZZA", "CTO 555", "SALON", "TAXI 777 000", "BAR",
@@ -29,7 +29,7 @@ _DUSK = ((120, 78, 52), (110, 150, 214))
 
 @dataclass(frozen=True)
 class Weather:
-    """The light: colours of the sky at its top and at the horizon (BGR), sun 0..1, and how dark all is made."""
+    """The light: colours of the sky at its top and at the horizon (BGR), sun 0..1, and how dark everything is."""
 
     top: tuple[int, int, int]
     bottom: tuple[int, int, int]
@@ -48,7 +48,7 @@ def sample_weather(rng: np.random.Generator) -> Weather:
 
 
 def draw_street(frame: Frame, camera: Pinhole, weather: Weather, rng: np.random.Generator) -> None:
-    """Fills the whole frame with a street without cars, in place."""
+    """Draw a street without cars over the whole frame, in place."""
     _sky(frame, camera, weather, rng)
     _skyline(frame, camera, weather, rng)
     _ground(frame, camera, rng)
@@ -69,7 +69,7 @@ def draw_street(frame: Frame, camera: Pinhole, weather: Weather, rng: np.random.
 
 
 def word(rng: np.random.Generator) -> str:
-    """A word of a sign, at times followed by a number."""
+    """A word for a sign, sometimes followed by a number."""
     text = _WORDS[int(rng.integers(len(_WORDS)))]
     return f"{text} {rng.integers(10, 1000)}" if rng.random() < 0.15 else text
 

@@ -11,21 +11,21 @@ from training.synthesis.test_set import new_dataset
 
 SIZE = (1280, 720)
 FINE = (1600, 900)
-"""What a close-up is cut out of, px: the nearest plates are 100 to 250 px wide there."""
+"""Size of the frame that close-ups are cut from, px: the nearest plates are 100 to 250 px wide there."""
 SHARES = (0.3, 0.9)
-"""Of a close-up's width, that its plate takes."""
+"""Shares of a close-up's width that its plate takes."""
 
 
 def write_street_set(
     scheme: PlateScheme, folder: Path, count: int, seed: int = 0, plates: int = 1, close: bool = False
 ) -> Iterator[Path]:
-    """Writes ``images/`` and ``labels.csv``, one photo a step; each photo depends on (seed, number) alone.
+    """Write ``images/`` and ``labels.csv``, one photo per step; each photo depends on (seed, number) alone.
 
-    Each street has so many plates, 0 to 6, fewer where the frame has no place for them. ``close``: it is cut around the
-    nearest one, so that this takes 0.3 to 0.9 of the width; a street in which no plate was placed is drawn again.
+    Each street has ``plates`` plates, 0 to 6, fewer if the frame has no room. ``close``: crop it around the nearest
+    one, which then takes 0.3 to 0.9 of the width; a street without any plate is drawn again.
 
     Raises:
-        DatasetError: the folder holds something already, or a photo cannot be written.
+        DatasetError: the folder is not empty, or a photo cannot be written.
     """
     with new_dataset(folder) as add:
         for number in range(count):

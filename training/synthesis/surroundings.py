@@ -1,4 +1,4 @@
-"""What is seen around a plate: its frame, bumper, grille and bodywork, drawn in the plane of the plate."""
+"""Draws the surroundings of a plate in its plane: frame, bumper, grille and bodywork."""
 
 import cv2
 import numpy as np
@@ -27,11 +27,11 @@ _PAINTS = np.array(
     ],
     np.float32,
 )
-"""Colours of cars beside black, grey and white: reds, blues, greens, beige, gold. BGR."""
+"""Car colours besides black, grey and white: reds, blues, greens, beige, gold. BGR."""
 
 
 def surround(plate: Frame, rng: np.random.Generator) -> tuple[Frame, NDArray[np.float32]]:
-    """A plate from the front -> a picture of it on a car, and its corners (4, 2) in that picture."""
+    """Put a plate from the front onto a car -> the picture, and the plate's corners (4, 2) in it."""
     height, width = plate.shape[:2]
     left, top = round(height * MARGIN_X), round(height * MARGIN_Y)
     picture = _bodywork(height + 2 * top, width + 2 * left, rng)

@@ -18,23 +18,23 @@ SEVERITY = 0.6
 """Milder than training, so that a careful person reads nearly every plate."""
 LOWEST = 13.0
 LARGEST_BOX = 2.2
-"""Least height of a line, px, and largest upright box around a plate of one line, in its heights."""
+"""Minimum height of a line, px, and largest upright box around a one-line plate, in its heights."""
 USUAL_SHARE = 0.5
-"""Of one-line plates: that of the scheme's first format; the other half is shared evenly by the others. Plates of two
-lines have all formats evenly."""
+"""Share of the scheme's first format among one-line plates; the others share the rest evenly. Plates of two lines have
+all formats evenly."""
 _SURROUNDINGS = (0.5, 1.1)
-"""Least and largest width of what the photo shows around the plate's box, in plate heights."""
+"""Minimum and maximum width of the surroundings of the plate's box in the photo, in plate heights."""
 
 
 def write_test_set(
     scheme: PlateScheme, folder: Path, count: int = 2000, seed: int = 0, lines: int = 1
 ) -> Iterator[Path]:
-    """Writes ``images/`` and ``labels.csv``, one photo a step; each photo depends on (seed, number) alone.
+    """Write ``images/`` and ``labels.csv``, one photo per step; each photo depends on (seed, number) alone.
 
-    The plates have so many lines, 1 or 2. The format is part of the file name: ``taxi_0001.png``.
+    The plates have ``lines`` lines, 1 or 2. The format is part of the file name: ``taxi_0001.png``.
 
     Raises:
-        DatasetError: the folder holds something already, or a photo cannot be written.
+        DatasetError: the folder is not empty, or a photo cannot be written.
     """
     with new_dataset(folder) as add:
         for number in range(count):
@@ -45,15 +45,15 @@ def write_test_set(
 
 
 Add = Callable[[str, Frame, Iterable[tuple[str, Iterable[float]]]], Path]
-"""A photo by its name, and its plates, each a text with the sides of the box and the corners in px -> where it is."""
+"""Adds a photo by name with its plates, each a text with its box and corners in px -> the photo's path."""
 
 
 @contextmanager
 def new_dataset(folder: Path) -> Iterator[Add]:
-    """An empty labelled folder -> what adds a photo to it.
+    """Start a labelled folder -> a function that adds a photo to it.
 
     Raises:
-        DatasetError: the folder holds something already, or a photo cannot be written.
+        DatasetError: the folder is not empty, or a photo cannot be written.
     """
     if folder.exists() and any(folder.iterdir()):
         raise DatasetError(f"{folder}: not empty; expected a new or an empty folder")

@@ -1,9 +1,9 @@
-"""The `yolo` model, see `plate_nets.serving.detector`."""
+"""The `yolo` model, see `plate_nets.python_backend.detector`."""
 
 from collections.abc import Mapping, Sequence
 
-from plate_nets.serving.detector import Detector
-from plate_nets.serving.triton import Request, Response
+from plate_nets.python_backend.detector import Detector
+from plate_nets.python_backend.triton import Request, Response
 
 
 class TritonPythonModel:

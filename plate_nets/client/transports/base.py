@@ -93,7 +93,7 @@ class ClientTransport(Transport):
             raise InputError(f"ca: expected a PEM file, got {access.ca}")
         for name, value in access.headers.items():
             if not re.fullmatch(r"[\t -~]*", value):  # whoever refuses it later names it, and it may be a token
-                raise InputError(f"headers: {name}: expected printable characters of ASCII")
+                raise InputError(f"headers: {name}: expected printable ASCII characters")
         self._headers = dict(access.headers)
         self._key_headers = self._headers_for(access.control_key) if access.control_key else {}
 

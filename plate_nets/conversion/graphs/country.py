@@ -1,4 +1,4 @@
-"""CountryNet as an OpenVINO graph; see `nets.country`."""
+"""CountryNet as an OpenVINO graph; see `networks.country`."""
 
 from openvino import Model
 from openvino import opset13 as opset

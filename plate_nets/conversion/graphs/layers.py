@@ -21,10 +21,10 @@ class Weights:
         self._used = set() if used is None else used
 
     def __getitem__(self, name: str) -> Array:
-        """An array by its name inside this part.
+        """Return an array by its name within this part.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such array.
         """
         name = self._prefix + name
         if name not in self._arrays:
@@ -37,11 +37,11 @@ class Weights:
 
     @property
     def name(self) -> str:
-        """Of this part; empty of a whole network."""
+        """The name of this part; empty for a whole network."""
         return self._prefix.removesuffix(".")
 
     def part(self, name: str | int) -> "Weights":
-        """The weights of a part: of ``part("cv1")`` the name "weight" is "cv1.weight" here."""
+        """The weights of a part: after ``part("cv1")``, "weight" means "cv1.weight"."""
         return Weights(self._arrays, f"{self._prefix}{name}.", self._used)
 
     def parts(self) -> "list[Weights]":
@@ -50,12 +50,12 @@ class Weights:
         return [self.part(number) for number in range(len({name.partition(".")[0] for name in inner}))]
 
     def unused(self) -> list[str]:
-        """Names of the arrays that no layer has asked for, but the step counters of batch norms."""
+        """Names of the arrays that no layer has used, except the step counters of batch norms."""
         return sorted(name for name in self._arrays.keys() - self._used if not name.endswith(".num_batches_tracked"))
 
 
 def parameter(name: str, *dims: int) -> Node:
-    """The input of a graph: FP32 (N, *dims) of any N; -1 is any size."""
+    """The input of a graph: FP32 (N, *dims) for any N; -1 is any size."""
     node = opset.parameter([-1, *dims], np.float32, name)
     node.set_friendly_name(name)
     node.output(0).set_names({name})
@@ -63,8 +63,9 @@ def parameter(name: str, *dims: int) -> Node:
 
 
 def constant(value: Any) -> Node:
-    """Numbers -> an FP32 constant."""
-    return opset.constant(np.asarray(value, np.float32))
+    """Numbers -> an FP32 constant; what is too large for it becomes infinite, which the comparison finds."""
+    with np.errstate(over="ignore"):
+        return opset.constant(np.asarray(value, np.float32))
 
 
 def convolution(
@@ -75,9 +76,9 @@ def convolution(
     padding: Sides | None = None,
     epsilon: float = 1e-5,
 ) -> Node:
-    """A convolution and, where ``norm`` has one, the batch norm after it: (N, C, H, W) -> (N, C', H', W').
+    """A convolution, followed by batch norm if ``norm`` is given: (N, C, H, W) -> (N, C', H', W').
 
-    The norm becomes part of the kernel and the bias. ``padding`` is half the kernel where it is not given.
+    The norm is folded into the kernel and the bias. ``padding`` defaults to half the kernel.
     """
     kernel = weights["weight"].astype(np.float64)
     bias = weights["bias"].astype(np.float64) if "bias" in weights else np.zeros(len(kernel))
@@ -92,7 +93,7 @@ def convolution(
 
 
 def named(name: str, node: Node) -> Node:
-    """A node with a name that is the same in each graph of the network, see `runtimes.quantization`."""
+    """Give a node a name that is the same in every graph of the network; see `runtimes.quantization`."""
     node.set_friendly_name(name)
     return node
 
@@ -117,10 +118,10 @@ def enlarge(x: Node) -> Node:
 
 
 def reshape(x: Node, shape: tuple[int, ...]) -> Node:
-    """Another shape for the same numbers; 0 is the input's own size, -1 what is left."""
+    """Reshape; 0 keeps the input's size, -1 is what is left."""
     return opset.reshape(x, list(shape), True)
 
 
 def transpose(x: Node, order: tuple[int, ...]) -> Node:
-    """The axes in another order."""
+    """Reorder the axes."""
     return opset.transpose(x, list(order))

@@ -1,4 +1,4 @@
-"""LPRNet as an OpenVINO graph; see `nets.lprnet`."""
+"""LPRNet as an OpenVINO graph; see `networks.lprnet`."""
 
 from openvino import Model, Node
 from openvino import opset13 as opset
@@ -10,6 +10,7 @@ from plate_nets.conversion.graphs.layers import (
     convolution,
     layer_norm,
     linear,
+    named,
     parameter,
     reshape,
     transpose,
@@ -38,7 +39,8 @@ def lprnet(weights: Weights) -> Model:
     context = opset.avg_pool(strokes, [2, 2], [0, 0], [0, 0], [2, 2], True, "ceil")  # (N, 96, 6, 24)
     x = opset.concat([symbols, normalize_by_power(context)], 1)
     x = conv_norm(x, weights.part("merge"))  # (N, 128, 6, 24)
-    x = opset.relu(convolution(x, weights.part("columns"), weights.part("columns_norm"), padding=(0, 0)))
+    columns = convolution(x, weights.part("columns"), weights.part("columns_norm"), padding=(0, 0))
+    x = named("columns", opset.relu(columns))
 
     position = weights["position"]
     _, length, channels = position.shape
@@ -50,20 +52,20 @@ def lprnet(weights: Weights) -> Model:
 
 
 def conv_norm(x: Node, weights: Weights, stride: Sides = (1, 1), relu: bool = True) -> Node:
-    """Convolution, batch norm and, where wanted, ReLU."""
+    """Convolution, batch norm and, optionally, ReLU."""
     x = convolution(x, weights.part(0), weights.part(1), stride)
-    return opset.relu(x) if relu else x
+    return named(weights.name, opset.relu(x)) if relu else x
 
 
 def small_basic_block(x: Node, weights: Weights) -> Node:
     """The paper's block with a residual path, of the same shape."""
     squeeze, tall, wide, expand = weights.part("body").parts()
     y = conv_norm(conv_norm(conv_norm(x, squeeze), tall), wide)
-    return opset.relu(x + conv_norm(y, expand, relu=False))
+    return named(weights.name, opset.relu(x + conv_norm(y, expand, relu=False)))
 
 
 def normalize_by_power(context: Node) -> Node:
-    """Each sample divided by the mean square of its own (C, H, W)."""
+    """Divide each sample by the mean square of its own (C, H, W)."""
     power = opset.reduce_mean(context * context, [1, 2, 3], True)
     return context / (power + constant(1e-4))
 

@@ -1,4 +1,4 @@
-"""STN as an OpenVINO graph; see `nets.stn`."""
+"""STN as an OpenVINO graph; see `networks.stn`."""
 
 import numpy as np
 from numpy.typing import NDArray

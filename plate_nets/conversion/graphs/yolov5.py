@@ -1,4 +1,4 @@
-"""YOLOv5n as an OpenVINO graph; see `nets.yolov5`."""
+"""YOLOv5n as an OpenVINO graph; see `networks.yolov5`."""
 
 from openvino import Model, Node
 from openvino import opset13 as opset
@@ -20,7 +20,7 @@ from plate_nets.runtimes.detector import HEAD, HEADS, PLATES, SIZES, STRIDES, VE
 def yolov5(weights: Weights) -> Model:
     """RGB pictures (N, 3, H, W), 0..1, H and W multiples of 32 -> rows (N, A, 5 + classes), plates and then vehicles.
 
-    Weights without a head for vehicles give those of plates alone.
+    Weights without a head for vehicles give plate rows only.
     """
     frames = parameter("x", 3, -1, -1)
     maps = features(frames, weights)
@@ -66,7 +66,7 @@ def c3(x: Node, weights: Weights, shortcut: bool = True) -> Node:
 
 
 def sppf(x: Node, weights: Weights) -> Node:
-    """Spatial pyramid pooling: the same 5x5 maximum applied one, two and three times, beside the input."""
+    """Spatial pyramid pooling: one 5x5 maximum applied one, two and three times, beside the input."""
     maps = [conv(x, weights.part("cv1"))]
     for _ in range(3):
         maps.append(opset.max_pool(maps[-1], [1, 1], [1, 1], [2, 2], [2, 2], [5, 5]).output(0))
@@ -81,7 +81,7 @@ def detect(features: tuple[Node, Node, Node], weights: Weights) -> Node:
 
 
 def boxes(head: Node, anchors: Array, stride: int, prefix: str) -> Node:
-    """What a head gives, (N, 3 * values, h, w), and its anchors (3, 2) in cells -> (N, 3 * h * w, values)."""
+    """The output of a head, (N, 3 * values, h, w), and its anchors (3, 2) in cells -> (N, 3 * h * w, values)."""
     named(f"{prefix}{HEAD}{stride}", head)
     values = head.get_output_partial_shape(0)[1].get_length() // len(anchors)
     x = opset.sigmoid(reshape(head, (0, len(anchors), values, -1)))  # (N, 3, values, h * w)

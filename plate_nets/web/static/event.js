@@ -1,5 +1,5 @@
-// An event as a row: its plate, when, where, which way, on which list; and what a person says it really is.
-import { api, icon, language, make, say, text } from "./common.js";
+// An event as a row: its plate, when, where, which way, which vehicle, on which list; and its correction by a person.
+import { api, icon, language, make, say, text, textOr } from "./common.js";
 import { plateSign } from "./plate.js";
 
 const ARROWS = { towards: "↓", away: "↑" };
@@ -24,6 +24,8 @@ export function eventRow(event, { plain = false, act = null } = {}) {
       act ?? make("time", { datetime: event.timestamp }, clock.format(new Date(event.timestamp))),
       plain ? null : make("span", { class: "hint" }, event.camera_id),
       event.heading ? make("span", { class: "hint" }, `${ARROWS[event.heading]} ${text(`live.${event.heading}`)}`) : null,
+      hint(event.vehicle?.type && vehicle(event.vehicle)),
+      hint(event.country?.name !== "unknown" && event.country?.name?.toUpperCase()),
       event.is_parked ? make("span", { class: "pill", data: { level: "middle" } }, text("live.parked")) : null,
       event.stage === "provisional" ? make("span", { class: "pill", data: { level: "middle" } }, text("live.provisional")) : null,
       ...event.watch.map((match) => make("span", { class: "pill", data: { level: "low" } }, [match.list, match.label].filter(Boolean).join(": "))),
@@ -32,6 +34,10 @@ export function eventRow(event, { plain = false, act = null } = {}) {
   );
   return row;
 }
+
+const hint = (shown) => (shown ? make("span", { class: "hint" }, shown) : null);
+const vehicle = ({ type, side }) =>
+  [textOr(`vehicles.${type}`, type), side ? text(`sides.${side}`) : ""].filter(Boolean).join(", ");
 
 function crop(event) {
   const box = make("div", { class: "event-crop" });

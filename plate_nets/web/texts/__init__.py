@@ -1,4 +1,4 @@
-"""The texts of the page: a TOML file a language, all with the same keys."""
+"""The texts of the page: one TOML file per language, all with the same keys."""
 
 import tomllib
 from collections.abc import Mapping
@@ -7,23 +7,23 @@ from importlib import resources
 from typing import Any
 
 LANGUAGES = ("en", "ru")
-"""The first is for who asks for none of them."""
+"""The first one is the default."""
 
 
 @cache
 def load_texts(language: str) -> Mapping[str, Any]:
-    """A language of `LANGUAGES` -> its texts, by section and name."""
+    """Load the texts of one of `LANGUAGES`, by section and name."""
     return tomllib.loads((resources.files(__package__) / f"{language}.toml").read_text(encoding="utf-8"))
 
 
 def preferred(accepted: str) -> str:
-    """What a browser accepts (RFC 9110, Accept-Language) -> the language that it wants most."""
-    wanted: list[tuple[float, str]] = []
+    """The language in `LANGUAGES` that a browser prefers, from its Accept-Language header (RFC 9110)."""
+    preferences: list[tuple[float, str]] = []
     for part in accepted.split(",")[:20]:
         name, _, quality = part.partition(";q=")
         try:
-            wanted.append((float(quality or 1), name.strip().lower().partition("-")[0]))
+            preferences.append((float(quality or 1), name.strip().lower().partition("-")[0]))
         except ValueError:
             continue
-    known = [(quality, name) for quality, name in wanted if name in LANGUAGES and quality > 0]
+    known = [(quality, name) for quality, name in preferences if name in LANGUAGES and quality > 0]
     return max(known, key=lambda each: each[0])[1] if known else LANGUAGES[0]

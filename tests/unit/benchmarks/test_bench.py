@@ -82,7 +82,7 @@ def test_a_grid_has_every_combination() -> None:
 
 
 def test_shared_memory_is_for_production_alone() -> None:
-    with pytest.raises(InputError, match="only plate_recognition is asked so, not client_chain"):
+    with pytest.raises(InputError, match="only plate_recognition takes it, not client_chain"):
         caller_factory("localhost:1", "client_chain", InputKind.shm)
 
 

@@ -24,6 +24,7 @@ import plate_nets.cli
 from plate_nets.cli import app
 from plate_nets.cli.read import Source, find_pictures
 from plate_nets.errors import DeadlineExceeded, InputError, ModelDied, ServerError, ServerUnavailable
+from plate_nets.plates.designs import UNKNOWN
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
 from plate_nets.supervision.metrics import StatusCollector
@@ -95,6 +96,12 @@ def test_a_line_a_plate(run: Run, car: Path) -> None:
     assert first == "A123BC77  confidence 0.988  score 0.912  box 10,20,60,31"
     assert second == "unread (A12?)  confidence 0.250  score 0.500  box 1,2,3,4"
     assert all(line.endswith(" ms") for line in result.stdout.splitlines())
+
+
+@pytest.mark.parametrize(("country", "shown"), [("tr", "  tr 0.970"), (UNKNOWN, ""), ("", "")])
+def test_a_line_ends_with_the_country_if_it_is_known(run: Run, car: Path, country: str, shown: str) -> None:
+    plate = replace(READ, reading=replace(READ.reading, country=country, country_confidence=0.97))
+    assert run(car, answers={PICTURE: [plate]}).stdout.rstrip("\n").endswith(f" ms{shown}")
 
 
 def test_how_sure_a_text_must_be_is_asked_for_and_checked_first(run: Run, car: Path) -> None:

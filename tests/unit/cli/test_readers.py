@@ -104,6 +104,6 @@ def test_networks_that_are_missing_end_the_run_before_the_first_picture(car: Pat
 
 
 def test_a_log_is_told_what_takes_its_time(capsys: pytest.CaptureFixture[str]) -> None:
-    with waiting("Starting Triton", said=True), waiting("Loading the models"):
+    with waiting("Starting Triton", as_line=True), waiting("Loading the models"):
         pass
     assert capsys.readouterr() == ("", "Starting Triton ...\n")

@@ -10,7 +10,7 @@ from plate_nets.cli import app
 from plate_nets.cli.options import only_scheme, use_schemes
 from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.errors import InputError, SchemeError
-from plate_nets.serving.settings import SchemeSettings, read_settings
+from plate_nets.python_backend.settings import SchemeSettings, read_settings
 from tests.schemes import write_testland
 
 

@@ -216,7 +216,7 @@ sinks:
         ("cameras: [{source: a.mp4, least_height: .nan}]", "camera a: least_height: expected 0 px or more, got nan"),
         ("cameras: [{source: a.mp4}]\nmemory: -5", "cameras.yaml: memory: expected a number of 0 or more, got -5"),
         ("cameras: [{source: a.mp4}]\nkeep_days: .inf", "keep_days: expected a number of 0 or more, got inf"),
-        ("cameras: [{source: a.mp4, source: b.mp4}]", "cameras.yaml, line 1: expected YAML: the key source is there"),
+        ("cameras: [{source: a.mp4, source: b.mp4}]", "cameras.yaml, line 1: expected YAML: duplicate key source"),
     ],
 )
 def test_a_fault_of_the_file_is_named(text: str, message: str) -> None:

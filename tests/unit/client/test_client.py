@@ -238,7 +238,7 @@ def test_the_libraries_of_the_transports_are_imported_when_they_are_needed() -> 
     assert found.stdout.split() == []
 
 
-HEAVY = ("torch", "openvino", "pytriton", "safetensors", "training", "cv2", "plate_nets.nets.lprnet")
+HEAVY = ("torch", "openvino", "pytriton", "safetensors", "training", "cv2", "plate_nets.networks.lprnet")
 
 
 @pytest.mark.parametrize("module", ["plate_nets.client.client", "plate_nets.recognition.health", "plate_nets.cli"])
@@ -248,7 +248,7 @@ def test_the_client_needs_no_torch(module: str) -> None:
     assert found.stdout.split() == []
 
 
-SERVED = ("plate_nets.serving.recognition", "plate_nets.serving.detector", "plate_nets.serving.network_model")
+SERVED = tuple(f"plate_nets.python_backend.{name}" for name in ("recognition", "detector", "network_model"))
 
 
 @pytest.mark.parametrize("module", SERVED)

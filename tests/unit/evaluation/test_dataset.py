@@ -1,5 +1,6 @@
 """Label files: what is usable, and what is said about the rest."""
 
+import os
 from pathlib import Path
 
 import cv2
@@ -56,6 +57,27 @@ def test_faulty_row_is_named_and_left_out(tmp_path: Path, row: str, why: str) ->
     assert why in str(fault) and "labels.csv:3" in str(fault)
     with pytest.raises(DatasetError, match=r"labels\.csv:3"):
         load_dataset(folder, symbols=default_scheme().alphabet, strict=True)
+
+
+def test_of_a_million_faulty_rows_the_first_are_logged_and_none_fills_the_screen(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = "\0" * 100_000
+    rows = [GOOD, f"{long},1,2,3,4,", f"a.png,{long},2,3,4,", *["none.png,1,2,30,12,"] * 1000]
+    dataset = load_dataset(write(tmp_path, *rows))
+    assert (len(dataset.labels), len(dataset.faults)) == (1, 1002)
+    assert len(caplog.messages) == 101
+    assert caplog.messages[-1] == f"{tmp_path}/labels.csv: left out 902 more rows"
+    assert max(len(str(each)) for each in dataset.faults) < 1000
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
+def test_labels_that_are_no_file_are_called_so(tmp_path: Path, kind: str) -> None:
+    path = write(tmp_path) / "labels.csv"
+    path.unlink()
+    {"fifo": os.mkfifo, "device": lambda path: path.symlink_to("/dev/zero"), "folder": Path.mkdir}[kind](path)
+    with pytest.raises(DatasetError, match=r"labels\.csv: is not a file$"):
+        load_dataset(tmp_path)
 
 
 def test_missing_column(tmp_path: Path) -> None:

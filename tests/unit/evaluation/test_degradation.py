@@ -126,7 +126,7 @@ def test_the_command_prints_a_row_a_degradation(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     values = json.loads(result.stdout)
     assert {row["degradation"] for row in values["cells"]} == {"JPEG 90", "JPEG 40"}
-    assert "what a threshold costs, of 1,000 plates" in result.stderr
+    assert "cost of a threshold, per 1,000 plates" in result.stderr
     costs = values["gates"]
     for fewer, more in pairwise(row for row in costs if row["degradation"] == "JPEG 40"):
         assert fewer["wrong"] >= more["wrong"] and fewer["without_text"] <= more["without_text"]

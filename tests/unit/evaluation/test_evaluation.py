@@ -32,6 +32,7 @@ from plate_nets.plates import default_scheme
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Box, Boxes, Corners, Crops, Frame, Plate, Reading
+from tests.disk import SmallDisk
 from tests.paths import ROOT
 
 RUSSIA = default_scheme()
@@ -251,6 +252,16 @@ def test_what_cannot_be_written_costs_no_figures(folder: Path, option: str, name
     assert result.exit_code == (2 if name else 0)
     assert "1 row left out" in result.stdout
     assert bool(name) is result.stderr.splitlines()[-1].startswith("plates: ")
+
+
+@pytest.mark.parametrize("option", ["--json", "--worst", "--curves"])
+def test_a_full_disk_is_said_of_the_file_and_keeps_none_of_it(folder: Path, small_disk: SmallDisk, option: str) -> None:
+    small_disk.fill()
+    result = CliRunner().invoke(app, ["evaluate", str(folder), option, str(small_disk.path / "x")])
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1].startswith(f"plates: {small_disk.path}/x")
+    assert result.stderr.endswith("No space left on device\n")
+    assert not [each for each in small_disk.path.rglob("*") if each.is_file() and each.name != "filling"]
 
 
 def test_command_without_a_dataset(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from plate_nets.errors import DatasetError
-from plate_nets.evaluation.event_scores import LastWord, event_reliability, gate_costs, right_by_height
+from plate_nets.evaluation.event_scores import FinalText, event_reliability, gate_costs, right_by_height
 from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence
 from plate_nets.plates import default_scheme
 from tests.unit.video.traffic import plate
@@ -17,18 +17,18 @@ from training import calibrate_events
 from training.calibrate_events import log_loss
 from training.synthesis.drive_by import DriveBySettings, write_drive_by
 
-WORDS = [LastWord(0.999, True, 22), LastWord(0.97, True, 15), LastWord(0.93, False, 15), LastWord(0.4, False, 9)]
+TEXTS = [FinalText(0.999, True, 22), FinalText(0.97, True, 15), FinalText(0.93, False, 15), FinalText(0.4, False, 9)]
 
 
 def test_a_lower_gate_tells_more_cars_and_more_wrong_texts() -> None:
-    costs = {each.gate: each for each in gate_costs(WORDS, cars=4)}
-    assert (costs[0.99].told, costs[0.99].wrong, costs[0.99].untold) == (1, 0, 0.75)
-    assert (costs[0.95].told, costs[0.95].untold) == (2, 0.5)
-    assert (costs[0.9].told, costs[0.9].wrong, costs[0.9].wrong_per_thousand) == (3, 1, 250.0)
+    costs = {each.gate: each for each in gate_costs(TEXTS, cars=4)}
+    assert (costs[0.99].reported, costs[0.99].wrong, costs[0.99].unreported) == (1, 0, 0.75)
+    assert (costs[0.95].reported, costs[0.95].unreported) == (2, 0.5)
+    assert (costs[0.9].reported, costs[0.9].wrong, costs[0.9].wrong_per_thousand) == (3, 1, 250.0)
 
 
 def test_reliability_sets_what_was_thought_beside_what_is_right() -> None:
-    bins = {each.low: each.right for each in event_reliability(WORDS)}
+    bins = {each.low: each.right for each in event_reliability(TEXTS)}
     assert {low: (right.hits, right.count) for low, right in bins.items()} == {
         0.0: (0, 1),
         0.9: (0, 1),
@@ -38,12 +38,12 @@ def test_reliability_sets_what_was_thought_beside_what_is_right() -> None:
 
 
 def test_right_of_told_stands_by_height() -> None:
-    assert right_by_height(WORDS, 0.9) == [(0.0, 10.0, 1, 0, 0), (14.0, 17.0, 2, 2, 1), (20.0, 1000.0, 1, 1, 1)]
+    assert right_by_height(TEXTS, 0.9) == [(0.0, 10.0, 1, 0, 0), (14.0, 17.0, 2, 2, 1), (20.0, 1000.0, 1, 1, 1)]
 
 
 def test_the_loss_is_least_where_scores_mean_what_they_say() -> None:
-    honest = [LastWord(0.75, right, 20) for right in (True, True, True, False)]
-    boastful = [LastWord(0.99, right, 20) for right in (True, True, True, False)]
+    honest = [FinalText(0.75, right, 20) for right in (True, True, True, False)]
+    boastful = [FinalText(0.99, right, 20) for right in (True, True, True, False)]
     assert log_loss(honest) < log_loss(boastful)
 
 

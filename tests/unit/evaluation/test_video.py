@@ -63,7 +63,7 @@ def test_cars_that_come_and_go_are_told_by_their_heading() -> None:
     shown = [frame(index) for index in range(20)]
     clip, frames = clip_of(shown, [ONE, OTHER])
     outcome = judged(clip, frames)
-    assert (outcome.headed, outcome.heading_told, outcome.heading_right) == (2, 2, 2)
+    assert (outcome.headed, outcome.heading_reported, outcome.heading_right) == (2, 2, 2)
     backwards = replace(clip, truth=tuple(replace(each, plates=was.plates) for each, was in zip(
         clip.truth, clip.truth[::-1], strict=True)))  # fmt: skip
     outcome = judged(backwards, frames)
@@ -75,8 +75,8 @@ def test_cars_that_come_and_go_are_told_by_their_heading() -> None:
 def test_at_a_cut_the_cars_end() -> None:
     clip, frames = clip_of([*two_cars(), *two_cars()], [ONE, OTHER])
     frames[20] = replace(frames[20], cut=True)
-    told = judge(clip, frames, range(0, len(frames), 3), RUSSIA, VideoOutcome())
-    assert {each.event.plate for each in told if each.event.stage == "final" and each.time == frames[21].time} == {
+    reported = judge(clip, frames, range(0, len(frames), 3), RUSSIA, VideoOutcome())
+    assert {each.event.plate for each in reported if each.event.stage == "final" and each.time == frames[21].time} == {
         ONE,
         OTHER,
     }
@@ -135,7 +135,7 @@ def test_fusing_frames_reads_what_single_frames_do_not() -> None:
     assert [(row.heights, row.frames, row.draws) for row in rows] == [("12 to 18 px", 1, 20), ("12 to 18 px", 5, 20)]
     single, five = (row.exact for row in rows)
     assert single["fused"] < 0.5 and five["fused"] == 1.0
-    assert rows[0].told < 0.5 < 0.9 <= rows[1].told and rows[1].wrong == 0.0
+    assert rows[0].reported < 0.5 < 0.9 <= rows[1].reported and rows[1].wrong == 0.0
 
 
 def test_plates_that_the_edge_cuts_are_not_fused() -> None:
@@ -184,7 +184,7 @@ def test_the_command_reads_a_clip_and_judges_it(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["--video", "none.mp4"], "none.jsonl: No such file"),
-        (["--video", "clip.mp4", "--rates", "fast"], "--rates: expected frames a second"),
+        (["--video", "clip.mp4", "--rates", "fast"], "--rates: expected frames per second"),
         (["--video", "clip.mp4"], "expected a video"),
         (["--video", "clip.mp4", "--truth", "other.jsonl"], "other.jsonl: No such file"),
         ([], "or --video CLIP"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plate_nets.errors import InputError
-from plate_nets.nets.corners import CornerNet
+from plate_nets.networks.corners import CornerNet
 from plate_nets.recognition.corners import (
     CornerFinder,
     CornerSettings,

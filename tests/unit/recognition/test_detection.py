@@ -100,6 +100,7 @@ def test_tiny_frames(hw: tuple[int, int]) -> None:
     "wrong",
     [
         {"long_side": 31},
+        {"long_side": 10**9},
         {"detail": "sharp"},
         {"score_threshold": 1.0},
         {"score_threshold": -0.1},

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from plate_nets.evaluation.dataset import load_dataset, read_photo
-from plate_nets.nets.checkpoint import load_weights, weights_path
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.checkpoint import load_weights, weights_path
+from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.local import LocalReader

@@ -11,9 +11,9 @@ from plate_nets.contract import CORNERS, YOLO
 from plate_nets.conversion import openvino_ir, torchscript_file
 from plate_nets.conversion.graphs.yolov5 import yolov5
 from plate_nets.errors import WeightsError
-from plate_nets.nets.checkpoint import save_weights
-from plate_nets.nets.registry import NETWORKS
-from plate_nets.nets.yolov5 import YOLOv5n
+from plate_nets.networks.checkpoint import save_weights
+from plate_nets.networks.registry import NETWORKS
+from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from plate_nets.runtimes import detector
 from plate_nets.runtimes.detector import NEGLIGIBLE, OpenVINODetector

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plate_nets.contract import LPRNET, STN, YOLO
+from plate_nets.contract import CORNERS, LPRNET, READERS, STN, YOLO
 from plate_nets.errors import ContractError, WeightsError
-from plate_nets.nets.registry import NETWORKS
+from plate_nets.networks.registry import NETWORKS
 from plate_nets.runtimes import precision
 from plate_nets.runtimes.networks import IR, network_folder, released
 from plate_nets.runtimes.openvino import Precision, has_bfloat16
@@ -37,7 +37,8 @@ def file_of(repository: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "precision"), [*((name, "bfloat16") for name in sorted(CANDIDATES)), (YOLO.name, "int8")]
+    ("name", "precision"),
+    [*((name, "bfloat16") for name in sorted(CANDIDATES)), *((name, "int8") for name in (YOLO.name, *READERS))],
 )
 def test_the_shipped_weights_bear_it(model_repository: Path, name: str, precision: Precision) -> None:
     path, candidate = file_of(model_repository, name), CANDIDATES[name]
@@ -53,7 +54,7 @@ def test_it_can_be_set(model_repository: Path, wanted: str) -> None:
 
 
 def test_int8_is_for_networks_with_ranges(model_repository: Path) -> None:
-    choice = choose(LPRNET.name, file_of(model_repository, LPRNET.name), {PRECISION_VARIABLE: "int8"})
+    choice = choose(CORNERS.name, file_of(model_repository, CORNERS.name), {PRECISION_VARIABLE: "int8"})
     assert choice == Choice("float32", "its weights have no ranges for int8")
 
 
@@ -64,7 +65,7 @@ def test_a_setting_that_is_none_is_refused() -> None:
 
 @pytest.mark.parametrize("often", ["float32", "bfloat16"])
 def test_the_faster_one_is_taken(model_repository: Path, monkeypatch: pytest.MonkeyPatch, often: Precision) -> None:
-    original = CANDIDATES[LPRNET.name]
+    original = CANDIDATES[CORNERS.name]
 
     def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
         """Float32 in either, three times over in one of them."""
@@ -72,8 +73,8 @@ def test_the_faster_one_is_taken(model_repository: Path, monkeypatch: pytest.Mon
         return lambda given: [run(given) for _ in range(3 if wanted == often else 1)][-1]
 
     candidate = replace(original, load=load)
-    monkeypatch.setattr(precision, "CANDIDATES", {LPRNET.name: candidate})
-    choice = choose(LPRNET.name, file_of(model_repository, LPRNET.name), {})
+    monkeypatch.setattr(precision, "CANDIDATES", {CORNERS.name: candidate})
+    choice = choose(CORNERS.name, file_of(model_repository, CORNERS.name), {})
     if has_bfloat16():
         assert (choice.precision == "bfloat16") == (often == "float32")
         assert choice.why.startswith("bfloat16 takes ")
@@ -159,7 +160,7 @@ def test_bfloat16_is_not_taken_where_it_is_emulated(model_repository: Path, inst
     )
     environ = {**os.environ, PRECISION_VARIABLE: precision.AUTO, "ONEDNN_MAX_CPU_ISA": instructions}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=False)
-    taken = "int8" if (name, instructions) == (YOLO.name, "AVX512_CORE_VNNI") else "float32"
+    taken = "float32" if name == CORNERS.name else "int8"
     assert done.stdout.split() == [taken], done.stderr
 
 

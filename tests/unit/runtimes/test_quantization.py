@@ -12,7 +12,7 @@ from plate_nets.contract import CORNERS, YOLO
 from plate_nets.conversion.graphs.yolov5 import yolov5
 from plate_nets.conversion.openvino_ir import build
 from plate_nets.errors import WeightsError
-from plate_nets.nets.checkpoint import read_metadata, weights_path
+from plate_nets.networks.checkpoint import read_metadata, weights_path
 from plate_nets.runtimes.quantization import RANGES, Ranges, quantize, ranges_of
 
 KERNEL = np.array([[[[0.5]]], [[[-200.0]]]], np.float32)
@@ -40,7 +40,7 @@ def test_values_and_kernels_are_rounded() -> None:
 
 def test_a_network_without_ranges_is_refused() -> None:
     assert ranges_of(network({})) == {}
-    with pytest.raises(WeightsError, match=r"no ranges for int8; `python -m training\.detector\.quantize` measures"):
+    with pytest.raises(WeightsError, match=r"no ranges for int8; `python -m training\.quantize` measures"):
         quantize(network({}))
 
 

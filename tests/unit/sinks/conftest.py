@@ -4,18 +4,19 @@ import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 Answer = Callable[[socket.socket], object]
 
 
-@pytest.fixture
-def hostile() -> Iterator[Callable[[Answer], int]]:
+@contextmanager
+def listening(answer: Answer) -> Iterator[int]:
     """What is done with each connection, once something came of it -> the port where that is done."""
     listener = socket.create_server(("127.0.0.1", 0))
 
-    def serve(answer: Answer) -> None:
+    def serve() -> None:
         with contextlib.suppress(OSError):  # the client has hung up, or the test is over
             while True:
                 connection, _ = listener.accept()
@@ -23,10 +24,16 @@ def hostile() -> Iterator[Callable[[Answer], int]]:
                     connection.recv(1 << 16)
                     answer(connection)
 
-    def start(answer: Answer) -> int:
-        threading.Thread(target=serve, args=(answer,), daemon=True).start()
-        return int(listener.getsockname()[1])
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield int(listener.getsockname()[1])
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
 
-    yield start
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
+
+@pytest.fixture
+def hostile() -> Iterator[Callable[[Answer], int]]:
+    """`listening`, to the end of the test."""
+    with contextlib.ExitStack() as stack:
+        yield lambda answer: stack.enter_context(listening(answer))

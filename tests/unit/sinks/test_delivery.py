@@ -44,7 +44,7 @@ def test_a_fault_of_the_program_is_said_and_counted_and_loses_nothing(outbox: Ou
     delivery = Delivery("sink", sink, outbox, said.put, first_pause=0.01)
     outbox.append(event(0))
     assert said.get(timeout=30) == (
-        "sink: a fault of ours (KeyError); the log has its traceback; records wait in the outbox"
+        "sink: an internal error (KeyError); the log has its traceback; records wait in the outbox"
     )
     assert said.get(timeout=30) == "sink: takes records again"
     assert (lasting.faults()["sink sink"], "sink sink" in lasting.failing()) == (3, False)
@@ -57,7 +57,7 @@ def test_while_it_fails_it_says_so(outbox: Outbox) -> None:
     delivery = Delivery("sink", Faulty(10**9), outbox, lambda _: None)
     outbox.append(event(0))
     assert eventually(lambda: delivery.state().error, 30)
-    assert lasting.failing() == {"sink sink": "a fault of ours (KeyError); the log has its traceback"}
+    assert lasting.failing() == {"sink sink": "an internal error (KeyError); the log has its traceback"}
     assert finish_all([delivery], 30) == []
     assert lasting.failing() == {}
 

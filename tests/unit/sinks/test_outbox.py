@@ -145,7 +145,7 @@ def test_what_can_be_read_of_a_damaged_file_goes_on_in_a_new_one(path: Path, pag
         assert len(waiting) > 50
         assert [line.partition(" (")[0] for line in said] == [f"outbox {path}: is damaged"]
         aside = next(path.parent.glob("outbox.sqlite.damaged-*[0-9]"))
-        assert said[0].endswith(f"what is left of it is {aside.name}")
+        assert said[0].endswith(f"was moved to {aside.name}")
 
 
 def test_a_sink_s_place_outlives_the_damage(path: Path) -> None:
@@ -189,14 +189,14 @@ def test_all_of_a_file_that_was_moved_goes_on_in_a_new_one(path: Path, log: bool
     assert keys(again, "slow") == [event(number).key for number in range(21)]
     assert keys(again, "fast") == [event(number).key for number in range(10, 21)]
     again.close()
-    assert said == [f"outbox {path}: was moved or deleted; a new one goes on with 20 records of it"]
+    assert said == [f"outbox {path}: was moved or deleted; continuing in a new one with 20 records"]
 
 
 def test_a_file_that_somebody_put_in_its_place_is_not_touched(path: Path) -> None:
     outbox = filled(path, [], count=3)
     path.rename(path.with_name("elsewhere"))
     path.write_text("a note", encoding="utf-8")
-    with pytest.raises(SinkError, match=r"there is another file now; move that away$"):
+    with pytest.raises(SinkError, match=r"another file is in its place; move that away$"):
         outbox.append(event(3))
     assert path.read_text(encoding="utf-8") == "a note"
     path.unlink()

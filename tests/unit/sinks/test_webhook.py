@@ -88,7 +88,7 @@ def test_failures_lose_nothing_and_refusals_stop_nothing(receiver: Receiver, tmp
     assert said == [
         "hook: answered 503 Service Unavailable; records wait in the outbox",
         "hook: takes records again",
-        f"hook: record {events[1].key} is refused and left out: answered 422 Unprocessable Entity",
+        f"hook: record {events[1].key} was refused and is skipped: answered 422 Unprocessable Entity",
     ]
     outbox.close()
 

@@ -4,7 +4,7 @@ import pytest
 
 from plate_nets.errors import ServerError
 from plate_nets.swap.controller import Controller
-from tests.fakes.stub_server import ANSWERED, stub_server
+from tests.fakes.stub_server import ANSWERED, VERSION, stub_server
 
 KEY = "0123456789abcdef"
 
@@ -24,3 +24,17 @@ def test_a_load_that_is_refused_is_no_fault_of_a_picture() -> None:
         stub.fault = (400, "INVALID_ARGUMENT", "failed to load 'double'")
         with pytest.raises(ServerError, match=f"^{stub.http_url}: failed to load 'double'"):
             controller.load("double")
+
+
+@pytest.mark.parametrize(("key", "value"), [("version", "3\x1b[2J"), ("version", [3]), ("name", None)])
+def test_an_answer_that_is_not_triton_s_is_said_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, key: str, value: object
+) -> None:
+    if value is None:
+        monkeypatch.delitem(VERSION, key)
+    else:
+        monkeypatch.setitem(VERSION, key, value)
+    with stub_server() as stub, Controller(stub.http_url) as controller:
+        with pytest.raises(ServerError) as failed:
+            controller.states("double")
+        assert str(failed.value) == f"{controller.url}: expected Triton's answer, got another; is it a Triton server?"

@@ -8,7 +8,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from plate_nets.errors import MissingExtra
-from plate_nets.nets.checkpoint import read_weights, weights_path
+from plate_nets.networks.checkpoint import read_weights, weights_path
 from plate_nets.runtimes.networks import IR, IR_WEIGHTS, TORCHSCRIPT
 from plate_nets.swap.preparation import prepare
 

@@ -65,6 +65,14 @@ def test_one_at_a_time(folder: Path) -> None:
         pass
 
 
+def test_what_a_killed_swap_left_is_removed_by_the_next(folder: Path) -> None:
+    (folder / ".swapping-killed" / "stn").mkdir(parents=True)
+    before = versions(folder)
+    with locked(folder):
+        assert not (folder / ".swapping-killed").exists()
+    assert versions(folder) == before
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SwapError, match=r"none: No such file"), locked(tmp_path / "none"):
         pass

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from plate_nets.answers import OURS, WEB
 from plate_nets.plates import default_scheme
 from plate_nets.plates.designs import GROUNDS
+from plate_nets.types import Side
 from plate_nets.web.texts import LANGUAGES, load_texts, preferred
 from tests.paths import ROOT
 
@@ -38,7 +39,7 @@ def test_every_text_is_used() -> None:
     sources = [*WEB_FOLDER.glob("static/*.js"), *WEB_FOLDER.glob("templates/*.html")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     # Put together where they are used
-    tables = ("errors.", "formats.", "grounds.", "vehicles.", "stages.", "nav.")
+    tables = ("errors.", "formats.", "grounds.", "vehicles.", "sides.", "stages.", "nav.")
     live = ("live.state_", "live.towards", "live.away", "live.newest", "live.reconnecting")
     made = (*tables, *live, "try.download_", "try.waiting", "health.serving", "health.failing")
     unused = [key for key in keys(load_texts("en")) if not key.startswith(made) and key not in code]
@@ -47,9 +48,10 @@ def test_every_text_is_used() -> None:
 
 def test_every_error_and_format_has_a_text() -> None:
     texts = load_texts("en")
-    assert {each.says for each in (*OURS, *WEB)} <= texts["errors"].keys()
+    assert {each.phrase for each in (*OURS, *WEB)} <= texts["errors"].keys()
     assert {each.name for each in default_scheme().formats} <= texts["formats"].keys()
     assert set(GROUNDS) == texts["grounds"].keys()
+    assert set(get_args(Side)) == texts["sides"].keys()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How the plates of a scheme are laid out: as its file draws them or, for Russia, a module of its own; else varied."""
+"""Layouts for the plates of a scheme: from its file or, for Russia, from a module; random otherwise."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -20,12 +20,12 @@ _COUNTRIES: dict[str, Callable[[PlateScheme], Layouts]] = {"russia": russia.layo
 
 @lru_cache
 def layouts(scheme: PlateScheme) -> Layouts:
-    """A scheme -> the layouts that a module has, of each format in each way to write it."""
+    """The layouts that a module has for a scheme, for each format in each of its forms."""
     return _COUNTRIES[scheme.name](scheme) if scheme.name in _COUNTRIES else {}
 
 
 def layout_of(scheme: PlateScheme, fit: Fit, rng: np.random.Generator) -> PlateLayout:
-    """The layout of a format that a text fits; where none is known, one that the generator decides."""
+    """The layout of the format that a text fits; if none is known, the generator decides."""
     if known := layouts(scheme).get((fit.format.name, fit.patterns)):
         return known
     if designs := scheme.synthesis.drawings.get(fit.format.name):
@@ -34,7 +34,7 @@ def layout_of(scheme: PlateScheme, fit: Fit, rng: np.random.Generator) -> PlateL
 
 
 def grounds(scheme: PlateScheme, fit: Fit) -> set[Colour]:
-    """The colours that the ground of a format has that a text fits; none where the generator decides."""
+    """The ground colours of the format that a text fits; empty if the generator decides."""
     if known := layouts(scheme).get((fit.format.name, fit.patterns)):
         return {known.ground, *(known.other or ())[:1]}
     designs = scheme.synthesis.drawings.get(fit.format.name, ())

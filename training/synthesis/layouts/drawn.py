@@ -1,4 +1,4 @@
-"""The layouts that the file of a scheme has for a format: `synthesis.drawings`."""
+"""Layouts from a scheme's file: `synthesis.drawings`."""
 
 from collections.abc import Sequence
 
@@ -12,22 +12,22 @@ from training.synthesis.layouts.layout import PlateLayout, Slot
 from training.synthesis.typefaces import GOST, TYPEFACES
 
 _SMALL_PITCH = 0.72
-"""Of small letters, in their heights."""
+"""Pitch of small letters, in their heights."""
 _CLOSE, _LOOSE = 0.07, 0.15
-"""Between two characters of a line at least and at most, in their heights; where there is no room they are narrower."""
+"""Minimum and maximum gap between characters of a line, in their heights; without room, characters get narrower."""
 _SEALS = ((190, 190, 190), (150, 110, 90), (90, 140, 190), (90, 150, 90), (60, 60, 170))
 """Colours of seals, BGR."""
 _LETTERS, _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
 
 
 def one_of(designs: Sequence[PlateDrawing], rng: np.random.Generator) -> PlateDrawing:
-    """Designs of a format -> one, by their shares."""
+    """Choose one of a format's designs, by their shares."""
     shares = np.array([each.share for each in designs])
     return designs[int(rng.choice(len(designs), p=shares / shares.sum()))] if len(designs) > 1 else designs[0]
 
 
 def layout(drawing: PlateDrawing, fit: Fit, rng: np.random.Generator) -> PlateLayout:
-    """A drawing and how a text fits its format -> the layout; the generator decides what varies.
+    """Make the layout for a text from a drawing of its format; the generator decides what varies.
 
     Raises:
         InputError: no such typeface.
@@ -78,7 +78,7 @@ def layout(drawing: PlateDrawing, fit: Fit, rng: np.random.Generator) -> PlateLa
 
 
 def in_row(row: Row, count: int) -> tuple[Slot, ...]:
-    """So many characters, evenly spaced."""
+    """Slots for this many characters, evenly spaced."""
     pitch = (row.right - row.left) / count
     return tuple(Slot(row.left + (place + 0.5) * pitch, row.height, row.baseline) for place in range(count))
 
@@ -86,7 +86,7 @@ def in_row(row: Row, count: int) -> tuple[Slot, ...]:
 def in_line(
     line: Line, parts: Sequence[str], typeface: str, rng: np.random.Generator
 ) -> tuple[tuple[Slot, ...], tuple[tuple[str, Slot], ...], tuple[Disc, ...]]:
-    """Parts of a text side by side -> where their characters stand, the marks between them, and the seals."""
+    """Place the parts of a text side by side -> slots of the characters, marks between them, seals."""
     text = "".join(parts)
     widths = [glyphs.aspect(symbol, typeface) * line.height for symbol in text]
     room = line.right - line.left - line.gap * (len(parts) - 1)
@@ -120,7 +120,7 @@ def in_line(
 
 
 def small_letters(small: Small, rng: np.random.Generator) -> tuple[tuple[str, Slot], ...]:
-    """Small letters and where they stand; a space leaves a gap."""
+    """Small letters and their slots; a space leaves a gap."""
     ways = small.text.split("|")
     way = ways[int(rng.integers(len(ways)))] if len(ways) > 1 else ways[0]
     text = "".join(_one_sign(sign, rng) for sign in way)

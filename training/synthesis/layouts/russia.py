@@ -1,8 +1,8 @@
 """Russian plates, GOST R 50577-2018: a number, the region code over RUS and the flag, on one line or on two.
 
 The positions of private plates were compared with the mean of rectified real plates; the standard's own drawings place
-single characters within a few mm of them. Of two-line plates the sizes are the standard's (290 x 170, 288 x 206,
-190 x 145 mm), the places of their characters are about those of photographs: no drawing was at hand.
+single characters within a few mm of them. Two-line plates have the standard's sizes (290 x 170, 288 x 206, 190 x 145
+mm); their characters are placed as in photos, because no drawing was available.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class _TwoLines:
     region: float
     country: float
     baselines: tuple[float, float, float]
-    """Of the first line, the letters of the second, and the region code."""
+    """Baselines of the first line, of the letters in the second, and of the region code."""
 
 
 _SQUARE = _TwoLines(290, 170, digit=72, letter=56, region=42, country=15, baselines=(83, 157, 137))
@@ -45,10 +45,10 @@ _MOTORCYCLE = _TwoLines(190, 145, digit=56, letter=43, region=38, country=13, ba
 
 @dataclass(frozen=True)
 class _Look:
-    """What is particular to a format: colours, flag, and the centres of the number's characters where they are known.
+    """What is specific to a format: colours, flag, and the centres of the number's characters if known.
 
-    ``centres``: by the length of the region code; without them the characters stand at the standard's pitch.
-    ``sizes``: of a plate of two lines.
+    ``centres``: by the length of the region code; without them the characters have the standard's pitch. ``sizes``: of
+    a plate of two lines.
     """
 
     ground: Colour = WHITE
@@ -159,7 +159,7 @@ def _country(centre: float, height: float, baseline: float) -> tuple[tuple[str, 
 
 
 def _centres(count: int, left: float, right: float, pitch: float = 56.3) -> tuple[float, ...]:
-    """Characters of a row, centred between two lines at the standard's pitch, or closer where there is not the room."""
+    """Characters of a row, centred between two lines at the standard's pitch, or closer if there is not enough room."""
     pitch = min(pitch, (right - left) / count)
     start = (left + right) / 2 - pitch * (count - 1) / 2
     return tuple(start + pitch * place for place in range(count))

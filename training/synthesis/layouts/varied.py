@@ -1,4 +1,4 @@
-"""Layouts for plates of which nothing is known but their text: of many sizes, typefaces and colours."""
+"""Random layouts, of many sizes, typefaces and colours, for plates of which only the text is known."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from training.synthesis.typefaces import TYPEFACES
 
 _SIZES = ((520.0, 112.0), (400.0, 130.0), (305.0, 152.0), (360.0, 110.0), (460.0, 130.0))
 _SIZE_SHARES = (0.45, 0.2, 0.2, 0.1, 0.05)
-"""Of plates of one line: Europe, Brazil, North America, and what lies between."""
+"""Shares of one-line plates: Europe, Brazil, North America, and sizes in between."""
 _TWO_LINE_SIZES = ((290.0, 170.0), (280.0, 200.0), (200.0, 170.0), (187.0, 136.0), (220.0, 140.0))
 
 COLOURS: tuple[tuple[Colour, Colour], ...] = (
@@ -34,14 +34,14 @@ _STICKERS: tuple[Colour, ...] = ((60, 60, 190), (170, 120, 40), (80, 150, 70), (
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DATES = ("##-##", "##.##", "##", "####")
 _GAP = (0.25, 0.9)
-"""Between two groups of characters, in characters."""
+"""Gap between two groups of characters, in characters."""
 _BETWEEN = ("", "-", ".", SEAL)
 _BETWEEN_SHARES = (0.5, 0.28, 0.06, 0.16)
-"""What stands between two groups."""
+"""Shares of what separates two groups."""
 
 
 def layout(fit: Fit, rng: np.random.Generator) -> PlateLayout:
-    """How a text fits a format -> a layout that the generator decides."""
+    """Make a random layout for a text and the format that it fits."""
     lines = fit.format.lines
     sizes, shares = (_SIZES, _SIZE_SHARES) if lines == 1 else (_TWO_LINE_SIZES, None)
     width, height = sizes[int(rng.choice(len(sizes), p=shares))]

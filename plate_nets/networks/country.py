@@ -1,0 +1,34 @@
+"""CountryNet: whose design a plate has, by its colours, its bands and the shape of its characters; and its ground."""
+
+import torch
+from torch import Tensor, nn
+
+from plate_nets.networks.corners import ConvNorm, Residual
+from plate_nets.plates.designs import DESIGNS, GROUNDS
+
+_ROWS, _COLUMNS = 3, 12
+"""Of the last features. They keep their place: what a plate has on its left is not what it has on its right."""
+
+
+class CountryNet(nn.Module):
+    """Crops (N, 3, 24, 94) RGB, ``(value - 127.5) / 128``, -> logits (N, K + G).
+
+    They are the detector's, straightened. The first K columns are of `DESIGNS`, the last G of `GROUNDS`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.features = nn.Sequential(
+            ConvNorm(3, 24, 2),  # (N, 24, 12, 47)
+            ConvNorm(24, 48, 2),  # (N, 48, 6, 24)
+            Residual(48),
+            ConvNorm(48, 64, 2),  # (N, 64, 3, 12)
+            Residual(64),
+        )
+        size = 64 * _ROWS * _COLUMNS
+        self.head = nn.Sequential(nn.Linear(size, 96), nn.ReLU(), nn.Linear(96, len(DESIGNS)))
+        self.ground = nn.Sequential(nn.Linear(size, 24), nn.ReLU(), nn.Linear(24, len(GROUNDS)))
+
+    def forward(self, crops: Tensor) -> Tensor:
+        features = self.features(crops).flatten(1)
+        return torch.cat((self.head(features), self.ground(features)), dim=1)

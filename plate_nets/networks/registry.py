@@ -1,0 +1,105 @@
+"""The networks: the one list of their names, weights, inputs and classes. Imported without torch."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from plate_nets.contract import CORNERS, COUNTRY, CROP_DIMS, LATIN, LPRNET, LPRNET_LATIN, STN, YOLO, ModelSpec
+from plate_nets.networks.checkpoint import load_weights, weights_path
+from plate_nets.plates import PlateScheme, load_scheme
+from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@dataclass(frozen=True)
+class RegisteredNetwork:
+    """One network.
+
+    ``name``: its own, and of its weights. ``model``: the Triton model that runs it. ``dims``: of an input (N, *dims),
+    -1 any. ``make``: the network for a scheme, without weights. ``reads``: whether its weights are trained for one
+    scheme, and fit no other; ``scheme``: the name of that one, empty where a model repository has its own.
+    """
+
+    name: str
+    model: ModelSpec
+    dims: tuple[int, ...]
+    make: Callable[[PlateScheme], "nn.Module"]
+    reads: bool
+    scheme: str = ""
+
+    @property
+    def folder(self) -> PurePath:
+        """Where its files lie in a version folder of its model: beside those of the network of the model's name."""
+        return PurePath("" if self.name == self.model.name else self.name)
+
+    @property
+    def weights(self) -> Path:
+        """The committed weights."""
+        return weights_path(self.name)
+
+    def load(self, scheme: PlateScheme, weights: Path | None = None) -> "nn.Module":
+        """The network with weights, the committed ones where no others are named, in eval mode.
+
+        Raises:
+            WeightsError: they are missing, damaged, of another scheme or another network.
+        """
+        network = self.build(scheme)
+        load_weights(network, weights or self.weights, self.scheme_of_weights(scheme))
+        return network.eval()
+
+    def scheme_of_weights(self, scheme: PlateScheme) -> PlateScheme | None:
+        """The scheme that the weights carry in a repository of a scheme; None where they serve any."""
+        if not self.reads:
+            return None
+        return load_scheme(self.scheme) if self.scheme else scheme
+
+    def build(self, scheme: PlateScheme) -> "nn.Module":
+        """The network of a repository of a scheme, without weights."""
+        return self.make(self.scheme_of_weights(scheme) or scheme)
+
+
+def _yolo(_: PlateScheme) -> "nn.Module":
+    from plate_nets.networks.yolov5 import YOLOv5n
+
+    return YOLOv5n()
+
+
+def _corners(_: PlateScheme) -> "nn.Module":
+    from plate_nets.networks.corners import CornerNet
+
+    return CornerNet()
+
+
+def _stn(_: PlateScheme) -> "nn.Module":
+    from plate_nets.networks.stn import STN as Network
+
+    return Network()
+
+
+def _lprnet(scheme: PlateScheme) -> "nn.Module":
+    from plate_nets.networks.lprnet import LPRNet
+
+    return LPRNet(scheme.classes)
+
+
+def _country(_: PlateScheme) -> "nn.Module":
+    from plate_nets.networks.country import CountryNet
+
+    return CountryNet()
+
+
+NETWORKS = {
+    network.name: network
+    for network in (
+        RegisteredNetwork(YOLO.name, YOLO, (3, -1, -1), _yolo, reads=False),
+        RegisteredNetwork(CORNERS.name, YOLO, (3, WINDOW_HEIGHT, WINDOW_WIDTH), _corners, reads=False),
+        RegisteredNetwork(STN.name, STN, CROP_DIMS, _stn, reads=True),  # trained together with LPRNet
+        RegisteredNetwork(LPRNET.name, LPRNET, CROP_DIMS, _lprnet, reads=True),
+        RegisteredNetwork(LPRNET_LATIN.name, LPRNET_LATIN, CROP_DIMS, _lprnet, reads=True, scheme=LATIN),
+        RegisteredNetwork(COUNTRY.name, COUNTRY, CROP_DIMS, _country, reads=False),
+    )
+}
+"""By name, in the order in which a frame passes them; of the readers those that its schemes need."""

@@ -1,0 +1,212 @@
+"""YOLOv5n, release 7.0: the detector's network (https://github.com/ultralytics/yolov5, AGPL-3.0), for inference only.
+
+Backbone CSPDarknet with SPPF, neck PANet, three anchor-based heads at strides 8, 16 and 32. Its activation is
+HardSwish, as in releases 2 and 3, where 7.0 has SiLU: a processor needs .6 to .85 of the time. Parameter names inside a
+block are those of the yolov5 package; the blocks have names instead of numbers (`training.detector.names` maps them).
+"""
+
+import torch
+from torch import Tensor, nn
+
+from plate_nets.types import VEHICLES
+
+STRIDES = (8, 16, 32)
+
+ANCHORS = (
+    ((14.0, 6.0), (26.0, 9.0), (42.0, 13.0)),
+    ((56.0, 19.0), (80.0, 24.0), (110.0, 32.0)),
+    ((150.0, 42.0), (220.0, 64.0), (330.0, 110.0)),
+)
+"""Width and height in pixels of three prior boxes a stride.
+
+Spread over the plates of the training photos at a long side of 640: 1st to 99th percentile of the width 20 to 440 px,
+of the height 5 to 110 px, median aspect 3.6.
+"""
+
+VEHICLE_ANCHORS = (
+    ((10.0, 13.0), (16.0, 30.0), (33.0, 23.0)),
+    ((30.0, 61.0), (62.0, 45.0), (59.0, 119.0)),
+    ((116.0, 90.0), (156.0, 198.0), (373.0, 326.0)),
+)
+"""The same of vehicles: those of `yolov5n.yaml`, which were fitted to COCO."""
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {"hardswish": nn.Hardswish, "silu": nn.SiLU}
+"""HardSwish (Howard et al., "Searching for MobileNetV3", 2019) is that of our weights, SiLU that of the package's, and
+of ours up to 0.2."""
+
+
+Anchors = tuple[tuple[tuple[float, float], ...], ...]
+"""Width and height in pixels, by stride and number."""
+
+
+class Conv(nn.Module):
+    """Convolution with "same" padding, batch normalisation, activation."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int = 1, stride: int = 1, padding: int | None = None) -> None:
+        super().__init__()
+        pad = kernel // 2 if padding is None else padding
+        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, pad, bias=False)
+        self.bn: nn.Module = nn.BatchNorm2d(outputs, eps=1e-3, momentum=0.03)
+        self.act: nn.Module = nn.Identity()  # `YOLOv5n` sets the one of all
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.act(self.bn(self.conv(x)))
+        return y
+
+
+class Bottleneck(nn.Module):
+    """1x1 and 3x3 convolution, with a residual connection where asked for."""
+
+    def __init__(self, channels: int, shortcut: bool) -> None:
+        super().__init__()
+        self.cv1 = Conv(channels, channels, 1)
+        self.cv2 = Conv(channels, channels, 3)
+        self.shortcut = shortcut
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.cv2(self.cv1(x))
+        return x + y if self.shortcut else y
+
+
+class C3(nn.Module):
+    """Cross-stage-partial block with three convolutions around ``depth`` bottlenecks."""
+
+    def __init__(self, inputs: int, outputs: int, depth: int = 1, shortcut: bool = True) -> None:
+        super().__init__()
+        hidden = outputs // 2
+        self.cv1 = Conv(inputs, hidden)
+        self.cv2 = Conv(inputs, hidden)
+        self.cv3 = Conv(2 * hidden, outputs)
+        self.m = nn.Sequential(*(Bottleneck(hidden, shortcut) for _ in range(depth)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.cv3(torch.cat((self.m(self.cv1(x)), self.cv2(x)), 1))
+        return y
+
+
+class SPPF(nn.Module):
+    """Spatial pyramid pooling: the same 5x5 maximum applied one, two and three times, beside the input."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.cv1 = Conv(inputs, inputs // 2)
+        self.cv2 = Conv(2 * inputs, outputs)
+        self.m = nn.MaxPool2d(5, stride=1, padding=2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.cv1(x)
+        once = self.m(x)
+        twice = self.m(once)
+        y: Tensor = self.cv2(torch.cat((x, once, twice, self.m(twice)), 1))
+        return y
+
+
+class Detect(nn.Module):
+    """Three feature maps -> candidate boxes in pixels of the network's input."""
+
+    anchors: Tensor
+
+    def __init__(self, classes: int, channels: tuple[int, int, int], anchors: Anchors) -> None:
+        super().__init__()
+        self.values = 5 + classes
+        self.strides = STRIDES
+        self.register_buffer("anchors", torch.tensor(anchors) / torch.tensor(STRIDES).view(-1, 1, 1))
+        self.m = nn.ModuleList(nn.Conv2d(count, len(anchors[0]) * self.values, 1) for count in channels)
+
+    def forward(self, features: list[Tensor]) -> Tensor:
+        """Feature maps at strides 8, 16, 32 -> (N, A, 5 + classes), A = 3 * cells of all maps."""
+        rows: list[Tensor] = []
+        for index, head in enumerate(self.m):
+            # (N, 3 * values, h, w) -> (N, 3, values, h, w) -> (N, 3, h, w, values)
+            x = head(features[index]).unflatten(1, (-1, self.values)).permute(0, 1, 3, 4, 2).sigmoid()
+            stride = self.strides[index]
+            across = torch.arange(x.shape[3], device=x.device, dtype=x.dtype)
+            down = torch.arange(x.shape[2], device=x.device, dtype=x.dtype)
+            cy, cx = torch.meshgrid(down, across, indexing="ij")
+            # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
+            xy = (x[..., 0:2] * 2 + torch.stack((cx, cy), 2) - 0.5) * stride
+            wh = (x[..., 2:4] * 2) ** 2 * (self.anchors[index] * stride).view(1, -1, 1, 1, 2)
+            rows.append(torch.cat((xy, wh, x[..., 4:]), 4).flatten(1, 3))
+        return torch.cat(rows, 1)
+
+
+class YOLOv5n(nn.Module):
+    """RGB pictures (N, 3, H, W), float32, 0..1, H and W multiples of 32 -> (N, A, 5 + classes) float32.
+
+    A row is cx, cy, width, height in pixels of the input, objectness 0..1, one score 0..1 a class.
+
+    ``vehicles`` is a second head on the same features, whose classes are `types.VEHICLES`. Weights may lack it; the
+    network that they are loaded into has None in its place then.
+
+    Args:
+        classes: what it tells apart.
+        activation: one of `ACTIVATIONS`, which its weights are trained with.
+        vehicles: whether it has that head.
+    """
+
+    optional = ("vehicles",)
+    """Parts that weights may lack, see `networks.checkpoint.load_weights`."""
+    exported = ("both",)
+    """Methods that a converted network has too, see `conversion.torchscript_file.save`."""
+
+    def __init__(self, classes: int = 1, activation: str = "hardswish", vehicles: bool = True) -> None:
+        super().__init__()
+        self.activation = activation
+        self.down1 = Conv(3, 16, 6, 2, 2)
+        self.down2 = Conv(16, 32, 3, 2)
+        self.stage2 = C3(32, 32, 1)
+        self.down3 = Conv(32, 64, 3, 2)
+        self.stage3 = C3(64, 64, 2)
+        self.down4 = Conv(64, 128, 3, 2)
+        self.stage4 = C3(128, 128, 3)
+        self.down5 = Conv(128, 256, 3, 2)
+        self.stage5 = C3(256, 256, 1)
+        self.pyramid = SPPF(256, 256)
+        self.reduce5 = Conv(256, 128)
+        self.merge4 = C3(256, 128, 1, shortcut=False)
+        self.reduce4 = Conv(128, 64)
+        self.merge3 = C3(128, 64, 1, shortcut=False)
+        self.up4 = Conv(64, 64, 3, 2)
+        self.out4 = C3(128, 128, 1, shortcut=False)
+        self.up5 = Conv(128, 128, 3, 2)
+        self.out5 = C3(256, 256, 1, shortcut=False)
+        self.detect = Detect(classes, (64, 128, 256), ANCHORS)
+        self.vehicles = Detect(len(VEHICLES), (64, 128, 256), VEHICLE_ANCHORS) if vehicles else None
+        self.enlarge = nn.Upsample(scale_factor=2.0, mode="nearest")
+        for module in self.modules():
+            if isinstance(module, Conv):
+                module.act = ACTIVATIONS[activation]()
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows: Tensor = self.detect(self.features(x))
+        return rows
+
+    @torch.jit.export
+    def both(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Pictures -> rows of plates, and rows of vehicles, of which there are none without a head for them."""
+        features = self.features(x)
+        rows: Tensor = self.detect(features)
+        if self.vehicles is None:
+            return rows, rows[:, :0]
+        vehicles: Tensor = self.vehicles(features)
+        return rows, vehicles
+
+    def features(self, x: Tensor) -> list[Tensor]:
+        """Pictures -> what the heads see: (N, 64, H/8, W/8), (N, 128, H/16, W/16), (N, 256, H/32, W/32)."""
+        p3 = self.stage3(self.down3(self.stage2(self.down2(self.down1(x)))))
+        p4 = self.stage4(self.down4(p3))
+        top = self.reduce5(self.pyramid(self.stage5(self.down5(p4))))
+        middle = self.reduce4(self.merge4(torch.cat((self.enlarge(top), p4), 1)))
+        out3 = self.merge3(torch.cat((self.enlarge(middle), p3), 1))
+        out4 = self.out4(torch.cat((self.up4(out3), middle), 1))
+        out5 = self.out5(torch.cat((self.up5(out4), top), 1))
+        return [out3, out4, out5]
+
+    @torch.no_grad()
+    def fuse(self) -> "YOLOv5n":
+        """Batch normalisation folded into the convolutions, in place: the same function, fewer operations."""
+        for module in self.modules():
+            if isinstance(module, Conv) and isinstance(module.bn, nn.BatchNorm2d):
+                module.conv = nn.utils.fuse_conv_bn_eval(module.conv.eval(), module.bn.eval())
+                module.bn = nn.Identity()
+        return self

@@ -1,0 +1,36 @@
+"""OpenVINO as a runtime of the `pytorch` backend: arrays in host memory, no torch in the process."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.contract import TensorSpec
+from plate_nets.python_backend.triton import Tensor, tensor
+from plate_nets.runtimes.openvino import Precision, load_ir
+
+
+class OpenVINORuntime:
+    """A network with one output as OpenVINO IR on the CPU; one `network_model.Runtime`.
+
+    Raises:
+        WeightsError: the file is missing or does not load.
+    """
+
+    def __init__(self, path: Path, threads: int, precision: Precision = "float32") -> None:
+        self._network = load_ir(path, threads, precision)
+
+    def rows(self, tensor: Tensor) -> NDArray[Any]:
+        """A view of a tensor of Triton's, which lies in host memory."""
+        return tensor.as_numpy()
+
+    def run(self, batch: Sequence[NDArray[np.float32]]) -> list[tuple[NDArray[np.float32], ...]]:
+        """Rows of each request -> its output, of one run."""
+        rows = batch[0] if len(batch) == 1 else np.concatenate(batch)
+        return [(each,) for each in np.split(self._network(rows), np.cumsum([len(rows) for rows in batch])[:-1])]
+
+    def tensor(self, spec: TensorSpec, rows: NDArray[np.float32]) -> Tensor:
+        """An output's rows -> a tensor of Triton's."""
+        return tensor(spec, rows)

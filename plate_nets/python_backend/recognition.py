@@ -1,0 +1,261 @@
+"""The `plate_recognition` model: `PlateReader` over the other models of the repository (BLS)."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plate_nets.contract import (
+    APPEARANCE,
+    CHARACTERS,
+    COUNTRY,
+    LOGITS,
+    PLATES,
+    PROBE,
+    READERS,
+    SCHEME,
+    SCHEMES,
+    STN,
+    SURE,
+    VEHICLE_ROWS,
+    YOLO,
+    ModelSpec,
+)
+from plate_nets.control_key import KEY_VARIABLE, probe_token
+from plate_nets.errors import InputError, PlateError
+from plate_nets.plates import load_schemes
+from plate_nets.python_backend.metrics import RecognitionMetrics
+from plate_nets.python_backend.request_picture import picture_of
+from plate_nets.python_backend.settings import ModelArgs, SchemeSettings, read_settings, refuse_unknown
+from plate_nets.python_backend.stages import RequestStages
+from plate_nets.python_backend.triton import (
+    Request,
+    Response,
+    Tensor,
+    answer,
+    call,
+    from_dlpack,
+    model_args,
+    parameters,
+    start_fault,
+    tensor,
+)
+from plate_nets.python_backend.watchdog import Watchdog, WatchdogSettings
+from plate_nets.recognition.decoding import DecodingSettings
+from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.schemes import SchemeDecoder
+from plate_nets.recognition.second_look import looks_at
+from plate_nets.recognition.stages import Stages
+from plate_nets.recognition.vehicles import rows_of
+from plate_nets.types import STEPS, Boxes, Corners, Plate, Scene, Scores, VehicleRows
+
+_CROPS = STN.inputs[0]
+
+T = TypeVar("T")
+
+
+class TensorReader(Protocol):
+    """The pipeline as Triton feeds it: a `PlateReader`, or what looks like one."""
+
+    def scene(
+        self,
+        picture: Tensor,
+        /,
+        *,
+        evidence: bool,
+        appearance: bool,
+        schemes: str,
+        sure: float | None,
+        stages: Stages,
+        vehicles: bool,
+    ) -> Scene:
+        """The caller's picture as it came -> its plates, and its vehicles where they are asked for."""
+        ...
+
+
+def bls_reader(model: ModelArgs, decoder: SchemeDecoder) -> PlateReader[Tensor, Tensor]:
+    """The pipeline over the models `yolo`, `stn`, `country` and the readers."""
+    readers = {name: partial(read, spec) for name, spec in READERS.items()}
+    return PlateReader(detect, rectify, readers, decoder, split, gather, look_again, partial(read, COUNTRY))
+
+
+class Recognition:
+    """Picture, raw or encoded -> plates, and what their readings rest on where it is asked for.
+
+    The picture goes to `yolo` as it came: `yolo`, which can be asked alone too, is where it is checked.
+
+    ``make_reader``: what Triton tells of the model, and the decoder -> the pipeline.
+    """
+
+    def __init__(
+        self,
+        args: Mapping[str, str],
+        make_reader: Callable[[ModelArgs, SchemeDecoder], TensorReader] = bls_reader,
+    ) -> None:
+        model = model_args(args)
+        try:
+            refuse_unknown(model.name, model.parameters, SchemeSettings, DecodingSettings, WatchdogSettings)
+            self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
+            named = read_settings(SchemeSettings, model.name, model.parameters)
+            schemes = load_schemes(named.scheme, Path(model.folder).parent)
+            self._no_logits = np.zeros((0, max(scheme.classes for scheme in schemes), STEPS), np.float32)
+            decoder = SchemeDecoder(schemes, read_settings(DecodingSettings, model.name, model.parameters))
+            self._reader = make_reader(model, decoder)
+        except PlateError as error:
+            raise start_fault(error) from error
+        self._metrics = RecognitionMetrics()
+        key = os.environ.get(KEY_VARIABLE)
+        self._probe_token = probe_token(key) if key else ""
+
+    def answer(self, request: Request) -> Response:
+        """One request -> its response; never raises."""
+        with self._watchdog.working():
+            return self._answer(request)
+
+    def _answer(self, request: Request) -> Response:
+        stages = RequestStages(request)
+        if self._probe_token and parameters(request).get(PROBE) == self._probe_token:
+            return answer(request, lambda _: self._respond(request, stages)[1])
+        try:
+            return answer(request, lambda _: self._counted(request, stages), self._metrics.failed)
+        finally:
+            self._metrics.took(stages.seconds, stages.spent)
+
+    def _counted(self, request: Request, stages: Stages) -> list[Tensor]:
+        plates, outputs = self._respond(request, stages)
+        self._metrics.answered(plates)
+        return outputs
+
+    def _respond(self, request: Request, stages: Stages) -> tuple[list[Plate], list[Tensor]]:
+        wanted = request.requested_output_names()
+        asked = parameters(request)
+        schemes, sure = asked.get(SCHEME, ""), asked.get(SURE)
+        if not isinstance(schemes, str):
+            raise InputError(f"{SCHEME}: expected names of schemes with a comma between, got {schemes!r}")
+        evidence, vehicles = LOGITS.name in wanted, VEHICLE_ROWS.name in wanted
+        appearance = any(spec.name in wanted for spec in APPEARANCE)
+        scene = self._reader.scene(
+            picture_of(request),
+            evidence=evidence,
+            appearance=appearance,
+            schemes=schemes,
+            sure=sure,
+            stages=stages,
+            vehicles=vehicles,
+        )
+        plates = scene.plates
+        outputs = pack(plates)
+        if LOGITS.name in wanted:
+            logits = [plate.logits for plate in plates if plate.logits is not None]
+            outputs.append(tensor(LOGITS, np.stack(logits) if logits else self._no_logits))
+        if CHARACTERS.name in wanted:
+            outputs.append(tensor(CHARACTERS, pad([plate.reading.characters for plate in plates])))
+        if SCHEMES.name in wanted:
+            names = [" ".join(plate.reading.schemes or (plate.reading.scheme,)) for plate in plates]
+            outputs.append(tensor(SCHEMES, np.array(names, np.object_).reshape(-1, 1)))
+        outputs += [each for each in describe(plates) if each.name() in wanted]
+        if vehicles:
+            outputs.append(tensor(VEHICLE_ROWS, rows_of(scene.vehicles)))
+        return plates, outputs
+
+
+def detect(
+    picture: Tensor, stages: Stages, vehicles: bool
+) -> tuple[Tensor, Boxes, Scores, Corners, Tensor, VehicleRows]:
+    """Picture -> crops where `yolo` left them, boxes, scores, corners, `AS_ONE`, and vehicles if they are asked for.
+
+    The stages within `yolo` are not seen from here.
+
+    The caller's own tensor is handed on: its memory is shared already, and an encoded one is decoded there, once.
+    """
+    leave_out = () if vehicles else (VEHICLE_ROWS,)
+    crops, boxes, scores, corners, as_one, *rows = call(YOLO, [picture], leave_out=leave_out)
+    seen = rows[0].as_numpy() if rows else rows_of(())
+    return crops, boxes.as_numpy(), scores.as_numpy(), corners.as_numpy(), as_one, seen
+
+
+def rectify(crops: Tensor) -> Tensor:
+    """Crops -> straightened crops where `stn` left them."""
+    return call(STN, [from_dlpack(_CROPS, crops)])[0]
+
+
+def read(reader: ModelSpec, crops: Tensor) -> NDArray[np.float32]:
+    """Crops, for a reader straightened ones -> the logits of a network, in host memory for the decoder."""
+    logits: NDArray[np.float32] = call(reader, [from_dlpack(reader.inputs[0], crops)], to_host=True)[0].as_numpy()
+    return logits
+
+
+def split(crops: Tensor, size: int) -> Iterator[Tensor]:
+    """Crops -> chunks of at most ``size``, views of the same memory on the device where it lies."""
+    if not crops.is_cpu():
+        from torch.utils.dlpack import from_dlpack as to_torch  # only crops that lie on a GPU need it
+
+        for start in range(0, len(rows := to_torch(crops)), size):
+            yield from_dlpack(_CROPS, rows[start : start + size])
+        return
+    array = crops.as_numpy()
+    if len(array) <= size:
+        yield crops
+        return
+    for chunk in split_rows(array, size):
+        # Not by DLPack: numpy's capsules crash Triton's stub, which renames a used one to "used_dlpack"
+        # where numpy expects the standard's "used_dltensor".
+        yield tensor(_CROPS, chunk)
+
+
+def look_again(crops: Tensor, rows: Sequence[int]) -> Tensor:
+    """Crops and row numbers -> the looks at these rows, made in host memory: few plates need them."""
+    if crops.is_cpu():
+        return tensor(_CROPS, looks_at(crops.as_numpy(), rows))
+    from torch.utils.dlpack import from_dlpack as to_torch  # only crops that lie on a GPU need it
+
+    return tensor(_CROPS, looks_at(to_torch(crops)[list(rows)].cpu().numpy(), range(len(rows))))
+
+
+def gather(ask: Callable[[Tensor], T], chunks: Iterable[Tensor]) -> Iterable[T]:
+    """Chunks -> what they give, in order, with all of them in flight at once."""
+    waiting = list(chunks)
+    if len(waiting) == 1:
+        return [ask(waiting[0])]
+    # A thread for each waits for its answers: what `async_exec` does too, under an event loop.
+    with ThreadPoolExecutor(len(waiting)) as threads:
+        return list(threads.map(ask, waiting))
+
+
+def pack(plates: Sequence[Plate]) -> list[Tensor]:
+    """Plates -> `PLATES`; (0, 4), (0, 1), (0,) and (0, 8) where there is none."""
+    readings = [plate.reading for plate in plates]
+    columns = (
+        np.array([p.box.sides for p in plates], np.float32).reshape(-1, 4),
+        np.array([reading.text for reading in readings], np.object_).reshape(-1, 1),
+        np.array([plate.score for plate in plates], np.float32),
+        np.array([reading.confidence for reading in readings], np.float32),
+        np.array([reading.best for reading in readings], np.object_).reshape(-1, 1),
+        np.array([plate.corners for plate in plates], np.float32).reshape(-1, 8),
+    )
+    return [tensor(spec, column) for spec, column in zip(PLATES, columns, strict=True)]
+
+
+def describe(plates: Sequence[Plate]) -> list[Tensor]:
+    """Plates -> `APPEARANCE`."""
+    readings = [plate.reading for plate in plates]
+    columns = (
+        np.array([reading.country for reading in readings], np.object_).reshape(-1, 1),
+        np.array([reading.country_confidence for reading in readings], np.float32),
+        np.array([reading.ground for reading in readings], np.object_).reshape(-1, 1),
+        np.array([reading.ground_confidence for reading in readings], np.float32),
+    )
+    return [tensor(spec, column) for spec, column in zip(APPEARANCE, columns, strict=True)]
+
+
+def pad(rows: Sequence[Sequence[float]]) -> NDArray[np.float32]:
+    """N rows -> (N, length of the longest), the others filled up with 0."""
+    padded = np.zeros((len(rows), max(map(len, rows), default=0)), np.float32)
+    for into, row in zip(padded, rows, strict=True):
+        into[: len(row)] = row
+    return padded

@@ -1,0 +1,43 @@
+"""TorchScript as a runtime of the `pytorch` backend: torch tensors by DLPack, on the device of the instance."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+import torch.utils.dlpack
+
+from plate_nets.contract import TensorSpec
+from plate_nets.python_backend.triton import Tensor, from_dlpack
+from plate_nets.runtimes.torchscript import device_of, load_torchscript
+
+
+class TorchRuntime:
+    """A TorchScript file on one device; one `network_model.Runtime`.
+
+    Raises:
+        WeightsError: the file is missing or does not load.
+    """
+
+    def __init__(self, path: Path, gpu: int | None, threads: int) -> None:
+        torch.set_num_threads(threads)
+        self._device = device_of(gpu)
+        self._network = load_torchscript(path, self._device)
+
+    def rows(self, tensor: Tensor) -> torch.Tensor:
+        """A tensor of Triton's, where it lies."""
+        rows: torch.Tensor = torch.utils.dlpack.from_dlpack(tensor)
+        return rows
+
+    def run(self, batch: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, ...]]:
+        """Rows of each request -> its outputs, of one forward."""
+        with torch.inference_mode():
+            rows = batch[0] if len(batch) == 1 else torch.cat(list(batch))
+            found = self._network(rows.to(self._device))
+            sizes = [len(each) for each in batch]
+            # Triton takes dense tensors only, and a channels-last network leaves another order.
+            outputs = [each.contiguous().split(sizes) for each in (found if isinstance(found, tuple) else (found,))]
+        return list(zip(*outputs, strict=True))
+
+    def tensor(self, spec: TensorSpec, rows: torch.Tensor) -> Tensor:
+        """An output's rows -> a tensor of Triton's over the same memory."""
+        return from_dlpack(spec, rows)

@@ -1,0 +1,187 @@
+"""Requests, tensors and answers of Triton's Python backend: the only module that imports its API.
+
+That API exists only inside Triton's stubs; tests put `tests/fakes` in its place.
+"""
+
+import json
+import traceback
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+from numpy.typing import NDArray
+
+from plate_nets.answers import INTERNAL, ErrorAnswer, answer_for, find_answer, without_regions
+from plate_nets.contract import ModelSpec, TensorSpec
+from plate_nets.errors import InputError, PlateError, ServerError
+from plate_nets.python_backend.settings import ModelArgs
+
+
+class Tensor(Protocol):
+    """A `pb_utils.Tensor`."""
+
+    def name(self) -> str:
+        """As in the contract."""
+        ...
+
+    def is_cpu(self) -> bool:
+        """Whether it lies in host memory."""
+        ...
+
+    def as_numpy(self) -> NDArray[Any]:
+        """A view of it, where it lies in host memory."""
+        ...
+
+    def __dlpack__(self, stream: Any = None) -> Any: ...
+
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+
+class Request(Protocol):
+    """A `pb_utils.InferenceRequest`."""
+
+    def inputs(self) -> Sequence[Tensor]:
+        """The inputs that the caller sent."""
+        ...
+
+    def parameters(self) -> str:
+        """The caller's own parameters, a JSON object."""
+        ...
+
+    def timeout(self) -> int:
+        """Microseconds that the caller allows for it; 0: as long as it takes."""
+        ...
+
+    def is_cancelled(self) -> bool:
+        """Whether the caller has hung up."""
+        ...
+
+    def requested_output_names(self) -> Collection[str]:
+        """The outputs that the caller asked for by name; all of the model where by none."""
+        ...
+
+
+Response = Any
+"""A `pb_utils.InferenceResponse`."""
+
+
+def model_args(args: Mapping[str, str]) -> ModelArgs:
+    """What ``initialize`` gets from Triton, parsed."""
+    config = json.loads(args["model_config"])
+    return ModelArgs(
+        name=args["model_name"],
+        folder=str(Path(args["model_repository"]) / args["model_version"]),
+        gpu=int(args["model_instance_device_id"]) if args["model_instance_kind"] == "GPU" else None,
+        instances=sum(group.get("count", 1) for group in config.get("instance_group", ())) or 1,
+        parameters={key: value["string_value"] for key, value in config.get("parameters", {}).items()},
+        file=config.get("default_model_filename", ""),
+    )
+
+
+def start_fault(error: PlateError) -> Exception:
+    """What ``initialize`` raises so that Triton's log shows one clear line."""
+    fault: Exception = pb_utils.TritonModelException(str(error))
+    return fault
+
+
+def tensor(spec: TensorSpec, array: NDArray[Any]) -> Tensor:
+    """An array -> a tensor of the contract: its name, and its dtype where it is a number."""
+    if spec.dtype == "STRING":
+        array = array.astype(np.object_)
+    made: Tensor = pb_utils.Tensor(spec.name, np.ascontiguousarray(array))
+    return made
+
+
+def from_dlpack(spec: TensorSpec, source: Any) -> Tensor:
+    """Anything with ``__dlpack__`` -> a tensor over the same memory, on the device where it lies."""
+    made: Tensor = pb_utils.Tensor.from_dlpack(spec.name, source)
+    return made
+
+
+def log(message: str) -> None:
+    """A line in the server's log."""
+    pb_utils.Logger.log_info(message)
+
+
+def metric_family(name: str, description: str, kind: Literal["COUNTER", "HISTOGRAM"]) -> Any:
+    """A name at the server's metrics port -> its family, whose ``Metric(labels=...)`` counts."""
+    return pb_utils.MetricFamily(name=name, description=description, kind=getattr(pb_utils.MetricFamily, kind))
+
+
+def find(request: Request, spec: TensorSpec) -> Tensor | None:
+    """The request's tensor of this name, or None."""
+    return next((each for each in request.inputs() if each.name() == spec.name), None)
+
+
+def parameters(request: Request) -> Mapping[str, Any]:
+    """The caller's own parameters; none where they are no text, which Triton (24.10) lets through over HTTP."""
+    try:
+        found: Mapping[str, Any] = json.loads(request.parameters() or "{}")
+    except ValueError:
+        return {}
+    return found
+
+
+def call(
+    spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False, leave_out: Sequence[TensorSpec] = ()
+) -> list[Tensor]:
+    """Ask another model of the repository -> its outputs in the order of the contract, but for those left out.
+
+    ``to_host``: the answer is wanted in host memory; otherwise it stays where that model leaves it.
+
+    Raises:
+        InputError: the model blames the caller.
+        ServerUnavailable: the model is busy, being loaded, or dead.
+        ServerError: the model answered with any other error, or without an output.
+    """
+    preferred = {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU)} if to_host else {}
+    names = [output.name for output in spec.outputs if output not in leave_out]
+    request = pb_utils.InferenceRequest(
+        model_name=spec.name,
+        requested_output_names=names,
+        inputs=list(inputs),
+        **preferred,
+    )
+    response = request.exec()
+    if response.has_error():
+        kind, fault = find_answer(response.error().message())
+        raise kind.error(fault if issubclass(kind.error, InputError) else f"{spec.name}: {fault}")
+    outputs = {output.name(): output for output in response.output_tensors()}
+    missing = [name for name in names if name not in outputs]
+    if missing:
+        raise ServerError(f"{spec.name}: answered without {', '.join(missing)}; got {', '.join(outputs) or 'nothing'}")
+    return [outputs[name] for name in names]
+
+
+def answer(
+    request: Request,
+    respond: Callable[[Request], Sequence[Tensor]],
+    failed: Callable[[ErrorAnswer], None] = lambda kind: None,
+) -> Response:
+    """One request -> its own response; a fault becomes an error response and never touches other requests.
+
+    The traceback of a fault of ours goes to the server's log, not to the client. ``failed`` is told of a fault.
+    """
+    try:
+        return pb_utils.InferenceResponse(output_tensors=list(respond(request)))
+    except Exception as error:
+        failed(answer_for(error))
+        return error_response(error)
+
+
+def error_response(error: Exception) -> Response:
+    """An exception -> an error response, as the table of `messages` says; faults of ours go to the log in full."""
+    kind = answer_for(error)
+    what = without_regions(str(error))
+    if kind is INTERNAL:
+        pb_utils.Logger.log_error("".join(traceback.format_exception(error)))
+        if not isinstance(error, PlateError):
+            what = f"unexpected {type(error).__name__}; see the server's log"
+    code = getattr(pb_utils.TritonError, _TRITON_ERROR[kind.grpc])
+    return pb_utils.InferenceResponse(output_tensors=[], error=pb_utils.TritonError(f"{kind.phrase}: {what}", code))
+
+
+_TRITON_ERROR = {"INVALID_ARGUMENT": "INVALID_ARG", "UNAVAILABLE": "UNAVAILABLE", "INTERNAL": "INTERNAL"}
+"""The status of gRPC -> its name in the Python backend."""

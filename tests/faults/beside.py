@@ -1,0 +1,78 @@
+"""A good caller beside attacks, who must not notice: what `make attacks` repeats."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+import psutil
+
+TIMES = int(os.environ.get("PLATES_SOAK_TIMES", "30"))
+"""How often each attack comes in full length."""
+GROWTH = 100 << 20
+"""Bytes that whoever is attacked may have grown by when all is over."""
+
+
+class GoodCaller:
+    """Asks one thing after another in a thread of its own, as a context manager, and notes how long each took.
+
+    Args:
+        process: whose memory the attacks must not fill.
+        ask: waits for one answer; raises where it does not come, or is not the right one.
+    """
+
+    def __init__(self, process: psutil.Process, ask: Callable[[], object]) -> None:
+        self.faults: list[str] = []
+        self._process = process
+        self._ask = ask
+        self._waits: list[tuple[float, float]] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._be_good)
+
+    def __enter__(self) -> "GoodCaller":
+        self._thread.start()
+        while len(self._waits) < 20 and not self.faults:
+            time.sleep(0.05)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def memory(self) -> int:
+        """Bytes that the process has now."""
+        return int(self._process.memory_info().rss)
+
+    def settled(self, most: int) -> int:
+        """Bytes of memory once they are below ``most``, or after a minute."""
+        deadline = time.monotonic() + 60
+        while (now := self.memory()) > most and time.monotonic() < deadline:
+            time.sleep(0.5)
+        return now
+
+    def beside(self, name: str, attack: Callable[[], object], times: int) -> str:
+        """An attack so many times -> the row."""
+        usual, before, began = self._longest(0), self.memory(), time.monotonic()
+        for _ in range(times):
+            attack()
+        longest = self._longest(began)
+        after = self.settled(before + GROWTH)
+        assert not self.faults, self.faults[:3]
+        assert after < before + GROWTH, (after - before) >> 20
+        return (
+            f"{name}, {times} times: a good caller's longest wait {longest:.2f} s, {usual:.2f} s before; memory "
+            f"{(after - before) / 1e6:+.0f} MB"
+        )
+
+    def _longest(self, since: float) -> float:
+        return max((wait for began, wait in self._waits if began >= since), default=0.0)
+
+    def _be_good(self) -> None:
+        while not self._stop.is_set():
+            began = time.monotonic()
+            try:
+                self._ask()
+            except Exception as error:
+                self.faults.append(repr(error))
+            self._waits.append((began, time.monotonic() - began))
+            self._stop.wait(0.05)
