@@ -50,7 +50,7 @@ class ClientChain(Closing):
             ServerError: the server failed, or nothing answers.
             InputError: the bytes are no picture.
         """
-        return self._reader.read(image)
+        return self._reader.scene(image).plates
 
     def _detect(
         self, image: Frame | bytes, stages: Stages, vehicles: bool

@@ -9,6 +9,7 @@ from plate_nets.python_backend.settings import ModelArgs, NetworkSettings, read_
 from plate_nets.python_backend.triton import Tensor
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
+from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
@@ -25,22 +26,12 @@ class InProcessReader:
 
     reader: LocalReader
 
-    def scene(
-        self,
-        picture: Tensor,
-        /,
-        *,
-        evidence: bool,
-        appearance: bool,
-        schemes: str,
-        sure: float | None,
-        stages: Stages,
-        vehicles: bool,
-    ) -> Scene:
+    def scene(self, picture: Tensor, /, options: ReadOptions, stages: Stages) -> Scene:
         """The caller's picture as it came -> its plates and vehicles, by the server's schemes whatever is asked for."""
         array = picture.as_numpy()
         image = array if picture.name() == FRAME.name else array.tobytes()
-        if vehicles:
+        evidence, appearance, sure = options.evidence, options.appearance, options.sure
+        if options.vehicles:
             return self.reader.scene(image, evidence=evidence, appearance=appearance, sure=sure)
         return Scene(self.reader.read(image, evidence=evidence, appearance=appearance, sure=sure, stages=stages))
 

@@ -329,16 +329,17 @@ class _Healed:
         self._turn = threading.Lock()
 
     def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
-        try:
+        with self._healing():
             return self._client.read(image, evidence=evidence)
-        except ModelDied:
-            with self._turn:
-                self._server.restart()
-            raise
 
     def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
-        try:
+        with self._healing():
             return self._client.scene(image, evidence=evidence)
+
+    @contextmanager
+    def _healing(self) -> Iterator[None]:
+        try:
+            yield
         except ModelDied:
             with self._turn:
                 self._server.restart()

@@ -24,23 +24,20 @@ from plate_nets.contract import (
     APPEARANCE,
     CHARACTERS,
     CORNERS,
-    EVIDENCE,
     LOGITS,
     LPRNET,
     PLATE_RECOGNITION,
-    PLATES,
-    SCHEME,
     SCHEMES,
     STN,
-    SURE,
     VEHICLE_ROWS,
     YOLO,
 )
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import PlateError, SchemeError, ServerUnavailable
 from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
+from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.quads import lines_of
-from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size, check_sure
+from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame, check_size
 from plate_nets.recognition.vehicles import vehicles_of, with_vehicles
 from plate_nets.types import Box, Frame, Plate, Reading, Scene
 
@@ -147,37 +144,34 @@ class PlateClient(Closing):
             AccessDenied: a token is missing or wrong.
             ServerError: the server failed.
         """
-        return self._scene(image, evidence, appearance, sure, vehicles).plates
+        return self._scene(image, self._options(evidence, appearance, sure, vehicles)).plates
 
     def scene(
         self, image: Frame | bytes, *, evidence: bool = False, appearance: bool = False, sure: float | None = None
     ) -> Scene:
         """A picture -> its plates as `read` gives them, and its vehicles, also those without a plate. Raises as it."""
-        return self._scene(image, evidence, appearance, sure, vehicles=True)
+        return self._scene(image, self._options(evidence, appearance, sure, vehicles=True))
 
-    def _scene(
-        self, image: Frame | bytes, evidence: bool, appearance: bool, sure: float | None, vehicles: bool
-    ) -> Scene:
+    def _options(self, evidence: bool, appearance: bool, sure: float | None, vehicles: bool) -> ReadOptions:
+        names = ",".join(scheme.name for scheme in self.schemes)
+        several = len(self.schemes) > 1
+        return ReadOptions(evidence, appearance or several, schemes=names, sure=sure, vehicles=vehicles)
+
+    def _scene(self, image: Frame | bytes, options: ReadOptions) -> Scene:
         if isinstance(image, (bytes, bytearray, memoryview)):
             spec, array = _ENCODED, np.frombuffer(image, np.uint8)
             check_bytes(spec.name, array.nbytes, self.limits)
         else:
             spec, array = _RAW, check_frame(image)
             check_size(spec.name, array.shape[0], array.shape[1], self.limits)
-        picture = Input(spec, array)
-        appearance = appearance or len(self.schemes) > 1
-        groups = ((EVIDENCE, evidence), (APPEARANCE, appearance), ((VEHICLE_ROWS,), vehicles))
-        outputs = (*PLATES, SCHEMES, *(spec for group, wanted in groups if wanted for spec in group))
-        asked = {SCHEME: ",".join(each.name for each in self.schemes)} if self.schemes else {}
-        if sure is not None:
-            asked[SURE] = str(check_sure(sure))  # gRPC's parameters hold no fractions
+        picture, outputs, parameters = Input(spec, array), options.outputs, options.parameters
 
         def recognise(seconds: float) -> Infer:
-            return infer(PLATE_RECOGNITION, picture, outputs=outputs, parameters=asked, timeout=seconds)
+            return infer(PLATE_RECOGNITION, picture, outputs=outputs, parameters=parameters, timeout=seconds)
 
-        told = self._transport.ask(recognise, self.timeout, self.retries)
-        seen = vehicles_of(told[VEHICLE_ROWS.name]) if vehicles else ()
-        return Scene(with_vehicles(plates(told, self.schemes), seen), seen)
+        answer = self._transport.ask(recognise, self.timeout, self.retries)
+        vehicles = vehicles_of(answer[VEHICLE_ROWS.name]) if options.vehicles else ()
+        return Scene(with_vehicles(plates(answer, self.schemes), vehicles), vehicles)
 
     def health(self) -> None:
         """Check that the server reads a known picture.

@@ -18,16 +18,14 @@ from plate_nets.contract import (
     PLATES,
     PROBE,
     READERS,
-    SCHEME,
     SCHEMES,
     STN,
-    SURE,
     VEHICLE_ROWS,
     YOLO,
     ModelSpec,
 )
 from plate_nets.control_key import KEY_VARIABLE, probe_token
-from plate_nets.errors import InputError, PlateError
+from plate_nets.errors import PlateError
 from plate_nets.plates import load_schemes
 from plate_nets.python_backend.metrics import RecognitionMetrics
 from plate_nets.python_backend.request_picture import picture_of
@@ -47,6 +45,7 @@ from plate_nets.python_backend.triton import (
 )
 from plate_nets.python_backend.watchdog import Watchdog, WatchdogSettings
 from plate_nets.recognition.decoding import DecodingSettings
+from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
@@ -62,18 +61,7 @@ T = TypeVar("T")
 class TensorReader(Protocol):
     """The pipeline as Triton feeds it: a `PlateReader`, or what looks like one."""
 
-    def scene(
-        self,
-        picture: Tensor,
-        /,
-        *,
-        evidence: bool,
-        appearance: bool,
-        schemes: str,
-        sure: float | None,
-        stages: Stages,
-        vehicles: bool,
-    ) -> Scene:
+    def scene(self, picture: Tensor, /, options: ReadOptions, stages: Stages) -> Scene:
         """The caller's picture as it came -> its plates, and its vehicles where they are asked for."""
         ...
 
@@ -133,24 +121,11 @@ class Recognition:
 
     def _respond(self, request: Request, stages: Stages) -> tuple[list[Plate], list[Tensor]]:
         wanted = request.requested_output_names()
-        asked = parameters(request)
-        schemes, sure = asked.get(SCHEME, ""), asked.get(SURE)
-        if not isinstance(schemes, str):
-            raise InputError(f"{SCHEME}: expected names of schemes with a comma between, got {schemes!r}")
-        evidence, vehicles = LOGITS.name in wanted, VEHICLE_ROWS.name in wanted
-        appearance = any(spec.name in wanted for spec in APPEARANCE)
-        scene = self._reader.scene(
-            picture_of(request),
-            evidence=evidence,
-            appearance=appearance,
-            schemes=schemes,
-            sure=sure,
-            stages=stages,
-            vehicles=vehicles,
-        )
+        options = ReadOptions.of_request(wanted, parameters(request))
+        scene = self._reader.scene(picture_of(request), options, stages)
         plates = scene.plates
         outputs = pack(plates)
-        if LOGITS.name in wanted:
+        if options.evidence:
             logits = [plate.logits for plate in plates if plate.logits is not None]
             outputs.append(tensor(LOGITS, np.stack(logits) if logits else self._no_logits))
         if CHARACTERS.name in wanted:
@@ -159,7 +134,7 @@ class Recognition:
             names = [" ".join(plate.reading.schemes or (plate.reading.scheme,)) for plate in plates]
             outputs.append(tensor(SCHEMES, np.array(names, np.object_).reshape(-1, 1)))
         outputs += [each for each in describe(plates) if each.name() in wanted]
-        if vehicles:
+        if options.vehicles:
             outputs.append(tensor(VEHICLE_ROWS, rows_of(scene.vehicles)))
         return plates, outputs
 

@@ -17,6 +17,7 @@ from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import load_picture
+from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.recognition.schemes import SchemeDecoder
@@ -95,29 +96,20 @@ class LocalReader:
                 message says what was expected.
             WeightsError: a network is missing, damaged, or not converted yet.
         """
-        return self._scene(image, evidence, appearance, sure, stages, vehicles).plates
+        options = ReadOptions(evidence, appearance, sure=sure, vehicles=vehicles)
+        return self._scene(image, options, stages).plates
 
     def scene(
         self, image: Frame | bytes, *, evidence: bool = False, appearance: bool = False, sure: float | None = None
     ) -> Scene:
         """A picture -> its plates as `read` gives them, and its vehicles, also those without a plate. Raises as it."""
-        return self._scene(image, evidence, appearance, sure, nullcontext, vehicles=True)
+        return self._scene(image, ReadOptions(evidence, appearance, sure=sure, vehicles=True))
 
-    def _scene(
-        self,
-        image: Frame | bytes,
-        evidence: bool,
-        appearance: bool,
-        sure: float | None,
-        stages: Stages,
-        vehicles: bool,
-    ) -> Scene:
+    def _scene(self, image: Frame | bytes, options: ReadOptions, stages: Stages = nullcontext) -> Scene:
         with stages("decode"):
             frame = load_picture(image, self.limits)
         with self._turn:
-            return self._pipeline.scene(
-                frame, evidence=evidence, appearance=appearance, sure=sure, stages=stages, vehicles=vehicles
-            )
+            return self._pipeline.scene(frame, options, stages)
 
     def read_crops(
         self, crops: Crops, corners: Corners | None = None, as_one: Crops | None = None

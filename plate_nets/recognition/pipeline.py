@@ -7,7 +7,7 @@ tensors, handed on without a copy to the host).
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -20,6 +20,7 @@ from plate_nets.plates import PlateScheme
 from plate_nets.plates.designs import UNKNOWN
 from plate_nets.recognition.appearance import Appearance, appearances
 from plate_nets.recognition.decoding import at_height
+from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of
 from plate_nets.recognition.reader import check_sure
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
@@ -42,6 +43,16 @@ _Told = tuple[NDArray[np.float32], ...]
 
 F = TypeVar("F")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How to read the plates of one picture."""
+
+    decoder: SchemeDecoder
+    schemes: Sequence[PlateScheme]
+    appearance: bool
+    stages: Stages = nullcontext
 
 
 class PlateReader(Generic[F, T]):
@@ -91,95 +102,55 @@ class PlateReader(Generic[F, T]):
         self._look_again = look_again
         self._look_at = look_at
 
-    def read(
-        self,
-        frame: F,
-        *,
-        evidence: bool = False,
-        appearance: bool = False,
-        schemes: str = "",
-        sure: float | None = None,
-        stages: Stages = nullcontext,
-    ) -> list[Plate]:
-        """A frame, as ``detect`` takes it -> its plates, highest detector score first. Takes and raises as `scene`."""
-        return self.scene(
-            frame,
-            evidence=evidence,
-            appearance=appearance,
-            schemes=schemes,
-            sure=sure,
-            stages=stages,
-            vehicles=False,
-        ).plates
-
-    def scene(
-        self,
-        frame: F,
-        *,
-        evidence: bool = False,
-        appearance: bool = False,
-        schemes: str = "",
-        sure: float | None = None,
-        stages: Stages = nullcontext,
-        vehicles: bool = True,
-    ) -> Scene:
+    def scene(self, frame: F, options: ReadOptions = ReadOptions(), stages: Stages = nullcontext) -> Scene:
         """A frame, as ``detect`` takes it -> its plates, highest detector score first, and its vehicles if asked for.
 
         Args:
             frame: what ``detect`` takes.
-            evidence: the plates have their logits.
-            appearance: they say of which country and colour they are, as they do where several schemes are read by.
-            schemes: names of the schemes to read by, with a comma between; all that can be read where it is empty.
-            sure: the least confidence of a text, between 0 and 1; by default the decoder's.
+            options: what to find out about the plates.
             stages: what is entered around each stage, see `recognition.stages`.
-            vehicles: vehicles are looked for too, and each plate has its own.
 
         Raises:
             InputError: a scheme that cannot be read, or ``sure`` is no probability.
             ContractError: the networks did not answer one reading a box.
         """
-        chosen = self._decoder.choose(schemes)
+        schemes = self._decoder.choose(options.schemes)
         decoder = self._decoder
-        if sure is not None and (asked := check_sure(sure)) != decoder.settings.sure:
+        if options.sure is not None and (asked := check_sure(options.sure)) != decoder.settings.sure:
             decoder = self._asking(asked)
+        plan = _Plan(decoder, schemes, options.appearance or len(schemes) > 1, stages)
         with stages("detect"):
-            crops, boxes, scores, corners, as_one, rows = self._detect(frame, stages, vehicles)
-        seen = vehicles_of(rows)
+            crops, boxes, scores, corners, as_one, rows = self._detect(frame, stages, options.vehicles)
+        vehicles = vehicles_of(rows)
         if len(boxes) == 0:
-            return Scene([], seen)
-        logits, readings = self._read_all(crops, corners, as_one, decoder, chosen, stages, appearance)
-        plates = join(boxes, scores, corners, readings, evidence_of(readings, logits, chosen) if evidence else None)
-        return Scene(with_vehicles(plates, seen), seen)
+            return Scene([], vehicles)
+        logits, readings = self._read_all(crops, corners, as_one, plan)
+        evidence = evidence_of(readings, logits, schemes) if options.evidence else None
+        plates = join(boxes, scores, corners, readings, evidence)
+        return Scene(with_vehicles(plates, vehicles), vehicles)
 
     def read_crops(self, crops: T, corners: Corners | None = None, as_one: T | None = None) -> Sequence[Reading]:
         """What `PlateFinder.cut` gives, N above 0 -> the readings of the N plates, in order.
 
         Without corners they are of plates of one line that are high enough.
         """
-        return self._read_all(crops, corners, as_one, self._decoder, self._decoder.schemes, nullcontext)[1]
+        schemes = self._decoder.schemes
+        return self._read_all(crops, corners, as_one, _Plan(self._decoder, schemes, len(schemes) > 1))[1]
 
     def _read_all(
-        self,
-        crops: T,
-        corners: Corners | None,
-        as_one: T | None,
-        decoder: SchemeDecoder,
-        schemes: Sequence[PlateScheme],
-        stages: Stages,
-        appearance: bool = False,
+        self, crops: T, corners: Corners | None, as_one: T | None, plan: _Plan
     ) -> tuple[dict[str, Logits], list[Reading]]:
         """What was cut -> each reader's logits at first sight of what the readings rest on, and the readings."""
-        appearance = appearance or len(schemes) > 1
         if corners is None:
-            return self._read_cut(crops, None, None, decoder, schemes, stages, appearance)
+            return self._read_cut(crops, None, None, plan)
         quads = corners.reshape(-1, 4, 2)
         lines = lines_of(quads)
-        logits, readings = self._read_cut(crops, quads, lines, decoder, schemes, stages, appearance)
-        rows, of_any_shape = np.flatnonzero(lines == 2), [scheme for scheme in schemes if scheme.any_shape]
+        logits, readings = self._read_cut(crops, quads, lines, plan)
+        rows, of_any_shape = np.flatnonzero(lines == 2), [scheme for scheme in plan.schemes if scheme.any_shape]
         if as_one is not None and len(rows) and of_any_shape:
             one_line = np.ones(len(rows), np.intp)
-            told, others = self._read_cut(as_one, quads[rows], one_line, decoder, of_any_shape, stages, appearance)
-            certain = all(scheme.lines == 1 for scheme in schemes)
+            told, others = self._read_cut(as_one, quads[rows], one_line, replace(plan, schemes=of_any_shape))
+            certain = all(scheme.lines == 1 for scheme in plan.schemes)
             for place, (row, other) in enumerate(zip(rows, others, strict=True)):
                 if certain or _sureness(other) > _sureness(readings[row]):
                     readings[row] = other
@@ -188,26 +159,20 @@ class PlateReader(Generic[F, T]):
         return logits, readings
 
     def _read_cut(
-        self,
-        crops: T,
-        quads: Quads | None,
-        lines: Lines | None,
-        decoder: SchemeDecoder,
-        schemes: Sequence[PlateScheme],
-        stages: Stages,
-        appearance: bool,
+        self, crops: T, quads: Quads | None, lines: Lines | None, plan: _Plan
     ) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> each reader's logits at first sight, and the readings, with a second look where it is needed."""
-        logits = self._logits(crops, schemes, stages)
-        looks = self._appearances(crops, stages) if appearance else None
-        with stages("decode_text"):
+        decoder, schemes = plan.decoder, plan.schemes
+        logits = self._logits(crops, schemes, plan.stages)
+        looks = self._appearances(crops, plan.stages) if plan.appearance else None
+        with plan.stages("decode_text"):
             readings = decoder.decode(logits, lines, schemes, looks)
         heights = [math.inf] * len(readings)
         if quads is not None and lines is not None:
             heights = line_heights(quads, lines).tolist()
         rows = decoder.unsure(readings, heights)
         if self._look_again and rows:
-            with stages("look_again"):
+            with plan.stages("look_again"):
                 again = self._logits(self._look_again(crops, rows), schemes, nullcontext)
                 for place, row in enumerate(rows):
                     own = slice(place * LOOKS, (place + 1) * LOOKS)

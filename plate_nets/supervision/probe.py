@@ -16,17 +16,14 @@ from plate_nets.client.transports import ServerAccess
 from plate_nets.client.transports.calls import Call, Input, Tensors, infer, is_live, is_model_ready
 from plate_nets.client.transports.http import HttpTransport
 from plate_nets.contract import (
-    APPEARANCE,
     COUNTRY,
-    EVIDENCE,
+    IMAGE,
     LPRNET,
     MODELS,
     PLATE_RECOGNITION,
-    PLATES,
     PROBE,
     READERS,
     STN,
-    SURE,
     YOLO,
     ModelSpec,
     TensorSpec,
@@ -35,6 +32,7 @@ from plate_nets.control_key import probe_token
 from plate_nets.errors import PlateError, ServerOverloaded, ServerUnavailable
 from plate_nets.lasting import LastingThread, cause
 from plate_nets.recognition.health import check_health
+from plate_nets.recognition.options import ReadOptions
 from plate_nets.supervision.progress import Progress
 from plate_nets.types import Frame, Plate
 
@@ -82,10 +80,9 @@ class ProbeClient:
 
     def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
         """An encoded picture -> its plates, through the whole pipeline; the users' metrics do not count it."""
-        spec = PLATE_RECOGNITION.inputs[1]
-        outputs = (*PLATES, *APPEARANCE, *(EVIDENCE if evidence else ()))  # so that every model has to answer
-        parameters = {} if sure is None else {SURE: str(sure)}
-        return plates(self._infer(PLATE_RECOGNITION, spec, np.frombuffer(image, np.uint8), outputs, parameters))
+        options = ReadOptions(evidence, appearance=True, sure=sure)  # with the appearance every model has to answer
+        picture = np.frombuffer(image, np.uint8)
+        return plates(self._infer(PLATE_RECOGNITION, IMAGE, picture, options.outputs, options.parameters))
 
     def check(self) -> None:
         """Raise PlateError if the known picture is not read, or a model reports that it is not ready."""
@@ -135,9 +132,10 @@ class ProbeClient:
         spec: TensorSpec,
         array: NDArray[Any],
         outputs: Sequence[TensorSpec],
-        options: Mapping[str, str] = MappingProxyType({}),
+        parameters: Mapping[str, str] = MappingProxyType({}),
     ) -> Tensors:
-        return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters={PROBE: self._token, **options}))
+        parameters = {PROBE: self._token, **parameters}
+        return self._ask(infer(model, Input(spec, array), outputs=outputs, parameters=parameters))
 
     def _ask(self, call: Call[T]) -> T:
         # One connection per request: a kept one would outlive its server

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 
 import numpy as np
@@ -278,7 +278,7 @@ class CarEvents:
         self._stays[number] = earlier
 
     def _event(self, stay: "_Stay", stage: Stage, supersedes: str | None = None) -> PlateEvent:
-        track, plate, camera = stay.track, stay.best, self.camera
+        track, plate = stay.track, stay.best
         evidence, text = track.evidence, stay.text
         scheme = self.scheme.by_shape[lines_of_plate(plate.corners)]
         country, texts = stay.countries.verdict, dict(evidence.verdict.texts)
@@ -289,19 +289,12 @@ class CarEvents:
         if stay.vehicle_track:
             stay.vehicle_track.told = True
         stay.told_parked = stay.is_parked
-        assert self._start is not None, "an event comes after a frame"
-        return PlateEvent(
+        frames = Frames(stay.frames_seen, len(evidence), evidence.readings[evidence.verdict.text])
+        return replace(
+            self._unread_event(stay.id, plate.box, stay.best_time, stay.first_seen, track.last_seen, frames),
             stage=stage,
-            id=stay.id,
             revision=stay.revision,
             supersedes=supersedes,
-            camera_id=camera.id,
-            source_url=camera.source_url,
-            clock=camera.clock,
-            timestamp=datetime.fromtimestamp(stay.best_time, camera.zone),
-            first_seen=datetime.fromtimestamp(stay.first_seen, UTC),
-            last_seen=datetime.fromtimestamp(track.last_seen, UTC),
-            position_sec=stay.best_time - self._start,
             plate=text,
             reading=plate.reading.best,
             score=texts[text] if text else 0.0,
@@ -313,20 +306,16 @@ class CarEvents:
             ),
             region=Region(own.country, own.region_of(text)),
             plate_type=own.format_names(text),
-            box=plate.box,
             corners=tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None,
-            frames=Frames(stay.frames_seen, len(evidence), evidence.readings[evidence.verdict.text]),
             direction=stay.direction,
             heading=stay.heading,
             speed=stay.speed,
             crossings=tuple(stay.crossings),
             is_parked=stay.is_parked,
-            dwell_sec=stay.dwell,
             watch=matches(self.watch_lists, text, evidence, self.settings.watch) if text else (),
             vehicle=self._vehicle(stay),
             country=country,
             ground=stay.grounds.verdict,
-            model=camera.model,
         )
 
     def _vehicle(self, stay: "_Stay") -> Vehicle | None:
@@ -337,20 +326,28 @@ class CarEvents:
         return self._vehicles.summary(stay.sights, box, _SIDES.get(stay.heading))
 
     def _plateless_event(self, track: VehicleTrack) -> PlateEvent:
-        """A vehicle that is gone and never showed a plate that could be told."""
-        camera, box = self.camera, track.best.box
+        """The event of a vehicle that is gone and never showed a plate with a certain text."""
+        frames, box = Frames(track.frames, 0, 0), track.best.box
+        event = self._unread_event(track.id, box, track.best_time, track.first_seen, track.last_seen, frames)
+        return replace(event, vehicle=self._vehicles.summary(track.sights, box, None))
+
+    def _unread_event(
+        self, id: str, box: Box, best_time: float, first_seen: float, last_seen: float, frames: Frames
+    ) -> PlateEvent:
+        """The final event of a car without a plate. Times are Unix seconds."""
+        camera = self.camera
         assert self._start is not None, "an event comes after a frame"
         return PlateEvent(
             stage="final",
-            id=track.id,
+            id=id,
             revision=1,
             camera_id=camera.id,
             source_url=camera.source_url,
             clock=camera.clock,
-            timestamp=datetime.fromtimestamp(track.best_time, camera.zone),
-            first_seen=datetime.fromtimestamp(track.first_seen, UTC),
-            last_seen=datetime.fromtimestamp(track.last_seen, UTC),
-            position_sec=track.best_time - self._start,
+            timestamp=datetime.fromtimestamp(best_time, camera.zone),
+            first_seen=datetime.fromtimestamp(first_seen, UTC),
+            last_seen=datetime.fromtimestamp(last_seen, UTC),
+            position_sec=best_time - self._start,
             plate="",
             reading="",
             score=0.0,
@@ -360,10 +357,9 @@ class CarEvents:
             region=Region(self.scheme.country, None),
             plate_type="",
             box=box,
-            frames=Frames(track.frames, 0, 0),
+            frames=frames,
             speed=0.0,
-            dwell_sec=track.last_seen - track.first_seen,
-            vehicle=self._vehicles.summary(track.sights, box, None),
+            dwell_sec=last_seen - first_seen,
             model=camera.model,
         )
 

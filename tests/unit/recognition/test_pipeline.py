@@ -13,6 +13,7 @@ from plate_nets.plates import PlateScheme, default_scheme, load_scheme, load_sch
 from plate_nets.plates.designs import DESIGNS, GROUNDS, UNKNOWN
 from plate_nets.recognition.appearance import Appearance
 from plate_nets.recognition.geometry import clip
+from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.pipeline import CHUNK, DOUBTED, PlateReader, join, split_rows
 from plate_nets.recognition.rectification import box_quads, quad_boxes
 from plate_nets.recognition.schemes import SchemeDecoder
@@ -83,7 +84,7 @@ def test_the_decoder_is_told_the_lines_that_the_corners_show() -> None:
 
     chain = Chain(2)
     reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, decoder, split_rows)
-    reader.read(FRAME)
+    reader.scene(FRAME)
     assert decoder.lines == [1, 2]
     reader.read_crops(np.zeros((2, *CROP_DIMS), np.float32))
     assert decoder.lines is None
@@ -121,7 +122,7 @@ def test_the_countries_asked_for_say_whether_a_short_plate_has_one_line(
         return crops, SHORT[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), SHORT, crops + 1, NO_VEHICLES
 
     reader = PlateReader(detect, lambda crops: crops, {"lprnet_latin": spell}, SchemeDecoder(asked), split_rows)
-    (plate,) = reader.read(FRAME, evidence=True)
+    (plate,) = reader.scene(FRAME, ReadOptions(evidence=True)).plates
     assert (plate.reading.text, plate.reading.scheme) == (text, country) and plate.reading.format
     assert plate.logits is not None
     np.testing.assert_array_equal(plate.logits, spell(np.full((1, *CROP_DIMS), spelt.index(text), np.float32))[0])
@@ -148,9 +149,9 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
     one = PlateReader(
         chain.detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows, look_at=look_at
     )
-    readings = [plate.reading for plate in one.read(FRAME)]
+    readings = [plate.reading for plate in one.scene(FRAME).plates]
     assert asked == [] and {reading.country + reading.ground for reading in readings} == {""}
-    plates = one.read(FRAME, appearance=True)
+    plates = one.scene(FRAME, ReadOptions(appearance=True)).plates
     assert asked == [CHUNK, 1] and {(plate.country, plate.ground) for plate in plates} == {(UNKNOWN, "black")}
     assert plates[0].ground_confidence > 0.99 and plates[0].country_confidence == 0
     silent = np.zeros((1, load_scheme("latin").classes, STEPS), np.float32)
@@ -158,8 +159,9 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
     chain, decoder = Chain(1), SchemeDecoder(load_schemes("russia,turkey"))
     several = PlateReader(chain.detect, chain.rectify, readers, decoder, split_rows, look_at=look_at)
     asked.clear()
-    assert [plate.ground for plate in several.read(FRAME)] == ["black"] and asked == [1]
-    assert [plate.ground for plate in several.read(FRAME, schemes="turkey")] == [""] and asked == [1]
+    assert [plate.ground for plate in several.scene(FRAME).plates] == ["black"] and asked == [1]
+    plates = several.scene(FRAME, ReadOptions(schemes="turkey")).plates
+    assert [plate.ground for plate in plates] == [""] and asked == [1]
 
 
 def test_vehicles_are_there_where_they_are_asked_for() -> None:
@@ -171,18 +173,18 @@ def test_vehicles_are_there_where_they_are_asked_for() -> None:
         return *chain.detect(frame, stages, vehicles)[:5], rows
 
     reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows)
-    (plate,) = reader.read(FRAME)
-    scene = reader.scene(FRAME)
+    (plate,) = reader.scene(FRAME).plates
+    scene = reader.scene(FRAME, ReadOptions(vehicles=True))
     assert asked == [False, True] and plate.vehicle is None
     assert scene.vehicles == (Vehicle(Box(-100, -200, 200, 40), "bus", 0.75),)
     assert [each.vehicle for each in scene.plates] == [scene.vehicles[0]]
     chain.count = 0
-    assert reader.scene(FRAME).vehicles == scene.vehicles, "and where there is no plate"
+    assert reader.scene(FRAME, ReadOptions(vehicles=True)).vehicles == scene.vehicles, "and where there is no plate"
 
 
 def test_no_plate_stops_after_the_detector() -> None:
     chain = Chain(0)
-    assert chain.reader().read(FRAME) == []
+    assert chain.reader().scene(FRAME).plates == []
     assert chain.rectified == chain.read == []
 
 
@@ -192,21 +194,22 @@ def test_no_plate_stops_after_the_detector() -> None:
 )
 def test_many_plates_go_in_chunks(count: int, sizes: list[int]) -> None:
     chain = Chain(count)
-    plates = chain.reader().read(FRAME)
+    plates = chain.reader().scene(FRAME).plates
     assert chain.rectified == chain.read == sizes
     assert [plate.reading.text for plate in plates] == [str(number + 1) for number in range(count)]
     assert plates[0].box == Box(0, 0, 94, 24)
 
 
 def test_rows_come_highest_score_first() -> None:
-    plates = Chain(3, [0.2, 0.9, 0.5]).reader().read(FRAME)
+    plates = Chain(3, [0.2, 0.9, 0.5]).reader().scene(FRAME).plates
     assert [plate.reading.text for plate in plates] == ["2", "3", "1"]
     assert [plate.score for plate in plates] == pytest.approx([0.9, 0.5, 0.2])
     assert [plate.corners[3] for plate in plates] == [1, 2, 0]
 
 
 def test_logits_stay_with_their_plates() -> None:
-    plates = Chain(CHUNK + 3, [score / 100 for score in range(CHUNK + 3)]).reader().read(FRAME, evidence=True)
+    reader = Chain(CHUNK + 3, [score / 100 for score in range(CHUNK + 3)]).reader()
+    plates = reader.scene(FRAME, ReadOptions(evidence=True)).plates
     assert [int(plate.logits[0, 0]) for plate in plates if plate.logits is not None] == list(range(CHUNK + 3, 0, -1))
 
 
@@ -216,7 +219,7 @@ def test_readings_that_are_not_as_many_as_boxes_are_refused() -> None:
         chain.detect, lambda crops: crops[:2], {"lprnet": chain.recognise}, NumberDecoder(), split_rows
     )
     with pytest.raises(ContractError, match="3 boxes, 3 scores, 3 corners and 2 readings"):
-        reader.read(FRAME)
+        reader.scene(FRAME)
 
 
 @given(st.integers(0, 100), st.integers(1, 40))

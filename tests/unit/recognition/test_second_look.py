@@ -8,6 +8,7 @@ import pytest
 
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, at_height, most_probable
+from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.pipeline import PlateReader, split_rows
 from plate_nets.recognition.quads import line_heights
 from plate_nets.recognition.schemes import SchemeDecoder
@@ -110,7 +111,7 @@ def test_only_what_is_not_sure_is_looked_at_again() -> None:
         split_rows,
         look_again=networks.look_again,
     )
-    plates = reader.read(np.zeros((20, 120, 3), np.uint8), evidence=True)
+    plates = reader.scene(np.zeros((20, 120, 3), np.uint8), ReadOptions(evidence=True)).plates
     assert networks.rows == [1]
     assert [plate.reading.text for plate in plates] == ["A123BC77", "B126EK78"]
     logits = plates[1].logits
