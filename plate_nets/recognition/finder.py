@@ -1,4 +1,4 @@
-"""Frames -> plates cut out straight: the detector's boxes, the corners in them, and crops along these."""
+"""Frames -> crops of their plates: the detector's boxes, the corners in them, and crops along the corners."""
 
 from contextlib import nullcontext
 
@@ -16,7 +16,7 @@ from plate_nets.types import Boxes, Corners, Crops, Frame, Lines, Scores, Vehicl
 
 
 class PlateFinder:
-    """Finds the plates of a frame and cuts them out of its own pixels."""
+    """Finds the plates of a frame and crops them from its own pixels."""
 
     def __init__(
         self,
@@ -33,18 +33,19 @@ class PlateFinder:
     ) -> tuple[Crops, Boxes, Scores, Corners, Crops, VehicleRows]:
         """A frame that `images.load_picture` accepts -> crops, boxes, scores and corners of its plates.
 
-        Its stages are those of `PlateDetector`, ``corners`` and ``crop``. Of boxes that lead to the same corners the
-        one with the highest score is left. Where there is no plate, it looks for one that fills the picture.
+        Its stages are those of `PlateDetector`, ``corners`` and ``crop``. If several boxes lead to the same corners,
+        only the one with the highest score is kept. If no plate is found, it looks for one that fills the picture.
 
         Returns:
-            (N, 3, 24, 94) crops for the STN, (N, 4) boxes xyxy in pixels of the frame, (N,) scores 0..1 and (N, 8)
-            corners, highest score first, the (M, 3, 24, 94) of `cut`, and the vehicles, if asked for. A box lies
-            around the corners, clamped to the frame. Of the labelled boxes of ru_dev such boxes are nearer than the
-            detector's own: AP50:95 0.778 and 0.650, AP50 0.9515 of both (`plates evaluate ru_dev --boxes detected`).
+            Highest score first: (N, 3, 24, 94) crops for the STN, (N, 4) boxes xyxy in pixels of the frame, (N,) scores
+            0..1, (N, 8) corners; then the (M, 3, 24, 94) crops of `cut`, and the vehicles if requested. Each box
+            surrounds the corners, clamped to the frame, which is closer to the labels of ru_dev than the detector's own
+            box: AP50:95 0.778 against 0.650, with an AP50 of 0.9515 for both (`plates evaluate ru_dev --boxes
+            detected`).
         """
-        others = rows_of(())
+        vehicle_rows = rows_of(())
         if vehicles:
-            boxes, scores, others = self.detector.detect_both(frame, stages)
+            boxes, scores, vehicle_rows = self.detector.detect_both(frame, stages)
         else:
             boxes, scores = self.detector.detect(frame, stages)
         boxes, scores, quads = self._plates(frame, boxes, scores, stages)
@@ -56,21 +57,21 @@ class PlateFinder:
             crops, as_one = self._crop(frame, boxes, quads)
         around = clip(quad_boxes(quads), (frame.shape[0], frame.shape[1]))
         seen = (around[:, 2:] > around[:, :2]).all(axis=1)
-        return crops, np.where(seen[:, None], around, boxes), scores, quads.reshape(-1, 8), as_one, others
+        return crops, np.where(seen[:, None], around, boxes), scores, quads.reshape(-1, 8), as_one, vehicle_rows
 
     def cut(self, frame: Frame, boxes: Boxes) -> tuple[Crops, Corners, Crops]:
-        """Boxes (N, 4) xyxy of a frame -> their plates cut out along the corners in them.
+        """Boxes (N, 4) xyxy of a frame -> crops of their plates along the corners in them.
 
         Returns:
-            (N, 3, 24, 94) crops; (N, 8) the corners; and (M, 3, 24, 94): those M of the plates that have two lines by
-            their shape once more, in order, cut as of one.
+            (N, 3, 24, 94) crops; (N, 8) corners; and (M, 3, 24, 94) further crops of those plates that have two lines
+            by their shape, in order, cut as if they had one.
         """
         quads = self.corners.find(frame, boxes).quads
         crops, as_one = self._crop(frame, boxes, quads)
         return crops, quads.reshape(-1, 8), as_one
 
     def _plates(self, frame: Frame, boxes: Boxes, scores: Scores, stages: Stages) -> tuple[Boxes, Scores, Quads]:
-        """What may be plates, and scores -> those that are, highest score first, and their corners."""
+        """Boxes that may be plates, and scores -> those that are plates, highest score first, and their corners."""
         with stages("corners"):
             found = self.corners.find(frame, boxes)
             scores = rescored(scores, found.odds)

@@ -147,7 +147,7 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
 
     chain = Chain(CHUNK + 1)
     one = PlateReader(
-        chain.detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows, look_at=look_at
+        chain.detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows, country=look_at
     )
     readings = [plate.reading for plate in one.scene(FRAME).plates]
     assert asked == [] and {reading.country + reading.ground for reading in readings} == {""}
@@ -157,7 +157,7 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
     silent = np.zeros((1, load_scheme("latin").classes, STEPS), np.float32)
     readers = {"lprnet": lambda crops: np.zeros((len(crops), 23, STEPS), np.float32), "lprnet_latin": lambda _: silent}
     chain, decoder = Chain(1), SchemeDecoder(load_schemes("russia,turkey"))
-    several = PlateReader(chain.detect, chain.rectify, readers, decoder, split_rows, look_at=look_at)
+    several = PlateReader(chain.detect, chain.rectify, readers, decoder, split_rows, country=look_at)
     asked.clear()
     assert [plate.ground for plate in several.scene(FRAME).plates] == ["black"] and asked == [1]
     plates = several.scene(FRAME, ReadOptions(schemes="turkey")).plates
