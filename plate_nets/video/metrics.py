@@ -1,4 +1,4 @@
-"""How cameras and sinks are doing, as JSON for ``/health`` and as metrics (docs/reference/metrics.md)."""
+"""The state of cameras and sinks, as JSON for ``/health`` and as metrics (docs/reference/metrics.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ class WatchStatus(Collector):
     """Cameras and sinks of a process.
 
     Args:
-        cameras: how the cameras stand now.
+        cameras: returns the current state of the cameras.
         deliveries: the sinks.
     """
 
@@ -27,17 +27,17 @@ class WatchStatus(Collector):
 
     @property
     def is_live(self) -> bool:
-        """It answers; what hangs is seen by the age of the frames."""
+        """Always true; a camera that hangs shows in the age of its frames."""
         return True
 
     def summary(self) -> dict[str, Any]:
-        """The cameras that are not at work and the sinks that fail; "serving" where there are none."""
+        """The cameras that do not work and the sinks that fail; "serving" if there are none."""
         offline = {each.camera_id: each.cause or each.state for each in self._cameras() if each.state not in _AT_WORK}
         failing = {each.name: error for each in self._deliveries if (error := each.state().error)}
         return {"state": "failing" if offline or failing else "serving", "offline": offline, "sinks": failing}
 
     def collect(self) -> Iterator[Metric]:
-        """As they are now. prometheus-client ends the names of counters with ``_total``."""
+        """The current metrics. prometheus-client adds ``_total`` to the names of counters."""
         cameras = {each.camera_id: each for each in self._cameras()}
 
         def gauge(name: str, text: str, values: Mapping[str, float | None]) -> Metric:
@@ -55,9 +55,9 @@ class WatchStatus(Collector):
         )
         yield counter("pictures_read", "Pictures decoded", "read")
         yield counter("frames_analysed", "Frames read, or found to be without motion", "analysed")
-        yield counter("frames_unmoved", "Of these the frames without motion", "unmoved")
-        yield counter("frames_dropped", "Frames that a newer one took the place of", "dropped")
-        yield counter("frames_failed", "Frames that the reader refused or could not read", "failed")
+        yield counter("frames_unmoved", "Frames without motion", "unmoved")
+        yield counter("frames_dropped", "Frames replaced by a newer one", "dropped")
+        yield counter("frames_failed", "Frames that the reader refused or failed to read", "failed")
         yield counter("reconnections", "Times that the source was online again", "reconnections")
         yield counter("events", "Records of events", "events")
         yield from self._of_sinks()
