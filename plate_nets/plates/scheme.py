@@ -190,7 +190,7 @@ class PlateScheme:
     def by_shape(self) -> Mapping[int, "PlateScheme"]:
         """The number of lines by a plate's shape -> the scheme with the formats that such a plate may have."""
         if self.members:
-            return {lines: self._together([each.by_shape[lines] for each in self.members]) for lines in (1, 2)}
+            return {lines: self._together([member.by_shape[lines] for member in self.members]) for lines in (1, 2)}
         return self.by_lines if not self.any_shape else {1: self.by_lines[1], 2: self}
 
     @cached_property
@@ -206,21 +206,21 @@ class PlateScheme:
     def successors(self) -> Successors:
         """The prefixes of all formats as an automaton, for a search that only follows formats."""
         patterns = (
-            tuple(each.signs[sign] for sign in "".join(pattern))
-            for each in self.members or (self,)
-            for plate_format in each.formats
+            tuple(member.signs[sign] for sign in "".join(pattern))
+            for member in self.members or (self,)
+            for plate_format in member.formats
             for pattern in plate_format.patterns
         )
         return Successors(frozenset(patterns), self.alphabet)
 
     def owners(self, text: str) -> tuple["PlateScheme", ...]:
         """The schemes that a plate with this text may belong to: of several countries, those whose formats it fits."""
-        return tuple(each for each in self.members or (self,) if each.is_plate(text))
+        return tuple(member for member in self.members or (self,) if member.is_plate(text))
 
     def owner(self, text: str, named: str = "") -> "PlateScheme":
         """The scheme of a plate with this text: of several, ``named`` if the text fits it, or the first that fits."""
         owners = self.owners(text) if self.members else (self,)
-        return next((each for each in owners if each.name == named), next(iter(owners), self))
+        return next((owner for owner in owners if owner.name == named), next(iter(owners), self))
 
     def read_with(self, name: str) -> "PlateScheme":
         """Of several countries, those with the same reader as ``name``; all if they share one reader."""
@@ -229,16 +229,16 @@ class PlateScheme:
     @cached_property
     def _read_with(self) -> Mapping[str, "PlateScheme"]:
         readers: dict[str, list[PlateScheme]] = {}
-        for each in self.members:
-            readers.setdefault(each.trained_as, []).append(each)
+        for member in self.members:
+            readers.setdefault(member.trained_as, []).append(member)
         if len(readers) <= 1:
             return {}
-        return {each.name: self._together(readers[each.trained_as]) for each in self.members}
+        return {member.name: self._together(readers[member.trained_as]) for member in self.members}
 
     def fits(self, text: str) -> tuple[Fit, ...]:
         """How a text fits the formats, usually in no or one way."""
         if self.members:
-            return tuple(fit for each in self.members for fit in each.fits(text))
+            return tuple(fit for member in self.members for fit in member.fits(text))
         found = []
         for plate_format, patterns, expression in self._expressions:
             match = expression.fullmatch(text)
@@ -253,13 +253,13 @@ class PlateScheme:
     def region_of(self, text: str) -> str | None:
         """The code of the region in a text, if the country's plates have one."""
         if self.members:
-            return next((each.region_of(text) for each in self.owners(text)), None)
+            return next((owner.region_of(text) for owner in self.owners(text)), None)
         fits = self.fits(text)
         return fits[0].parts[-1] if fits and self.region_is_last else None
 
     def format_names(self, text: str) -> str:
         """The names of the formats that a text fits: "private", "taxi or trailer", or empty."""
-        return " or ".join(each.name for each in self.formats_of(text))
+        return " or ".join(plate_format.name for plate_format in self.formats_of(text))
 
     def is_plate(self, text: str) -> bool:
         """Whether a text fits a format."""
@@ -275,9 +275,9 @@ class PlateScheme:
 
     def _only(self, lines: int) -> "PlateScheme":
         if self.members:
-            return self._together([each.by_lines[lines] for each in self.members])
-        formats = tuple(each for each in self.formats if each.lines == lines)
-        shares = {each.name: self.synthesis.shares[each.name] for each in formats}
+            return self._together([member.by_lines[lines] for member in self.members])
+        formats = tuple(plate_format for plate_format in self.formats if plate_format.lines == lines)
+        shares = {plate_format.name: self.synthesis.shares[plate_format.name] for plate_format in formats}
         total = sum(shares.values()) or 1.0
         synthesis = replace(self.synthesis, shares={name: share / total for name, share in shares.items()})
         return replace(self, formats=formats, synthesis=synthesis)
@@ -306,7 +306,7 @@ def joined(schemes: Sequence[PlateScheme]) -> PlateScheme:
     first, *rest = schemes
     if not rest:
         return first
-    formats = tuple(each for scheme in schemes for each in scheme.formats)
+    formats = tuple(plate_format for scheme in schemes for plate_format in scheme.formats)
     name = ",".join(scheme.name for scheme in schemes)
     lines = max(scheme.lines for scheme in schemes)
     return PlateScheme(

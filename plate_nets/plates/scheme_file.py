@@ -129,11 +129,11 @@ def _scheme(table: Table) -> PlateScheme:
         "not_issued", f"digits of {digits}", lambda text: text != "" and not set(text) - set(digits)
     )
     signs = _signs(table.table("signs"), alphabet)
-    formats = tuple(_format(each, signs, lines) for each in table.tables("formats"))
+    formats = tuple(_format(entry, signs, lines) for entry in table.tables("formats"))
     if not formats:
         raise table.error("formats", "at least one format", "none")
-    table.distinct("formats", [each.name for each in formats], "every name once")
-    patterns = sum(math.prod(map(len, each.parts)) for each in formats)
+    table.distinct("formats", [plate_format.name for plate_format in formats], "every name once")
+    patterns = sum(math.prod(map(len, plate_format.parts)) for plate_format in formats)
     if patterns > _MOST_PATTERNS:
         expected = f"at most {_MOST_PATTERNS} patterns, counting all combinations of parts"
         raise table.error("formats", expected, str(patterns))
@@ -143,9 +143,9 @@ def _scheme(table: Table) -> PlateScheme:
     synthesis.done()
     table.done()
     drawn = {
-        each.name: read_drawings(drawings, each.name, each.parts_of_lines)
-        for each in formats
-        if each.name in drawings.values
+        plate_format.name: read_drawings(drawings, plate_format.name, plate_format.parts_of_lines)
+        for plate_format in formats
+        if plate_format.name in drawings.values
     }
     drawings.done()
     evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {}, drawn)
@@ -200,9 +200,9 @@ def _format(table: Table, signs: Mapping[str, str], lines: int) -> PlateFormat:
     if len(written) > lines:
         raise table.error("pattern", f"at most {lines} line{'s' * (lines > 1)}, as in the key lines", repr(pattern))
     parts = tuple(tuple(part.split("|")) for line in written for part in line)
-    if not all(each for part in parts for each in part):
+    if not all(alternative for part in parts for alternative in part):
         raise table.error("pattern", "parts separated by one space, and patterns by one |", repr(pattern))
-    if unknown := sorted({sign for part in parts for each in part for sign in each} - set(signs)):
+    if unknown := sorted({sign for part in parts for alternative in part for sign in alternative} - set(signs)):
         raise table.error("pattern", f"signs of {' '.join(signs)}", f"{''.join(unknown)!r} in {pattern!r}")
     if (longest := sum(max(map(len, part)) for part in parts)) > STEPS:
         raise table.error(
@@ -212,7 +212,7 @@ def _format(table: Table, signs: Mapping[str, str], lines: int) -> PlateFormat:
 
 
 def _shares(table: Table, formats: Collection[PlateFormat]) -> dict[str, float]:
-    names = [each.name for each in formats]
+    names = [plate_format.name for plate_format in formats]
     if not table.values:
         return dict.fromkeys(names, 1 / len(names))
     shares = {name: table.share(name) for name in names}
@@ -224,20 +224,20 @@ def _shares(table: Table, formats: Collection[PlateFormat]) -> dict[str, float]:
 
 def _ways(table: Table, formats: Collection[PlateFormat]) -> dict[str, dict[str, float]]:
     ways = {}
-    for each in formats:
-        rest = {pattern: 1 / len(part) for part in each.parts for pattern in part[1:]}
-        given = table.table(each.name, {})
-        ways[each.name] = {pattern: given.share(pattern) for pattern in rest} if given.values else rest
+    for plate_format in formats:
+        rest = {pattern: 1 / len(part) for part in plate_format.parts for pattern in part[1:]}
+        given = table.table(plate_format.name, {})
+        ways[plate_format.name] = {pattern: given.share(pattern) for pattern in rest} if given.values else rest
         given.done()
-        for part in each.parts:
-            if (total := sum(ways[each.name][pattern] for pattern in part[1:])) > 1:
-                raise table.error(each.name, "shares that add up to at most 1", f"{total:g}")
+        for part in plate_format.parts:
+            if (total := sum(ways[plate_format.name][pattern] for pattern in part[1:])) > 1:
+                raise table.error(plate_format.name, "shares that add up to at most 1", f"{total:g}")
     table.done()
     return ways
 
 
 def _codes(table: Table, scheme: PlateScheme) -> dict[str, Codes]:
-    known = {pattern for each in scheme.formats for part in each.parts for pattern in part}
+    known = {pattern for plate_format in scheme.formats for part in plate_format.parts for pattern in part}
     codes = {}
     for pattern in sorted(known & table.values.keys()):
         if (count := math.prod(len(scheme.signs[sign]) for sign in pattern)) > _MOST_CODES:

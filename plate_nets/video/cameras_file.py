@@ -96,7 +96,7 @@ def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> Wat
     try:
         return TypeAdapter(WatchPlan).validate_python(_expanded(document, environment, path))
     except ValidationError as error:
-        faults = [_fault(each["loc"], each["type"], each["msg"]) for each in error.errors(include_input=False)]
+        faults = [_fault(fault["loc"], fault["type"], fault["msg"]) for fault in error.errors(include_input=False)]
         raise InputError(f"{path}: " + "; ".join(faults)) from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
@@ -120,7 +120,7 @@ def _expanded(value: Any, environment: Mapping[str, str], path: Path) -> Any:
 
             return _VARIABLE.sub(variable, value)
         case dict():
-            return {name: _expanded(each, environment, path) for name, each in value.items()}
+            return {name: _expanded(item, environment, path) for name, item in value.items()}
         case list():
-            return [_expanded(each, environment, path) for each in value]
+            return [_expanded(item, environment, path) for item in value]
     return value

@@ -139,7 +139,7 @@ class Fusion:
     def _add(self, view: "View") -> None:
         self._propose(view.texts)
         scores = self._score([view], self._texts)[0]
-        look = min(self._looks, key=lambda each: self._difference(each.first, view), default=None)
+        look = min(self._looks, key=lambda look: self._difference(look.first, view), default=None)
         if look is None or self._difference(look.first, view) >= 1:
             look = _Look(view, len(self._texts))
             self._looks.append(look)
@@ -223,7 +223,7 @@ class Fusion:
         if not self._texts:
             return Verdict(looks=len(self._looks))
         *found, none = self._probabilities(self._sums()).tolist()
-        texts = tuple(sorted(zip(self._texts, found, strict=True), key=lambda each: -each[1]))
+        texts = tuple(sorted(zip(self._texts, found, strict=True), key=lambda pair: -pair[1]))
         return Verdict(texts, none, len(self._looks), texts[0][1] >= self.settings.sure)
 
 

@@ -32,26 +32,30 @@ class WatchStatus(Collector):
 
     def summary(self) -> dict[str, Any]:
         """The cameras that do not work and the sinks that fail; "serving" if there are none."""
-        offline = {each.camera_id: each.cause or each.state for each in self._cameras() if each.state not in _AT_WORK}
-        failing = {each.name: error for each in self._deliveries if (error := each.state().error)}
+        offline = {
+            camera.camera_id: camera.cause or camera.state for camera in self._cameras() if camera.state not in _AT_WORK
+        }
+        failing = {delivery.name: error for delivery in self._deliveries if (error := delivery.state().error)}
         return {"state": "failing" if offline or failing else "serving", "offline": offline, "sinks": failing}
 
     def collect(self) -> Iterator[Metric]:
         """The current metrics. prometheus-client adds ``_total`` to the names of counters."""
-        cameras = {each.camera_id: each for each in self._cameras()}
+        cameras = {camera.camera_id: camera for camera in self._cameras()}
 
         def gauge(name: str, text: str, values: Mapping[str, float | None]) -> Metric:
             return _family(GaugeMetricFamily(f"plates_camera_{name}", text, labels=["camera"]), values)
 
         def counter(name: str, text: str, field: str) -> Metric:
-            values = {name: getattr(each, field) for name, each in cameras.items()}
+            values = {name: getattr(camera, field) for name, camera in cameras.items()}
             return _family(CounterMetricFamily(f"plates_camera_{name}", text, labels=["camera"]), values)
 
-        yield gauge("online", "1 while pictures come", {name: each.state in _AT_WORK for name, each in cameras.items()})
+        yield gauge(
+            "online", "1 while pictures come", {name: camera.state in _AT_WORK for name, camera in cameras.items()}
+        )
         yield gauge(
             "frame_age_seconds",
             "Since the newest analysed frame came",
-            {name: each.age for name, each in cameras.items()},
+            {name: camera.age for name, camera in cameras.items()},
         )
         yield counter("pictures_read", "Pictures decoded", "read")
         yield counter("frames_analysed", "Frames read, or found to be without motion", "analysed")
@@ -63,7 +67,7 @@ class WatchStatus(Collector):
         yield from self._of_sinks()
 
     def _of_sinks(self) -> Iterator[Metric]:
-        states = {each.name: each.state() for each in self._deliveries}
+        states = {delivery.name: delivery.state() for delivery in self._deliveries}
         for name, text, field in (
             ("delivered", "Records delivered", "delivered"),
             ("failures", "Attempts that failed", "failures"),

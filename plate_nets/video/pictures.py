@@ -159,7 +159,7 @@ def prune(folder: Path, max_age: float | None, max_bytes: int | None, now: float
     """Delete our pictures in a folder that are older than ``max_age`` seconds, then the oldest over ``max_bytes``."""
     now = time.time() if now is None else now
     pictures = [path for kind in ("plate", "frame", "vehicle") for path in folder.glob(f"*/*/*_{kind}.jpg")]
-    files = sorted(((path, path.stat()) for path in pictures), key=lambda each: each[1].st_mtime)
+    files = sorted(((path, path.stat()) for path in pictures), key=lambda file: file[1].st_mtime)
     total = sum(status.st_size for _, status in files)
     for path, status in files:
         old = max_age is not None and now - status.st_mtime > max_age

@@ -24,5 +24,5 @@ class Rate:
     def per_second(self) -> float:
         """The rate over the last five seconds."""
         now = time.monotonic()
-        recent = sum(now - each <= _SPAN for each in self._times.copy())
+        recent = sum(now - moment <= _SPAN for moment in self._times.copy())
         return recent / max(0.1, min(_SPAN, now - self._started))
