@@ -230,7 +230,7 @@ def test_the_total_deadline_of_a_client_holds_on_a_real_server(served: Served, p
         ({"parameters": {"timeout": -1}}, 500, "Unable to parse 'timeout'"),
         ({"outputs": [{"name": "texts", "parameters": {"binary_data": "x"}}]}, 500, "Unable to parse 'binary_data'"),
         ({"parameters": {"sequence_id": "x" * 200}}, 501, "cannot be longer than 128 characters"),
-        ({"parameters": {"scheme": 5}}, 400, "PLATES_BAD_INPUT: scheme: expected names of schemes"),
+        ({"parameters": {"scheme": 5}}, 400, "PLATES_BAD_INPUT: scheme: expected comma-separated names of schemes"),
         ({"parameters": {"sure": "often"}}, 400, "PLATES_BAD_INPUT: sure: expected a probability between 0 and 1"),
         ({"parameters": {"sure": 80}}, 400, "PLATES_BAD_INPUT: sure: expected a probability between 0 and 1, got 80"),
         ({"parameters": {"scheme": "atlantis"}}, 400, "PLATES_BAD_INPUT: scheme: expected russia, got 'atlantis'"),
