@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from plate_nets.recognition.corners import CornerFinder, distinct, rescored
 from plate_nets.recognition.detection import PlateDetector
-from plate_nets.recognition.geometry import clip
+from plate_nets.recognition.geometry import clip, crop_plates
 from plate_nets.recognition.quads import Quads, lines_of
 from plate_nets.recognition.rectification import RectificationSettings, crop_rectified, quad_boxes
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
-from plate_nets.types import Boxes, Corners, Crops, Frame, Lines, Scores, VehicleRows
+from plate_nets.types import Boxes, Crops, Frame, Lines, PlateCrops, Scores, VehicleRows
 
 
 class PlateFinder:
@@ -30,17 +30,17 @@ class PlateFinder:
 
     def find(
         self, frame: Frame, stages: Stages = nullcontext, vehicles: bool = False
-    ) -> tuple[Crops, Boxes, Scores, Corners, Crops, VehicleRows]:
-        """A frame that `images.load_picture` accepts -> crops, boxes, scores and corners of its plates.
+    ) -> tuple[PlateCrops[Crops], Boxes, Scores, VehicleRows]:
+        """A frame that `images.load_picture` accepts -> crops, boxes and scores of its plates.
 
         Its stages are those of `PlateDetector`, ``corners`` and ``crop``. Of boxes that lead to the same corners the
         one with the highest score is left. Where there is no plate, it looks for one that fills the picture.
 
         Returns:
-            (N, 3, 24, 94) crops for the STN, (N, 4) boxes xyxy in pixels of the frame, (N,) scores 0..1 and (N, 8)
-            corners, highest score first, the (M, 3, 24, 94) of `cut`, and the vehicles, if asked for. A box lies
-            around the corners, clamped to the frame. Of the labelled boxes of ru_dev such boxes are nearer than the
-            detector's own: AP50:95 0.778 and 0.650, AP50 0.9515 of both (`plates evaluate ru_dev --boxes detected`).
+            The crops for the STN, (N, 4) boxes xyxy in pixels of the frame and (N,) scores 0..1, highest score first,
+            and the vehicles, if asked for. A box lies around the corners, clamped to the frame. Such boxes are nearer
+            to the labelled boxes of ru_dev than the detector's own: AP50:95 0.778 and 0.650, AP50 0.9515 of both
+            (`plates evaluate ru_dev --boxes detected`).
         """
         others = rows_of(())
         if vehicles:
@@ -53,21 +53,14 @@ class PlateFinder:
             if len(close):
                 boxes, scores, quads = self._plates(frame, close, close_scores, stages)
         with stages("crop"):
-            crops, as_one = self._crop(frame, boxes, quads)
+            crops = self._crop(frame, boxes, quads)
         around = clip(quad_boxes(quads), (frame.shape[0], frame.shape[1]))
         seen = (around[:, 2:] > around[:, :2]).all(axis=1)
-        return crops, np.where(seen[:, None], around, boxes), scores, quads.reshape(-1, 8), as_one, others
+        return crops, np.where(seen[:, None], around, boxes), scores, others
 
-    def cut(self, frame: Frame, boxes: Boxes) -> tuple[Crops, Corners, Crops]:
-        """Boxes (N, 4) xyxy of a frame -> their plates cut out along the corners in them.
-
-        Returns:
-            (N, 3, 24, 94) crops; (N, 8) the corners; and (M, 3, 24, 94): those M of the plates that have two lines by
-            their shape once more, in order, cut as of one.
-        """
-        quads = self.corners.find(frame, boxes).quads
-        crops, as_one = self._crop(frame, boxes, quads)
-        return crops, quads.reshape(-1, 8), as_one
+    def cut(self, frame: Frame, boxes: Boxes) -> PlateCrops[Crops]:
+        """Boxes (N, 4) xyxy of a frame -> their plates, cut out."""
+        return self._crop(frame, boxes, self.corners.find(frame, boxes).quads)
 
     def _plates(self, frame: Frame, boxes: Boxes, scores: Scores, stages: Stages) -> tuple[Boxes, Scores, Quads]:
         """What may be plates, and scores -> those that are, highest score first, and their corners."""
@@ -79,10 +72,12 @@ class PlateFinder:
             kept = kept[np.argsort(-scores[kept], kind="stable")]
             return boxes[kept], scores[kept], found.quads[kept]
 
-    def _crop(self, frame: Frame, boxes: Boxes, quads: Quads) -> tuple[Crops, Crops]:
+    def _crop(self, frame: Frame, boxes: Boxes, quads: Quads) -> PlateCrops[Crops]:
+        margin = self.detector.settings.crop_margin
+
         def crop(rows: NDArray[np.bool_], lines: Lines) -> Crops:
-            margin = self.detector.settings.crop_margin
             return crop_rectified(frame, quads[rows], boxes[rows], lines[rows], margin, self.rectification)
 
         lines = lines_of(quads)
-        return crop(lines > 0, lines), crop(lines == 2, np.ones_like(lines))
+        upright = crop_plates(frame, boxes, margin)
+        return PlateCrops(crop(lines > 0, lines), quads.reshape(-1, 8), crop(lines == 2, np.ones_like(lines)), upright)

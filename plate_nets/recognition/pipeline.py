@@ -4,7 +4,6 @@ The same class runs in one process (crops are numpy arrays) and inside the BLS m
 tensors, handed on without a copy to the host).
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -27,7 +26,20 @@ from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
 from plate_nets.recognition.second_look import LOOKS
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import vehicles_of, with_vehicles
-from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, Reading, Scene, Scores, VehicleRows
+from plate_nets.types import (
+    Box,
+    Boxes,
+    Corners,
+    Crops,
+    Lines,
+    Logits,
+    Plate,
+    PlateCrops,
+    Reading,
+    Scene,
+    Scores,
+    VehicleRows,
+)
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """Crops in one call of `stn` and `lprnet` at most."""
@@ -63,7 +75,8 @@ class PlateReader(Generic[F, T]):
 
     Each crop is rectified once, and read by every reader that its schemes need. Where it is not read surely, other
     looks at it are rectified and read too, in the stage ``look_again``. Plates of two lines by their shape are read as
-    of one, too, where `PlateScheme.any_shape` says that those of a country may be; the surer reading counts. Where
+    of one, too, where `PlateScheme.any_shape` says that those of a country may be; the surer reading counts. A plate
+    without a text is read from its upright crop, too: corners may leave out its end, or its lines be too many. Where
     several schemes are asked for, or the caller wants it, the crops as they were cut tell what a plate looks like, in
     the stage ``tell_country``.
 
@@ -75,21 +88,22 @@ class PlateReader(Generic[F, T]):
         split: crops and a number -> the same crops in chunks of at most so many, in order.
         each: a function and chunks -> its answers in order, as ``map`` gives them; another may have chunks in flight
             at once.
-        look_again: crops and the numbers of M rows -> `LOOKS` looks at each of these, see `second_look.looks_at`;
-            without it there is no second look.
+        take: crops and the numbers of some rows -> these rows.
+        look_again: crops -> `LOOKS` looks at each, see `second_look.looks_at`; without it there is no second look.
         look_at: at most `CHUNK` crops -> logits (N, K + G) as those of `contract.COUNTRY`; without it no plate says of
             which country and colour it is.
     """
 
     def __init__(
         self,
-        detect: Callable[[F, Stages, bool], tuple[T, Boxes, Scores, Corners, T, VehicleRows]],
+        detect: Callable[[F, Stages, bool], tuple[PlateCrops[T], Boxes, Scores, VehicleRows]],
         rectify: Callable[[T], T],
         readers: Mapping[str, Callable[[T], Logits]],
         decoder: SchemeDecoder,
         split: Callable[[T, int], Iterable[T]],
+        take: Callable[[T, Sequence[int]], T],
         each: Callable[[Callable[[T], _Told], Iterable[T]], Iterable[_Told]] = map,
-        look_again: Callable[[T, Sequence[int]], T] | None = None,
+        look_again: Callable[[T], T] | None = None,
         look_at: Callable[[T], NDArray[np.float32]] | None = None,
     ) -> None:
         self._detect = detect
@@ -98,6 +112,7 @@ class PlateReader(Generic[F, T]):
         self._decoder = decoder
         self._asking = lru_cache(_ASKED)(decoder.asking)
         self._split = split
+        self._take = take
         self._each = each
         self._look_again = look_again
         self._look_at = look_at
@@ -120,65 +135,63 @@ class PlateReader(Generic[F, T]):
             decoder = self._asking(asked)
         plan = _Plan(decoder, schemes, options.appearance or len(schemes) > 1, stages)
         with stages("detect"):
-            crops, boxes, scores, corners, as_one, rows = self._detect(frame, stages, options.vehicles)
+            crops, boxes, scores, rows = self._detect(frame, stages, options.vehicles)
         vehicles = vehicles_of(rows)
         if len(boxes) == 0:
             return Scene([], vehicles)
-        logits, readings = self._read_all(crops, corners, as_one, plan)
+        logits, readings = self._read_all(crops, plan)
         evidence = evidence_of(readings, logits, schemes) if options.evidence else None
-        plates = join(boxes, scores, corners, readings, evidence)
+        plates = join(boxes, scores, crops.corners, readings, evidence)
         return Scene(with_vehicles(plates, vehicles), vehicles)
 
-    def read_crops(self, crops: T, corners: Corners | None = None, as_one: T | None = None) -> Sequence[Reading]:
-        """What `PlateFinder.cut` gives, N above 0 -> the readings of the N plates, in order.
-
-        Without corners they are of plates of one line that are high enough.
-        """
+    def read_crops(self, crops: PlateCrops[T]) -> Sequence[Reading]:
+        """What `PlateFinder.cut` gives, N above 0 -> the readings of the N plates, in order."""
         schemes = self._decoder.schemes
-        return self._read_all(crops, corners, as_one, _Plan(self._decoder, schemes, len(schemes) > 1))[1]
+        return self._read_all(crops, _Plan(self._decoder, schemes, len(schemes) > 1))[1]
 
-    def _read_all(
-        self, crops: T, corners: Corners | None, as_one: T | None, plan: _Plan
-    ) -> tuple[dict[str, Logits], list[Reading]]:
+    def _read_all(self, crops: PlateCrops[T], plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
         """What was cut -> each reader's logits at first sight of what the readings rest on, and the readings."""
-        if corners is None:
-            return self._read_cut(crops, None, None, plan)
-        quads = corners.reshape(-1, 4, 2)
+        quads = crops.corners.reshape(-1, 4, 2)
         lines = lines_of(quads)
-        logits, readings = self._read_cut(crops, quads, lines, plan)
-        rows, of_any_shape = np.flatnonzero(lines == 2), [scheme for scheme in plan.schemes if scheme.any_shape]
-        if as_one is not None and len(rows) and of_any_shape:
+        logits, readings = self._read_cut(crops.crops, quads, lines, plan)
+
+        def read_too(other: T, rows: Sequence[int], plan: _Plan, certain: bool = False) -> None:
+            """Read some of the plates from other crops, as one line; these readings count where they are surer."""
             one_line = np.ones(len(rows), np.intp)
-            told, others = self._read_cut(as_one, quads[rows], one_line, replace(plan, schemes=of_any_shape))
+            own_logits, own_readings = self._read_cut(other, quads[list(rows)], one_line, plan)
+            for place, (row, reading) in enumerate(zip(rows, own_readings, strict=True)):
+                if certain or _sureness(reading) > _sureness(readings[row]):
+                    readings[row] = reading
+                    for name, rows_of_reader in own_logits.items():
+                        logits[name][row] = rows_of_reader[place]
+
+        two_lines = np.flatnonzero(lines == 2).tolist()
+        of_any_shape = [scheme for scheme in plan.schemes if scheme.any_shape]
+        if two_lines and of_any_shape:
             certain = all(scheme.lines == 1 for scheme in plan.schemes)
-            for place, (row, other) in enumerate(zip(rows, others, strict=True)):
-                if certain or _sureness(other) > _sureness(readings[row]):
-                    readings[row] = other
-                    for name, each in told.items():
-                        logits[name][row] = each[place]
+            read_too(crops.as_one, two_lines, replace(plan, schemes=of_any_shape), certain)
+        unread = [row for row, reading in enumerate(readings) if not reading.text]
+        if unread:
+            read_too(self._take(crops.upright, unread), unread, plan)
         return logits, readings
 
-    def _read_cut(
-        self, crops: T, quads: Quads | None, lines: Lines | None, plan: _Plan
-    ) -> tuple[dict[str, Logits], list[Reading]]:
+    def _read_cut(self, crops: T, quads: Quads, lines: Lines, plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> each reader's logits at first sight, and the readings, with a second look where it is needed."""
         decoder, schemes = plan.decoder, plan.schemes
         logits = self._logits(crops, schemes, plan.stages)
         looks = self._appearances(crops, plan.stages) if plan.appearance else None
         with plan.stages("decode_text"):
             readings = decoder.decode(logits, lines, schemes, looks)
-        heights = [math.inf] * len(readings)
-        if quads is not None and lines is not None:
-            heights = line_heights(quads, lines).tolist()
+        heights = line_heights(quads, lines).tolist()
         rows = decoder.unsure(readings, heights)
         if self._look_again and rows:
             with plan.stages("look_again"):
-                again = self._logits(self._look_again(crops, rows), schemes, nullcontext)
+                again = self._logits(self._look_again(self._take(crops, rows)), schemes, nullcontext)
                 for place, row in enumerate(rows):
                     own = slice(place * LOOKS, (place + 1) * LOOKS)
                     told = {name: each[own] for name, each in again.items()}
-                    count, look = 1 if lines is None else int(lines[row]), looks[row] if looks else None
-                    readings[row] = decoder.decode_looks(told, count, schemes, look)
+                    look = looks[row] if looks else None
+                    readings[row] = decoder.decode_looks(told, int(lines[row]), schemes, look)
         settings = decoder.settings
         readings = [at_height(reading, high, settings) for reading, high in zip(readings, heights, strict=False)]
         return logits, decoder.tell(readings, looks, lines, schemes) if looks else readings
@@ -249,3 +262,8 @@ def split_rows(crops: Crops, size: int) -> Iterator[Crops]:
     """Rows (N, ...) -> views of at most ``size`` rows, in order."""
     for start in range(0, len(crops), size):
         yield crops[start : start + size]
+
+
+def take_rows(crops: Crops, rows: Sequence[int]) -> Crops:
+    """Crops (N, ...) and row numbers -> these rows."""
+    return crops[list(rows)]
