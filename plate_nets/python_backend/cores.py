@@ -1,7 +1,7 @@
-"""The cores that a server may use (`quota`), shared by the instances of a model: one that works alone uses all of them.
+"""Shares the server's cores (`quota`) between the instances of a model; one that works alone uses all.
 
-Instances are processes that know nothing of each other. Each holds one of the model's places while it works: a name of
-Linux's abstract sockets (unix(7)), which needs no file and is free again when its process ends, however it ends.
+Instances are separate processes. Each holds one of the model's places while it works: a name among Linux's abstract
+sockets (unix(7)), which needs no file and is released when its process ends, in whatever way.
 """
 
 import os
@@ -14,33 +14,33 @@ from plate_nets.python_backend.settings import ModelArgs, NetworkSettings, threa
 
 
 class Cores:
-    """The cores for one instance of a model on the CPU, from what the others do when it begins to work.
+    """The cores for one instance of a model on the CPU, depending on how many others work when it begins.
 
-    Of n cores, with k instances at work, each new one takes n / k, at least one. So a burst may run a few more threads
-    than there are cores until the one that began alone has ended; after that it never does.
+    If n cores are shared by k working instances, a new one takes n / k, at least one. So after the first instance began
+    alone, a burst may run a few more threads than there are cores until it finishes.
     """
 
     def __init__(self, model: ModelArgs, settings: NetworkSettings) -> None:
-        # Of this server alone, though other containers may share the network's names
+        # For this server alone: other containers may share the network's namespace
         server = f"{Path('/proc/self/ns/pid').stat().st_ino}-{os.getppid()}"
         self._places = [f"\0plates-{server}-{model.name}-{place}" for place in range(model.instances)]
         self._threads = [thread_count(settings, working) for working in range(1, model.instances + 1)]
 
     @property
     def choices(self) -> frozenset[int]:
-        """All numbers of threads that `taken` may give."""
+        """All numbers of threads that `taken` may return."""
         return frozenset(self._threads)
 
     @contextmanager
     def taken(self) -> Iterator[int]:
-        """While it is entered, this instance counts as working -> the threads that it may use."""
+        """Count this instance as working inside the context -> the number of threads that it may use."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
             others = sum(_taken(place) for place in self._places)
             for place in self._places:
                 try:
                     own.bind(place)
                     break
-                except OSError:  # another's
+                except OSError:  # taken by another instance
                     continue
             yield self._threads[min(others, len(self._threads) - 1)]
 

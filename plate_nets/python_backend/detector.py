@@ -1,4 +1,4 @@
-"""The `yolo` model: picture -> crops, boxes, scores, corners, and vehicles if asked for. Two networks run in it."""
+"""The `yolo` model: picture -> crops, boxes, scores, corners, and vehicles if requested. It runs two networks."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -24,7 +24,8 @@ from plate_nets.recognition.reader import FrameLimits
 from plate_nets.runtimes.networks import IR, load_network, network_folder
 
 ASPECTS = ((720, 1280), (1080, 1920), (480, 640), (1000, 1500), (1280, 720), (640, 480))
-"""Height and width of the frames of a warm-up, one a size of the network's input: its first costs twice any other."""
+"""Height and width of the warm-up frames, one for each size of the network's input, because the first run at a size
+takes twice as long."""
 
 
 class Detector:
@@ -55,7 +56,7 @@ class Detector:
                 finder.cut(frame, np.array([[0, 0, w, h]], np.float32))
 
     def answer(self, request: Request) -> Response:
-        """One request -> its response; never raises."""
+        """Answer one request; never raises."""
         with self._watchdog.working():
             return answer(request, self._respond)
 
@@ -72,7 +73,7 @@ class Detector:
 def networks(
     model: ModelArgs, name: str, choices: Iterable[int]
 ) -> dict[int, Callable[[NDArray[Any]], NDArray[np.float32]]]:
-    """A network of this model for each number of threads of the CPU; on a GPU the same one for all.
+    """A network of this model for each number of CPU threads; on a GPU, the same one for all.
 
     Raises:
         WeightsError: the converted file is missing or does not load.

@@ -1,7 +1,7 @@
-"""What `plate_recognition` counts, beside Triton's own metrics at its port; docs/reference/metrics.md explains each.
+"""The metrics of `plate_recognition`, served with Triton's own; docs/reference/metrics.md explains each.
 
-The instances of a model are processes of their own, and Triton adds up what they count under one name and label. An
-increment is a call to the server's process, 12 us; a frame with plates makes ten of them.
+The instances of a model are separate processes, and Triton adds up their counts under one name and label. An increment
+is a call to the server's process and takes 12 us; a frame with plates makes ten of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,24 +11,25 @@ from plate_nets.python_backend.triton import metric_family
 from plate_nets.types import Plate
 
 STAGES = ("detect", "rectify", "read", "decode_text", "look_again", "tell_country")
-"""Of a request, in order; those that it does not need are not observed. `yolo` decodes the picture in the first."""
+"""The stages of a request, in order; one without a stage does not observe it. The first includes decoding, in
+`yolo`."""
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-"""Upper bounds in seconds: from a stage of a millisecond to the longest wait in a queue."""
+"""Upper limits in seconds: from a stage of a millisecond to the longest wait in a queue."""
 
 
 class RecognitionMetrics:
     """The metrics of one instance of `plate_recognition`."""
 
     def __init__(self) -> None:
-        # Kept, for a family must outlive its metrics.
+        # A family must outlive its metrics
         self._families = [
             metric_family("plates_frames_total", "Frames answered", "COUNTER"),
             metric_family(
                 "plates_early_stops_total", "Frames without a plate, answered by the detector alone", "COUNTER"
             ),
             metric_family("plates_plates_total", "Plates found", "COUNTER"),
-            metric_family("plates_unread_plates_total", "Plates found and given without a text", "COUNTER"),
+            metric_family("plates_unread_plates_total", "Plates found and returned without a text", "COUNTER"),
             metric_family("plates_errors_total", "Requests answered with an error, by its code", "COUNTER"),
             metric_family("plates_request_seconds", "Time of a request, without its wait in the queue", "HISTOGRAM"),
             metric_family("plates_stage_seconds", "Time of a stage of a request, its queue included", "HISTOGRAM"),
@@ -57,8 +58,8 @@ class RecognitionMetrics:
         """Count a request that was answered with an error."""
         self._errors[kind].increment(1)
 
-    def took(self, seconds: float, stages: Mapping[str, float]) -> None:
-        """Observe the seconds of a request, and of each of its `STAGES`."""
+    def observe(self, seconds: float, stages: Mapping[str, float]) -> None:
+        """Observe the duration of a request, and of each of its `STAGES`, in seconds."""
         self._request.observe(seconds)
         for stage, metric in self._stages.items():
             if stage in stages:

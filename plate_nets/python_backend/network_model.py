@@ -1,7 +1,7 @@
-"""The `pytorch` backend of the embedded server: converted networks with one input.
+"""The `pytorch` backend of the embedded server, for converted networks with one input.
 
-NVIDIA's server has libtorch for these models; the embedded one and the CPU image have this backend of the same name,
-so the same `config.pbtxt` serves in both.
+NVIDIA's server has libtorch for these models; the embedded server and the CPU image have this backend of the same name,
+so the same `config.pbtxt` works in both.
 """
 
 import json
@@ -33,27 +33,27 @@ from plate_nets.python_backend.watchdog import Watchdog, WatchdogSettings
 from plate_nets.runtimes.networks import IR, TORCHSCRIPT
 
 DTYPES = {"FP32": "float32", "UINT8": "uint8"}
-"""Of tensors: Triton's names, and those of numpy and torch."""
+"""Triton's dtypes -> those of numpy and torch."""
 
 
 class Runtime(Protocol):
-    """What runs a network. Its rows, (N, ...), are of one kind: arrays, or torch tensors on a device."""
+    """Runs a network. Rows (N, ...) are arrays, or torch tensors on a device."""
 
     def rows(self, tensor: Tensor, /) -> Any:
-        """A tensor of Triton's as this runtime takes it, without a copy."""
+        """A Triton tensor as this runtime takes it, without a copy."""
         ...
 
     def run(self, batch: Sequence[Any], /) -> list[tuple[Any, ...]]:
-        """Rows of each request -> its outputs, all of one forward."""
+        """Rows of each request -> its outputs, from one forward pass."""
         ...
 
     def tensor(self, spec: TensorSpec, rows: Any, /) -> Tensor:
-        """An output's rows -> a tensor of Triton's."""
+        """The rows of an output -> a Triton tensor."""
         ...
 
 
 class TorchScriptModel:
-    """Runs all requests of one batch in one forward on the instance's device."""
+    """Runs all requests of a batch in one forward pass on the instance's device."""
 
     def __init__(self, args: Mapping[str, str]) -> None:
         model = model_args(args)
@@ -66,24 +66,24 @@ class TorchScriptModel:
             raise start_fault(error) from error
 
     def execute(self, requests: Sequence[Request]) -> list[Response]:
-        """The requests of one batch -> a response each, in order."""
+        """The requests of a batch -> one response each, in order."""
         with self._watchdog.working():
             return self._answer(requests)
 
     def _answer(self, requests: Sequence[Request]) -> list[Response]:
         rows = [self._rows(request) for request in requests]
-        good = [each for each in rows if not isinstance(each, InputError)]
+        good = [valid for valid in rows if not isinstance(valid, InputError)]
         try:
             answers = iter(self._runtime.run(good) if good else [])
         except Exception as error:
-            return [error_response(each if isinstance(each, InputError) else error) for each in rows]
+            return [error_response(item if isinstance(item, InputError) else error) for item in rows]
         return [
-            error_response(each) if isinstance(each, InputError) else self._respond(request, next(answers))
-            for request, each in zip(requests, rows, strict=True)
+            error_response(item) if isinstance(item, InputError) else self._respond(request, next(answers))
+            for request, item in zip(requests, rows, strict=True)
         ]
 
     def _rows(self, request: Request) -> Any:
-        """The request's rows, or the InputError that they are."""
+        """The rows of a request, or an InputError that says what is wrong with them."""
         found = find(request, self._input)
         if found is None:
             return InputError(f"expected {self._input.name}, got none")
@@ -104,7 +104,7 @@ class TorchScriptModel:
 
 
 def runtime(model: ModelArgs, settings: TorchScriptSettings) -> Runtime:
-    """What runs the model's network: OpenVINO on a CPU where the config wants it, torch elsewhere.
+    """The runtime of the model's network: OpenVINO on a CPU if the config says so, else torch.
 
     Raises:
         WeightsError: the converted file is missing or does not load.
@@ -114,27 +114,27 @@ def runtime(model: ModelArgs, settings: TorchScriptSettings) -> Runtime:
         from plate_nets.python_backend.openvino_runtime import OpenVINORuntime
 
         return OpenVINORuntime(folder / IR, threads, chosen_precision(model.name, folder / IR))
-    from plate_nets.python_backend.torch_runtime import TorchRuntime  # late: torch takes 200 MB and seconds
+    from plate_nets.python_backend.torch_runtime import TorchRuntime  # torch takes 200 MB and seconds
 
     return TorchRuntime(folder / (model.file or TORCHSCRIPT), model.gpu, threads)
 
 
 def tensors(config: Mapping[str, Any]) -> tuple[TensorSpec, tuple[TensorSpec, ...]]:
-    """A model's config -> its one input and its outputs.
+    """A model's config -> its one input, and its outputs.
 
     Raises:
-        ContractError: more inputs or none, no output, or a dtype that is not in `DTYPES`.
+        ContractError: it has not exactly one input, no output, or a dtype that is not in `DTYPES`.
     """
     inputs, outputs = (
         tuple(
-            TensorSpec(each["name"], each["data_type"].removeprefix("TYPE_"), tuple(map(int, each["dims"])))
-            for each in config.get(side, ())
+            TensorSpec(tensor["name"], tensor["data_type"].removeprefix("TYPE_"), tuple(map(int, tensor["dims"])))
+            for tensor in config.get(side, ())
         )
         for side in ("input", "output")
     )
     if len(inputs) != 1 or not outputs:
         raise ContractError(
-            f"{config['name']}: expected one input, and one output or more, got {len(inputs)} and {len(outputs)}"
+            f"{config['name']}: expected one input and at least one output, got {len(inputs)} and {len(outputs)}"
         )
     for spec in (*inputs, *outputs):
         if spec.dtype not in DTYPES:

@@ -1,4 +1,4 @@
-"""OpenVINO as a runtime of the `pytorch` backend: arrays in host memory, no torch in the process."""
+"""OpenVINO as a runtime of the `pytorch` backend: arrays in host memory, without torch."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,14 +23,15 @@ class OpenVINORuntime:
         self._network = load_ir(path, threads, precision)
 
     def rows(self, tensor: Tensor) -> NDArray[Any]:
-        """A view of a tensor of Triton's, which lies in host memory."""
+        """A view of a Triton tensor in host memory."""
         return tensor.as_numpy()
 
     def run(self, batch: Sequence[NDArray[np.float32]]) -> list[tuple[NDArray[np.float32], ...]]:
-        """Rows of each request -> its output, of one run."""
+        """Rows of each request -> its output, from one run."""
         rows = batch[0] if len(batch) == 1 else np.concatenate(batch)
-        return [(each,) for each in np.split(self._network(rows), np.cumsum([len(rows) for rows in batch])[:-1])]
+        ends = np.cumsum([len(rows) for rows in batch])
+        return [(output,) for output in np.split(self._network(rows), ends[:-1])]
 
     def tensor(self, spec: TensorSpec, rows: NDArray[np.float32]) -> Tensor:
-        """An output's rows -> a tensor of Triton's."""
+        """The rows of an output -> a Triton tensor."""
         return tensor(spec, rows)

@@ -1,4 +1,4 @@
-"""The precision of a network in a stub: chosen as in any process, and said in the server's log."""
+"""Chooses the precision of a network in a stub, and logs it."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from plate_nets.runtimes.precision import choose
 
 
 def chosen_precision(network: str, path: Path) -> Precision:
-    """A network, by its name and its converted file -> what `choose` says, logged.
+    """The precision from `choose` for a network, by its name and its converted file; also in the server's log.
 
     Raises:
-        ContractError: the setting is none that there is.
+        ContractError: the setting is invalid.
         WeightsError: the file is missing or does not load.
     """
     choice = choose(network, path)

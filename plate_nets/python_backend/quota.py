@@ -1,7 +1,7 @@
-"""How many cores this process may use: a container with a limit of two on a machine of 64 has two.
+"""The number of cores that this process may use: a container with a limit of two on a machine of 64 has two.
 
-Linux bounds the processor time of a control group, not the cores that its threads run on: more threads than the quota
-pays for are stopped together for the rest of each period (cgroups(7): cpu.max, in version 1 cpu.cfs_quota_us).
+Linux limits the processor time of a control group, not the cores that its threads run on: if there are more threads
+than the quota allows, all are stopped for the rest of each period (cgroups(7): cpu.max, in version 1 cpu.cfs_quota_us).
 """
 
 import os
@@ -14,12 +14,12 @@ CORES_VARIABLE = "PLATES_CORES"
 
 
 def usable_cores(environ: Mapping[str, str] = os.environ, proc: Path = Path("/proc/self")) -> int:
-    """The least of the cores that it may run on, those that the quotas above it pay for, and ``PLATES_CORES``.
+    """The minimum of the cores in the affinity mask, in the quotas of all groups above, and in ``PLATES_CORES``.
 
-    It is 1 or more. Part of a core is left out: threads that share it wait for each other.
+    It is rounded down to at least 1, because threads that share part of a core wait for each other.
 
     Raises:
-        ContractError: ``PLATES_CORES`` is no whole number of 1 or more.
+        ContractError: ``PLATES_CORES`` is not a whole number of 1 or more.
     """
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1  # macOS has none
     bounds = [float(own), *_quotas(proc)]
@@ -31,7 +31,7 @@ def usable_cores(environ: Mapping[str, str] = os.environ, proc: Path = Path("/pr
 
 
 def _quotas(proc: Path) -> Iterator[float]:
-    """The quotas of this process's control groups and of all above them that can be seen, in cores."""
+    """The quotas of this process's control groups, and of all visible groups above, in cores."""
     try:
         groups = [line.split(":", 2) for line in (proc / "cgroup").read_text(encoding="utf-8").splitlines()]
         mounts = [line.split() for line in (proc / "mountinfo").read_text(encoding="utf-8").splitlines()]
@@ -50,7 +50,7 @@ def _quotas(proc: Path) -> Iterator[float]:
 
 
 def _along(mount: Path, path: str, of_version_1: bool) -> Iterator[float]:
-    """From a group up to where it is mounted; one outside of what is mounted is seen as the mount itself."""
+    """The quotas from a group up to its mount point; of a group outside the mount, only that of the mount point."""
     group = mount if path.startswith("..") else mount / path
     for folder in (group, *group.parents):
         try:
@@ -60,7 +60,7 @@ def _along(mount: Path, path: str, of_version_1: bool) -> Iterator[float]:
             else:
                 quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
             yield int(quota) / int(period) if quota.strip() not in ("max", "-1") else float("inf")
-        except (OSError, ValueError):  # the topmost group has none
+        except (OSError, ValueError):  # the root group has none
             pass
         if folder == mount:
             return

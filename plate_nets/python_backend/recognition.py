@@ -59,10 +59,10 @@ T = TypeVar("T")
 
 
 class TensorReader(Protocol):
-    """The pipeline as Triton feeds it: a `PlateReader`, or what looks like one."""
+    """The pipeline for Triton's tensors: a `PlateReader` or a substitute."""
 
     def scene(self, picture: Tensor, /, options: ReadOptions, stages: Stages) -> Scene:
-        """The caller's picture as it came -> its plates, and its vehicles where they are asked for."""
+        """The caller's picture as sent -> its plates, and its vehicles if requested."""
         ...
 
 
@@ -73,11 +73,11 @@ def bls_reader(model: ModelArgs, decoder: SchemeDecoder) -> PlateReader[Tensor, 
 
 
 class Recognition:
-    """Picture, raw or encoded -> plates, and what their readings rest on where it is asked for.
+    """Picture, raw or encoded -> plates, and the evidence behind their readings if requested.
 
-    The picture goes to `yolo` as it came: `yolo`, which can be asked alone too, is where it is checked.
+    The picture goes to `yolo` unchanged. `yolo` checks it, because it can also be called directly.
 
-    ``make_reader``: what Triton tells of the model, and the decoder -> the pipeline.
+    ``make_reader``: Triton's arguments and the decoder -> the pipeline.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class Recognition:
         try:
             refuse_unknown(model.name, model.parameters, SchemeSettings, DecodingSettings, WatchdogSettings)
             self._watchdog = Watchdog(read_settings(WatchdogSettings, model.name, model.parameters))
-            named = read_settings(SchemeSettings, model.name, model.parameters)
-            schemes = load_schemes(named.scheme, Path(model.folder).parent)
+            settings = read_settings(SchemeSettings, model.name, model.parameters)
+            schemes = load_schemes(settings.scheme, Path(model.folder).parent)
             self._no_logits = np.zeros((0, max(scheme.classes for scheme in schemes), STEPS), np.float32)
             decoder = SchemeDecoder(schemes, read_settings(DecodingSettings, model.name, model.parameters))
             self._reader = make_reader(model, decoder)
@@ -101,7 +101,7 @@ class Recognition:
         self._probe_token = probe_token(key) if key else ""
 
     def answer(self, request: Request) -> Response:
-        """One request -> its response; never raises."""
+        """Answer one request; never raises."""
         with self._watchdog.working():
             return self._answer(request)
 
@@ -112,7 +112,7 @@ class Recognition:
         try:
             return answer(request, lambda _: self._counted(request, stages), self._metrics.failed)
         finally:
-            self._metrics.took(stages.seconds, stages.spent)
+            self._metrics.observe(stages.seconds, stages.spent)
 
     def _counted(self, request: Request, stages: Stages) -> list[Tensor]:
         plates, outputs = self._respond(request, stages)
@@ -120,31 +120,30 @@ class Recognition:
         return outputs
 
     def _respond(self, request: Request, stages: Stages) -> tuple[list[Plate], list[Tensor]]:
-        wanted = request.requested_output_names()
-        options = ReadOptions.of_request(wanted, parameters(request))
+        requested = request.requested_output_names()
+        options = ReadOptions.of_request(requested, parameters(request))
         scene = self._reader.scene(picture_of(request), options, stages)
         plates = scene.plates
         outputs = pack(plates)
         if options.evidence:
             logits = [plate.logits for plate in plates if plate.logits is not None]
             outputs.append(tensor(LOGITS, np.stack(logits) if logits else self._no_logits))
-        if CHARACTERS.name in wanted:
+        if CHARACTERS.name in requested:
             outputs.append(tensor(CHARACTERS, pad([plate.reading.characters for plate in plates])))
-        if SCHEMES.name in wanted:
+        if SCHEMES.name in requested:
             names = [" ".join(plate.reading.schemes or (plate.reading.scheme,)) for plate in plates]
             outputs.append(tensor(SCHEMES, np.array(names, np.object_).reshape(-1, 1)))
-        outputs += [each for each in describe(plates) if each.name() in wanted]
+        outputs += [output for output in describe(plates) if output.name() in requested]
         if options.vehicles:
             outputs.append(tensor(VEHICLE_ROWS, rows_of(scene.vehicles)))
         return plates, outputs
 
 
 def detect(picture: Tensor, stages: Stages, vehicles: bool) -> tuple[PlateCrops[Tensor], Boxes, Scores, VehicleRows]:
-    """Picture -> crops where `yolo` left them, boxes, scores, and vehicles if they are asked for.
+    """Picture -> crops on the device of `yolo`, boxes, scores, and vehicles if requested.
 
-    The stages within `yolo` are not seen from here.
-
-    The caller's own tensor is handed on: its memory is shared already, and an encoded one is decoded there, once.
+    The caller's own tensor is passed on: its memory is shared already, and `yolo` decodes an encoded picture only once.
+    The stages inside `yolo` are not visible here.
     """
     leave_out = () if vehicles else (VEHICLE_ROWS,)
     crops, boxes, scores, corners, as_one, upright, *rows = call(YOLO, [picture], leave_out=leave_out)
@@ -153,20 +152,20 @@ def detect(picture: Tensor, stages: Stages, vehicles: bool) -> tuple[PlateCrops[
 
 
 def rectify(crops: Tensor) -> Tensor:
-    """Crops -> straightened crops where `stn` left them."""
+    """Crops -> straightened crops on the device of `stn`."""
     return call(STN, [from_dlpack(_CROPS, crops)])[0]
 
 
 def read(reader: ModelSpec, crops: Tensor) -> NDArray[np.float32]:
-    """Crops, for a reader straightened ones -> the logits of a network, in host memory for the decoder."""
+    """Crops, straightened ones for a reader -> the logits of a network, in host memory for the decoder."""
     logits: NDArray[np.float32] = call(reader, [from_dlpack(reader.inputs[0], crops)], to_host=True)[0].as_numpy()
     return logits
 
 
 def split(crops: Tensor, size: int) -> Iterator[Tensor]:
-    """Crops -> chunks of at most ``size``, views of the same memory on the device where it lies."""
+    """Crops -> chunks of at most ``size`` rows, as views of the same memory on their device."""
     if not crops.is_cpu():
-        from torch.utils.dlpack import from_dlpack as to_torch  # only crops that lie on a GPU need it
+        from torch.utils.dlpack import from_dlpack as to_torch  # only crops on a GPU need it
 
         for start in range(0, len(rows := to_torch(crops)), size):
             yield from_dlpack(_CROPS, rows[start : start + size])
@@ -176,8 +175,8 @@ def split(crops: Tensor, size: int) -> Iterator[Tensor]:
         yield crops
         return
     for chunk in split_rows(array, size):
-        # Not by DLPack: numpy's capsules crash Triton's stub, which renames a used one to "used_dlpack"
-        # where numpy expects the standard's "used_dltensor".
+        # Not with DLPack: Triton's stub renames a used capsule to "used_dlpack" and crashes with those of numpy,
+        # which expects the standard's "used_dltensor"
         yield tensor(_CROPS, chunk)
 
 
@@ -196,17 +195,17 @@ def look_again(crops: Tensor) -> Tensor:
 
 
 def gather(ask: Callable[[Tensor], T], chunks: Iterable[Tensor]) -> Iterable[T]:
-    """Chunks -> what they give, in order, with all of them in flight at once."""
-    waiting = list(chunks)
-    if len(waiting) == 1:
-        return [ask(waiting[0])]
-    # A thread for each waits for its answers: what `async_exec` does too, under an event loop.
-    with ThreadPoolExecutor(len(waiting)) as threads:
-        return list(threads.map(ask, waiting))
+    """Call a function on all chunks at once -> its results in order."""
+    pending = list(chunks)
+    if len(pending) == 1:
+        return [ask(pending[0])]
+    # One waiting thread per chunk, as `async_exec` does under an event loop
+    with ThreadPoolExecutor(len(pending)) as threads:
+        return list(threads.map(ask, pending))
 
 
 def pack(plates: Sequence[Plate]) -> list[Tensor]:
-    """Plates -> `PLATES`; (0, 4), (0, 1), (0,) and (0, 8) where there is none."""
+    """Plates -> `PLATES`; without plates (0, 4), (0, 1), (0,), (0,), (0, 1) and (0, 8)."""
     readings = [plate.reading for plate in plates]
     columns = (
         np.array([p.box.sides for p in plates], np.float32).reshape(-1, 4),
@@ -232,7 +231,7 @@ def describe(plates: Sequence[Plate]) -> list[Tensor]:
 
 
 def pad(rows: Sequence[Sequence[float]]) -> NDArray[np.float32]:
-    """N rows -> (N, length of the longest), the others filled up with 0."""
+    """N rows -> (N, length of the longest), padded with 0."""
     padded = np.zeros((len(rows), max(map(len, rows), default=0)), np.float32)
     for into, row in zip(padded, rows, strict=True):
         into[: len(row)] = row

@@ -1,4 +1,4 @@
-"""The picture of a request, raw or encoded, and the frame that it is."""
+"""The picture of a request, raw or encoded, and its frame."""
 
 from plate_nets.contract import FRAME, IMAGE
 from plate_nets.errors import InputError
@@ -9,7 +9,7 @@ from plate_nets.types import Frame
 
 
 def picture_of(request: Request) -> Tensor:
-    """A request -> its one picture as the caller sent it.
+    """A request -> its picture as sent.
 
     Raises:
         InputError: not exactly one picture.
@@ -23,10 +23,10 @@ def picture_of(request: Request) -> Tensor:
 
 
 def frame_of(picture: Tensor, limits: FrameLimits) -> Frame:
-    """A picture -> frame.
+    """A picture -> its frame.
 
     Raises:
-        InputError: not one that is accepted (InputTooLarge: by its size).
+        InputError: it is not accepted (InputTooLarge: because of its size).
     """
     array = picture.as_numpy()
     return load_picture(array if picture.name() == FRAME.name else array.tobytes(), limits)

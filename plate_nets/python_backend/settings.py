@@ -1,7 +1,7 @@
-"""Settings of a served model: frozen dataclasses filled from its `config.pbtxt` and the environment.
+"""Settings of a served model: frozen dataclasses, filled from the environment and its `config.pbtxt`.
 
-The environment (``PLATES_<MODEL>_<FIELD>``) comes before the config (``parameters``, by field name), which comes
-before the default of the field. Keys in capitals belong to Triton; any other unknown key is refused.
+The environment (``PLATES_<MODEL>_<FIELD>``) overrides the config (``parameters``, by field name), which overrides the
+field's default. Keys in capitals belong to Triton; any other unknown key is refused.
 """
 
 import os
@@ -18,11 +18,11 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class SchemeSettings:
-    """Which countries' plates are read."""
+    """The countries to read."""
 
     scheme: str = DEFAULT_SCHEME
-    """Schemes of the package by name, or TOML files, from the model's folder on, with a comma between. The readers'
-    weights must fit them. Who asks is given all of them, or those that he names."""
+    """Comma-separated names of schemes, or TOML files relative to the model's folder. They must suit the readers'
+    weights. A request can choose some of them."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class NetworkSettings:
     """How a network runs on the CPU."""
 
     threads: int = 0
-    """Of one instance; 0: the cores divided by the instances of the model."""
+    """Threads of one instance; 0: the cores divided by the number of instances."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,24 @@ class TorchScriptSettings(NetworkSettings):
     """How a converted network runs in the embedded server's `pytorch` backend."""
 
     openvino: bool = False
-    """Whether OpenVINO runs it on a CPU: the reader is faster and smaller there (docs/explanation/performance.md)."""
+    """Whether OpenVINO runs it on a CPU, where the reader is then faster and smaller
+    (docs/explanation/performance.md)."""
 
 
 @dataclass(frozen=True)
 class ModelArgs:
-    """What Triton tells an instance about itself, from the ``args`` of ``initialize``."""
+    """The properties of an instance, from the ``args`` of Triton's ``initialize``."""
 
     name: str
     folder: str
-    """The version's folder, where the model file is."""
+    """The folder of the version, with the model file."""
     gpu: int | None
-    """The device of a GPU instance, None on the CPU."""
+    """The device of a GPU instance; None on the CPU."""
     instances: int
-    """Of the model, this one among them."""
+    """The number of instances of the model."""
     parameters: Mapping[str, str]
     file: str
-    """Name of the model file, from ``default_model_filename``; empty where the config names none."""
+    """Name of the model file, from ``default_model_filename``; empty if the config has none."""
 
 
 def read_settings(
@@ -77,7 +78,7 @@ def read_settings(
 
 
 def refuse_unknown(model: str, parameters: Mapping[str, str], *kinds: type) -> None:
-    """Raises ContractError where a config has a parameter that is no field of ``kinds``."""
+    """Raise ContractError if a config has a parameter that is not a field of ``kinds``."""
     known = {field.name for kind in kinds for field in fields(kind)}
     unknown = sorted(key for key in parameters if not key.isupper() and key not in known)
     if unknown:
@@ -87,7 +88,7 @@ def refuse_unknown(model: str, parameters: Mapping[str, str], *kinds: type) -> N
 
 
 def thread_count(settings: NetworkSettings, instances: int) -> int:
-    """Threads of one instance, at least 1, so that threads x instances <= cores where nothing else is set."""
+    """Threads of one instance, at least 1; by default threads x instances <= cores."""
     return settings.threads or max(1, usable_cores() // max(1, instances))
 
 

@@ -1,4 +1,4 @@
-"""The stages of one request: how long each takes, and whether it is worth beginning the next."""
+"""Times the stages of a request, and stops before the next one if nobody waits for the answer."""
 
 import threading
 import time
@@ -9,32 +9,32 @@ from plate_nets.errors import DeadlineExceeded, InputError
 from plate_nets.python_backend.triton import Request
 
 CALLING = ("detect", "rectify", "read", "look_again", "tell_country")
-"""Stages that call other models. Whether the caller hung up costs 0.1 ms to ask, so it is asked before these alone."""
+"""Stages that call other models. Only these check whether the caller hung up, which takes 0.1 ms."""
 
 
 class RequestStages:
-    """Times the stages of one request, ``with stages("read"):``; made when the work on it begins."""
+    """Times the stages of one request, ``with stages("read"):``. Create it when the work begins."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
         self._started = time.perf_counter()
         self._limit = request.timeout() / 1e6
         self.spent: dict[str, float] = {}
-        """Seconds of each stage so far, those of chunks that ran at once added up."""
+        """Seconds of each stage so far; chunks that run in parallel are added up."""
         self._lock = threading.Lock()
 
     @property
     def seconds(self) -> float:
-        """Since the work began."""
+        """Seconds since the work began."""
         return time.perf_counter() - self._started
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """While it is entered, the stage runs; where it refuses the picture, its time tells nothing and is left out.
+        """Time a stage inside the context, unless it refuses the picture: that time says nothing.
 
         Raises:
-            DeadlineExceeded: nobody waits for the answer any more. The caller has hung up (Triton tells us of gRPC's
-                callers alone), or the time that the request itself allows (Triton's ``timeout``) is over.
+            DeadlineExceeded: nobody waits for the answer: the caller hung up (Triton only reports this for gRPC), or
+                the timeout of the request (Triton's ``timeout``) is over.
         """
         self._check(stage)
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""TorchScript as a runtime of the `pytorch` backend: torch tensors by DLPack, on the device of the instance."""
+"""TorchScript as a runtime of the `pytorch` backend: torch tensors via DLPack, on the instance's device."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,20 +24,20 @@ class TorchRuntime:
         self._network = load_torchscript(path, self._device)
 
     def rows(self, tensor: Tensor) -> torch.Tensor:
-        """A tensor of Triton's, where it lies."""
+        """A Triton tensor as a torch tensor on the same device."""
         rows: torch.Tensor = torch.utils.dlpack.from_dlpack(tensor)
         return rows
 
     def run(self, batch: Sequence[torch.Tensor]) -> list[tuple[torch.Tensor, ...]]:
-        """Rows of each request -> its outputs, of one forward."""
+        """Rows of each request -> its outputs, from one forward pass."""
         with torch.inference_mode():
             rows = batch[0] if len(batch) == 1 else torch.cat(list(batch))
             found = self._network(rows.to(self._device))
-            sizes = [len(each) for each in batch]
-            # Triton takes dense tensors only, and a channels-last network leaves another order.
-            outputs = [each.contiguous().split(sizes) for each in (found if isinstance(found, tuple) else (found,))]
+            sizes = [len(rows) for rows in batch]
+            # Triton only takes dense tensors, and the outputs of a channels-last network have another order
+            outputs = [output.contiguous().split(sizes) for output in (found if isinstance(found, tuple) else (found,))]
         return list(zip(*outputs, strict=True))
 
     def tensor(self, spec: TensorSpec, rows: torch.Tensor) -> Tensor:
-        """An output's rows -> a tensor of Triton's over the same memory."""
+        """The rows of an output -> a Triton tensor over the same memory."""
         return from_dlpack(spec, rows)

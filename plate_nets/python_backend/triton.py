@@ -1,6 +1,6 @@
-"""Requests, tensors and answers of Triton's Python backend: the only module that imports its API.
+"""Requests, tensors and answers of Triton's Python backend. The only module that imports its API.
 
-That API exists only inside Triton's stubs; tests put `tests/fakes` in its place.
+The API only exists inside Triton's stubs; tests replace it by `tests/fakes`.
 """
 
 import json
@@ -23,15 +23,15 @@ class Tensor(Protocol):
     """A `pb_utils.Tensor`."""
 
     def name(self) -> str:
-        """As in the contract."""
+        """The name in the contract."""
         ...
 
     def is_cpu(self) -> bool:
-        """Whether it lies in host memory."""
+        """Whether it is in host memory."""
         ...
 
     def as_numpy(self) -> NDArray[Any]:
-        """A view of it, where it lies in host memory."""
+        """A view of a tensor in host memory."""
         ...
 
     def __dlpack__(self, stream: Any = None) -> Any: ...
@@ -47,19 +47,19 @@ class Request(Protocol):
         ...
 
     def parameters(self) -> str:
-        """The caller's own parameters, a JSON object."""
+        """The request parameters, a JSON object."""
         ...
 
     def timeout(self) -> int:
-        """Microseconds that the caller allows for it; 0: as long as it takes."""
+        """The caller's timeout in microseconds; 0: none."""
         ...
 
     def is_cancelled(self) -> bool:
-        """Whether the caller has hung up."""
+        """Whether the caller hung up."""
         ...
 
     def requested_output_names(self) -> Collection[str]:
-        """The outputs that the caller asked for by name; all of the model where by none."""
+        """The outputs that the caller named, or all of the model if it named none."""
         ...
 
 
@@ -68,7 +68,7 @@ Response = Any
 
 
 def model_args(args: Mapping[str, str]) -> ModelArgs:
-    """What ``initialize`` gets from Triton, parsed."""
+    """Parse the arguments of ``initialize``."""
     config = json.loads(args["model_config"])
     return ModelArgs(
         name=args["model_name"],
@@ -81,13 +81,13 @@ def model_args(args: Mapping[str, str]) -> ModelArgs:
 
 
 def start_fault(error: PlateError) -> Exception:
-    """What ``initialize`` raises so that Triton's log shows one clear line."""
+    """The exception for ``initialize`` to raise, so that Triton's log shows one clear line."""
     fault: Exception = pb_utils.TritonModelException(str(error))
     return fault
 
 
 def tensor(spec: TensorSpec, array: NDArray[Any]) -> Tensor:
-    """An array -> a tensor of the contract: its name, and its dtype where it is a number."""
+    """An array -> a tensor of the contract."""
     if spec.dtype == "STRING":
         array = array.astype(np.object_)
     made: Tensor = pb_utils.Tensor(spec.name, np.ascontiguousarray(array))
@@ -95,28 +95,28 @@ def tensor(spec: TensorSpec, array: NDArray[Any]) -> Tensor:
 
 
 def from_dlpack(spec: TensorSpec, source: Any) -> Tensor:
-    """Anything with ``__dlpack__`` -> a tensor over the same memory, on the device where it lies."""
+    """An object with ``__dlpack__`` -> a tensor over the same memory, on the same device."""
     made: Tensor = pb_utils.Tensor.from_dlpack(spec.name, source)
     return made
 
 
 def log(message: str) -> None:
-    """A line in the server's log."""
+    """Write a line to the server's log."""
     pb_utils.Logger.log_info(message)
 
 
 def metric_family(name: str, description: str, kind: Literal["COUNTER", "HISTOGRAM"]) -> Any:
-    """A name at the server's metrics port -> its family, whose ``Metric(labels=...)`` counts."""
+    """A metric family of the server; its ``Metric(labels=...)`` counts."""
     return pb_utils.MetricFamily(name=name, description=description, kind=getattr(pb_utils.MetricFamily, kind))
 
 
 def find(request: Request, spec: TensorSpec) -> Tensor | None:
-    """The request's tensor of this name, or None."""
-    return next((each for each in request.inputs() if each.name() == spec.name), None)
+    """The request's tensor with this name, or None."""
+    return next((given for given in request.inputs() if given.name() == spec.name), None)
 
 
 def parameters(request: Request) -> Mapping[str, Any]:
-    """The caller's own parameters; none where they are no text, which Triton (24.10) lets through over HTTP."""
+    """The request parameters; none if they are not JSON, which Triton (24.10) accepts over HTTP."""
     try:
         found: Mapping[str, Any] = json.loads(request.parameters() or "{}")
     except ValueError:
@@ -127,9 +127,9 @@ def parameters(request: Request) -> Mapping[str, Any]:
 def call(
     spec: ModelSpec, inputs: Sequence[Tensor], *, to_host: bool = False, leave_out: Sequence[TensorSpec] = ()
 ) -> list[Tensor]:
-    """Ask another model of the repository -> its outputs in the order of the contract, but for those left out.
+    """Call another model of the repository -> its outputs in the order of the contract, except those in ``leave_out``.
 
-    ``to_host``: the answer is wanted in host memory; otherwise it stays where that model leaves it.
+    ``to_host``: return the outputs in host memory; otherwise they stay on the model's device.
 
     Raises:
         InputError: the model blames the caller.
@@ -160,9 +160,9 @@ def answer(
     respond: Callable[[Request], Sequence[Tensor]],
     failed: Callable[[ErrorAnswer], None] = lambda kind: None,
 ) -> Response:
-    """One request -> its own response; a fault becomes an error response and never touches other requests.
+    """Answer one request; a fault becomes an error response and does not affect other requests.
 
-    The traceback of a fault of ours goes to the server's log, not to the client. ``failed`` is told of a fault.
+    The traceback of an internal fault goes to the server's log, not to the client. ``failed`` is called on any fault.
     """
     try:
         return pb_utils.InferenceResponse(output_tensors=list(respond(request)))
@@ -172,7 +172,7 @@ def answer(
 
 
 def error_response(error: Exception) -> Response:
-    """An exception -> an error response, as the table of `messages` says; faults of ours go to the log in full."""
+    """An exception -> an error response, see the table in `answers`; internal faults are logged in full."""
     kind = answer_for(error)
     what = without_regions(str(error))
     if kind is INTERNAL:
@@ -184,4 +184,4 @@ def error_response(error: Exception) -> Response:
 
 
 _TRITON_ERROR = {"INVALID_ARGUMENT": "INVALID_ARG", "UNAVAILABLE": "UNAVAILABLE", "INTERNAL": "INTERNAL"}
-"""The status of gRPC -> its name in the Python backend."""
+"""gRPC status -> its name in the Python backend."""

@@ -1,7 +1,7 @@
-"""Ends a model's process whose work hangs: of a death the supervisor knows, and loads the model anew.
+"""Ends a model's process that hangs. The supervisor notices the death and reloads the model.
 
-Where one of several instances hangs, nothing else tells: the others answer the probe, and Triton gives the one that
-hangs no further request.
+If one of several instances hangs, nothing else notices: the others answer the probe, and Triton sends the hanging one
+no further request.
 """
 
 import faulthandler
@@ -18,18 +18,18 @@ _LEAST = 0.001
 
 @dataclass(frozen=True)
 class WatchdogSettings:
-    """When a model's work counts as hanging."""
+    """When a model counts as hanging."""
 
     stalled_after: float = 60.0
-    """Seconds of one piece of work; 0: never. Far more than any takes, be the machine ever so busy."""
+    """Seconds that one piece of work may take; 0: any time. Far more than any takes, even on a busy machine."""
 
 
 class Watchdog:
     """Watches the work of this process, one piece at a time.
 
-    Work that takes longer than the settings allow ends the process at once, with the stacks of all threads on standard
-    error, which is the server's log. It is `faulthandler`'s own thread that does so, and that needs no GIL: native
-    code that keeps it is ended too, if it has worked for `beat` seconds before or follows other work.
+    Work that takes longer ends the process at once, with the stacks of all threads in the server's log. `faulthandler`
+    does this in its own thread without the GIL, so it also ends native code that holds the GIL, if it has run for
+    `beat` seconds or follows other work.
     """
 
     def __init__(self, settings: WatchdogSettings, beat: float = 1.0) -> None:
@@ -41,7 +41,7 @@ class Watchdog:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """While it is entered, the process works."""
+        """Count the process as working inside the context."""
         self._began = time.monotonic()
         try:
             yield
@@ -50,7 +50,7 @@ class Watchdog:
 
     def _watch(self) -> bool:
         began = self._began
-        if began is None:  # a container that is paused while idle, and goes on an hour later, has not worked
+        if began is None:  # so that a container which is paused while idle does not count as hanging
             faulthandler.cancel_dump_traceback_later()
         else:
             left = began + self._allowed - time.monotonic()

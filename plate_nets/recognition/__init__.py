@@ -1,1 +1,1 @@
-"""From a picture to its plates, in any process."""
+"""Reads the plates of a picture, in any process."""

@@ -11,28 +11,28 @@ from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Frame, Plate
 
 READ = (60, 160, 20)
-"""BGR of a plate with a text."""
+"""BGR colour of a plate with a text."""
 UNREAD = (20, 110, 235)
-"""BGR of a plate whose text is not sure."""
+"""BGR colour of a plate without a certain text."""
 VEHICLE = (190, 120, 40)
-"""BGR of a vehicle."""
+"""BGR colour of a vehicle."""
 _WHITE = (255, 255, 255)
 _FONT = cv2.FONT_HERSHEY_DUPLEX
 
 
 def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
-    """A frame and its plates -> a copy with outlines along their corners, their texts, and boxes of their vehicles.
+    """A frame and its plates -> a copy with the plates' outlines and texts, and the boxes of their vehicles.
 
-    A plate that was not read surely is drawn in another colour, with its best reading and a question mark.
+    A plate without a certain text has another colour, and its best reading with a question mark.
     """
     drawn = np.array(frame)
     h, w = frame.shape[:2]
     line = max(1, round(max(h, w) / 500))
     plates = list(plates)
-    for own in dict.fromkeys(plate.vehicle for plate in plates if plate.vehicle):
-        left, top, right, bottom = (round(side) for side in own.box.sides)
+    for vehicle in dict.fromkeys(plate.vehicle for plate in plates if plate.vehicle):
+        left, top, right, bottom = (round(side) for side in vehicle.box.sides)
         cv2.rectangle(drawn, (left, top), (right, bottom), VEHICLE, line)
-        _label(drawn, own.type, (left, top), bottom, VEHICLE)
+        _label(drawn, vehicle.type, (left, top), bottom, VEHICLE)
     for plate in plates:
         text = plate.reading.text
         colour = READ if text else UNREAD
@@ -44,16 +44,16 @@ def annotate(frame: Frame, plates: Iterable[Plate]) -> Frame:
 
 
 def _outline(plate: Plate) -> NDArray[np.int32]:
-    """The whole pixels of a plate's corners, or of its box where it has none: (4, 2)."""
+    """The corners of a plate in whole pixels, or those of its box if it has none: (4, 2)."""
     box = plate.box
     upright = (box.xmin, box.ymin, box.xmax, box.ymin, box.xmax, box.ymax, box.xmin, box.ymax)
     return np.asarray(np.round(plate.corners or upright), np.int32).reshape(4, 2)
 
 
 def annotate_encoded(encoded: bytes, plates: Iterable[Plate], suffix: str) -> bytes | None:
-    """A picture that was read and its plates -> an upright copy with outlines and texts, encoded as ``suffix`` says.
+    """An encoded picture and its plates -> an upright copy with outlines and texts, in the format of ``suffix``.
 
-    None where that format cannot hold it: JPEG and WebP end at 65,535 and 16,383 pixels a side.
+    None if the picture is too large for that format: JPEG ends at 65,535 pixels a side, WebP at 16,383.
     """
     drawn = annotate(decode_image(encoded, FrameLimits()), plates)
     try:
@@ -64,7 +64,7 @@ def annotate_encoded(encoded: bytes, plates: Iterable[Plate], suffix: str) -> by
 
 
 def _label(frame: Frame, text: str, corner: tuple[int, int], below: int, colour: tuple[int, int, int]) -> None:
-    """Write on a filled ground above the box, or below it where there is no room, always inside the frame."""
+    """Write on a filled background above the box, or below it if there is no room, always inside the frame."""
     h, w = frame.shape[:2]
     height = max(12, round(min(h, w) / 28))  # px of a capital
     scale = cv2.getFontScaleFromHeight(_FONT, height, max(1, height // 12))

@@ -1,7 +1,7 @@
 """Boxes of plates -> their four corners, by a small network that looks at a window around each box.
 
-The first look is at an upright window around the box, wide enough for what a misplaced box cuts off. Each further
-look is at a window along the corners found so far, in which the plate lies straight and large.
+The first window is upright and wide enough to include what a misplaced box cuts off. Each further window follows the
+corners found so far, so that the plate lies straight and large in it.
 """
 
 from collections.abc import Callable
@@ -24,30 +24,30 @@ from plate_nets.recognition.rectification import (
 from plate_nets.types import WINDOW_HEIGHT, WINDOW_WIDTH, Boxes, Frame, Scores
 
 CornerNetwork = Callable[[NDArray[np.float32]], NDArray[np.float32]]
-"""The network: windows (N, 3, 64, 128) RGB -> (N, 10): corners in px of the window, logarithm of the error, what is
-added to the log-odds of a plate."""
+"""Windows (N, 3, 64, 128) RGB -> (N, 10): the corners in pixels of the window, the logarithm of their expected
+error, and a correction to the log-odds of a plate."""
 
 FIRST_WIDTH = 1.5
-"""Width of the first window, in widths of the box, or in doubled heights where that is more."""
+"""Width of the first window as a multiple of the box's width, or of twice its height if that is larger."""
 _BESIDE_X, _BESIDE_Y = 16.0, 16.0
-"""Where the plate of a further window begins, px from the window's edges."""
+"""Where the plate begins in a further window, pixels from the window's edges."""
 
 
 @dataclass(frozen=True)
 class CornerSettings:
-    """Numbers of the finder.
+    """Settings of `CornerFinder`.
 
-    ``looks``: how often the network looks at a plate at most. On ru_dev 95 % of the corners found from boxes off by
-    half are within 0.37 of the plate's height after one look, within 0.17 after two.
-    ``chunk``: windows in one call of the network at most.
-    ``largest_error``: corners whose expected error is larger, in plate heights, are not taken: there is no plate, or
-    one turned by 90 degrees. On ru_dev such a plate has 0.16, all others 0.08 and less; of 62 boxes that the detector
-    finds on 70 photos without plates half have more than 0.13.
-    ``settled``: corners whose expected error is at most this, in plate heights, are not looked at again; 0: all are.
-    Half of ru_dev settles at 0.06, and is read as with two looks at all: 0.951 of the plates; with one look at all it
-    is 0.936, at 0.07 it is 0.941.
-    ``convincing``: where the first look expects at most this error, in plate heights, there is a plate: its score is
-    not lowered. Of 243 photos without plates 0.016 have such a box; 184 of 204 plates of ru_dev do.
+    ``looks``: the maximum number of windows per plate. On ru_dev, with boxes shifted by half, 95 % of the corners are
+    within 0.37 of the plate's height after one look and within 0.17 after two.
+    ``chunk``: the maximum number of windows per call of the network.
+    ``largest_error``: corners with a larger expected error, in plate heights, are rejected: there is no plate, or it is
+    turned by 90 degrees. On ru_dev such a plate has 0.16 and all others at most 0.08; of 62 boxes that the detector
+    finds on 70 photos without plates, half have more than 0.13.
+    ``settled``: corners with at most this expected error, in plate heights, get no further look; 0: all do. With 0.06,
+    half of ru_dev needs one look, and 0.951 of the plates are read, as with two looks at all of them. With one look at
+    all it is 0.936, with 0.07 it is 0.941.
+    ``convincing``: if the first look expects at most this error, in plate heights, the score is not lowered. 0.016 of
+    243 photos without plates have such a box, and 184 of 204 plates of ru_dev.
     """
 
     looks: int = 2
@@ -70,12 +70,12 @@ class CornerSettings:
 
 @dataclass(frozen=True)
 class FoundCorners:
-    """What is known of N boxes.
+    """The corners found in N boxes.
 
     Attributes:
-        quads: (N, 4, 2) the corners, px of the frame.
-        errors: (N,) the error to expect of them, share of the plate's height.
-        odds: (N,) what is to be added to the log-odds that the detector gives for a plate.
+        quads: (N, 4, 2) the corners, in pixels of the frame.
+        errors: (N,) their expected error, as a share of the plate's height.
+        odds: (N,) corrections to the detector's log-odds of a plate.
     """
 
     quads: Quads
@@ -83,7 +83,7 @@ class FoundCorners:
     odds: NDArray[np.float32]
 
     def rows(self, kept: NDArray[np.intp]) -> "FoundCorners":
-        """Those of some of the boxes."""
+        """The corners of some of the boxes."""
         return FoundCorners(self.quads[kept], self.errors[kept], self.odds[kept])
 
 
@@ -95,10 +95,10 @@ class CornerFinder:
         self.settings = settings
 
     def find(self, frame: Frame, boxes: Boxes) -> FoundCorners:
-        """Boxes (N, 4) xyxy px of a frame -> corners of the plates in them.
+        """Boxes (N, 4) xyxy in pixels of a frame -> the corners of the plates in them.
 
-        A box without area, or one in which no plate's corners are found, gives its own corners and an error of 1.
-        The odds are those of the first look.
+        A box without area, or without usable corners, gets its own corners and an error of 1. The odds are those of the
+        first look.
         """
         upright = box_quads(boxes)
         quads, errors, odds = upright.copy(), np.ones(len(boxes), np.float32), np.zeros(len(boxes), np.float32)
@@ -118,24 +118,24 @@ class CornerFinder:
         return FoundCorners(quads, errors, odds)
 
     def _look(self, frame: Frame, windows: list[Quad]) -> tuple[Quads, NDArray[np.float32], NDArray[np.float32]]:
-        """Windows -> corners (N, 4, 2) px of the frame, the errors to expect (N,), what is added to the odds (N,)."""
-        quads, told = [np.empty((0, 4, 2), np.float32)], [np.empty((0, 2), np.float32)]
+        """Windows -> corners (N, 4, 2) in pixels of the frame, expected errors (N,), corrections to the odds (N,)."""
+        quads, rest = [np.empty((0, 4, 2), np.float32)], [np.empty((0, 2), np.float32)]
         for start in range(0, len(windows), self.settings.chunk):
             chunk = windows[start : start + self.settings.chunk]
             answer = np.array(self.network(np.stack([cut_window(frame, window) for window in chunk])))
-            with np.errstate(invalid="ignore", over="ignore"):  # `usable` leaves out what is not finite
+            with np.errstate(invalid="ignore", over="ignore"):  # `usable` drops what is not finite
                 points = answer[:, :8].reshape(-1, 4, 2)
                 quads.append(np.stack([from_window(p, window) for p, window in zip(points, chunk, strict=True)]))
-                told.append(answer[:, 8:])
-        error, plate = np.concatenate(told).astype(np.float32).T
+                rest.append(answer[:, 8:])
+        error, plate = np.concatenate(rest).astype(np.float32).T
         odds = np.clip(np.nan_to_num(plate), -_MOST_ODDS, _MOST_ODDS)
         return np.concatenate(quads).astype(np.float32), np.exp(np.clip(error, -10, 3)), odds
 
 
 def distinct(found: FoundCorners, scores: Scores, overlap: float = 0.45) -> NDArray[np.intp]:
-    """Which of N plates, highest score first, are left where two boxes led to the same corners: their rows, in order.
+    """Drop plates whose boxes led to the same corners -> the rows that are left of N plates, highest score first.
 
-    ``overlap``: of two plates whose upright boxes overlap by more (IoU), the lower score goes. YOLOv5's own value.
+    ``overlap``: if two upright boxes overlap by more (IoU), the one with the lower score is dropped. YOLOv5's default.
     """
     boxes = quad_boxes(found.quads)
     sizes = np.concatenate((boxes[:, :2], boxes[:, 2:] - boxes[:, :2]), axis=1)
@@ -144,18 +144,18 @@ def distinct(found: FoundCorners, scores: Scores, overlap: float = 0.45) -> NDAr
 
 
 def rescored(scores: Scores, odds: NDArray[np.float32]) -> Scores:
-    """The detector's scores (N,) 0..1, and what is to be added to their log-odds (N,) -> the scores of both, 0..1."""
+    """The detector's scores (N,) and corrections to their log-odds (N,) -> corrected scores, 0..1."""
     sure = np.clip(scores, 1e-6, 1 - 1e-6)
     return np.asarray(1 / (1 + np.exp(-odds) * (1 - sure) / sure), np.float32)
 
 
 _MOST_ODDS = 8.0
 _SHAPES = RectificationSettings(least_height=1.0, least_aspect=0.5, largest_aspect=20.0)
-"""What the finder itself takes for corners of a plate: wider bounds than those for reading it."""
+"""The shapes that the finder itself accepts, wider than those for reading."""
 
 
 def first_window(box: NDArray[np.float32]) -> Quad:
-    """A box (4,) xyxy -> the upright window around it, (4, 2) px of the frame."""
+    """A box (4,) xyxy -> the upright window around it, (4, 2) in pixels of the frame."""
     xmin, ymin, xmax, ymax = (float(v) for v in box)
     half = max(FIRST_WIDTH * max(xmax - xmin, 2 * (ymax - ymin)), 4.0) / 2
     half_y = half * WINDOW_HEIGHT / WINDOW_WIDTH
@@ -165,7 +165,7 @@ def first_window(box: NDArray[np.float32]) -> Quad:
 
 
 def next_window(quad: Quad) -> Quad:
-    """Corners found so far -> the window along them: a parallelogram (4, 2) px of the frame."""
+    """The corners found so far -> a parallelogram (4, 2) along them, in pixels of the frame."""
     flat = parallelogram(quad)
     along, down = flat[1] - flat[0], flat[3] - flat[0]
     x, y = along * (_BESIDE_X / (WINDOW_WIDTH - 2 * _BESIDE_X)), down * (_BESIDE_Y / (WINDOW_HEIGHT - 2 * _BESIDE_Y))
@@ -173,20 +173,20 @@ def next_window(quad: Quad) -> Quad:
 
 
 def cut_window(frame: Frame, window: Quad) -> NDArray[np.float32]:
-    """A window (4, 2) of a frame -> what the network takes: (3, 64, 128) RGB, ``(value - 127.5) / 128``."""
+    """A window (4, 2) of a frame -> the network's input: (3, 64, 128) RGB, ``(value - 127.5) / 128``."""
     picture = warp_quad(frame, window, (WINDOW_HEIGHT, WINDOW_WIDTH), enlarge=cv2.INTER_LINEAR)
     return (picture[:, :, ::-1].transpose(2, 0, 1).astype(np.float32) - 127.5) / 128
 
 
 def from_window(points: NDArray[np.float32], window: Quad) -> NDArray[np.float32]:
-    """Points (K, 2) in px of a window, a parallelogram (4, 2) -> px of the frame."""
+    """Points (K, 2) in pixels of a window, which is a parallelogram (4, 2) -> pixels of the frame."""
     share = points / np.array([WINDOW_WIDTH, WINDOW_HEIGHT], np.float32)
     along, down = window[1] - window[0], window[3] - window[0]
     return np.asarray(window[0] + share[:, :1] * along + share[:, 1:] * down, np.float32)
 
 
 def to_window(points: NDArray[np.float32], window: Quad) -> NDArray[np.float32]:
-    """Points (K, 2) in px of the frame -> px of a window, a parallelogram (4, 2) with an area."""
+    """Points (K, 2) in pixels of the frame -> pixels of a window, which is a parallelogram (4, 2) with an area."""
     axes = np.stack((window[1] - window[0], window[3] - window[0]), axis=1).astype(np.float64)
     share = np.linalg.solve(axes, (points - window[0]).T.astype(np.float64)).T
     return np.asarray(share * (WINDOW_WIDTH, WINDOW_HEIGHT), np.float32)

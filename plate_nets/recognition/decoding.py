@@ -1,8 +1,8 @@
-"""CTC logits -> what a plate says, with a probability for each character.
+"""CTC logits -> the text of a plate, with a probability for each character.
 
-The best path (Graves et al., 2006) is read first. Where it fits no plate format or is not sure, a prefix beam search
+The best path (Graves et al., 2006) comes first. If it fits no plate format or is not certain, a prefix beam search
 (Hannun et al., "First-Pass Large Vocabulary Continuous Speech Recognition using Bi-Directional Recurrent DNNs", 2014)
-that only follows plate formats looks for a better reading: so the position decides between `8` and `B`, `0` and `O`.
+that only follows plate formats looks for a better text. So the position decides between `8` and `B`, `0` and `O`.
 """
 
 import math
@@ -20,30 +20,32 @@ from plate_nets.recognition.appearance import LEAST_FAVOUR, Appearance, Favour
 from plate_nets.types import STEPS, Lines, Logits, Reading
 
 _NEGLIGIBLE = 1e-4
-"""A symbol less probable than this at a step starts no prefix: it could not become sure."""
+"""A symbol with a lower probability at a step extends no prefix, because the text could not become certain."""
 _LEAST_LOG = -30.0
-"""Log-probability of a text in one look, at least: one look rules it out, and need not do more."""
+"""The lowest log-probability of a text in one look: enough to rule it out."""
 
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """When a reading is sure enough to be given as text.
+    """When a reading is certain enough to be returned as text.
 
-    ``sure``: the least confidence, 0..1, of the least sure character. On ru_dev, boxes detected, 0.956, 0.951 and 0.941
-    of the plates get a text at 0.6, 0.8 and 0.9; 4, 3 and 3 of these differ from the label, and two labels are wrong.
-    ``floor``: the least probability, 0..1, of the whole text; below it the format would be what speaks, not the plate.
-    A guess, not measured.
-    ``certain``: where the best path's text is at least this probable, over all its paths, too little is left for any
-    other to be looked for. What is left, such as that of one more symbol at the end, lowers no confidence.
-    ``beam_width``: prefixes kept a step.
-    ``again_from``, ``again_below``: a plate whose confidence lies between is looked at again, see `second_look`;
-    ``again_under``: so is every plate whose lines are lower than this, px.
-    ``doubt``: where several looks leave all texts that fit a format a probability of p together, each character has p
-    to the power of this times its share among them. Looks that disagree make p small, and so does a hidden digit. Of
-    ru_dev in JPEG 40 at 12 px 0.987 of the sure texts are right without doubt (0), 0.993 with 0.75
-    (`plates evaluate --degrade`).
-    ``least_height``: each px that a line is lower than this multiplies the confidence by itself once more: of plates of
-    7 px in JPEG 90 0.95 of the sure texts are right without, 0.96 with it, of those of 8 px 0.98 and all.
+    ``sure``: the minimum probability of the least certain character, 0..1. On ru_dev, with detected boxes, 0.956, 0.951
+    and 0.941 of the plates get a text at 0.6, 0.8 and 0.9; 4, 3 and 3 of these differ from the label, and two labels
+    are wrong.
+    ``floor``: the minimum probability of the whole text, 0..1. Below it, the text would come from the format and not
+    from the plate. A guess, not measured.
+    ``certain``: if the text of the best path has at least this probability over all its paths, no other text is
+    searched for. What is left, such as the probability of one more symbol at the end, does not lower the confidence.
+    ``beam_width``: the number of prefixes kept at each step.
+    ``again_from``, ``again_below``: a plate with a confidence between the two gets a second look, see `second_look`.
+    ``again_under``: so does every plate whose lines are lower than this, in pixels.
+    ``doubt``: if all texts that fit a format have the probability p together over several looks, the probability of
+    each character is its share among them, multiplied by p to the power of ``doubt``. Looks that disagree make p small,
+    and so does a hidden digit. On ru_dev at JPEG quality 40 and 12 px high, 0.987 of the texts are right with 0, and
+    0.993 with 0.75 (`plates evaluate --degrade`).
+    ``least_height``: the confidence is raised to the power of 1 plus the number of pixels that a line is lower than
+    this. At JPEG quality 90, 0.95 of the texts of plates of 7 px are right without it and 0.96 with it; of 8 px, 0.98
+    and all.
     """
 
     sure: float = 0.8
@@ -59,7 +61,7 @@ class DecodingSettings:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A text with the probability of each of its characters and of the whole, 0..1."""
+    """A text, with the probability of each of its characters and of the whole, 0..1."""
 
     text: str
     characters: tuple[float, ...]
@@ -67,12 +69,12 @@ class Candidate:
 
     @property
     def confidence(self) -> float:
-        """The least sure character; 0 for the empty text."""
+        """The lowest probability of a character; 0 for the empty text."""
         return min(self.characters, default=0.0)
 
 
 class PlateDecoder:
-    """Logits (N, C, 18) of a scheme of C classes -> one `Reading` a plate."""
+    """Logits (N, C, 18) of a scheme with C classes -> one `Reading` per plate."""
 
     def __init__(self, scheme: PlateScheme, settings: DecodingSettings = DecodingSettings()) -> None:
         self.scheme = scheme
@@ -83,12 +85,15 @@ class PlateDecoder:
     ) -> list[Reading]:
         """Logits (N, C, 18), N of 0 or more -> readings in the same order.
 
-        ``lines``: of each plate; without it each has one. Only formats of so many lines are read. ``looks``: of each
-        plate, what it looks like: it speaks for texts of such plates, and makes none surer.
-        It never invents: where no reading that fits a format is sure, ``text`` is empty and ``best`` is the best path.
+        If no text that fits a format is certain, ``text`` is empty and ``best`` is the best path.
+
+        Args:
+            logits: (N, C, 18).
+            lines: the number of lines of each plate, 1 by default; only formats with as many lines are tried.
+            looks: the appearance of each plate. It influences the choice of a text, but not its confidence.
 
         Raises:
-            ContractError: the logits have another number of classes than the scheme.
+            ContractError: the number of classes is not that of the scheme.
         """
         if logits.shape[1:] != (self.scheme.classes, STEPS):
             raise ContractError(
@@ -114,15 +119,15 @@ class PlateDecoder:
         return _reading(chosen, scheme, sure=chosen.confidence >= self.settings.sure)
 
     def decode_looks(self, logits: Logits, lines: int = 1, look: Appearance | None = None) -> Reading:
-        """The logits (V, C, 18) of V looks at one plate, the first as it is -> what they say together.
+        """Logits (V, C, 18) of V looks at one plate, the first one unchanged -> one reading.
 
-        Each look proposes texts; a text's probability is the geometric mean over the looks, so one that a look all but
-        rules out has none, and looks that disagree leave little to any. ``look``: what the plate looks like, as in
-        `decode`.
+        Each look proposes texts. The probability of a text is its geometric mean over the looks: a text that one look
+        rules out gets almost none, and looks that disagree leave little to any text. ``look``: the appearance of the
+        plate, as in `decode`.
         """
         scheme, settings = self.scheme.by_lines[lines], self.settings
         logp = log_softmax(logits)
-        texts = list(dict.fromkeys(text for look in logp for text in format_texts(look, scheme, settings.beam_width)))
+        texts = list(dict.fromkeys(text for each in logp for text in format_texts(each, scheme, settings.beam_width)))
         if not texts:
             return _reading(best_path(logp[0], scheme), scheme, sure=False)
         means = np.maximum(text_log_probabilities(logp, texts, scheme), _LEAST_LOG).mean(axis=0)
@@ -132,7 +137,7 @@ class PlateDecoder:
         return _reading(chosen, scheme, sure=chosen.confidence >= settings.sure)
 
     def _certain(self, best: Candidate, logp: NDArray[np.float32], scheme: PlateScheme) -> bool:
-        """Whether the best path's text leaves too little for any other; its path alone is a lower bound of that."""
+        """Whether the text of the best path leaves too little for any other. The path alone is a lower bound."""
         certain = self.settings.certain
         return best.probability >= certain or text_probability(logp, best.text, scheme) >= certain
 
@@ -142,13 +147,13 @@ def _favour(look: Appearance | None, scheme: PlateScheme) -> Favour | None:
 
 
 def at_height(reading: Reading, height: float, settings: DecodingSettings) -> Reading:
-    """A reading of a plate whose lines are so high, px -> the same, less sure where they are lower than the least."""
+    """A reading of a plate with lines of this height in pixels -> the same, less certain below ``least_height``."""
     below = settings.least_height - height
     if below <= 0:
         return reading
     characters = tuple(character ** (1 + below) for character in reading.characters)
-    less = replace(reading, confidence=reading.confidence ** (1 + below), characters=characters)
-    return less if less.confidence >= settings.sure else replace(less, text="", format="", schemes=())
+    lowered = replace(reading, confidence=reading.confidence ** (1 + below), characters=characters)
+    return lowered if lowered.confidence >= settings.sure else replace(lowered, text="", format="", schemes=())
 
 
 def _reading(best: Candidate, scheme: PlateScheme, sure: bool) -> Reading:
@@ -168,10 +173,7 @@ def log_softmax(logits: Logits) -> NDArray[np.float32]:
 
 
 def best_path(logp: NDArray[np.float32], scheme: PlateScheme) -> Candidate:
-    """Log-probabilities (C, 18) -> the most probable path with repeats merged and blanks dropped.
-
-    A character's probability is the highest among the steps of its run.
-    """
+    """Log-probabilities (C, 18) -> the most probable path, with repeats merged and blanks dropped."""
     path = logp.argmax(axis=0)
     peaks = logp[path, np.arange(len(path))].tolist()
     text: list[str] = []
@@ -189,14 +191,14 @@ def best_path(logp: NDArray[np.float32], scheme: PlateScheme) -> Candidate:
 
 
 def text_probability(logp: NDArray[np.float32], text: str, scheme: PlateScheme) -> float:
-    """Log-probabilities (C, 18) -> the probability of a text, over all paths that spell it.
+    """Log-probabilities (C, 18) -> the probability of a text over all paths that spell it.
 
-    The forward variables of CTC (Graves et al., 2006, section 4.1).
+    These are the forward variables of CTC (Graves et al., 2006, section 4.1).
     """
     labels = [scheme.blank]
     for character in text:
         labels += [scheme.index[character], scheme.blank]
-    # What may come before a label: itself, the one before and, past a blank, another character
+    # A label may follow itself, the one before and, if it is a new character, the one before the blank
     skips = [i > 1 and label not in (scheme.blank, labels[i - 2]) for i, label in enumerate(labels)]
     ways = [1.0] + [0.0] * (len(labels) - 1)  # as if a blank had come before the first step
     for step in np.exp(logp.T.astype(np.float64)).tolist():
@@ -209,12 +211,12 @@ def text_probability(logp: NDArray[np.float32], text: str, scheme: PlateScheme) 
 
 
 def text_log_probabilities(logp: NDArray[np.float32], texts: Sequence[str], scheme: PlateScheme) -> NDArray[np.float64]:
-    """Log-probabilities (N, C, 18) of N plates and K texts -> log P(text given the plate): (N, K).
+    """Log-probabilities (N, C, 18) of N plates, and K texts -> log P(text given the plate): (N, K).
 
-    A text that the steps are too few for has minus infinity.
+    It is minus infinity for a text that is too long for the steps.
     """
     labels, lengths, leaps = _labels(tuple(texts), scheme)
-    # of each plate and step, the probability of each label: (N, 18, K, 2 L + 1)
+    # The probability of each label at each step of each plate: (N, 18, K, 2 L + 1)
     steps = np.exp(logp.astype(np.float64)).transpose(0, 2, 1)[:, :, labels]
     forward = np.zeros((len(logp), *labels.shape))
     forward[:, :, 0] = steps[:, 0, :, 0]
@@ -234,8 +236,13 @@ def text_log_probabilities(logp: NDArray[np.float32], texts: Sequence[str], sche
 def _labels(
     texts: tuple[str, ...], scheme: PlateScheme
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
-    """Texts -> classes with a blank before, between and after (K, 2 L + 1), how many count, and where a blank may be
-    left out: before a symbol that differs from the last."""
+    """Texts of up to L characters -> their classes for the forward variables.
+
+    Returns:
+        (K, 2 L + 1) the classes, with a blank before, between and after the characters; (K,) how many of them count;
+        (K, 2 L + 1) whether the blank before a class may be skipped: if it is a symbol that differs from the previous
+        one.
+    """
     longest = max(map(len, texts))
     labels = np.full((len(texts), 2 * longest + 1), scheme.blank, np.intp)
     for row, text in enumerate(texts):
@@ -246,17 +253,18 @@ def _labels(
 
 
 def most_probable(plates: Mapping[str, float], doubt: float = 0.0, favour: Favour | None = None) -> Candidate | None:
-    """Texts that fit a plate format, with the probability of each among all texts -> the most probable, or None.
+    """The most probable of several texts, or None without texts.
 
-    A character's probability is its share among these texts, for the position has spoken already, times what they have
-    together to the power of ``doubt``: the rest says that it is no plate, or that not all of it is seen. ``favour``:
-    what else speaks for a text, in the choice alone.
+    ``plates``: texts that fit a format, each with its probability among all texts. The probability of a character is
+    its share among these texts, since the format has already decided, multiplied by their total to the power of
+    ``doubt``: the rest is the probability that there is no plate, or that part of it is hidden. ``favour``: other
+    evidence for a text; it only influences the choice.
     """
     if not plates:
         return None
     text = max(plates, key=plates.__getitem__)
     if favour:
-        # The rest cannot make up for it
+        # Favour cannot make up for a larger difference
         near = [each for each in plates if plates[each] >= LEAST_FAVOUR * plates[text]]
         text = max(near, key=lambda each: plates[each] * favour(each)) if len(near) > 1 else text
     trust = min(1.0, sum(plates.values())) ** doubt
@@ -264,9 +272,9 @@ def most_probable(plates: Mapping[str, float], doubt: float = 0.0, favour: Favou
 
 
 def shares(text: str, plates: Mapping[str, float]) -> tuple[float, ...]:
-    """A text among texts with probabilities -> of each of its characters the share of those that have it there too.
+    """For each character of a text, the share of the texts that have the same character there, weighted by probability.
 
-    A text of another length speaks for none of them.
+    A text of another length counts for none of them.
     """
     total = sum(plates.values())
     return tuple(
@@ -276,8 +284,8 @@ def shares(text: str, plates: Mapping[str, float]) -> tuple[float, ...]:
 
 
 def format_texts(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> dict[str, float]:
-    """Log-probabilities (C, 18) -> the texts of a beam that fit a plate format, with the probability of each."""
-    # prefix -> [probability of the paths that end in a blank, of those that end in its last symbol]
+    """Log-probabilities (C, 18) -> the texts of a beam search that fit a plate format, each with its probability."""
+    # prefix -> [probability of the paths that end in a blank, of those that end in the prefix's last symbol]
     beam: dict[str, list[float]] = {"": [1.0, 0.0]}
     states = {"": scheme.successors.start}
     for step in np.exp(logp.T.astype(np.float64)).tolist():

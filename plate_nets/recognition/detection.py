@@ -1,4 +1,4 @@
-"""Frames -> boxes of plates: letterbox, network, selection of its rows, boxes in the frame's pixels."""
+"""Frames -> boxes of plates: letterbox, network, non-maximum suppression, boxes in pixels of the frame."""
 
 import logging
 from collections.abc import Callable
@@ -16,8 +16,8 @@ from plate_nets.runtimes.rows import best_rows, row_scores
 from plate_nets.types import DEFAULT_DETAIL, Boxes, Detail, Frame, Scores, VehicleRows
 
 DetectorNetwork = Callable[[NDArray[np.uint8]], NDArray[np.float32]]
-"""The network: (1, h, w, 3) BGR -> (1, A, 6) cx, cy, w, h in px of the input, objectness, class score; all rows, or
-those with an objectness of 0.001 and more (`runtimes.detector.NEGLIGIBLE`)."""
+"""(1, h, w, 3) BGR -> (1, A, 6) cx, cy, w, h in pixels of the input, objectness, class score: all rows, or those
+with an objectness of at least 0.001 (`runtimes.detector.NEGLIGIBLE`)."""
 
 
 @runtime_checkable
@@ -25,54 +25,55 @@ class VehicleNetwork(Protocol):
     """A `DetectorNetwork` that can find vehicles in the same pass."""
 
     def __call__(self, pictures: NDArray[np.uint8], /) -> NDArray[np.float32]:
-        """As `DetectorNetwork`."""
+        """See `DetectorNetwork`."""
         ...
 
     def both(self, pictures: NDArray[np.uint8], /) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """The same pictures -> the same rows, and (1, B, 5 + kinds) rows of vehicles; None: it has no head for them."""
+        """The same pictures -> the same rows, and (1, B, 5 + kinds) rows of vehicles; None without a head for them."""
         ...
 
 
 LEAST_SIDE = 640
-"""Long side of the network's input, px, for pictures from near, whatever their size."""
+"""The minimum long side of the network's input, pixels: enough for plates that are near."""
 MOST_SIDE = 8192
-"""Longest side of the input that may be asked for, px; memory grows with its square."""
+"""The maximum that a caller may set the input's long side to, pixels; memory grows with its square."""
 
 SAME_VEHICLE = 0.6
-"""Overlap (IoU) from which on two boxes are the same vehicle: of cars side by side one hides more of the other than a
-plate ever does of another plate."""
+"""Two boxes that overlap by more (IoU) are the same vehicle. Higher than for plates, as cars side by side hide each
+other."""
 _NO_VEHICLES: VehicleRows = np.empty((0, 6), np.float32)
-NO_HEAD = "yolo: vehicles are asked for, but its weights have no head for them: none are found"
+NO_HEAD = "yolo: its weights cannot find vehicles, so a request for them returns none"
 
 _log = logging.getLogger(__name__)
 
 CLOSE_UP_SIDE = 320
-"""Long side of the input, px, in which a plate that fills the picture has a size that the network knows."""
+"""The input's long side, pixels, at which a plate that fills the picture has a size that the network knows."""
 
 _DETAILS: dict[Detail, tuple[float, int]] = {"fast": (0.0, LEAST_SIDE), "balanced": (0.42, 800), "far": (1.0, 1280)}
-"""The input's long side as a share of the picture's, and the most px of it."""
+"""The input's long side as a share of the picture's, and its maximum in pixels."""
 
 
 @dataclass(frozen=True)
 class DetectionSettings:
-    """Numbers of the detector.
+    """Settings of `PlateDetector`.
 
-    ``long_side``: px of the network's input; 0: by ``detail``.
-    ``detail``: with "fast" the input is 640 px long, with "balanced" 0.42 times as long as the picture, but 640 to
-    800 px, with "far" as long as the picture, but 640 to 1280 px. So with "balanced" a picture of up to 1523 px is
-    looked at as with "fast". See docs/explanation/performance.md, by `python -m training.detector.smallest_plate`.
-    ``proposal``: least score of a box of the detector alone. In it corners are looked for, and what the corner network
-    sees there corrects the score, see `corners.rescored`.
-    ``score_threshold``: least score of a plate, by both networks. 0.15 finds no more plates of ru_dev, and puts
+    ``long_side``: of the network's input, in pixels; 0: set by ``detail``.
+    ``detail``: "fast": the input is 640 px long; "balanced": 0.42 times as long as the picture, within 640 and 800 px;
+    "far": as long as the picture, within 640 and 1280 px. So up to 1523 px "balanced" is the same as "fast". See
+    docs/explanation/performance.md, measured with `python -m training.detector.smallest_plate`.
+    ``proposal``: the minimum score of a box from the detector alone. The corner network then looks into the box and
+    corrects the score, see `corners.rescored`.
+    ``score_threshold``: the minimum score of a plate, from both networks. 0.15 finds no more plates of ru_dev, and puts
     boxes on more photos without a plate (`plates evaluate --plate-free`).
-    ``iou_threshold``: of two boxes that overlap more, the lower score goes. YOLOv5's own value; plates hardly overlap.
-    ``max_detections``: the most a frame answers.
-    ``vehicle_threshold``: least score of a vehicle. As low as a plate's: a plate within speaks for it. Who looks for
-    vehicles alone asks for more, see `video.vehicles.VehicleSettings`.
-    ``crop_margin``: what an upright crop, of a plate whose corners are not found, holds around the box on each side,
-    as a share of its height. With such crops alone, plates of ru_dev found
-    and read exactly, measured once: 189 of 201 at 0, 190 from 0.05 to 0.15, 187 at 0.2,
-    175 at 0.3 (weights a little older); the middle of the plateau is taken.
+    ``iou_threshold``: if two boxes overlap by more, the one with the lower score is dropped. YOLOv5's default; plates
+    hardly overlap.
+    ``max_detections``: the maximum number of plates per frame.
+    ``vehicle_threshold``: the minimum score of a vehicle. Low, because a plate inside confirms it;
+    `video.vehicles.VehicleSettings` asks for more of vehicles alone.
+    ``crop_margin``: how far an upright crop reaches beyond the box on each side, as a share of the box's height; used
+    for plates without usable corners. With such crops alone, and slightly older weights, 189 of 201 plates of ru_dev
+    were found and read exactly at 0, 190 from 0.05 to 0.15, 187 at 0.2, and 175 at 0.3. The value is the middle of the
+    plateau.
     """
 
     long_side: int = 0
@@ -99,7 +100,7 @@ class DetectionSettings:
                 raise InputError(f"detection settings: {name}: expected {expected}, got {getattr(self, name)}")
 
     def side_for(self, hw: tuple[int, int]) -> int:
-        """The size of a picture, px -> the long side of the network's input, px."""
+        """The size of a picture -> the long side of the network's input, both in pixels."""
         if self.long_side:
             return self.long_side
         share, most = _DETAILS[self.detail]
@@ -107,16 +108,16 @@ class DetectionSettings:
 
 
 class PlateDetector:
-    """Finds the plates of a frame with a given network; for one caller at a time."""
+    """Finds the plates of a frame with a given network. Not thread-safe."""
 
     def __init__(self, network: DetectorNetwork, settings: DetectionSettings | None = None) -> None:
         self.network = network
         self.settings = settings or DetectionSettings()
         self._pixels: NDArray[np.uint8] | None = None
-        self._said = False
+        self._warned = False
 
     def detect(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores]:
-        """A frame that `images.load_picture` accepts -> boxes that may show plates and their scores, highest first.
+        """A frame that `images.load_picture` accepts -> boxes that may show plates, and their scores, highest first.
 
         Its stages are ``letterbox``, ``network`` and ``select``.
 
@@ -126,18 +127,18 @@ class PlateDetector:
         return self._look(frame, self._side_for(frame), stages, vehicles=False)[:2]
 
     def detect_close_up(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores]:
-        """As `detect`, for plates that fill the picture, where its input was too large for them; else nothing.
+        """Like `detect`, with a smaller input, for plates that fill the picture; empty if the input was small already.
 
-        Of 80 drawn close-ups in full HD an input of 800 px finds 0.88, one of 320 px all.
+        Of 80 drawn close-ups in full HD, an input of 800 px finds 0.88 and one of 320 px all.
         """
         if self._side_for(frame) <= LEAST_SIDE:
             return np.empty((0, 4), np.float32), np.empty(0, np.float32)
         return self._look(frame, CLOSE_UP_SIDE, stages, vehicles=False)[:2]
 
     def detect_both(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores, VehicleRows]:
-        """As `detect`, and the vehicles of the frame, highest score first.
+        """Like `detect`, and also the vehicles of the frame, highest score first.
 
-        A network without a head for vehicles finds none; the log says so once.
+        A network without a head for vehicles finds none, and the log says so once.
         """
         return self._look(frame, self._side_for(frame), stages, vehicles=True)
 
@@ -167,16 +168,16 @@ class PlateDetector:
             rows, vehicles = self.network.both(pictures)
         else:
             rows, vehicles = self.network(pictures), None
-        if vehicles is None and not self._said:
+        if vehicles is None and not self._warned:
             _log.warning(NO_HEAD)
-            self._said = True
+            self._warned = True
         return rows, vehicles
 
 
 def select(rows: NDArray[np.float32], settings: DetectionSettings) -> tuple[Boxes, Scores]:
-    """Rows of the network (A, 5 + classes) -> boxes (N, 4) xyxy in pixels of its input and scores, highest first.
+    """Rows of the network (A, 5 + classes) -> boxes (N, 4) xyxy in pixels of its input, and scores, highest first.
 
-    A score is objectness times the best class score; non-maximum suppression ignores the class.
+    The score is objectness times the highest class score. Non-maximum suppression ignores the class.
     """
     kept = best_rows(rows, settings.proposal, settings.iou_threshold)[: settings.max_detections]
     return _corners(rows[kept]), row_scores(rows[kept])
@@ -185,7 +186,7 @@ def select(rows: NDArray[np.float32], settings: DetectionSettings) -> tuple[Boxe
 def select_vehicles(rows: NDArray[np.float32], settings: DetectionSettings) -> VehicleRows:
     """Rows of the network's head for vehicles (B, 5 + kinds) -> vehicles (N, 6), in pixels of its input.
 
-    Of two that overlap more than `SAME_VEHICLE` the lower score goes, whatever their kinds: a van is a car and a truck.
+    Non-maximum suppression at `SAME_VEHICLE` ignores the kind, because a van is both a car and a truck.
     """
     kept = best_rows(rows, settings.vehicle_threshold, SAME_VEHICLE)[: settings.max_detections]
     scores, kinds = row_scores(rows[kept]), rows[kept, 5:].argmax(axis=1)
@@ -193,12 +194,12 @@ def select_vehicles(rows: NDArray[np.float32], settings: DetectionSettings) -> V
 
 
 def visible(boxes: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Boxes (N, 4 or more) -> which of them have an area."""
+    """Boxes (N, 4 or more) -> whether each has an area."""
     seen: NDArray[np.bool_] = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
     return seen
 
 
 def _corners(rows: NDArray[np.float32]) -> Boxes:
-    """Rows -> their boxes, xyxy."""
+    """Rows -> boxes xyxy."""
     half = rows[:, 2:4] / 2
     return np.concatenate((rows[:, :2] - half, rows[:, :2] + half), axis=1)

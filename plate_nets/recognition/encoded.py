@@ -1,10 +1,10 @@
-"""What an encoded picture says of itself, read without decoding it: bytes of strangers are looked at here first.
+"""Checks the structure of an encoded picture without decoding it. Untrusted bytes come here first.
 
-Decoders believe what they read: OpenCV's PNG reader allocates the length that a chunk declares, its release 4.11 dies
-in animated pictures, and a JPEG of a megabyte may ask for thousands of passes over its pixels. So each structure is
-walked here, in plain Python: every length lies within the body, nothing is animated, the passes are bounded, and the
-decoder gets the pictures that are left. Layouts: PNG (ISO/IEC 15948), JPEG (ITU-T T.81), WebP container (RFC 9649),
-BMP (the headers of Windows 3 and later).
+Decoders trust what they read: OpenCV's PNG reader allocates the length that a chunk declares, its release 4.11 crashes
+on animated pictures, and a JPEG of a megabyte may need thousands of passes over its pixels. So each structure is
+checked here, in plain Python: every length lies within the data, animation is refused, and the number of passes is
+limited. Layouts: PNG (ISO/IEC 15948), JPEG (ITU-T T.81), WebP container (RFC 9649), BMP (the headers of Windows 3 and
+later).
 """
 
 import re
@@ -13,59 +13,60 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".bmp"))
-"""How the names of the pictures end that are looked for in a folder, in small letters."""
+"""Suffixes of the picture files that are read from a folder, in lower case."""
 
 MAX_SCANS = 100
-"""Passes of one JPEG. Encoders make 1 to 12 of them."""
+"""Passes of one JPEG. Encoders write 1 to 12."""
 MAX_SCANNED_PIXELS = 1_000_000_000
-"""Pixels times passes of one JPEG: libjpeg needs some 5 s for so many. 50 megapixels in 12 passes are 600 million."""
+"""Pixels times passes of one JPEG, for which libjpeg needs about 5 s. 50 megapixels in 12 passes are 600 million."""
 
 JPEG = b"\xff\xd8"
-"""With what a JPEG begins."""
+"""The first bytes of a JPEG."""
 
 MAX_PARTS = 100_000
-"""Chunks or segments of one picture. A walk over so many takes 0.1 s; the largest PNG in chunks of 8 kB has 8,192."""
+"""Chunks or segments of one picture. 100,000 take 0.1 s; the largest PNG in chunks of 8 kB has 8,192."""
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 _DECODED = frozenset((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"))
-"""PNG chunks that pixels depend on; texts, profiles and times are left out, however far they would unpack."""
+"""PNG chunks that pixels depend on. All others, such as texts and profiles, are removed, since they may unpack to
+any size."""
 _CHUNK = struct.Struct(">I4s")
 _ANIMATED = frozenset((b"acTL", b"fcTL", b"fdAT"))
 _MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])", re.DOTALL)
-"""A JPEG marker within entropy-coded data: not a stuffed FF, not a restart, and the last FF of several: a pattern that
-takes in all of them would look at a run of them once for each."""
+"""A JPEG marker within entropy-coded data: not a stuffed FF and not a restart. It matches only the last of several
+FF, because a pattern for all of them would scan a long run once for each byte."""
 _SOI, _EOI, _SOS, _APP1 = 0xD8, 0xD9, 0xDA, 0xE1
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _PROGRESSIVE = 0xC2
 _ACCEPTED = frozenset((0xC0, 0xC1, _PROGRESSIVE))
-"""Frames of Huffman codes, which every browser reads; arithmetic codes take a decoder six times as long."""
+"""Frames with Huffman codes, which every browser reads. Arithmetic codes take a decoder six times as long."""
 _EXIF = b"Exif\0\0"
 _ORIENTATION, _SHORT = 0x0112, 3
 
 
 class DamagedPicture(ValueError):
-    """The structure is not one that a decoder may see; the message says where."""
+    """A structure that must not reach a decoder; the message says where."""
 
 
 @dataclass(frozen=True)
 class EncodedPicture:
-    """A picture whose structure is sound: ``h`` and ``w`` as stored, and how it is turned to be upright."""
+    """A picture with a valid structure: its stored height and width, and how to turn it upright."""
 
     h: int
     w: int
     orientation: int
-    """EXIF 2.32, tag 0x0112: 1 to 8; 1 where the picture does not say."""
+    """EXIF 2.32, tag 0x0112: 1 to 8; 1 if the picture has none."""
     data: bytes
-    """What a decoder needs of it."""
+    """The bytes for the decoder."""
     scans: int = 1
     """Passes over the pixels."""
 
 
 def inspect(encoded: bytes) -> EncodedPicture | None:
-    """The bytes of a picture -> what it says of itself; None where it is not PNG, JPEG, WebP or BMP.
+    """The bytes of a picture -> what its headers say; None if it is not PNG, JPEG, WebP or BMP.
 
     Raises:
-        DamagedPicture: a length leads out of the body, a part is missing, or it is animated.
+        DamagedPicture: a length leads out of the data, a part is missing, or it is animated.
     """
     try:
         if encoded.startswith(_PNG):
@@ -106,7 +107,7 @@ def _png(encoded: bytes) -> EncodedPicture:
             raise DamagedPicture("animated pictures are not accepted")
         elif kind == b"IHDR":
             w, h = struct.unpack_from(">II", encoded, at + 8)
-        elif kind == b"eXIf" and orientation is None:  # the first counts: each may hold 65,535 entries
+        elif kind == b"eXIf" and orientation is None:  # only the first: each may have 65,535 entries
             orientation = _orientation(encoded[at + 8 : end - 4])
         at = end
     if not has_pixels:
@@ -134,7 +135,7 @@ def _jpeg(encoded: bytes) -> EncodedPicture:
                 raise DamagedPicture("no frame header before the pixels")
             scans += 1
             several = several or encoded[start] < components
-            if not several:  # a decoder reads this scan alone
+            if not several:  # a decoder reads only this scan
                 break
             if scans > MAX_SCANS or scans * size[0] * size[1] > MAX_SCANNED_PIXELS:
                 raise DamagedPicture(f"more passes over its {size[1]}x{size[0]} pixels than are accepted")
@@ -144,7 +145,7 @@ def _jpeg(encoded: bytes) -> EncodedPicture:
 
 
 def _segments(encoded: bytes) -> Iterator[tuple[int, int, int]]:
-    """Marker segments of a JPEG: marker, where its parameters begin and end; until the picture or the body ends."""
+    """Marker segments of a JPEG: the marker, and where its parameters begin and end."""
     at = len(JPEG)
     for _ in _parts():
         found = _MARKER.search(encoded, at)
@@ -215,13 +216,13 @@ def _bmp(encoded: bytes) -> EncodedPicture:
 
 
 def _parts() -> Iterator[int]:
-    """The turns of a walk over a picture's parts."""
+    """Loop over the parts of a picture, up to `MAX_PARTS`."""
     yield from range(MAX_PARTS)
     raise DamagedPicture(f"more than {MAX_PARTS} parts")
 
 
 def _orientation(exif: bytes) -> int:
-    """A TIFF structure as EXIF embeds it -> its orientation; 1 where it holds none or is damaged."""
+    """A TIFF structure as embedded by EXIF -> its orientation; 1 if it has none or is damaged."""
     order = {b"II": "<", b"MM": ">"}.get(exif[:2])
     if order is None:
         return 1

@@ -1,4 +1,4 @@
-"""Frames -> plates cut out straight: the detector's boxes, the corners in them, and crops along these."""
+"""Frames -> crops of their plates: the detector's boxes, the corners in them, and crops along the corners."""
 
 from contextlib import nullcontext
 
@@ -16,7 +16,7 @@ from plate_nets.types import Boxes, Crops, Frame, Lines, PlateCrops, Scores, Veh
 
 
 class PlateFinder:
-    """Finds the plates of a frame and cuts them out of its own pixels."""
+    """Finds the plates of a frame and crops them from its own pixels."""
 
     def __init__(
         self,
@@ -33,18 +33,18 @@ class PlateFinder:
     ) -> tuple[PlateCrops[Crops], Boxes, Scores, VehicleRows]:
         """A frame that `images.load_picture` accepts -> crops, boxes and scores of its plates.
 
-        Its stages are those of `PlateDetector`, ``corners`` and ``crop``. Of boxes that lead to the same corners the
-        one with the highest score is left. Where there is no plate, it looks for one that fills the picture.
+        Its stages are those of `PlateDetector`, ``corners`` and ``crop``. If several boxes lead to the same corners,
+        only the one with the highest score is kept. If no plate is found, it looks for one that fills the picture.
 
         Returns:
-            The crops for the STN, (N, 4) boxes xyxy in pixels of the frame and (N,) scores 0..1, highest score first,
-            and the vehicles, if asked for. A box lies around the corners, clamped to the frame. Such boxes are nearer
-            to the labelled boxes of ru_dev than the detector's own: AP50:95 0.778 and 0.650, AP50 0.9515 of both
+            The crops; (N, 4) boxes xyxy in pixels of the frame and (N,) scores 0..1, highest score first; and the
+            vehicles if requested. Each box surrounds the corners, clamped to the frame, which is closer to the labels
+            of ru_dev than the detector's own box: AP50:95 0.778 against 0.650, with an AP50 of 0.9515 for both
             (`plates evaluate ru_dev --boxes detected`).
         """
-        others = rows_of(())
+        vehicle_rows = rows_of(())
         if vehicles:
-            boxes, scores, others = self.detector.detect_both(frame, stages)
+            boxes, scores, vehicle_rows = self.detector.detect_both(frame, stages)
         else:
             boxes, scores = self.detector.detect(frame, stages)
         boxes, scores, quads = self._plates(frame, boxes, scores, stages)
@@ -56,14 +56,14 @@ class PlateFinder:
             crops = self._crop(frame, boxes, quads)
         around = clip(quad_boxes(quads), (frame.shape[0], frame.shape[1]))
         seen = (around[:, 2:] > around[:, :2]).all(axis=1)
-        return crops, np.where(seen[:, None], around, boxes), scores, others
+        return crops, np.where(seen[:, None], around, boxes), scores, vehicle_rows
 
     def cut(self, frame: Frame, boxes: Boxes) -> PlateCrops[Crops]:
-        """Boxes (N, 4) xyxy of a frame -> their plates, cut out."""
+        """Boxes (N, 4) xyxy of a frame -> crops of the plates in them."""
         return self._crop(frame, boxes, self.corners.find(frame, boxes).quads)
 
     def _plates(self, frame: Frame, boxes: Boxes, scores: Scores, stages: Stages) -> tuple[Boxes, Scores, Quads]:
-        """What may be plates, and scores -> those that are, highest score first, and their corners."""
+        """Boxes that may be plates, and scores -> those that are plates, highest score first, and their corners."""
         with stages("corners"):
             found = self.corners.find(frame, boxes)
             scores = rescored(scores, found.odds)

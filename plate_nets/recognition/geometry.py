@@ -1,7 +1,7 @@
-"""Where things are: frame <-> network input, boxes, crops.
+"""Coordinates: frame <-> network input, boxes, crops.
 
-Coordinates are continuous: pixel ``i`` covers ``i`` to ``i + 1``, so a frame reaches from 0 to its width and a change
-of scale is a plain factor. Sizes are ``h, w``; OpenCV's ``w, h`` stays within this module.
+Coordinates are continuous: pixel ``i`` covers ``i`` to ``i + 1``, so a frame reaches from 0 to its width, and scaling
+is a plain factor. Sizes are ``h, w``; OpenCV's ``w, h`` stays within this module.
 """
 
 import math
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame
 
 STRIDE = 32
-"""Sides of the network input are multiples of this, the coarsest stride of YOLOv5."""
+"""The sides of the network input are multiples of this, the coarsest stride of YOLOv5."""
 
 GREY = 114
-"""What fills the input beside the frame; the value YOLOv5 is trained with."""
+"""The grey level that fills the rest of the input, as in YOLOv5's training."""
 
 
 @dataclass(frozen=True)
 class Letterbox:
-    """How a frame lies in the network's input: scaled evenly to a long side, at the top left, the rest grey.
+    """The placement of a frame in the network's input: scaled evenly to a long side, at the top left, on grey.
 
-    The input keeps the frame's own aspect and is filled up to multiples of `STRIDE` only: 720x1280 becomes 384x640.
+    The input keeps the frame's aspect and is only padded to multiples of `STRIDE`: 720x1280 becomes 384x640.
     """
 
     frame_hw: tuple[int, int]
@@ -32,19 +32,19 @@ class Letterbox:
 
     @property
     def inner_hw(self) -> tuple[int, int]:
-        """Size of the scaled frame, px, at least 1."""
+        """Size of the scaled frame in pixels, at least 1."""
         height, width = self.frame_hw
         scale = self.long_side / max(height, width)
         return max(1, round(height * scale)), max(1, round(width * scale))
 
     @property
     def input_hw(self) -> tuple[int, int]:
-        """Size of the network's input, px."""
+        """Size of the network's input in pixels."""
         height, width = self.inner_hw
         return math.ceil(height / STRIDE) * STRIDE, math.ceil(width / STRIDE) * STRIDE
 
     def place(self, frame: Frame, into: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
-        """The frame -> the network's input (1, h, w, 3) BGR, in the memory of ``into`` where that is of this shape."""
+        """A frame -> the network's input (1, h, w, 3) BGR, in the memory of ``into`` if that has the same shape."""
         inner_h, inner_w = self.inner_hw
         shape = (1, *self.input_hw, 3)
         placed = into if into is not None and into.shape == shape else np.empty(shape, np.uint8)
@@ -66,14 +66,14 @@ class Letterbox:
         return (boxes / self._factors()).astype(np.float32)
 
     def _factors(self) -> NDArray[np.float64]:
-        # the rounded size makes the two factors differ by up to half a pixel over the frame
+        # The size is rounded, so the two factors differ by up to half a pixel over the frame
         down = self.inner_hw[0] / self.frame_hw[0]
         across = self.inner_hw[1] / self.frame_hw[1]
         return np.array([across, down, across, down])
 
 
 def resize(frame: Frame, hw: tuple[int, int], enlarge: int = cv2.INTER_LINEAR) -> Frame:
-    """A frame in another size: averaged over areas where it shrinks, interpolated by ``enlarge`` where it grows."""
+    """Resize a frame: by averaging areas if it shrinks, with the interpolation ``enlarge`` if it grows."""
     if frame.shape[:2] == hw:
         return frame
     return np.asarray(cv2.resize(frame, (hw[1], hw[0]), interpolation=_interpolation(frame, hw, enlarge)), np.uint8)
@@ -85,13 +85,13 @@ def _interpolation(frame: Frame, hw: tuple[int, int], enlarge: int = cv2.INTER_L
 
 
 def expand(boxes: Boxes, margin: float) -> Boxes:
-    """Boxes (N, 4) xyxy -> the same, larger on all four sides by ``margin`` times their height."""
+    """Boxes (N, 4) xyxy -> the same boxes, extended on all four sides by ``margin`` times their height."""
     pad = margin * (boxes[:, 3:4] - boxes[:, 1:2])
     return np.concatenate((boxes[:, :2] - pad, boxes[:, 2:] + pad), axis=1).astype(np.float32)
 
 
 def clip(boxes: Boxes, hw: tuple[int, int]) -> Boxes:
-    """Boxes (N, 4) xyxy -> their part within a frame of size ``hw``; outside it they end up without area."""
+    """Boxes (N, 4) xyxy -> their part within a frame of size ``hw``; boxes outside have no area."""
     height, width = hw
     return np.clip(boxes, 0, np.array([width, height, width, height])).astype(np.float32)
 
@@ -101,8 +101,8 @@ def crop_plates(frame: Frame, boxes: Boxes, margin: float) -> Crops:
 
     Args:
         frame: (H, W, 3) BGR uint8.
-        boxes: (N, 4) xyxy in pixels of the frame; may reach beyond it.
-        margin: what is added around a box on each side, as a share of its height.
+        boxes: (N, 4) xyxy in pixels of the frame; may extend beyond it.
+        margin: how far to extend a box on each side, as a share of its height.
 
     Returns:
         (N, 3, 24, 94) RGB float32, ``(value - 127.5) / 128``. Crops end at the border of the frame.
@@ -120,7 +120,7 @@ def normalize_crop(crop: Frame) -> NDArray[np.float32]:
 
 
 def _windows(boxes: Boxes, hw: tuple[int, ...]) -> list[list[int]]:
-    """Boxes -> whole pixels ``top, bottom, left, right`` that cover them, within the frame and at least one pixel."""
+    """Boxes -> the whole pixels ``top, bottom, left, right`` that cover them, within the frame, at least one pixel."""
     height, width = hw[0], hw[1]
     left = np.clip(np.floor(boxes[:, 0]), 0, width - 1)
     top = np.clip(np.floor(boxes[:, 1]), 0, height - 1)

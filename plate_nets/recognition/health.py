@@ -1,4 +1,4 @@
-"""Health as a recognition: a known picture is read, for Triton (24.10) says "ready" even where a stub is dead.
+"""Health check: read a known picture, because Triton (24.10) reports "ready" even if a stub is dead.
 
 `known_picture/` holds the picture, rendered by the project, and `expected.json` with the texts of its plates.
 """
@@ -15,13 +15,13 @@ from plate_nets.recognition.reader import GatedReader
 
 _NONCE = 8
 _SURE = 0.8
-"""How sure of its texts a reader has to be, whatever it is set to for others."""
+"""The minimum confidence of a text in this check, whatever the reader is set to."""
 KNOWN = Path(__file__).parent / "known_picture"
 
 
 @dataclass(frozen=True)
 class KnownPicture:
-    """An encoded picture and what its plates say."""
+    """An encoded picture and the texts of its plates."""
 
     image: bytes
     texts: tuple[str, ...]
@@ -35,12 +35,16 @@ def known_picture() -> KnownPicture:
 
 
 def check_health(reader: GatedReader, texts: bool | None = None) -> None:
-    """Raises ServerError where ``reader`` does not read exactly the texts of the known picture.
+    """Check that a reader reads exactly the texts of the known picture.
 
-    ``texts``: whether it reads plates of Russia; else as many plates have to be found. Not given, its answer tells.
+    ``texts``: whether it reads plates of Russia; if not, only the number of plates is checked. By default its answer
+    decides.
+
+    Raises:
+        ServerError: it does not.
     """
     known = known_picture()
-    # Decoders stop at the picture's end; bytes that no request had before keep any cache on the way from answering
+    # Decoders ignore bytes after the picture; random ones prevent an answer from a cache
     image = known.image + secrets.token_bytes(_NONCE)
     readings = [plate.reading for plate in reader.read(image, sure=_SURE)]
     if texts is None:

@@ -1,4 +1,4 @@
-"""The caller's picture -> a frame, with every fault named."""
+"""The caller's picture -> a frame."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,7 +13,7 @@ from plate_nets.recognition.reader import FrameLimits, check_bytes, check_frame,
 from plate_nets.types import Frame
 
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
-"""Of encoded pictures."""
+"""Accepted formats of encoded pictures."""
 
 _EXPECTED = f"{IMAGE.name}: expected a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} picture"
 
@@ -27,14 +27,14 @@ _UPRIGHT: Mapping[int, Callable[[cv2.typing.MatLike], cv2.typing.MatLike]] = {
     7: lambda frame: cv2.rotate(cv2.transpose(frame), cv2.ROTATE_180),
     8: lambda frame: cv2.rotate(frame, cv2.ROTATE_90_COUNTERCLOCKWISE),
 }
-"""EXIF's orientation -> what turns the stored picture upright."""
+"""EXIF orientation -> the function that turns the stored picture upright."""
 
 
 def load_picture(image: Frame | bytes, limits: FrameLimits) -> Frame:
-    """A caller's picture, BGR frame (H, W, 3) uint8 or encoded -> frame, contiguous in memory.
+    """A caller's picture, a BGR frame (H, W, 3) uint8 or encoded bytes -> a frame, contiguous in memory.
 
     Raises:
-        InputTooLarge: more bytes or pixels than are accepted.
+        InputTooLarge: more bytes or pixels than accepted.
         InputError: neither of the two, damaged, or too small.
     """
     if isinstance(image, (bytes, bytearray, memoryview)):
@@ -45,10 +45,10 @@ def load_picture(image: Frame | bytes, limits: FrameLimits) -> Frame:
 
 
 def check_image(encoded: bytes, limits: FrameLimits) -> EncodedPicture:
-    """Whether an encoded picture is accepted, by its bytes and its structure: nothing is decoded.
+    """Check the size and the structure of an encoded picture, without decoding it.
 
     Raises:
-        InputTooLarge: more bytes or pixels than are accepted.
+        InputTooLarge: more bytes or pixels than accepted.
         InputError: not a picture of the accepted formats, damaged, animated, or too small.
     """
     where = IMAGE.name
@@ -64,12 +64,12 @@ def check_image(encoded: bytes, limits: FrameLimits) -> EncodedPicture:
 
 
 def decode_image(encoded: bytes, limits: FrameLimits) -> Frame:
-    """An encoded picture -> frame: BGR, alpha dropped, upright as its EXIF orientation says, whatever its format.
+    """An encoded picture -> a frame: BGR, without alpha, turned upright by its EXIF orientation.
 
     It is checked first, so a picture over a limit is never decoded.
 
     Raises:
-        InputTooLarge: more bytes or pixels than are accepted.
+        InputTooLarge: more bytes or pixels than accepted.
         InputError: not a picture of the accepted formats, damaged, animated, or too small.
     """
     picture = check_image(encoded, limits)
@@ -80,13 +80,13 @@ def decode_image(encoded: bytes, limits: FrameLimits) -> Frame:
 
 
 def _decode(encoded: bytes) -> cv2.typing.MatLike | None:
-    """A sound picture -> its pixels as they are stored; None where they are damaged."""
+    """A valid picture -> its pixels as stored; None if they are damaged."""
     if encoded.startswith(JPEG):
-        try:  # the same pixels as OpenCV's, in .88 of its time
+        try:  # the same pixels as from OpenCV, in 0.88 of its time
             frame: cv2.typing.MatLike = simplejpeg.decode_jpeg(encoded, "BGR")
-        except ValueError:  # of four colours, or with a fault that OpenCV may look past
+        except ValueError:  # four colours, or a fault that OpenCV may tolerate
             pass
         else:
             return frame
-    # From memory OpenCV refuses a truncated picture; from a file it would fill up what is missing.
+    # From memory OpenCV refuses a truncated picture; from a file it would fill in the missing part
     return cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)

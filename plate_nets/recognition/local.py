@@ -36,23 +36,24 @@ from plate_nets.types import Boxes, Crops, Frame, Plate, PlateCrops, Reading, Sc
 
 @dataclass(frozen=True)
 class LocalReader:
-    """Reads plates in this process, with the texts, boxes, limits and errors of the server.
+    """Reads plates in this process, with the same texts, boxes, limits and errors as the server.
 
-    The networks are loaded by the first read. Only the settings are pickled, so the copy loads its own networks.
-    Threads may share a reader; they take turns.
+    The first read loads the networks. Pickling copies only the settings, so the copy loads its own networks. Threads
+    may share a reader; they take turns.
     """
 
     scheme: PlateScheme | Sequence[PlateScheme] = field(default_factory=default_scheme)
-    """Whose plates are read, of one scheme or of several; the networks must be trained for them."""
+    """The plates to read: one scheme or several, which the networks must be trained for."""
     runtime: Runtime = "openvino"
-    """"openvino": the converted networks of the model repository; "torch": the committed weights, eager. On the CPU."""
+    """"openvino": the converted networks of the model repository; "torch": the committed weights, eager. Both on the
+    CPU."""
     detection: DetectionSettings = field(default_factory=DetectionSettings)
     decoding: DecodingSettings = field(default_factory=DecodingSettings)
     limits: FrameLimits = field(default_factory=FrameLimits)
     threads: int = 0
-    """Of OpenVINO; 0: all cores of this process."""
+    """Threads of OpenVINO; 0: all cores of this process."""
     networks: Callable[[], Networks] | None = None
-    """Loads networks in place of the runtime's."""
+    """Loads networks instead of the runtime's."""
     repository: Path | None = None
     """Where the converted networks are; by default `runtimes.networks.default_repository`."""
     _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
@@ -62,11 +63,11 @@ class LocalReader:
             raise InputError(f"runtime: expected {' or '.join(get_args(Runtime))}, got {self.runtime!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
+        return type(self), tuple(getattr(self, option.name) for option in fields(self) if option.init)
 
     @property
     def schemes(self) -> tuple[PlateScheme, ...]:
-        """Whose plates are read."""
+        """The schemes as a tuple."""
         return (self.scheme,) if isinstance(self.scheme, PlateScheme) else tuple(self.scheme)
 
     def read(
@@ -82,18 +83,18 @@ class LocalReader:
         """A picture -> its plates, highest detector score first.
 
         Args:
-            image: a BGR frame (H, W, 3) uint8 as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or
-                BMP file.
-            evidence: the plates have their ``logits``; the ``characters`` of their readings they have anyway.
-            appearance: they say of which country and colour they are, as they do anyway where several schemes are read.
-            sure: the least confidence of a text, between 0 and 1; by default that of ``decoding``.
-            vehicles: each plate has its ``vehicle``, where it surely belongs to one.
-            stages: what is entered around each stage, see `recognition.stages`: "decode", and the stages of
-                `PlateReader` and `PlateFinder`.
+            image: a BGR frame (H, W, 3) uint8, as ``cv2.imread`` gives it, or the bytes of a JPEG, PNG, WebP or BMP
+                file.
+            evidence: also return the ``logits`` of each plate; the ``characters`` of its reading are always there.
+            appearance: also return the country and the colour of each plate; a reader of several schemes always does.
+            sure: the minimum confidence of a text, between 0 and 1; by default that of ``decoding``.
+            vehicles: also find the ``vehicle`` of each plate.
+            stages: a context manager that is entered around each stage, see `recognition.stages`: "decode", and the
+                stages of `PlateReader` and `PlateFinder`.
 
         Raises:
-            InputError: the picture is not accepted (InputTooLarge: by its size), or ``sure`` is no probability; the
-                message says what was expected.
+            InputError: the picture cannot be accepted (InputTooLarge: because of its size), or ``sure`` is not a
+                probability; the message says what was expected.
             WeightsError: a network is missing, damaged, or not converted yet.
         """
         options = ReadOptions(evidence, appearance, sure=sure, vehicles=vehicles)
@@ -102,7 +103,9 @@ class LocalReader:
     def scene(
         self, image: Frame | bytes, *, evidence: bool = False, appearance: bool = False, sure: float | None = None
     ) -> Scene:
-        """A picture -> its plates as `read` gives them, and its vehicles, also those without a plate. Raises as it."""
+        """A picture -> its plates as from `read`, and its vehicles, including those without a plate. Raises the
+        same.
+        """
         return self._scene(image, ReadOptions(evidence, appearance, sure=sure, vehicles=True))
 
     def _scene(self, image: Frame | bytes, options: ReadOptions, stages: Stages = nullcontext) -> Scene:
@@ -112,7 +115,7 @@ class LocalReader:
             return self._pipeline.scene(frame, options, stages)
 
     def read_crops(self, crops: PlateCrops[Crops]) -> Sequence[Reading]:
-        """What `cut` gives, N above 0 -> the readings of the N plates, in order; as `PlateReader.read_crops`.
+        """The crops from `cut`, N above 0 -> the readings of the N plates, in order; see `PlateReader.read_crops`.
 
         Raises:
             WeightsError: a network is missing, damaged, or not converted yet.
@@ -121,7 +124,7 @@ class LocalReader:
             return self._pipeline.read_crops(crops)
 
     def cut(self, frame: Frame, boxes: Boxes) -> PlateCrops[Crops]:
-        """Boxes (N, 4) xyxy of plates in a frame -> what `read_crops` takes, as `PlateFinder.cut`.
+        """Boxes (N, 4) xyxy of plates in a frame -> the input of `read_crops`; see `PlateFinder.cut`.
 
         Raises:
             WeightsError: a network is missing, damaged, or not converted yet.
@@ -130,7 +133,7 @@ class LocalReader:
             return self._finder.cut(frame, boxes)
 
     def model_version(self) -> str:
-        """Which converted networks it reads with: 12 digits of a hash of their weights.
+        """The version of the converted networks: 12 digits of a hash of their weights.
 
         Raises:
             WeightsError: a network is not converted yet.
@@ -149,7 +152,7 @@ class LocalReader:
             split_rows,
             take_rows,
             look_again=looks_at,
-            look_at=networks.country,
+            country=networks.country,
         )
 
     @cached_property
@@ -163,7 +166,7 @@ class LocalReader:
             return self.networks()
         if self.runtime == "torch":
             with needs("convert", "reading in torch"):
-                from plate_nets.runtimes.eager import load_eager  # late: torch takes 200 MB and seconds
+                from plate_nets.runtimes.eager import load_eager  # imported only here: torch takes 200 MB and seconds
 
             return load_eager(self.schemes)
         readers = {reader_of(scheme).name for scheme in self.schemes}

@@ -1,4 +1,4 @@
-"""How much boxes have in common: of plates, of vehicles, found or labelled. A client does it too: nothing heavy."""
+"""Overlaps of boxes. Clients import this, so it needs only numpy."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -21,7 +21,7 @@ def iou(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]]) -> NDArray[n
 
 
 def inside(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Boxes (N, 4) and (M, 4) xyxy -> share of the first box's area that lies in the second, (N, M), 0..1."""
+    """Boxes (N, 4) and (M, 4) xyxy -> the share of the first box's area that lies in the second, (N, M), 0..1."""
     return _share(_common(a, b), _areas(a)[:, None])
 
 

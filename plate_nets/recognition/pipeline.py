@@ -1,7 +1,7 @@
 """The chain from a frame to its plates, over injected callables.
 
-The same class runs in one process (crops are numpy arrays) and inside the BLS model of Triton (crops are Triton
-tensors, handed on without a copy to the host).
+The same class runs in one process, where crops are numpy arrays, and inside the BLS model of Triton, where crops are
+Triton tensors that are passed on without a copy to the host.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,16 +42,16 @@ from plate_nets.types import (
 )
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
-"""Crops in one call of `stn` and `lprnet` at most."""
+"""The maximum number of crops per call of `stn` and `lprnet`."""
 
-_ASKED = 8
-"""Decoders that are kept for callers who say how sure a text must be."""
+_CACHED = 8
+"""The number of decoders to keep for callers who set their own minimum confidence."""
 
 DOUBTED = 0.5
-"""The highest confidence where a symbol may be missing, see `quads.doubtful`: too low for a text."""
+"""The maximum confidence if a symbol may be missing, see `quads.doubtful`: too low for a text."""
 
-_Told = tuple[NDArray[np.float32], ...]
-"""What networks answer for one chunk."""
+_Outputs = tuple[NDArray[np.float32], ...]
+"""The outputs of networks for one chunk."""
 
 F = TypeVar("F")
 T = TypeVar("T")
@@ -68,30 +68,31 @@ class _Plan:
 
 
 class PlateReader(Generic[F, T]):
-    """Frame -> plates: detect, stop where there is none, rectify and read in chunks, decode.
+    """Frame -> plates: detect, stop if there are none, rectify and read in chunks, decode.
 
-    ``F`` is what holds the frame, for ``detect`` alone; ``T`` the kind of array that holds crops: (N, 3, 24, 94), see
-    `types.Crops`. Its stages are ``detect``, which may have stages of its own, ``rectify``, ``read``, ``decode_text``.
+    ``F`` is the type of the frame, which only ``detect`` looks into. ``T`` is the type of an array of crops
+    (N, 3, 24, 94), see `types.Crops`. The stages are ``detect``, which may have its own stages, ``rectify``, ``read``,
+    ``decode_text``.
 
-    Each crop is rectified once, and read by every reader that its schemes need. Where it is not read surely, other
-    looks at it are rectified and read too, in the stage ``look_again``. Plates of two lines by their shape are read as
-    of one, too, where `PlateScheme.any_shape` says that those of a country may be; the surer reading counts. A plate
-    without a text is read from its upright crop, too: corners may leave out its end, or its lines be too many. Where
-    several schemes are asked for, or the caller wants it, the crops as they were cut tell what a plate looks like, in
-    the stage ``tell_country``.
+    Each crop is rectified once and read by every reader that its schemes need. If the reading is not certain, other
+    looks at the crop are rectified and read too, in the stage ``look_again``. Plates whose shape has two lines are also
+    read as one line if a country may have such plates (`PlateScheme.any_shape`). Plates without a text are also read
+    from their upright crops: corners may leave out the end of a plate. The most certain reading wins. If several
+    schemes are read, or the caller asks for it, a network classifies the country and the colour from the crops before
+    rectification, in the stage ``tell_country``.
 
     Args:
-        detect: frame, stages, and whether vehicles are asked for -> what `PlateFinder.find` gives.
+        detect: frame, stages, and whether to find vehicles -> the output of `PlateFinder.find`.
         rectify: at most `CHUNK` crops -> straightened crops.
         readers: by name, straightened crops -> logits (N, C, 18).
-        decoder: logits -> readings, of the schemes that can be read.
-        split: crops and a number -> the same crops in chunks of at most so many, in order.
-        each: a function and chunks -> its answers in order, as ``map`` gives them; another may have chunks in flight
-            at once.
-        take: crops and the numbers of some rows -> these rows.
-        look_again: crops -> `LOOKS` looks at each, see `second_look.looks_at`; without it there is no second look.
-        look_at: at most `CHUNK` crops -> logits (N, K + G) as those of `contract.COUNTRY`; without it no plate says of
-            which country and colour it is.
+        decoder: logits -> readings, for all schemes that can be read.
+        split: crops and a size -> the same crops in chunks of at most this size, in order.
+        take: crops and row numbers -> these rows.
+        map_chunks: applies a function to chunks and returns its results in order, by default ``map``; another may
+            process chunks in parallel.
+        look_again: crops -> `LOOKS` looks at each, see `second_look.looks_at`. Without it there is no second look.
+        country: at most `CHUNK` crops -> logits (N, K + G), see `contract.COUNTRY`. Without it, no country or colour is
+            known.
     """
 
     def __init__(
@@ -102,37 +103,32 @@ class PlateReader(Generic[F, T]):
         decoder: SchemeDecoder,
         split: Callable[[T, int], Iterable[T]],
         take: Callable[[T, Sequence[int]], T],
-        each: Callable[[Callable[[T], _Told], Iterable[T]], Iterable[_Told]] = map,
+        map_chunks: Callable[[Callable[[T], _Outputs], Iterable[T]], Iterable[_Outputs]] = map,
         look_again: Callable[[T], T] | None = None,
-        look_at: Callable[[T], NDArray[np.float32]] | None = None,
+        country: Callable[[T], NDArray[np.float32]] | None = None,
     ) -> None:
         self._detect = detect
         self._rectify = rectify
         self._readers = readers
         self._decoder = decoder
-        self._asking = lru_cache(_ASKED)(decoder.asking)
+        self._with_sure = lru_cache(_CACHED)(decoder.with_sure)
         self._split = split
         self._take = take
-        self._each = each
+        self._map_chunks = map_chunks
         self._look_again = look_again
-        self._look_at = look_at
+        self._country = country
 
     def scene(self, frame: F, options: ReadOptions = ReadOptions(), stages: Stages = nullcontext) -> Scene:
-        """A frame, as ``detect`` takes it -> its plates, highest detector score first, and its vehicles if asked for.
-
-        Args:
-            frame: what ``detect`` takes.
-            options: what to find out about the plates.
-            stages: what is entered around each stage, see `recognition.stages`.
+        """A frame, as ``detect`` takes it -> its plates, highest detector score first, and its vehicles if requested.
 
         Raises:
-            InputError: a scheme that cannot be read, or ``sure`` is no probability.
-            ContractError: the networks did not answer one reading a box.
+            InputError: a scheme that cannot be read, or ``sure`` is not a probability.
+            ContractError: the networks did not return one reading per box.
         """
         schemes = self._decoder.choose(options.schemes)
         decoder = self._decoder
         if options.sure is not None and (asked := check_sure(options.sure)) != decoder.settings.sure:
-            decoder = self._asking(asked)
+            decoder = self._with_sure(asked)
         plan = _Plan(decoder, schemes, options.appearance or len(schemes) > 1, stages)
         with stages("detect"):
             crops, boxes, scores, rows = self._detect(frame, stages, options.vehicles)
@@ -145,24 +141,24 @@ class PlateReader(Generic[F, T]):
         return Scene(with_vehicles(plates, vehicles), vehicles)
 
     def read_crops(self, crops: PlateCrops[T]) -> Sequence[Reading]:
-        """What `PlateFinder.cut` gives, N above 0 -> the readings of the N plates, in order."""
+        """The crops from `PlateFinder.cut`, N above 0 -> the readings of the N plates, in order."""
         schemes = self._decoder.schemes
         return self._read_all(crops, _Plan(self._decoder, schemes, len(schemes) > 1))[1]
 
     def _read_all(self, crops: PlateCrops[T], plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
-        """What was cut -> each reader's logits at first sight of what the readings rest on, and the readings."""
+        """Crops -> the logits that the readings are based on, by reader, and the readings."""
         quads = crops.corners.reshape(-1, 4, 2)
         lines = lines_of(quads)
         logits, readings = self._read_cut(crops.crops, quads, lines, plan)
 
         def read_too(other: T, rows: Sequence[int], plan: _Plan, certain: bool = False) -> None:
-            """Read some of the plates from other crops, as one line; these readings count where they are surer."""
+            """Also read some of the plates from other crops, as one line; the more certain reading wins."""
             one_line = np.ones(len(rows), np.intp)
-            own_logits, own_readings = self._read_cut(other, quads[list(rows)], one_line, plan)
-            for place, (row, reading) in enumerate(zip(rows, own_readings, strict=True)):
+            other_logits, other_readings = self._read_cut(other, quads[list(rows)], one_line, plan)
+            for place, (row, reading) in enumerate(zip(rows, other_readings, strict=True)):
                 if certain or _sureness(reading) > _sureness(readings[row]):
                     readings[row] = reading
-                    for name, rows_of_reader in own_logits.items():
+                    for name, rows_of_reader in other_logits.items():
                         logits[name][row] = rows_of_reader[place]
 
         two_lines = np.flatnonzero(lines == 2).tolist()
@@ -176,7 +172,7 @@ class PlateReader(Generic[F, T]):
         return logits, readings
 
     def _read_cut(self, crops: T, quads: Quads, lines: Lines, plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
-        """Crops -> each reader's logits at first sight, and the readings, with a second look where it is needed."""
+        """Crops -> the logits of the first look, by reader, and the readings, after a second look if needed."""
         decoder, schemes = plan.decoder, plan.schemes
         logits = self._logits(crops, schemes, plan.stages)
         looks = self._appearances(crops, plan.stages) if plan.appearance else None
@@ -189,46 +185,46 @@ class PlateReader(Generic[F, T]):
                 again = self._logits(self._look_again(self._take(crops, rows)), schemes, nullcontext)
                 for place, row in enumerate(rows):
                     own = slice(place * LOOKS, (place + 1) * LOOKS)
-                    told = {name: each[own] for name, each in again.items()}
+                    own_logits = {name: rows_of_reader[own] for name, rows_of_reader in again.items()}
                     look = looks[row] if looks else None
-                    readings[row] = decoder.decode_looks(told, int(lines[row]), schemes, look)
+                    readings[row] = decoder.decode_looks(own_logits, int(lines[row]), schemes, look)
         settings = decoder.settings
         readings = [at_height(reading, high, settings) for reading, high in zip(readings, heights, strict=False)]
-        return logits, decoder.tell(readings, looks, lines, schemes) if looks else readings
+        return logits, decoder.describe(readings, looks, lines, schemes) if looks else readings
 
     def _appearances(self, crops: T, stages: Stages) -> list[Appearance] | None:
-        """Crops -> what each plate looks like."""
-        if self._look_at is None:
+        """Crops -> the appearance of each plate."""
+        if self._country is None:
             return None
-        look_at = self._look_at
+        country = self._country
 
-        def ask(chunk: T) -> _Told:
+        def ask(chunk: T) -> _Outputs:
             with stages("tell_country"):
-                return (look_at(chunk),)
+                return (country(chunk),)
 
-        return appearances(np.concatenate([told for (told,) in self._each(ask, self._split(crops, CHUNK))]))
+        return appearances(np.concatenate([outputs for (outputs,) in self._map_chunks(ask, self._split(crops, CHUNK))]))
 
     def _logits(self, crops: T, schemes: Sequence[PlateScheme], stages: Stages) -> dict[str, Logits]:
         """Crops -> the logits of each reader that the schemes need, by its name."""
         names = tuple(dict.fromkeys(reader_of(scheme).name for scheme in schemes))
 
-        def ask(chunk: T) -> _Told:
+        def ask(chunk: T) -> _Outputs:
             with stages("rectify"):
                 straight = self._rectify(chunk)
             with stages("read"):
                 return tuple(self._readers[name](straight) for name in names)
 
-        told = zip(*self._each(ask, self._split(crops, CHUNK)), strict=True)
-        return {name: np.concatenate(chunks) for name, chunks in zip(names, told, strict=True)}
+        outputs = zip(*self._map_chunks(ask, self._split(crops, CHUNK)), strict=True)
+        return {name: np.concatenate(chunks) for name, chunks in zip(names, outputs, strict=True)}
 
 
 def _sureness(reading: Reading) -> tuple[bool, float]:
-    """By what readings of one plate are compared: those with a text come first."""
+    """The order of readings of one plate: those with a text come first."""
     return bool(reading.text), reading.confidence
 
 
 def unsure(reading: Reading) -> Reading:
-    """The same without a text, its confidence `DOUBTED` at most."""
+    """The same reading without a text, and with a confidence of at most `DOUBTED`."""
     known = replace(reading, country=UNKNOWN, country_confidence=0.0) if reading.country else reading
     return replace(known, text="", format="", schemes=(), confidence=min(reading.confidence, DOUBTED))
 
@@ -236,12 +232,12 @@ def unsure(reading: Reading) -> Reading:
 def join(
     boxes: Boxes, scores: Scores, corners: Corners, readings: Sequence[Reading], logits: Logits | None = None
 ) -> list[Plate]:
-    """Boxes (N, 4), scores (N,), corners (N, 8), N readings and, for plates that keep them, logits -> plates.
+    """Boxes (N, 4), scores (N,), corners (N, 8), N readings and, if plates keep them, logits -> plates.
 
-    They come highest score first. Where a symbol may be missing, see `quads.doubtful`, a plate has no text.
+    The plates come highest score first. If a symbol may be missing, see `quads.doubtful`, a plate has no text.
 
     Raises:
-        ContractError: not as many of each.
+        ContractError: the numbers of rows differ.
     """
     if not len(boxes) == len(scores) == len(corners) == len(readings):
         raise ContractError(
@@ -249,7 +245,7 @@ def join(
             f"got {len(boxes)} boxes, {len(scores)} scores, {len(corners)} corners and {len(readings)} readings"
         )
     doubts = doubtful(corners.reshape(-1, 4, 2), boxes)
-    readings = [unsure(each) if doubt else each for each, doubt in zip(readings, doubts, strict=True)]
+    readings = [unsure(reading) if doubt else reading for reading, doubt in zip(readings, doubts, strict=True)]
     evidence = [None] * len(boxes) if logits is None else logits
     plates = [
         Plate(Box(*map(float, box)), float(score), reading, own, corners=tuple(map(float, points)))

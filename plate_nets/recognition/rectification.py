@@ -1,7 +1,7 @@
-"""Plates cut out straight: a quadrilateral of a frame -> an upright picture, from the frame's own pixels.
+"""Straight crops of plates: a quadrilateral of a frame -> an upright picture, from the frame's own pixels.
 
 Quads are (4, 2) corner points x, y clockwise from the plate's own top left, in continuous pixels of the frame: pixel
-``i`` covers ``i`` to ``i + 1``. They may reach beyond the frame. The two lines of a plate are laid side by side.
+``i`` covers ``i`` to ``i + 1``. They may extend beyond the frame. The two lines of a plate are placed side by side.
 """
 
 from dataclasses import dataclass
@@ -16,31 +16,32 @@ from plate_nets.recognition.quads import LEAST_ASPECT, Quad, Quads, quad_size
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame, Lines
 
 GREY = 114
-"""What is seen beyond the frame."""
+"""The grey level of what lies beyond the frame."""
 _FAR = 1e5
-"""Coordinates beyond this, px, belong to no frame that could be sent."""
+"""Coordinates beyond this, in pixels, are outside of any frame that can be sent."""
 _LEAST_SINE = 0.2
-"""Sharper or flatter corners than these are seen on no plate that can be read. A guess."""
+"""The minimum sine of a corner's angle on a readable plate. A guess."""
 SECOND_LINE = 0.52
 """Where the second line of a plate begins, as a share of its height: between the characters of every type."""
 _ALIKE = 0.4
-"""How long an edge is at least, as a share of the opposite one. A guess."""
+"""The minimum length of an edge, as a share of the opposite one. A guess."""
 
 
 @dataclass(frozen=True)
 class RectificationSettings:
-    """What a straightened crop holds.
+    """What a straightened crop includes.
 
-    ``margin_x``, ``margin_y``: what is added beside the plate on the left and the right, and above and below it, as
-    shares of the plate's height. Of the 204 plates of ru_dev, and of the same turned by 15 degrees, 193 and 192 are
-    read as text at 0.25 and 0.15, 188 to 192 and 190 to 192 at others from 0 to 0.3: hardly a difference, so the
-    choice leaves room for corners that stray (`python -m training.corners.reading`).
+    ``margin_x``, ``margin_y``: the margins on the left and the right, and above and below, as shares of the plate's
+    height. Of the 204 plates of ru_dev, and of the same turned by 15 degrees, 193 and 192 are read as text at 0.25 and
+    0.15, and 188 to 192 and 190 to 192 at other values from 0 to 0.3. The difference is small, so the choice leaves
+    room for imprecise corners (`python -m training.corners.reading`).
     ``line_margin_x``, ``line_margin_y``: the same for a plate of two lines, as shares of a line's height. Where the
-    lines meet each loses ``line_inset`` at its end, and each reaches over the plate's middle by ``line_overlap``. The
-    reader takes both for one line only where no edge of the plate is seen between them: of 250 rendered plates its best
-    reading is right for 0.61 with the margins of one line all around, for 0.87 without the inner ones, 0.96 with these.
-    ``least_height``: plates lower than this, px, are cut upright: their corners tell nothing.
-    ``largest_aspect``, ``least_aspect``: width over height of a quad that can be a plate.
+    lines meet, each loses ``line_inset`` at its end and extends beyond the plate's middle by ``line_overlap``. The
+    reader only takes both for one line if no edge of the plate is visible between them: its best reading is right for
+    0.61 of 250 rendered plates with the margins of one line on all sides, for 0.87 without the inner ones, and for 0.96
+    with these.
+    ``least_height``: plates lower than this, in pixels, are cropped upright, because their corners are too imprecise.
+    ``largest_aspect``, ``least_aspect``: the limits of width over height for a plate.
     """
 
     margin_x: float = 0.25
@@ -79,10 +80,10 @@ def quad_boxes(quads: Quads) -> Boxes:
 
 
 def order_corners(quad: Quad) -> Quad:
-    """Corner points in any turn and start -> clockwise from the plate's top left.
+    """Corner points in any order around a plate -> clockwise from the plate's top left.
 
-    Of the four starts, the one whose first edge is a long one and points most to the right: right for plates turned
-    by less than 90 degrees that are wider than high.
+    Of the four possible first edges, it takes a long one that points most to the right: correct for plates that are
+    wider than high and turned by less than 90 degrees.
     """
     turned = quad if _doubled_area(quad) >= 0 else quad[::-1]
     best, score = turned, -np.inf
@@ -98,18 +99,18 @@ def order_corners(quad: Quad) -> Quad:
 
 
 def widen(quad: Quad, left: float, top: float, right: float, bottom: float) -> Quad:
-    """A quad -> the same seen wider, in the perspective of its own plane.
+    """Extend a quad on each side, in the perspective of its own plane.
 
     Args:
         quad: (4, 2), convex.
-        left: how much is added, as a share of the quad's width; ``right`` likewise.
-        top: how much is added, as a share of the quad's height; ``bottom`` likewise.
+        left: the extension, as a share of the quad's width; ``right`` likewise.
+        top: the extension, as a share of the quad's height; ``bottom`` likewise.
     """
     unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
     matrix = cv2.getPerspectiveTransform(unit, np.ascontiguousarray(quad, np.float32))
     wide = np.array([[-left, -top], [1 + right, -top], [1 + right, 1 + bottom], [-left, 1 + bottom]], np.float64)
     points = np.concatenate((wide, np.ones((4, 1))), axis=1) @ matrix.T
-    if (points[:, 2] < 0.05).any():  # the vanishing line comes close: leave the perspective out
+    if (points[:, 2] < 0.05).any():  # the vanishing line is close: ignore the perspective
         return _widen_flat(quad, left, top, right, bottom)
     return np.asarray(points[:, :2] / points[:, 2:], np.float32)
 
@@ -124,12 +125,12 @@ def parallelogram(quad: Quad) -> Quad:
 
 
 def usable(quads: Quads, settings: RectificationSettings = RectificationSettings()) -> NDArray[np.bool_]:
-    """Quads (N, 4, 2) -> whether a plate can be cut along each (N,): finite, convex, clockwise, of a plate's shape."""
+    """Quads (N, 4, 2) -> whether a plate can be cropped along each: finite, convex, clockwise, shaped like a plate."""
     sound = np.isfinite(quads).all(axis=(1, 2)) & (np.abs(quads) < _FAR).all(axis=(1, 2))
     quads = np.where(sound[:, None, None], quads, 0).astype(np.float64)
     edges = np.roll(quads, -1, axis=1) - quads
     after = np.roll(edges, -1, axis=1)
-    turns = edges[..., 0] * after[..., 1] - edges[..., 1] * after[..., 0]  # above 0: clockwise, y down
+    turns = edges[..., 0] * after[..., 1] - edges[..., 1] * after[..., 0]  # above 0: clockwise, as y points down
     lengths = np.linalg.norm(edges, axis=2)
     sine = turns / np.maximum(lengths * np.roll(lengths, -1, axis=1), 1e-9)
     height, width = (lengths[:, 1] + lengths[:, 3]) / 2, (lengths[:, 0] + lengths[:, 2]) / 2
@@ -147,16 +148,16 @@ def usable(quads: Quads, settings: RectificationSettings = RectificationSettings
 
 
 def warp_quad(frame: Frame, quad: Quad, hw: tuple[int, int], enlarge: int = cv2.INTER_CUBIC) -> Frame:
-    """What lies in a quad of a frame -> an upright picture of it.
+    """A quad of a frame -> an upright picture of it.
 
     Args:
         frame: (H, W, 3) BGR uint8.
-        quad: (4, 2) px of the frame, convex; its parts beyond the frame are seen grey.
-        hw: height and width of the picture, px.
-        enlarge: OpenCV's interpolation where the picture is finer than the frame.
+        quad: (4, 2) in pixels of the frame, convex; parts beyond the frame are grey.
+        hw: height and width of the picture in pixels.
+        enlarge: OpenCV's interpolation if the picture is finer than the frame.
 
     Returns:
-        (h, w, 3) BGR uint8. Where the quad is much finer than the picture, its pixels are averaged over areas first.
+        (h, w, 3) BGR uint8. If the quad is much finer than the picture, its pixels are averaged over areas first.
     """
     height, width = hw
     (x0, y0), (x1, y1) = _whole_pixels(quad, frame.shape[:2])
@@ -172,11 +173,11 @@ def warp_quad(frame: Frame, quad: Quad, hw: tuple[int, int], enlarge: int = cv2.
         inner = inner * np.array([size[0] / part.shape[1], size[1] / part.shape[0]], np.float32)
         part = np.asarray(cv2.resize(part, size, interpolation=cv2.INTER_AREA), np.uint8)
         tall, wide = tall * shrink, wide * shrink
-    # A plate is often finer along than across: sample finer there and average.
+    # A plate often has more pixels along than across: sample more finely there and average
     finer = (_finer(tall / height), _finer(wide / width))
     rows, columns = height * finer[0], width * finer[1]
     target = np.array([[0, 0], [columns, 0], [columns, rows], [0, rows]], np.float32)
-    # OpenCV counts from the centres of pixels
+    # OpenCV's coordinates start at the centre of a pixel
     matrix = cv2.getPerspectiveTransform(np.ascontiguousarray(inner - 0.5, np.float32), target - 0.5)
     how = enlarge if ratio < 0.9 else cv2.INTER_LINEAR
     grey = (GREY, GREY, GREY)
@@ -200,12 +201,12 @@ def crop_rectified(
 
     Args:
         frame: (H, W, 3) BGR uint8.
-        quads: (N, 4, 2) corners, px of the frame.
-        boxes: (N, 4) xyxy px; cut upright, with ``box_margin`` times their height around them, where the corners
-            cannot be those of a plate.
-        lines: (N,) how many each is to be cut as, see `quads.lines_of`.
+        quads: (N, 4, 2) corners in pixels of the frame.
+        boxes: (N, 4) xyxy in pixels; used for an upright crop, with a margin of ``box_margin`` times the height, if the
+            corners cannot be those of a plate.
+        lines: (N,) how many lines to cut each plate into, see `quads.lines_of`.
         box_margin: see `geometry.crop_plates`.
-        settings: what a straightened crop holds.
+        settings: what a straightened crop includes.
 
     Returns:
         (N, 3, 24, 94) RGB float32, ``(value - 127.5) / 128``.
@@ -223,13 +224,13 @@ def crop_rectified(
 def straighten(
     frame: Frame, quad: Quad, lines: int, settings: RectificationSettings, enlarge: int = cv2.INTER_CUBIC
 ) -> Frame:
-    """A plate of 1 or 2 lines -> its crop (24, 94, 3) BGR uint8; of two lines each takes a half, the first the left.
+    """A plate of 1 or 2 lines -> its crop (24, 94, 3) BGR uint8. Two lines take a half each, the first one on the left.
 
     Args:
         frame: (H, W, 3) BGR uint8.
-        quad: (4, 2) the plate's corners, px of the frame.
+        quad: (4, 2) the plate's corners in pixels of the frame.
         lines: 1 or 2.
-        settings: what the crop holds.
+        settings: what the crop includes.
         enlarge: see `warp_quad`.
     """
     (height,), (width,) = quad_size(quad[None])
@@ -263,18 +264,18 @@ def _widen_flat(quad: Quad, left: float, top: float, right: float, bottom: float
 
 
 def _doubled_area(quad: Quad) -> float:
-    """Twice the area; above 0 where the points run clockwise (y down)."""
+    """Twice the area; above 0 if the points run clockwise (y points down)."""
     after = np.roll(quad, -1, axis=0)
     return float((quad[:, 0] * after[:, 1] - after[:, 0] * quad[:, 1]).sum())
 
 
 def _finer(ratio: float) -> int:
-    """How many samples a pixel that covers ``ratio`` pixels of the frame takes along one axis."""
+    """How many samples to take along one axis for a pixel that covers ``ratio`` pixels of the frame."""
     return min(max(1, round(ratio)), 4)
 
 
 def _whole_pixels(quad: Quad, hw: tuple[int, ...]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The whole pixels of the frame around a quad, two more on each side: top left, bottom right."""
+    """The whole pixels of the frame around a quad, with two more on each side: top left, bottom right."""
     far = np.clip(quad, -_FAR, _FAR)
     low, high = np.floor(far.min(axis=0)).astype(int) - 2, np.ceil(far.max(axis=0)).astype(int) + 2
     x0, y0 = max(0, int(low[0])), max(0, int(low[1]))

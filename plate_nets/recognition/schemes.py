@@ -1,4 +1,4 @@
-"""Plates of several schemes: which readers look at them, and whose plate each is."""
+"""Plates of several schemes: which readers to use, and which scheme a plate belongs to."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
@@ -16,50 +16,49 @@ from plate_nets.types import Lines, Logits, Reading
 
 
 class SchemeDecoder:
-    """Reads the plates of some schemes: the evidence decides between them.
+    """Reads plates of several schemes; the evidence decides between them.
 
-    Countries with one reader are searched together: what another country would read speaks against a text, and many
-    cost little more than one. Of what the searches find the surest is the plate's text; where schemes give the same
-    text, the plate belongs to the one that was named first. What a plate looks like decides with its text where it is
-    known, see `recognition.appearance`. A text is as sure as its least sure character, see `Reading`.
+    Countries with the same reader share one search, so the text of one country competes with those of the others, and
+    many cost little more than one. The most certain text of all searches wins. If schemes give the same text, the plate
+    belongs to the first in the list. If the appearance of the plate is known, it influences the choice, see
+    `recognition.appearance`. The confidence of a text is that of its least certain character, see `Reading`.
 
-    ``schemes``: what can be asked for, and is where nobody asks.
+    ``schemes``: the schemes that callers can choose from; all are read by default.
     """
 
     def __init__(self, schemes: Sequence[PlateScheme], settings: DecodingSettings = DecodingSettings()) -> None:
         if not schemes:
-            raise SchemeError("schemes: expected one at least, got none")
+            raise SchemeError("schemes: expected at least one, got none")
         self._known = {scheme.name: scheme for scheme in schemes}
         if len(self._known) != len(schemes):
-            raise SchemeError(f"schemes: expected every name once, got {', '.join(each.name for each in schemes)}")
+            names = ", ".join(scheme.name for scheme in schemes)
+            raise SchemeError(f"schemes: expected every name once, got {names}")
         self.schemes = tuple(schemes)
         self.settings = settings
         self._searches: dict[tuple[str, ...], list[PlateDecoder]] = {}
 
     def choose(self, names: str) -> tuple[PlateScheme, ...]:
-        """What a caller asks for -> the schemes; all of them where the text is empty.
-
-        ``names``: of schemes that are read here, or of groups of which all are, with a comma between.
+        """Comma-separated names of schemes, or of groups of schemes -> the schemes; all if the text is empty.
 
         Raises:
             InputError: a scheme that is not read here; the message names those that are.
         """
         if not names:
             return self.schemes
-        asked = tuple(dict.fromkeys(each for name in names.split(",") for each in self._named(name.strip())))
-        if unknown := [name for name in asked if name not in self._known]:
+        chosen = tuple(dict.fromkeys(scheme for name in names.split(",") for scheme in self._named(name.strip())))
+        if unknown := [name for name in chosen if name not in self._known]:
             raise InputError(
                 f"scheme: expected {' or '.join(self._known)}, got {', '.join(map(repr, unknown))}; a server that "
                 f"reads them starts with --scheme {','.join([*self._known, *unknown])}"
             )
-        return tuple(self._known[name] for name in asked)
+        return tuple(self._known[name] for name in chosen)
 
     def _named(self, name: str) -> tuple[str, ...]:
-        """The name of a scheme or a group -> the schemes that it stands for; what is neither stands for itself."""
-        return (name,) if name in self._known else tuple(each.name for each in group(name)) or (name,)
+        """The name of a scheme or of a group -> the names of its schemes; an unknown name stands for itself."""
+        return (name,) if name in self._known else tuple(scheme.name for scheme in group(name)) or (name,)
 
-    def asking(self, sure: float) -> "SchemeDecoder":
-        """The same decoder, which asks for another least confidence of a text; between 0 and 1."""
+    def with_sure(self, sure: float) -> "SchemeDecoder":
+        """The same decoder with another minimum confidence of a text, between 0 and 1."""
         other = copy(self)
         other.settings = replace(self.settings, sure=sure)
         other._searches = {}
@@ -72,38 +71,38 @@ class SchemeDecoder:
         schemes: Sequence[PlateScheme] = (),
         looks: Sequence[Appearance] | None = None,
     ) -> list[Reading]:
-        """Logits (N, C, 18) by the reader's name -> N readings in the same order; as `PlateDecoder.decode`.
+        """Logits (N, C, 18) by the reader's name -> N readings in the same order; see `PlateDecoder.decode`.
 
-        ``schemes``: of these, where not of all. ``looks``: of each plate, what it looks like.
+        ``schemes``: only these, if given. ``looks``: the appearance of each plate.
         """
-        asked = tuple(schemes or self.schemes)
-        searches = self._searches_of(asked)
-        each = [search.decode(logits[reader_of(search.scheme).name], lines, looks) for search in searches]
-        if len(asked) == 1:
-            return each[0]
-        counts = np.ones(len(each[0]), np.intp) if lines is None else lines
+        chosen = tuple(schemes or self.schemes)
+        searches = self._searches_of(chosen)
+        found = [search.decode(logits[reader_of(search.scheme).name], lines, looks) for search in searches]
+        if len(chosen) == 1:
+            return found[0]
+        counts = np.ones(len(found[0]), np.intp) if lines is None else lines
         return [
-            surest(readings, [scheme.by_lines[int(count)] for scheme in asked], look)
-            for *readings, count, look in zip(*each, counts, looks or repeat(None, len(counts)), strict=True)
+            surest(readings, [scheme.by_lines[int(count)] for scheme in chosen], look)
+            for *readings, count, look in zip(*found, counts, looks or repeat(None, len(counts)), strict=True)
         ]
 
-    def tell(
+    def describe(
         self,
         readings: Sequence[Reading],
         looks: Sequence[Appearance],
         lines: Lines | None = None,
         schemes: Sequence[PlateScheme] = (),
     ) -> list[Reading]:
-        """Readings of plates, and what these look like -> the same, which say of which country and colour they are."""
-        asked = tuple(schemes or self.schemes)
+        """Add the country and the colour from each plate's appearance to its reading."""
+        chosen = tuple(schemes or self.schemes)
         counts = np.ones(len(readings), np.intp) if lines is None else lines
         return [
-            look.tell(reading, [scheme.by_lines[int(count)] for scheme in asked])
+            look.describe(reading, [scheme.by_lines[int(count)] for scheme in chosen])
             for reading, look, count in zip(readings, looks, counts, strict=True)
         ]
 
     def _searches_of(self, schemes: tuple[PlateScheme, ...]) -> list[PlateDecoder]:
-        """One decoder for the countries of each reader, and one for each scheme of no country, which fits any text."""
+        """One decoder for all countries of each reader, and one for each scheme without a country."""
         names = tuple(scheme.name for scheme in schemes)
         if names not in self._searches:
             together: dict[tuple[str, str], list[PlateScheme]] = {}
@@ -121,15 +120,15 @@ class SchemeDecoder:
     ) -> Reading:
         """The logits (V, C, 18) of V looks at one plate, by the reader's name -> its reading.
 
-        As `PlateDecoder.decode_looks`; ``schemes`` and ``look`` as in `decode`.
+        See `PlateDecoder.decode_looks`; ``schemes`` and ``look`` as in `decode`.
         """
-        asked = tuple(schemes or self.schemes)
-        searches = self._searches_of(asked)
-        each = [search.decode_looks(logits[reader_of(search.scheme).name], lines, look) for search in searches]
-        return each[0] if len(asked) == 1 else surest(each, [scheme.by_lines[lines] for scheme in asked], look)
+        chosen = tuple(schemes or self.schemes)
+        searches = self._searches_of(chosen)
+        found = [search.decode_looks(logits[reader_of(search.scheme).name], lines, look) for search in searches]
+        return found[0] if len(chosen) == 1 else surest(found, [scheme.by_lines[lines] for scheme in chosen], look)
 
     def unsure(self, readings: Sequence[Reading], heights: Sequence[float]) -> list[int]:
-        """Readings, and the heights of their lines, px -> the rows that are worth a second look."""
+        """Readings, and the heights of their lines in pixels -> the rows that need a second look."""
         settings = self.settings
         return [
             row
@@ -139,44 +138,44 @@ class SchemeDecoder:
         ]
 
 
-def surest(readings: Sequence[Reading], asked: Sequence[PlateScheme], look: Appearance | None = None) -> Reading:
-    """What searches found on one plate, and the schemes in the order in which they were named -> its reading.
+def surest(readings: Sequence[Reading], chosen: Sequence[PlateScheme], look: Appearance | None = None) -> Reading:
+    """The best of the readings that searches returned for one plate, with all schemes that give its text.
 
-    ``look``: what the plate looks like, which speaks for the texts of such plates.
+    Args:
+        readings: one per search.
+        chosen: the schemes that were read, in the caller's order.
+        look: the appearance of the plate, which influences the choice.
     """
-    told = [reading for reading in readings if reading.text] or readings
-    possible = _schemes_of(reading for reading in told if reading.text)
+    candidates = [reading for reading in readings if reading.text] or readings
+    possible = _schemes_of(reading for reading in candidates if reading.text)
 
     def likely(reading: Reading) -> float:
         if look is None or not reading.text:
             return reading.confidence
         return reading.confidence * max(
-            look.favour(scheme, reading.text) for scheme in asked if scheme.name in possible
+            look.favour(scheme, reading.text) for scheme in chosen if scheme.name in possible
         )
 
-    best = max(told, key=likely)  # of equals the first
+    best = max(candidates, key=likely)  # the first of equals
     if not best.text:
         return best
-    found = _schemes_of(reading for reading in told if reading.text == best.text)
-    owners = [scheme for scheme in asked if scheme.name in found]
+    found = _schemes_of(reading for reading in candidates if reading.text == best.text)
+    owners = [scheme for scheme in chosen if scheme.name in found]
     names = tuple(scheme.name for scheme in owners)
     return replace(best, scheme=names[0], schemes=names, format=owners[0].format_names(best.text))
 
 
 def _schemes_of(readings: Iterable[Reading]) -> set[str]:
-    """The names of all schemes that readings are of."""
+    """The names of all schemes of some readings."""
     return {name for reading in readings for name in reading.schemes or (reading.scheme,)}
 
 
 def evidence_of(readings: Sequence[Reading], logits: Mapping[str, Logits], schemes: Sequence[PlateScheme]) -> Logits:
-    """Readings and logits by the reader's name -> the logits (N, C, 18) that each reading rests on.
+    """N readings and logits (N, C, 18) by the reader's name -> the logits (N, C, 18) that each reading is based on.
 
-    C is that of the reader with the most classes; below the classes of others stands their lowest value.
+    C is the largest number of classes of these readers; the rows of others are padded with their lowest value.
 
-    Args:
-        readings: N of them.
-        logits: (N, C, 18) by the reader's name.
-        schemes: those that were read by.
+    ``schemes``: those that were read.
     """
     if len(logits) == 1:
         return next(iter(logits.values()))

@@ -1,7 +1,7 @@
-"""A second look at plates that are not read surely: their crops cut tighter, moved, and with more contrast.
+"""A second look at plates without a certain reading: crops that are tighter, shifted, or have more contrast.
 
-A reader that is unsure of a crop is often sure of the same plate in another place of the crop, and sure of something
-else where it was wrong. So the evidence of several looks is averaged (`PlateDecoder.decode_looks`).
+A reader that is unsure of a crop is often certain of the same plate at another place in the crop, and reads something
+else if it was wrong. So the evidence of several looks is averaged (`PlateDecoder.decode_looks`).
 """
 
 import cv2
@@ -10,13 +10,13 @@ import numpy as np
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops, Frame
 
 LOOKS = 5
-"""Looks at a plate, the crop as it is among them."""
+"""Looks at a plate, including the unchanged crop."""
 _TIGHTER = (1.06, 1.08)
 """Enlargement along and across the plate."""
 _MOVED = 1.3
-"""Up and down, px of the crop: half of its margin."""
+"""Shift up and down in pixels of the crop: half of its margin."""
 _MIDDLE = np.s_[4:20, 8:86]
-"""Where the plate is for certain; contrast is measured there."""
+"""A part of the crop that the plate always covers; contrast is measured there."""
 
 
 def looks_at(crops: Crops) -> Crops:
@@ -27,7 +27,7 @@ def looks_at(crops: Crops) -> Crops:
 
 
 def _looks(picture: Frame) -> list[Frame]:
-    """A crop (24, 94, 3), any scale of values -> `LOOKS` of it."""
+    """A crop (24, 94, 3) with values of any scale -> its `LOOKS` variants."""
     return [
         picture,
         _placed(picture, *_TIGHTER, 0.0),
@@ -38,7 +38,7 @@ def _looks(picture: Frame) -> list[Frame]:
 
 
 def _placed(picture: Frame, along: float, across: float, down: float) -> Frame:
-    """Enlarged about the middle, and moved; what comes in repeats the edge."""
+    """Enlarge about the middle and shift; the edge is repeated."""
     matrix = np.array(
         [[along, 0, (1 - along) * CROP_WIDTH / 2], [0, across, (1 - across) * CROP_HEIGHT / 2 + down]], np.float64
     )
@@ -47,7 +47,7 @@ def _placed(picture: Frame, along: float, across: float, down: float) -> Frame:
 
 
 def _contrasted(picture: Frame) -> Frame:
-    """Stretched to four fifths of the range between -1 and 1, and sharpened a little."""
+    """Stretch to four fifths of the range between -1 and 1, and sharpen slightly."""
     low, high = np.percentile(picture[_MIDDLE], (3, 97))
     stretched = (picture - low) / max(float(high - low), 0.16) * 1.57 - 0.8
     soft = cv2.GaussianBlur(stretched, (0, 0), 1.0)

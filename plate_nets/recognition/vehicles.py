@@ -1,6 +1,7 @@
-"""Whose plate is it: plates and vehicles of one picture -> the vehicle of each plate, or none rather than a wrong one.
+"""Plates and vehicles of one picture -> the vehicle of each plate, or none if it is unclear.
 
-By where a plate lies in its vehicle, and how large it is beside it. A client does it too, so nothing here needs OpenCV.
+It depends on where the plate lies in the vehicle, and on how large it is. Clients import this, so it works without
+OpenCV.
 """
 
 from collections.abc import Sequence
@@ -15,16 +16,16 @@ from plate_nets.types import VEHICLES, Box, Plate, Vehicle, VehicleRows
 
 @dataclass(frozen=True)
 class BelongingSettings:
-    """When a plate may be that of a vehicle.
+    """When a plate may belong to a vehicle.
 
-    ``inside``: least share of the plate that lies in the vehicle's box.
-    ``lower``: from where down the plate's centre lies, 0 the top of the vehicle's box and 1 its bottom; ``lowest``: to
-    where: what lies below is on the road.
-    ``narrowest``, ``widest``: the plate's width as a share of the vehicle's. A car seen from ahead has 0.3, a lorry
-    seen from its side 0.03, a motorcycle 0.5. ``highest``: the same of the heights.
-    ``alike``: how many times as large another vehicle is at most that the plate may be of just as well.
-    ``carried``: how far a vehicle ends above the one that it lies in, as a share of that one's height, to be carried by
-    it, as on a transporter, or pictured on it, as on a bus. One that stands before it ends lower.
+    ``inside``: the minimum share of the plate that lies in the vehicle's box.
+    ``lower``, ``lowest``: the range of the height of the plate's centre, 0 at the top of the vehicle's box and 1 at its
+    bottom. What lies lower is on the road.
+    ``narrowest``, ``widest``: the range of the plate's width as a share of the vehicle's. A car from the front has 0.3,
+    a truck from the side 0.03, a motorcycle 0.5. ``highest``: the maximum share of the heights.
+    ``alike``: the plate is unclear if it may also belong to another vehicle that is at most this many times as large.
+    ``carried``: a vehicle is carried by another (as on a transporter) or pictured on it (as on a bus) if it lies inside
+    and its bottom is higher by at least this share of the other's height. A vehicle that stands in front reaches lower.
     """
 
     inside: float = 0.8
@@ -44,7 +45,7 @@ def vehicles_of(rows: VehicleRows) -> tuple[Vehicle, ...]:
 
 def rows_of(vehicles: Sequence[Vehicle]) -> VehicleRows:
     """Vehicles -> rows (N, 6), in order: the inverse of `vehicles_of`."""
-    rows = [(*each.box.sides, each.score, VEHICLES.index(each.type)) for each in vehicles]
+    rows = [(*vehicle.box.sides, vehicle.score, VEHICLES.index(vehicle.type)) for vehicle in vehicles]
     return np.array(rows, np.float32).reshape(-1, 6)
 
 
@@ -53,25 +54,25 @@ def with_vehicles(
 ) -> list[Plate]:
     """Plates and vehicles of a picture -> the same plates, each with its vehicle or None.
 
-    Of several that it may be of, the smallest: a car on a transporter has its own plate. None where another vehicle of
-    about that size may have it as well, where the smallest is a picture on a bus, and of two plates that may be of the
-    same vehicle alone.
+    A plate belongs to the smallest vehicle around it, so a car on a transporter has its own plate. It is None if
+    another vehicle of about that size is possible too, if the smallest is a picture on a bus, and if two plates would
+    share a vehicle.
     """
     if not plates or not vehicles:
         return list(plates)
     boxes, others = stacked(plate.box for plate in plates), stacked(vehicle.box for vehicle in vehicles)
-    own = _chosen(_plausible(boxes, others, settings), others, vehicles, settings)
-    claims = np.bincount(own[own >= 0], minlength=len(vehicles))
+    assigned = _chosen(_plausible(boxes, others, settings), others, vehicles, settings)
+    claims = np.bincount(assigned[assigned >= 0], minlength=len(vehicles))
     return [
         replace(plate, vehicle=vehicles[index] if index >= 0 and claims[index] == 1 else None)
-        for plate, index in zip(plates, own.tolist(), strict=True)
+        for plate, index in zip(plates, assigned.tolist(), strict=True)
     ]
 
 
 def _plausible(
     plates: NDArray[np.float64], vehicles: NDArray[np.float64], settings: BelongingSettings
 ) -> NDArray[np.bool_]:
-    """Boxes (N, 4) of plates and (M, 4) of vehicles -> (N, M) whether a plate may be that vehicle's."""
+    """Boxes (N, 4) of plates and (M, 4) of vehicles -> whether each plate may belong to each vehicle (N, M)."""
     (width, height), (own_width, own_height) = _size(vehicles), _size(plates)
     wide, high = own_width[:, None] / width, own_height[:, None] / height
     down = ((plates[:, 1] + plates[:, 3])[:, None] / 2 - vehicles[:, 1]) / height
@@ -92,12 +93,12 @@ def _chosen(
     vehicles: Sequence[Vehicle],
     settings: BelongingSettings,
 ) -> NDArray[np.intp]:
-    """(N, M) whether a plate may be a vehicle's -> (N,) the number of its vehicle, -1: none."""
+    """Whether each plate may belong to each vehicle (N, M) -> the index of its vehicle (N,), or -1."""
     areas = _areas(boxes)
     within = inside(boxes, boxes) >= settings.inside
     above = boxes[None, :, 3] - boxes[:, None, 3] >= settings.carried * _size(boxes)[1]
     carried = within & above
-    own = np.full(len(plausible), -1, np.intp)
+    assigned = np.full(len(plausible), -1, np.intp)
     for row, may in enumerate(plausible):
         candidates = np.flatnonzero(may)
         if not len(candidates):
@@ -106,8 +107,8 @@ def _chosen(
         alike = [each for each in candidates if each != best and areas[each] < settings.alike * areas[best]]
         pictured = any(carried[best, each] and vehicles[each].type == "bus" for each in range(len(vehicles)))
         if not alike and not pictured:
-            own[row] = best
-    return own
+            assigned[row] = best
+    return assigned
 
 
 def _size(boxes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

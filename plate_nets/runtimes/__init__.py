@@ -1,1 +1,1 @@
-"""What runs a converted network: OpenVINO on a CPU, TorchScript anywhere; and where the converted files lie."""
+"""Runs converted networks, with OpenVINO on a CPU and TorchScript on any device, and knows where their files are."""

@@ -1,7 +1,7 @@
-"""The detector's network on OpenVINO, cut before its last layers: pixels go in as they are, likely rows come out.
+"""The detector's network on OpenVINO, without its last layers: pictures go in unchanged, likely rows come out.
 
-Scaling and colour order are a part of its graph. What YOLOv5 does with its three maps, a sigmoid and the place of each
-cell, is done here for the few rows that count, and in float32 whatever the precision of the network.
+Scaling and colour order are part of its graph. The last steps of YOLOv5 on its three maps, a sigmoid and the offset of
+each cell, are done here, only for the rows that matter and always in float32.
 """
 
 from collections import Counter
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     import openvino
 
 STRIDES = (8, 16, 32)
-"""Pixels of the input that a cell of each map covers along a side."""
+"""The size of a cell of each map in pixels of the input."""
 HEAD, SIZES = "head", "sizes"
-"""With the stride after them, the names in the graph: of a map (N, 3 * values, h, w), before its sigmoid, and of the
-sizes (3, 2, 1), px, that a width and height of 1 stand for after it."""
+"""Name prefixes in the graph, each followed by the stride: a map (N, 3 * values, h, w) before its sigmoid, and the
+sizes (3, 2, 1) in pixels that scale its widths and heights."""
 PLATES, VEHICLES = "detect", "vehicles"
 HEADS = {PLATES: "", VEHICLES: "vehicle_"}
-"""The parts of the network that end it, and how the names of theirs begin."""
+"""The heads at the end of the network, and the prefixes of their names."""
 NEGLIGIBLE = 1e-3
-"""Rows with less objectness than this are left out."""
+"""Rows with a lower objectness are dropped."""
 
 FREQUENT, FIXED = 50, 2
-"""A shape of pictures that has come so often gets a network of its own, for so many shapes at the most, where the
-detector has one thread. Such a network takes 0.93 of the time of the one for any shape (0.97 with two threads), and
-20 MB; its making holds up one picture, for a third of a second."""
+"""After as many pictures of one shape, the shape gets its own network, for at most so many shapes, if the detector
+has one thread. Such a network takes 0.93 of the time of the one for any shape (0.97 with two threads), and 20 MB.
+Creating it delays one picture by a third of a second."""
 
 Pictures = NDArray[np.uint8]
 
@@ -41,13 +41,11 @@ Pictures = NDArray[np.uint8]
 class OpenVINODetector:
     """A converted detector: pictures (1, h, w, 3) BGR, h and w multiples of 32 -> rows (1, A, 5 + classes).
 
-    A row is as those of `networks.yolov5`; A counts those with an objectness of `NEGLIGIBLE` or more. For one caller at
-    a time. The head for vehicles is left out of the network until somebody asks for them, who pays with some 20 MB, and
-    once with a third of a second.
+    The rows are those of `networks.yolov5` with an objectness of at least `NEGLIGIBLE`. Not thread-safe. The head for
+    vehicles is loaded with the first request for vehicles, which takes 20 MB and a third of a second.
 
     Raises:
-        WeightsError: no such file, a damaged one, or one that a former version has converted; for int8, its weights
-            have no ranges.
+        WeightsError: the file is missing, damaged, or from an older converter; for int8, its weights have no ranges.
     """
 
     def __init__(self, path: Path, threads: int, precision: Precision) -> None:
@@ -58,11 +56,11 @@ class OpenVINODetector:
             raise WeightsError(f"{path}: has no {error}; run `python -m converters`") from error
 
     def __call__(self, pictures: Pictures, least: float = NEGLIGIBLE) -> NDArray[np.float32]:
-        """Pictures -> rows; ``least``: the objectness, 0 to below 1, from which on they are given."""
+        """Pictures -> rows. ``least``: the minimum objectness of a row, at least 0 and below 1."""
         return self._plates(pictures, least)[0]
 
     def both(self, pictures: Pictures) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """Pictures -> rows of plates, and rows of vehicles; None where the weights have no head for them."""
+        """Pictures -> rows of plates, and rows of vehicles, or None if the weights have no head for them."""
         if self._both is None:
             return self(pictures), None
         plates, vehicles = self._both(pictures, NEGLIGIBLE)
@@ -80,7 +78,7 @@ class OpenVINODetector:
 
 
 class _Heads:
-    """Some heads of a converted detector: pictures -> the rows of each."""
+    """Some heads of a converted detector: pictures -> the rows of each head."""
 
     def __init__(self, model: "openvino.Model", parts: tuple[str, ...], threads: int, precision: Precision) -> None:
         nodes = {node.get_friendly_name(): node for node in model.get_ops()}
@@ -106,7 +104,7 @@ class _Heads:
         return self._by_shape.get(shape, self._any_shape)
 
     def _request(self, shape: tuple[int, ...]) -> "openvino.InferRequest":
-        """The network for pictures of a shape, of which -1 is any size."""
+        """The network for pictures of a shape; -1 is any size."""
         import openvino
 
         network = self._network.clone()
@@ -114,20 +112,20 @@ class _Heads:
         return compile_model(network, self._threads, self._precision).create_infer_request()
 
     def _rows(self, found: NDArray[np.float32], index: int, least: float) -> NDArray[np.float32]:
-        """The map of a head and stride, (3 * values, h, w), and its number -> rows."""
+        """The map (3 * values, h, w) with this index -> its rows."""
         smallest = np.log(least / (1 - least)) if least > 0 else -np.inf
         sizes, stride = self._sizes[index], STRIDES[index % len(STRIDES)]
         logits = found.reshape(len(sizes), -1, *found.shape[1:])  # (3, values, h, w)
         anchor, y, x = np.nonzero(logits[:, 4] >= smallest)
         values = 1 / (1 + np.exp(-logits[anchor, :, y, x]))
-        # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
+        # The centre may lie half a cell beyond its cell, and the sides may be four times those of the anchor
         values[:, 0:2] = (2 * values[:, 0:2] + np.stack((x, y), axis=1) - 0.5) * stride
         values[:, 2:4] = values[:, 2:4] ** 2 * sizes[anchor]
         return values.astype(np.float32)
 
 
 def up_to_heads(model: "openvino.Model", parts: Iterable[str] = (PLATES,)) -> "openvino.Model":
-    """A converted detector -> what ends with the maps (N, 3 * values, h, w) of these `HEADS`, of each of `STRIDES`.
+    """A converted detector -> its part up to the maps (N, 3 * values, h, w) of some `HEADS`, for each of `STRIDES`.
 
     Raises:
         KeyError: it has no such maps.
@@ -140,7 +138,7 @@ def up_to_heads(model: "openvino.Model", parts: Iterable[str] = (PLATES,)) -> "o
 
 
 def _on_pixels(model: "openvino.Model") -> "openvino.Model":
-    """The part of a network up to its heads -> the same on pictures (1, h, w, 3) BGR uint8."""
+    """The part of a network up to its heads -> the same for pictures (1, h, w, 3) BGR uint8."""
     import openvino
     from openvino.preprocess import ColorFormat, PrePostProcessor
 

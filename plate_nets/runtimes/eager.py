@@ -1,4 +1,4 @@
-"""The committed weights as networks that run in torch, eager on the CPU, without any conversion."""
+"""The committed weights as eager torch networks on the CPU, without conversion."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,19 +17,20 @@ from plate_nets.runtimes.torchscript import TorchDetector, forward, load_torchsc
 
 
 def load_eager(schemes: Sequence[PlateScheme], other_reader: Path | None = None) -> Networks:
-    """The networks of the committed weights, for schemes.
+    """The networks of the committed weights for some schemes.
 
-    ``other_reader``: a folder with another `stn.pt` and `lprnet.pt`, TorchScript, used in place of the committed ones,
-    one crop at a time: a network that normalises over its batch would read a plate differently beside others.
+    ``other_reader``: a folder with another `stn.pt` and `lprnet.pt` (TorchScript) to use instead of the committed ones.
+    They get one crop at a time, because a network that normalises over its batch would read a plate differently beside
+    others.
 
     Raises:
-        WeightsError: weights are missing, damaged, of another network or another scheme.
+        WeightsError: weights are missing, damaged, or those of another network or scheme.
     """
     scheme = own_reader(schemes)
     yolo = TorchDetector(NETWORKS[YOLO.name].load(scheme))
     corners = _eager(CORNERS.name, scheme)
     if other_reader is None:
-        readers = {name: _eager(name, scheme) for name in {reader_of(each).name for each in schemes}}
+        readers = {name: _eager(name, scheme) for name in {reader_of(own).name for own in schemes}}
         return Networks(yolo, corners, _eager(STN.name, scheme), readers, _eager(COUNTRY.name, scheme))
     stn, lprnet = (
         partial(_one_by_one, load_torchscript(other_reader / f"{name}.pt")) for name in (STN.name, LPRNET.name)

@@ -1,6 +1,6 @@
-"""The networks as calls on arrays in host memory: OpenVINO on the CPU, TorchScript on a GPU.
+"""The networks as functions of arrays in host memory: OpenVINO on the CPU, TorchScript on a GPU.
 
-OpenVINO needs 30 ms a 640 px frame where torch needs 50 (2 threads), and spares a process torch's 200 MB.
+With 2 threads, OpenVINO needs 30 ms for a frame of 640 px and torch 50 ms; and torch would take 200 MB per process.
 """
 
 import hashlib
@@ -25,38 +25,38 @@ RELEASED = 1
 """The version that the converters write; a swap adds higher ones."""
 
 IR, IR_WEIGHTS, TORCHSCRIPT = "model.xml", "model.bin", "model.pt"
-"""The files of a network in a version folder: OpenVINO's two, for the CPU, and TorchScript, for all devices."""
+"""The files of a network in a version folder: two of OpenVINO for the CPU, and one of TorchScript for all devices."""
 
 Runtime = Literal["openvino", "torch"]
-"""What runs the networks in this process: OpenVINO the converted ones, torch the committed weights."""
+"""What runs the networks in this process: "openvino" the converted ones, "torch" the committed weights."""
 
 REPOSITORY_VARIABLE = "PLATES_MODEL_REPOSITORY"
 
 INSTALLED = Path(__file__).resolve().parents[1] / "model_repository"
-"""Where a wheel has the models; a checkout has them beside the package."""
+"""Where a wheel installs the models; in a checkout they are beside the package."""
 
 
 @dataclass(frozen=True)
 class Networks:
-    """The networks, each for one caller at a time; shapes as in `contract.py`, of `corners` as in `networks`.
+    """The networks, not thread-safe; shapes as in `contract.py`, and those of `corners` as in `networks`.
 
-    ``yolo``: as `runtimes.detector.OpenVINODetector`, or with all rows.
+    ``yolo``: like `runtimes.detector.OpenVINODetector`, or with all rows.
     """
 
     yolo: Callable[[Pictures], NDArray[np.float32]]
     corners: Network
     stn: Network
     readers: Mapping[str, Network]
-    """By name, as `contract.READERS`: those that were asked for."""
+    """The requested ones of `contract.READERS`, by name."""
     country: Network | None = None
 
 
 def load_network(
     name: str, folder: Path, gpu: int | None, threads: int, precision: Precision = "float32"
 ) -> Callable[[NDArray[Any]], NDArray[np.float32]]:
-    """A network by its name and folder -> the network on a GPU (by number) or the CPU (0 threads: all of this process).
+    """Load a network from its folder, for a GPU (by number) or for the CPU (0 threads: all cores of this process).
 
-    ``precision`` counts on the CPU alone.
+    ``precision`` only applies to the CPU.
 
     Raises:
         WeightsError: the converted file is missing or does not load.
@@ -74,9 +74,9 @@ def load_network(
 def load_converted(
     folders: Mapping[str, Path], gpu: int | None = None, threads: int = 0, readers: Collection[str] = (LPRNET.name,)
 ) -> Networks:
-    """Version folders by model name -> the networks in them, each as by `load_network` and in its best precision.
+    """Version folders by model name -> the networks in them, see `load_network`, each in its best precision.
 
-    ``readers``: which of `contract.READERS` are loaded.
+    ``readers``: which of `contract.READERS` to load.
 
     Raises:
         WeightsError: a converted file is missing or does not load.
@@ -88,8 +88,8 @@ def load_converted(
         folder = network_folder(folders[network.model.name], name)
         precision = choose(name, folder / IR).precision if gpu is None else "float32"
         found[name] = load_network(name, folder, gpu, threads, precision)
-    own = {name: found.pop(name) for name in readers}
-    return Networks(**found, readers=own)
+    requested = {name: found.pop(name) for name in readers}
+    return Networks(**found, readers=requested)
 
 
 def digest_of(folders: Mapping[str, Path]) -> str:
@@ -109,22 +109,22 @@ def digest_of(folders: Mapping[str, Path]) -> str:
 
 
 def default_repository() -> Path:
-    """The model repository: what PLATES_MODEL_REPOSITORY names, or the one that came with the package."""
+    """The model repository: the one in PLATES_MODEL_REPOSITORY, or the one that came with the package."""
     if named := os.environ.get(REPOSITORY_VARIABLE):
         return Path(named)
     return INSTALLED if INSTALLED.is_dir() else INSTALLED.parents[1] / INSTALLED.name
 
 
 def network_folder(version: Path, name: str) -> Path:
-    """A version folder of the model that runs a network -> the folder of the network's files."""
+    """The version folder of a network's model -> the folder of the network's files."""
     return version / NETWORKS[name].folder
 
 
 def released(repository: Path, model: str) -> Path:
-    """A model repository -> the version folder that the converters write into."""
+    """A model repository -> the version folder that the converters write to."""
     return repository / model / str(RELEASED)
 
 
 def first_versions(repository: Path) -> dict[str, Path]:
-    """A model repository -> the version folders that the converters write into, by model name."""
+    """A model repository -> the version folders that the converters write to, by model name."""
     return {network.model.name: released(repository, network.model.name) for network in NETWORKS.values()}

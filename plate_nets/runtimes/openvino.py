@@ -20,32 +20,32 @@ Network = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
 Precision = Literal["float32", "bfloat16", "int8"]
-"""In which a network computes, with int8 the most of it; what goes in and comes out is float32 in each."""
+"""The precision of a network's computations (with int8, of most of them); inputs and outputs are always float32."""
 
 _HINTS: Mapping[Precision, str] = {"float32": "f32", "bfloat16": "bf16", "int8": "f32"}
 
 
 def load_ir(path: Path, threads: int, precision: Precision = "float32") -> Network:
-    """A converted `model.xml`, its `model.bin` beside it -> a call, for one caller at a time.
+    """A converted `model.xml` with its `model.bin` -> a function, not thread-safe.
 
-    ``threads`` 0 is one a core.
+    ``threads``: 0 means one per core.
 
     Raises:
-        WeightsError: no such file, or a damaged one; for int8, its weights have no ranges.
+        WeightsError: the file is missing or damaged; for int8, its weights have no ranges.
     """
     return _call(compile_model(read_ir(path, precision), threads, precision))
 
 
 def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
-    """A converted `model.xml`, its `model.bin` beside it -> the graph that is to be compiled for a precision.
+    """A converted `model.xml` with its `model.bin` -> the graph to compile for a precision.
 
     Raises:
-        WeightsError: no such file, or a damaged one; for int8, its weights have no ranges.
+        WeightsError: the file is missing or damaged; for int8, its weights have no ranges.
     """
     if not path.is_file():
         raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
     with needs("local", "reading in process"):
-        import openvino  # late: takes a second to import
+        import openvino  # imported here: takes a second
 
     try:
         model = openvino.Core().read_model(path)
@@ -57,10 +57,10 @@ def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
 
 
 def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> Network:
-    """A torch network, eager or TorchScript -> a call on arrays (N, *dims) in float32, for any N above 0.
+    """A torch network, eager or TorchScript -> a function of arrays (N, *dims) in float32, for any N above 0.
 
     Raises:
-        WeightsError: OpenVINO has no rule for one of its operations.
+        WeightsError: OpenVINO cannot convert one of its operations.
     """
     import warnings
 
@@ -69,7 +69,7 @@ def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> 
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of torch's, on tracing
+            warnings.simplefilter("ignore")  # from torch's tracing
             model = openvino.convert_model(network, example_input=torch.zeros(1, *dims), input=[(-1, *dims)])
     except openvino.frontend.OpConversionFailure as error:
         raise WeightsError(f"OpenVINO cannot run {type(network).__name__}: {error}") from error
@@ -77,7 +77,7 @@ def compile_torch(network: "nn.Module", dims: tuple[int, ...], threads: int) -> 
 
 
 def compile_model(model: "openvino.Model", threads: int, precision: Precision) -> "openvino.CompiledModel":
-    """A graph -> the same on so many threads of the CPU, 0: one a core.
+    """Compile a graph for a number of threads of the CPU; 0: one per core.
 
     Raises:
         WeightsError: OpenVINO cannot run it.
@@ -99,7 +99,7 @@ def compile_model(model: "openvino.Model", threads: int, precision: Precision) -
 
 @cache
 def has_bfloat16() -> bool:
-    """Whether the CPU is said to compute in bfloat16; OpenVINO says so of some on which it is slow."""
+    """Whether the CPU claims to compute in bfloat16; OpenVINO says so of some that are slow at it."""
     import openvino
 
     return "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
@@ -110,6 +110,6 @@ def _call(compiled: "openvino.CompiledModel") -> Network:
 
     def run(array: NDArray[np.float32]) -> NDArray[np.float32]:
         answer: NDArray[np.float32] = request.infer([array], share_inputs=True)[0]
-        return answer.copy()  # the next call writes over it
+        return answer.copy()  # the next call overwrites it
 
     return run

@@ -1,11 +1,10 @@
-"""In which precision each network runs on this processor: the fastest one that answers as float32 does.
+"""The precision of each network on this processor: the fastest one whose results agree with float32.
 
-bfloat16 halves the time where the processor computes in it (AVX512-BF16, AMX), and takes 2.4 to 3.9 times as long
-where it is emulated; OpenVINO names it as a capability in either case. int8, of networks that have ranges for it, takes
-two thirds of bfloat16's time with AVX512-VNNI, and is slower than it with AMX. So all are timed as a process loads a
-network, and what they answer to `calibration/`, rendered pictures, is compared: weights that do not bear a precision do
-without it. The processes of a server do that once for each file: what the first one found is there for all that come
-after it.
+bfloat16 halves the time if the processor computes in it (AVX512-BF16, AMX), and takes 2.4 to 3.9 times as long if it is
+emulated; OpenVINO reports it as a capability in both cases. int8, for networks that have ranges, takes two thirds of
+bfloat16's time with AVX512-VNNI, and is slower than bfloat16 with AMX. So a process that loads a network times all of
+them, and compares their results on the rendered pictures in `calibration/`: weights that lose too much in a precision
+do not use it. The processes of a server do this once per file, and the later ones use what the first one found.
 """
 
 import hashlib
@@ -33,7 +32,7 @@ PRECISION_VARIABLE = "PLATES_PRECISION"
 AUTO = "auto"
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 CHOICES_VARIABLE = "PLATES_PRECISION_CHOICES"
-"""Names the file in which a server keeps what its processes chose; it is theirs alone, and gone with the server."""
+"""Names the file in which a server stores the choices of its processes; it is deleted with the server."""
 
 CALIBRATION = Path(__file__).parent / "calibration"
 SCENE, CROPS = "scene.jpg", "crops.raw"
@@ -41,14 +40,14 @@ SCENE, CROPS = "scene.jpg", "crops.raw"
 --calibration`."""
 
 _LIKELY, _OVERLAPPING = 0.15, 0.45
-"""Least score of a row of the detector that is compared, and the overlap from which on two are the same plate."""
+"""The minimum score of a compared row of the detector, and the overlap (IoU) from which two rows are the same plate."""
 _MOVED, _SCORED = 0.04, 0.1
-"""How far such a row's sides may move, as a share of its longer one, and how much its score may change."""
+"""The maximum change of such a row's sides, as a share of the longer one, and of its score."""
 _STRAYED, _DOUBTED = 0.5, 0.1
-"""How far a corner may move, px of its window, and how much the logarithm of the error to expect may change."""
+"""The maximum change of a corner, in pixels of its window, and of the logarithm of its expected error."""
 _SURE = 0.9
-"""Crops are compared where float32 is so sure of each step, 0..1; then the best path must be the same, and as sure but
-for `_SCORED`."""
+"""Crops are compared if float32 has at least this probability at each step. Then the best path must be the same,
+with probabilities within `_SCORED`."""
 _TRIALS = 2
 
 _log = logging.getLogger(__name__)
@@ -64,54 +63,56 @@ class Choice:
 
 @dataclass(frozen=True)
 class Candidate:
-    """How a network that may run in less than float32 is loaded and asked, and whether two answers are alike."""
+    """A network that may run in less than float32: how to load it, its test input, and whether two results agree."""
 
     load: Callable[[Path, int, Precision], Callable[[Any], NDArray[np.float32]]]
-    given: Callable[[], NDArray[Any]]
-    alike: Callable[[NDArray[np.float32], NDArray[np.float32]], bool]
+    example: Callable[[], NDArray[Any]]
+    agree: Callable[[NDArray[np.float32], NDArray[np.float32]], bool]
 
 
 def choose(name: str, path: Path, environ: Mapping[str, str] = os.environ) -> Choice:
-    """A network, by its name and its converted file -> in which precision it is to run in this process.
+    """The precision for a network, by its name and its converted file, in this process.
 
-    `PLATES_PRECISION` sets it for the networks that may run in less than float32, `CANDIDATES`, and for int8 those of
-    them that have ranges; "auto" is the default. An STN stays in float32: in bfloat16 what is read after it moves four
-    times as much as by all other networks together.
+    `PLATES_PRECISION` sets it for the networks in `CANDIDATES`, and int8 only for those of them that have ranges; the
+    default is "auto". An STN stays in float32: in bfloat16 it changes the reading four times as much as all other
+    networks together.
 
     Raises:
         ContractError: `PLATES_PRECISION` is none of the four.
         WeightsError: the file is missing or does not load.
     """
-    wanted = environ.get(PRECISION_VARIABLE, AUTO)
-    forced: dict[str, Choice] = {each: Choice(each, f"by {PRECISION_VARIABLE}") for each in PRECISIONS}
-    if wanted not in (AUTO, *forced):
-        raise ContractError(f"{PRECISION_VARIABLE}: expected {', '.join((AUTO, *forced))}, got {wanted!r}")
+    requested = environ.get(PRECISION_VARIABLE, AUTO)
+    forced: dict[str, Choice] = {
+        precision: Choice(precision, f"set by {PRECISION_VARIABLE}") for precision in PRECISIONS
+    }
+    if requested not in (AUTO, *forced):
+        raise ContractError(f"{PRECISION_VARIABLE}: expected {', '.join((AUTO, *forced))}, got {requested!r}")
     if name not in CANDIDATES:
-        choice = Choice("float32", "the only one for this network")
-    elif wanted == "int8" and not ranges_of(read_ir(path)):
+        choice = Choice("float32", "this network has no other")
+    elif requested == "int8" and not ranges_of(read_ir(path)):
         choice = Choice("float32", "its weights have no ranges for int8")
     else:
-        choice = forced.get(wanted) or _found(CANDIDATES[name], path, environ.get(CHOICES_VARIABLE))
+        choice = forced.get(requested) or _found(CANDIDATES[name], path, environ.get(CHOICES_VARIABLE))
     _log.info("%s: %s: %s", name, choice.precision, choice.why)
     return choice
 
 
 def _found(candidate: Candidate, path: Path, choices: str | None) -> Choice:
-    """As `_measured`; of all processes that know the file of choices the first measures, and the others wait for it."""
+    """Like `_measured`, but with a file of choices the first process measures and the others wait for it."""
     if choices is None:
         return _measured(candidate, path)
-    import fcntl  # late: only a server's processes need it, and they are on Linux
+    import fcntl  # imported here: only a server's processes need it, and they run on Linux
 
     try:
         digest = hashlib.sha256(path.read_bytes() + path.with_suffix(".bin").read_bytes()).hexdigest()
         file = Path(choices).open("a+", encoding="utf-8")  # noqa: SIM115
-    except OSError:  # a network's file that is missing is named as it is loaded
+    except OSError:  # a missing network is reported when it is loaded
         return _measured(candidate, path)
     with file:
-        fcntl.lockf(file, fcntl.LOCK_EX, 1, int(digest[:8], 16))  # of this network alone, until the file is closed
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, int(digest[:8], 16))  # for this network, until the file is closed
         file.seek(0)
         for line in file:
-            if line.startswith(digest):  # whole: that of another network may be under way
+            if line.startswith(digest):  # complete: a line of another network may be half written
                 known = json.loads(line.removeprefix(digest))
                 return Choice(known["precision"], f"as chosen before: {known['why']}")
         choice = _measured(candidate, path)
@@ -123,48 +124,48 @@ def _measured(candidate: Candidate, path: Path) -> Choice:
     lower = _possible(path)
     if not lower:
         return Choice("float32", "the processor has no bfloat16")
-    given = candidate.given()
+    example = candidate.example()
     exact = candidate.load(path, 1, "float32")
-    expected = exact(given)
-    spent: dict[Precision, float] = {"float32": _seconds(exact, given)}
-    said = []
+    expected = exact(example)
+    spent: dict[Precision, float] = {"float32": _seconds(exact, example)}
+    reasons = []
     for precision in lower:
         try:
             run = candidate.load(path, 1, precision)
-        except WeightsError:  # layers that OpenVINO has not in it on this processor
-            said.append(f"{precision} does not load")
+        except WeightsError:  # OpenVINO lacks a layer in this precision on this processor
+            reasons.append(f"{precision} does not load")
             continue
-        found = run(given)
-        if found.shape != expected.shape or not candidate.alike(expected, found):
-            said.append(f"{precision} does not answer alike")
+        found = run(example)
+        if found.shape != expected.shape or not candidate.agree(expected, found):
+            reasons.append(f"{precision} gives other results")
             continue
-        spent[precision] = _seconds(run, given)
-        said.append(f"{precision} takes {spent[precision] / spent['float32']:.2f} of float32's time")
-    return Choice(min(spent, key=spent.__getitem__), ", ".join(said))
+        spent[precision] = _seconds(run, example)
+        reasons.append(f"{precision} takes {spent[precision] / spent['float32']:.2f} of float32's time")
+    return Choice(min(spent, key=spent.__getitem__), ", ".join(reasons))
 
 
 def _possible(path: Path) -> list[Precision]:
-    """A converted file -> in what its network can be loaded on this processor besides float32."""
+    """A converted file -> the precisions besides float32 that its network can be loaded in on this processor."""
     possible: dict[Precision, bool] = {"bfloat16": has_bfloat16(), "int8": bool(ranges_of(read_ir(path)))}
     return [precision for precision in possible if possible[precision]]
 
 
-def _seconds(run: Callable[[Any], Any], given: NDArray[Any]) -> float:
-    """The least of the processor's time that an answer takes."""
-    taken = []
+def _seconds(run: Callable[[Any], Any], example: NDArray[Any]) -> float:
+    """The minimum processor time of a run."""
+    seconds = []
     for _ in range(_TRIALS):
         started = time.process_time()
-        run(given)
-        taken.append(time.process_time() - started)
-    return min(taken)
+        run(example)
+        seconds.append(time.process_time() - started)
+    return min(seconds)
 
 
-def rows_alike(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
+def rows_agree(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
     """All rows (1, A, 5 + classes) of a detector in two precisions -> whether the likely ones are the same plates.
 
-    A row that overlaps a better one in either is not asked for.
+    A row that overlaps a better one in both is ignored.
     """
-    from plate_nets.runtimes.rows import best_rows, row_scores  # late: LPRNet's process has no OpenCV
+    from plate_nets.runtimes.rows import best_rows, row_scores  # imported here: LPRNet's process has no OpenCV
 
     best = np.union1d(*(best_rows(rows[0], _LIKELY, _OVERLAPPING) for rows in (expected, found)))
     own, other = expected[0, best], found[0, best]
@@ -174,52 +175,52 @@ def rows_alike(expected: NDArray[np.float32], found: NDArray[np.float32]) -> boo
     return bool(best.size and near.all() and scored.all())
 
 
-def corners_alike(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
-    """What CornerNet answers (N, 9) in two precisions -> whether the corners are the same."""
+def corners_agree(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
+    """The outputs (N, 9) of CornerNet in two precisions -> whether the corners are the same."""
     change = np.abs(found - expected)
     return bool((change[:, :8] <= _STRAYED).all() and (change[:, 8] <= _DOUBTED).all())
 
 
-def paths_alike(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
-    """Logits (N, C, 18) in two precisions -> whether the crops that the first reads surely are read the same."""
+def paths_agree(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
+    """Logits (N, C, 18) in two precisions -> whether the crops that the first reads with certainty read the same."""
     sure, other = (np.exp(logits - logits.max(axis=1, keepdims=True)) for logits in (expected, found))
-    sure, other = (each / each.sum(axis=1, keepdims=True) for each in (sure, other))
+    sure, other = (powers / powers.sum(axis=1, keepdims=True) for powers in (sure, other))
     compared = (sure.max(axis=1) >= _SURE).all(axis=1)
     same = (sure.argmax(axis=1) == other.argmax(axis=1))[compared].all()
     return bool(compared.any() and same and np.abs(sure - other)[compared].max() <= _SCORED)
 
 
 def scene() -> NDArray[np.uint8]:
-    """A rendered street as the detector takes it: (1, 384, 640, 3) BGR."""
-    import cv2  # late: LPRNet's process does without
+    """A rendered street as an input of the detector: (1, 384, 640, 3) BGR."""
+    import cv2  # imported here: LPRNet's process does not need it
 
     return np.asarray(cv2.imread(str(CALIBRATION / SCENE)), np.uint8)[None]
 
 
 def crops() -> NDArray[np.float32]:
-    """Rendered plates as LPRNet takes them: (N, 3, 24, 94)."""
+    """Rendered plates as an input of LPRNet: (N, 3, 24, 94)."""
     pictures = np.frombuffer((CALIBRATION / CROPS).read_bytes(), np.uint8).reshape(-1, CROP_HEIGHT, CROP_WIDTH, 3)
     return np.ascontiguousarray((pictures[..., ::-1].transpose(0, 3, 1, 2).astype(np.float32) - 127.5) / 128)
 
 
 def windows() -> NDArray[np.float32]:
-    """Rendered plates as CornerNet takes them, on grey: (N, 3, 64, 128)."""
+    """Rendered plates on grey as an input of CornerNet: (N, 3, 64, 128)."""
     pictures = crops()
     n, _, height, width = pictures.shape
-    given = np.zeros((n, 3, WINDOW_HEIGHT, WINDOW_WIDTH), np.float32)
+    example = np.zeros((n, 3, WINDOW_HEIGHT, WINDOW_WIDTH), np.float32)
     top, left = (WINDOW_HEIGHT - height) // 2, (WINDOW_WIDTH - width) // 2
-    given[:, :, top : top + height, left : left + width] = pictures
-    return given
+    example[:, :, top : top + height, left : left + width] = pictures
+    return example
 
 
 def _load_all_rows(path: Path, threads: int, precision: Precision) -> Callable[[Any], NDArray[np.float32]]:
-    """A detector that leaves no row out, so that those of two precisions are in the same places."""
+    """A detector that drops no row, so that the rows of two precisions have the same indices."""
     return partial(OpenVINODetector(path, threads, precision), least=0.0)
 
 
 CANDIDATES: Mapping[str, Candidate] = {
-    YOLO.name: Candidate(_load_all_rows, scene, rows_alike),
-    CORNERS.name: Candidate(load_ir, windows, corners_alike),
-    **dict.fromkeys(READERS, Candidate(load_ir, crops, paths_alike)),
+    YOLO.name: Candidate(_load_all_rows, scene, rows_agree),
+    CORNERS.name: Candidate(load_ir, windows, corners_agree),
+    **dict.fromkeys(READERS, Candidate(load_ir, crops, paths_agree)),
 }
 """The networks that may run in less than float32, by name."""

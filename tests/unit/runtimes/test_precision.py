@@ -26,9 +26,9 @@ from plate_nets.runtimes.precision import (
     Candidate,
     Choice,
     choose,
-    corners_alike,
-    paths_alike,
-    rows_alike,
+    corners_agree,
+    paths_agree,
+    rows_agree,
 )
 
 
@@ -42,8 +42,8 @@ def file_of(repository: Path, name: str) -> Path:
 )
 def test_the_shipped_weights_bear_it(model_repository: Path, name: str, precision: Precision) -> None:
     path, candidate = file_of(model_repository, name), CANDIDATES[name]
-    exact, short = (candidate.load(path, 1, each)(candidate.given()) for each in ("float32", precision))
-    assert candidate.alike(exact, short)
+    exact, short = (candidate.load(path, 1, each)(candidate.example()) for each in ("float32", precision))
+    assert candidate.agree(exact, short)
 
 
 @pytest.mark.parametrize("wanted", ["float32", "bfloat16", "int8"])
@@ -83,7 +83,7 @@ def test_the_faster_one_is_taken(model_repository: Path, monkeypatch: pytest.Mon
 
 
 def test_weights_that_do_not_bear_it_stay_in_float32(model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    candidate = replace(CANDIDATES[LPRNET.name], alike=lambda exact, short: False)
+    candidate = replace(CANDIDATES[LPRNET.name], agree=lambda exact, short: False)
     monkeypatch.setattr(precision, "CANDIDATES", {LPRNET.name: candidate})
     assert choose(LPRNET.name, file_of(model_repository, LPRNET.name), {}).precision == "float32"
 
@@ -112,7 +112,7 @@ def test_processes_that_share_a_file_measure_a_network_once(
     assert measured == [path, copy]
 
     forced = environ | {PRECISION_VARIABLE: "float32"}
-    assert choose(LPRNET.name, path, forced) == Choice("float32", "by PLATES_PRECISION")
+    assert choose(LPRNET.name, path, forced) == Choice("float32", "set by PLATES_PRECISION")
 
 
 @pytest.mark.parametrize("choices", [os.devnull, "/none/choices"])
@@ -166,21 +166,21 @@ def test_bfloat16_is_not_taken_where_it_is_emulated(model_repository: Path, inst
 
 def test_rows_are_alike_up_to_rounding() -> None:
     rows = np.array([[[50, 50, 40, 10, 0.9, 1], [300, 80, 60, 20, 0.3, 1], [9, 9, 9, 9, 0.01, 1]]], np.float32)
-    assert rows_alike(rows, rows)
+    assert rows_agree(rows, rows)
     for column, change, alike in ((0, 1.0, True), (0, 3.0, False), (4, -0.05, True), (4, -0.2, False)):
         other = rows.copy()
         other[0, 0, column] += change
-        assert rows_alike(rows, other) == alike
+        assert rows_agree(rows, other) == alike
     far = rows.copy()
     far[0, 2, 0] += 100  # nobody asks where an unlikely one is
-    assert rows_alike(rows, far)
-    assert not rows_alike(rows[:, 2:], rows[:, 2:])  # nothing to judge by
+    assert rows_agree(rows, far)
+    assert not rows_agree(rows[:, 2:], rows[:, 2:])  # nothing to judge by
     beside = np.concatenate((rows, [[[51, 50, 40, 10, 0.4, 1]]]), axis=1).astype(np.float32)
     other = beside.copy()
     other[0, 3, 4] = 0.6  # still worse than the first, whose plate it shows
-    assert rows_alike(beside, other)
+    assert rows_agree(beside, other)
     other[0, 3, 4] = 0.95
-    assert not rows_alike(beside, other) and not rows_alike(other, beside)
+    assert not rows_agree(beside, other) and not rows_agree(other, beside)
 
 
 def test_paths_are_alike_where_they_are_sure() -> None:
@@ -188,11 +188,11 @@ def test_paths_are_alike_where_they_are_sure() -> None:
     logits[0, 1] = 12
     other = logits.copy()
     other[1, 2] = 1  # no sure one
-    assert paths_alike(logits, other)
+    assert paths_agree(logits, other)
     other[0, 3, 4] = 20
-    assert not paths_alike(logits, other)
-    assert not paths_alike(logits[1:], logits[1:])
-    assert not paths_alike(logits, np.full_like(logits, np.nan))
+    assert not paths_agree(logits, other)
+    assert not paths_agree(logits[1:], logits[1:])
+    assert not paths_agree(logits, np.full_like(logits, np.nan))
 
 
 def test_corners_are_alike_up_to_rounding() -> None:
@@ -200,4 +200,4 @@ def test_corners_are_alike_up_to_rounding() -> None:
     for column, change, alike in ((2, 0.3, True), (2, 0.7, False), (8, 0.05, True), (8, np.nan, False)):
         other = found.copy()
         other[1, column] = change
-        assert corners_alike(found, other) == alike
+        assert corners_agree(found, other) == alike
