@@ -20,7 +20,7 @@ from plate_nets.plates.designs import UNKNOWN
 from plate_nets.recognition.appearance import Appearance, appearances
 from plate_nets.recognition.decoding import at_height
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of
+from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of, quad_size
 from plate_nets.recognition.reader import check_sure
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
 from plate_nets.recognition.second_look import LOOKS
@@ -166,9 +166,10 @@ class PlateReader(Generic[F, T]):
         if two_lines and of_any_shape:
             certain = all(scheme.lines == 1 for scheme in plan.schemes)
             read_too(crops.as_one, two_lines, replace(plan, schemes=of_any_shape), certain)
-        unread = [row for row, reading in enumerate(readings) if not reading.text]
+        unread = plan.decoder.unread(readings, quad_size(quads)[0].tolist())
         if unread:
-            read_too(self._take(crops.upright, unread), unread, plan)
+            with plan.stages("look_again"):
+                read_too(self._take(crops.upright, unread), unread, replace(plan, stages=nullcontext))
         return logits, readings
 
     def _read_cut(self, crops: T, quads: Quads, lines: Lines, plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
