@@ -1,4 +1,4 @@
-"""Which of several servers is asked: the one with less to do of two, and none that failed a moment ago."""
+"""Chooses between several servers: of two, the one with fewer calls in flight, and none that has just failed."""
 
 import random
 import threading
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from plate_nets.client.url import ServerAddress
 
-FIRST_REST = 0.2
-"""Seconds that a server rests after it failed, at most; twice as long after each further time."""
-LONGEST_REST = 10.0
+FIRST_PAUSE = 0.2
+"""Maximum pause in seconds after a server's first failure; it doubles with each further one in a row."""
+LONGEST_PAUSE = 10.0
+"""The limit of this pause in seconds."""
 BUDGET = 100.0
-"""Calls that may be sent again at once; and, of those that follow, `BUDGET_SHARE`."""
+"""The number of retries that may be sent at once. It refills by `BUDGET_SHARE` per call."""
 BUDGET_SHARE = 0.1
 
 
@@ -22,16 +23,16 @@ class _Server:
     failures: int = 0
     """In a row."""
     failed: float = 0.0
-    rests_until: float = 0.0
+    paused_until: float = 0.0
 
-    def may_be_asked(self, now: float) -> bool:
-        """Whether it does not rest; after a rest it gets one call, not many at once."""
-        return self.rests_until <= now and not (self.failures and self.in_flight)
+    def is_available(self, now: float) -> bool:
+        """Whether its pause is over. After a pause it gets only one call at first."""
+        return self.paused_until <= now and not (self.failures and self.in_flight)
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One call that was given to a server; ``trial``: it failed before, and has to show first that it answers."""
+    """A call assigned to a server. ``trial``: the server failed before, and must first prove that it answers."""
 
     address: ServerAddress
     server: _Server
@@ -40,77 +41,79 @@ class Turn:
 
 
 class Balancer:
-    """Servers, the calls that each has in flight, and those that rest; threads share it.
+    """Servers, and the calls that each has in flight. Thread-safe.
 
-    Of two servers drawn at random the one with fewer calls in flight is asked ("power of two choices", Mitzenmacher
-    2001): nearly as even as asking the least busy one, and no new server gets everything at once. One that failed
-    rests for a time that doubles with each failure in a row, and then is tried with one call.
+    Of two servers drawn at random, the one with fewer calls in flight is chosen ("power of two choices", Mitzenmacher
+    2001): nearly as even as choosing the least busy one, and a new server does not get everything at once. A server
+    that failed is paused for a time that doubles with each failure in a row, and then gets one call.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._servers: dict[ServerAddress, _Server] = {}
-        self._wanted: set[ServerAddress] = set()
+        self._current: set[ServerAddress] = set()
         self._budget = BUDGET
 
     def set(self, addresses: Iterable[ServerAddress]) -> Collection[ServerAddress]:
-        """These are the servers from now on -> those that are no longer, and have no call in flight.
+        """Replace the servers -> those that were removed and have no call in flight.
 
-        One with calls in flight is named by a later `set`; it gets no new ones.
+        A removed server with calls in flight gets no new ones; a later `set` returns it.
         """
         with self._lock:
-            wanted = set(addresses)
-            idle = [each for each, server in self._servers.items() if each not in wanted and not server.in_flight]
-            for each in idle:
-                del self._servers[each]
-            for each in wanted:
-                self._servers.setdefault(each, _Server())
-            self._wanted = wanted
+            current = set(addresses)
+            idle = [
+                address for address, server in self._servers.items() if address not in current and not server.in_flight
+            ]
+            for address in idle:
+                del self._servers[address]
+            for address in current:
+                self._servers.setdefault(address, _Server())
+            self._current = current
             return idle
 
     def take(self, tried: Collection[ServerAddress] = ()) -> Turn | None:
-        """A turn on a server, which `done` must end; None: there is no server.
+        """Assign a call to a server, until `done`; None if there is no server.
 
-        One that was not tried comes before one that was, then one that does not rest.
+        Servers that were not tried come first, then those that are not paused.
         """
         with self._lock:
             now = time.monotonic()
-            choices = [each for each in self._wanted if each not in tried] or list(self._wanted)
+            choices = [address for address in self._current if address not in tried] or list(self._current)
             if not choices:
                 return None
-            rested = [each for each in choices if self._servers[each].may_be_asked(now)]
-            choices = rested or [min(choices, key=lambda each: self._servers[each].rests_until)]
+            available = [address for address in choices if self._servers[address].is_available(now)]
+            choices = available or [min(choices, key=lambda address: self._servers[address].paused_until)]
             pair = random.sample(choices, min(2, len(choices)))
-            address = min(pair, key=lambda each: self._servers[each].in_flight)
+            address = min(pair, key=lambda address: self._servers[address].in_flight)
             server = self._servers[address]
             server.in_flight += 1
             return Turn(address, server, now, server.failures > 0)
 
-    def done(self, turn: Turn, well: bool | None) -> None:
-        """A turn is over; ``well``: whether the server answered, None where that says nothing of it."""
+    def done(self, turn: Turn, answered: bool | None) -> None:
+        """End a call. ``answered``: whether the server answered; None if the outcome says nothing about the server."""
         with self._lock:
             server = turn.server
             server.in_flight -= 1
-            if well:
+            if answered:
                 server.failures = 0
-            elif well is False and turn.began >= server.failed:  # of calls that fail together one counts
+            elif answered is False and turn.began >= server.failed:  # calls that fail together count once
                 server.failed = time.monotonic()
-                rest = min(LONGEST_REST, FIRST_REST * 2**server.failures)
-                server.rests_until = server.failed + random.uniform(rest / 2, rest)
+                pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**server.failures)
+                server.paused_until = server.failed + random.uniform(pause / 2, pause)
                 server.failures += 1
 
     def has_other(self, tried: Collection[ServerAddress]) -> bool:
-        """Whether a server is there that was not tried."""
+        """Whether there is a server that was not tried."""
         with self._lock:
-            return not self._wanted <= set(tried)
+            return not self._current <= set(tried)
 
     def count_call(self) -> None:
-        """A call begins: a share of one more may be sent again."""
+        """Count a new call, which refills the budget of retries."""
         with self._lock:
             self._budget = min(BUDGET, self._budget + BUDGET_SHARE)
 
     def may_repeat(self) -> bool:
-        """Whether one more call may be sent again, which is counted. Where all fail, this bounds what comes on top."""
+        """Take one retry from the budget, if there is one. It limits the extra load if all servers fail."""
         with self._lock:
             if self._budget < 1:
                 return False

@@ -1,6 +1,6 @@
 """The client of a server: `PlateClient(url).read(picture)` -> plates.
 
-It sends the picture as it is and gets boxes in the picture's pixels. It has no image code and needs no torch.
+It sends the picture unchanged and gets boxes in the picture's pixels. It has no image code and needs no torch.
 """
 
 import os
@@ -60,10 +60,9 @@ class PlateClient(Closing):
         ca: PEM file of the authority behind an encrypted server's certificate; by default the system's authorities.
         shared_memory: hand pictures over in shared memory to a server on this machine; needs its control key.
         control_key: the key of the server's restricted endpoints; by default PLATES_CONTROL_KEY.
-        scheme: countries to read, of those that the server has; the most certain reading wins. By default
-            those of the server; it names the `format` of a reading, which has none where the package does not
-            know the scheme.
-        limits: of pictures; what is over them is refused before it is sent. Those of a server that is set to others.
+        scheme: countries to read, among those of the server, which are the default; the most certain reading wins. Its
+            formats give the `format` of a reading, which is empty if the package does not know the scheme.
+        limits: larger pictures are refused before they are sent. Change them if the server's limits are changed.
     """
 
     def __init__(
@@ -102,8 +101,11 @@ class PlateClient(Closing):
 
     @property
     def _transport(self) -> Transport:
-        """This process's own. A child of a fork must not speak over its parent's connections, for each would read
-        answers to the other, nor end them, so what it inherits is kept and left alone."""
+        """The transport of this process.
+
+        A forked child must neither use its parent's connections, where both would read each other's answers, nor close
+        them, so it leaves what it inherits alone.
+        """
         process = os.getpid()
         if process not in self._opened:
             self._opened[process] = self._open()
@@ -129,18 +131,19 @@ class PlateClient(Closing):
                 file.
             evidence: also return the ``logits`` of each plate and the ``characters`` of its reading, 1.7 kB more per
                 plate.
-            appearance: also say the country and the colour of each plate; a client of several schemes always does.
-            sure: the threshold of a text, between 0 and 1; by default the server's.
+            appearance: also return the country and the colour of each plate; a client of several schemes always does.
+            sure: the minimum confidence of a text, between 0 and 1; by default the server's.
             vehicles: also find the ``vehicle`` of each plate.
 
         Raises:
             InputError: the picture cannot be accepted (InputTooLarge: because of its size), or ``sure`` is not a
                 probability; the message says what was expected.
             DeadlineExceeded: no answer in time.
-            ServerUnavailable: no attempt was answered: nothing is at the address, a model is being loaded or healed,
-                or (ServerOverloaded) the server is too busy.
-            ModelDied: a process ended at work on it, or (ConnectionLost) the connection broke: the picture may be why,
-                so it is not sent again, but for a lost connection once to another of several servers.
+            ServerUnavailable: no attempt was answered: nothing is at the address, a model is being loaded or healed, or
+                (ServerOverloaded) the server is too busy.
+            ModelDied: a process died while working on the picture, or (ConnectionLost) the connection broke. The
+                picture may be the cause, so it is not sent again, except after a lost connection once to another
+                server.
             AccessDenied: a token is missing or wrong.
             ServerError: the server failed.
         """
@@ -149,7 +152,7 @@ class PlateClient(Closing):
     def scene(
         self, image: Frame | bytes, *, evidence: bool = False, appearance: bool = False, sure: float | None = None
     ) -> Scene:
-        """A picture -> its plates as `read` gives them, and its vehicles, also those without a plate. Raises as it."""
+        """A picture -> its plates as from `read`, and its vehicles, even those without a plate. Raises the same."""
         return self._scene(image, self._options(evidence, appearance, sure, vehicles=True))
 
     def _options(self, evidence: bool, appearance: bool, sure: float | None, vehicles: bool) -> ReadOptions:
@@ -206,17 +209,17 @@ class PlateClient(Closing):
                 time.sleep(_HEALING)
 
     def is_ready(self) -> bool:
-        """Whether the server says that all its models are ready; `health` checks whether that is true.
+        """Whether the server reports that all its models are ready; `health` checks that it works.
 
-        It asks once. Raises as `read` does.
+        It does not retry. Raises as `read` does.
         """
         return self._transport.send(is_ready(), self.timeout)
 
 
 def plates(outputs: Mapping[str, NDArray[Any]], schemes: Iterable[PlateScheme] = ()) -> list[Plate]:
-    """The outputs of `plate_recognition`, with those beyond `PLATES` or without -> plates, row by row.
+    """The outputs of `plate_recognition`, at least `PLATES` -> plates, row by row.
 
-    ``schemes``: beside those of the package, whose formats name the type of a plate.
+    ``schemes``: schemes besides those of the package, whose formats name the type of a plate.
     """
     known = {scheme.name: scheme for scheme in schemes}
     count = len(outputs["scores"])
@@ -252,7 +255,7 @@ def plates(outputs: Mapping[str, NDArray[Any]], schemes: Iterable[PlateScheme] =
 
 
 def _appearances(outputs: Mapping[str, NDArray[Any]], count: int) -> Iterable[dict[str, Any]]:
-    """Of each plate what `APPEARANCE` says, as `Reading` names it."""
+    """The outputs of `APPEARANCE` for each plate, by the field of `Reading`."""
     if APPEARANCE[0].name not in outputs:
         return [{}] * count
     countries, sure_countries, grounds, sure_grounds = (outputs[spec.name].reshape(-1) for spec in APPEARANCE)
@@ -281,7 +284,7 @@ def _reading(
     try:
         scheme = known.get(names[0]) or load_scheme(names[0])
         formats = scheme.by_shape[lines].format_names(text)
-    except SchemeError:  # of the server's own
+    except SchemeError:  # a scheme that only the server has
         formats = ""
     probabilities = tuple(characters[: len(best)].tolist())
     return Reading(

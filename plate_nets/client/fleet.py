@@ -1,4 +1,4 @@
-"""Several servers behind one client: what one of them does not answer, another is asked."""
+"""Several servers behind one client: if one does not answer, another is asked."""
 
 import contextlib
 import itertools
@@ -27,17 +27,17 @@ from plate_nets.errors import (
 )
 
 _TRIAL = 2.0
-"""Seconds that a server which failed has to say that it is ready, before it gets a call again."""
+"""Seconds within which a server that failed must report that it is ready, before it gets a call again."""
 
 T = TypeVar("T")
 
 
 class FleetTransport(Transport):
-    """A transport for each server, and the choice between them; threads share it.
+    """A transport for each server, and the choice between them. Thread-safe.
 
     Args:
-        urls: of the servers, and names that are resolved again and again.
-        protocol: what is spoken where an address does not say it.
+        urls: addresses of servers, and names that are resolved repeatedly.
+        protocol: the protocol for addresses without one.
         open_one: an address -> its transport.
     """
 
@@ -52,7 +52,7 @@ class FleetTransport(Transport):
         self._balancer.set(self._fixed)
         self._names: NameWatch | None = None
         if names:
-            itself = weakref.ref(self)  # the thread shall not keep it
+            itself = weakref.ref(self)  # so that the thread does not keep it alive
             self._names = NameWatch(names, lambda found: (fleet := itself()) is not None and fleet._resolved(found))
             self._names.start()
 
@@ -68,15 +68,16 @@ class FleetTransport(Transport):
             transport.close()
 
     def send(self, call: Call[T], seconds: float) -> T:
-        """See `Transport.send`; one server is asked, once."""
+        """See `Transport.send`; asks one server, once."""
         return self._attempt(lambda _: call, set(), time.monotonic() + seconds)
 
     def ask(self, call_for: Callable[[float], Call[T]], timeout: float, retries: int) -> T:
-        """See `Transport.ask`. A server that was not asked yet is asked at once; after all of them there is a pause.
+        """See `Transport.ask`. Servers that were not tried yet are asked without a pause; after all of them there is
+        one.
 
-        A call whose connection was lost goes to one other server at most, for it may have been what ended the first.
-        And of all calls only one in ten is sent again, after the first `balancing.BUDGET`: a fleet that has too much to
-        do gets no more by that.
+        After a lost connection, a call goes to at most one other server, because the call may be the cause. And after
+        the first `balancing.BUDGET` retries, only one call in ten is sent again, so that an overloaded fleet does not
+        get more load.
         """
         deadline = time.monotonic() + timeout
         self._balancer.count_call()
@@ -99,26 +100,26 @@ class FleetTransport(Transport):
         raise AssertionError("unreachable")
 
     def _attempt(self, call_for: Callable[[float], Call[T]], tried: set[ServerAddress], deadline: float) -> T:
-        """Ask one server, and remember how it went."""
+        """Ask one server, and record the outcome."""
         turn = self._take(tried, deadline)
         tried.add(turn.address)
-        well: bool | None = None
+        answered: bool | None = None
         try:
             transport = self._transport(turn.address)
             if turn.trial:
                 self._try(transport, deadline)
             left = max(0.0, deadline - time.monotonic())
             answer = transport.send(call_for(left), left)
-            well = True
+            answered = True
             return answer
         except (ServerOverloaded, ServerUnavailable, ModelDied, DeadlineExceeded) as error:
-            well = None if isinstance(error, ServerOverloaded) else False
+            answered = None if isinstance(error, ServerOverloaded) else False
             raise
         except PlateError:
-            well = True  # it answered, if only that it does not want this picture
+            answered = True  # a refusal of the picture is an answer too
             raise
         finally:
-            self._balancer.done(turn, well)
+            self._balancer.done(turn, answered)
 
     def _take(self, tried: set[ServerAddress], deadline: float) -> Turn:
         turn = self._balancer.take(tried)
@@ -131,7 +132,7 @@ class FleetTransport(Transport):
 
     @staticmethod
     def _try(transport: Transport, deadline: float) -> None:
-        """Raises ServerUnavailable where a server that failed is not ready."""
+        """Raise ServerUnavailable if a server that failed is not ready."""
         try:
             seconds = max(0.0, min(_TRIAL, deadline - time.monotonic()))
             ready = transport.send(is_model_ready(PLATE_RECOGNITION.name), seconds)
@@ -149,7 +150,7 @@ class FleetTransport(Transport):
             return self._transports[address]
 
     def _resolved(self, found: list[ServerAddress]) -> bool:
-        """Names have these addresses now -> whether they are still wanted."""
+        """Replace the addresses of names -> whether they are still needed."""
         for address in self._balancer.set([*self._fixed, *found]):
             with self._lock:
                 gone = self._transports.pop(address, None)

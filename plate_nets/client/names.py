@@ -1,4 +1,4 @@
-"""A name of several servers, resolved again and again: `dns:///plates:8001`, as gRPC writes it."""
+"""A DNS name of several servers that is resolved repeatedly: `dns:///plates:8001`, in gRPC's notation."""
 
 import socket
 import threading
@@ -15,11 +15,11 @@ INTERVAL = 5.0
 
 
 def parse_urls(urls: Sequence[str], protocol: str) -> tuple[list[ServerAddress], list[ServerAddress]]:
-    """What a user writes -> the addresses, and of each ``dns:///host:port`` the name to resolve.
+    """Parse the user's URLs -> the addresses, and the names to resolve from ``dns:///host:port``.
 
     Raises:
-        InputError: there is none, or one is not an address; a name's servers speak without encryption, for their
-            certificates hold no addresses.
+        InputError: there are none, or one is not an address. Names do not allow encryption, because the servers'
+            certificates contain no IP addresses.
     """
     if not urls:
         raise InputError("url: expected an address, got none")
@@ -27,15 +27,15 @@ def parse_urls(urls: Sequence[str], protocol: str) -> tuple[list[ServerAddress],
     names = [parse_url(url.removeprefix(PREFIX), protocol) for url in urls if url.startswith(PREFIX)]
     for name in names:
         if name.encrypted:
-            raise InputError(f"url: {PREFIX}{name}: expected http or grpc; list servers that encrypt one by one")
+            raise InputError(f"url: {PREFIX}{name}: expected http or grpc; list encrypted servers one by one")
     return addresses, names
 
 
 def resolve(name: ServerAddress) -> list[ServerAddress]:
-    """A name -> the addresses that it has now, of the family that the system prefers.
+    """A name -> its current addresses, of the address family that the system prefers.
 
     Raises:
-        OSError: it has none, or nobody knows.
+        OSError: it cannot be resolved.
     """
     found = socket.getaddrinfo(name.host, name.port, type=socket.SOCK_STREAM)
     family = found[0][0]
@@ -45,10 +45,10 @@ def resolve(name: ServerAddress) -> list[ServerAddress]:
 
 
 class NameWatch(LastingThread):
-    """Resolves names every `INTERVAL` seconds, in a thread of its own, for a resolver may take its time.
+    """Resolves names every `INTERVAL` seconds in its own thread, because a resolver may be slow.
 
-    ``changed``: gets the addresses of all names, first as soon as there are any. Those of a name that does not resolve
-    stay what they were. It says whether to go on.
+    ``changed``: called with the addresses of all names, and returns whether to continue. A name that cannot be resolved
+    keeps its addresses.
     """
 
     def __init__(self, names: Sequence[ServerAddress], changed: Callable[[list[ServerAddress]], bool]) -> None:
@@ -57,9 +57,9 @@ class NameWatch(LastingThread):
         self._known: dict[ServerAddress, list[ServerAddress]] = {name: [] for name in names}
         self._changed = changed
         self.first = threading.Event()
-        """Set once all were asked for."""
+        """Set once all names were resolved or failed."""
         self.fault = ""
-        """Why the last name that did not resolve did not."""
+        """Why a name could not be resolved, the last one if several."""
 
     def _resolve(self) -> bool:
         for name in self._known:
@@ -67,11 +67,11 @@ class NameWatch(LastingThread):
                 self._known[name] = resolve(name)
             except OSError as error:
                 self.fault = f"{PREFIX}{name}: {error.strerror or error}"
-        if not self._changed([each for known in self._known.values() for each in known]):
+        if not self._changed([address for known in self._known.values() for address in known]):
             return False
         self.first.set()
         return not self._ended.wait(INTERVAL)
 
     def end(self) -> None:
-        """Resolve no more."""
+        """Stop resolving."""
         self._ended.set()

@@ -1,4 +1,4 @@
-"""Asking again what is safe to ask again, within a number of attempts and a deadline."""
+"""Retries of calls that are safe to repeat, within a number of attempts and a deadline."""
 
 import itertools
 import random
@@ -9,21 +9,21 @@ from typing import TypeVar
 from plate_nets.errors import ServerUnavailable
 
 FIRST_PAUSE = 0.1
-"""Seconds before the second attempt at most; it doubles from attempt to attempt."""
+"""Maximum seconds before the second attempt; doubled for each further one."""
 LONGEST_PAUSE = 2.0
 
 T = TypeVar("T")
 
 
 def ask(question: Callable[[float], T], timeout: float, retries: int) -> T:
-    """Put a question until it is answered, at most ``retries`` times more, and never past ``timeout`` seconds.
+    """Call a function until it succeeds, with at most ``retries`` retries, and never longer than ``timeout`` seconds.
 
-    ``question`` gets the seconds that are left. Only `ServerUnavailable` is worth another attempt: a wrong picture
-    stays wrong, and a fault of the server is met again. The pause is anything from 0 to its bound ("full jitter"), so
-    that clients refused together do not come back together.
+    ``question`` gets the remaining seconds. Only `ServerUnavailable` leads to a retry: a wrong picture stays wrong, and
+    a fault of the server happens again. The pause is random up to its limit ("full jitter"), so that clients which are
+    refused together do not return together.
 
     Raises:
-        PlateError: what the last attempt raised.
+        PlateError: the error of the last attempt.
     """
     deadline = time.monotonic() + timeout
     for attempt in itertools.count():

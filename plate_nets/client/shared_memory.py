@@ -1,7 +1,7 @@
-"""Pictures handed to a server on the same machine in shared memory: their bytes cross no socket.
+"""Passes pictures to a server on the same machine in shared memory, so that their bytes cross no socket.
 
-`PlateClient(url, shared_memory=True)` puts `SharedMemoryTransport` before its own transport. The server maps a region
-once it is registered, which is for holders of its control key alone.
+`PlateClient(url, shared_memory=True)` wraps its transport in a `SharedMemoryTransport`. The server maps a region once
+it is registered, which requires the server's control key.
 """
 
 import contextlib
@@ -29,17 +29,17 @@ from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import DeadlineExceeded, ModelDied, PlateError, ServerError, ServerUnavailable
 
 RELEASE_TIMEOUT = 2.0
-"""Seconds that the server has to let go of a region that a request of ours still holds."""
+"""Seconds that the server may take to release a region that one of our requests still holds."""
 
 T = TypeVar("T")
 
 
 class SharedMemoryTransport(Transport):
-    """A transport whose pictures lie in regions of shared memory.
+    """A transport that puts pictures into regions of shared memory.
 
-    A region serves one question at a time; there are as many as there were questions at once. They are unregistered
-    and removed by `close`, with the object, or when the interpreter ends. Python's own resource tracker removes those
-    of a process that was killed.
+    A region serves one call at a time, so there are as many regions as concurrent calls. They are unregistered and
+    removed by `close`, with the object, or when the interpreter ends. If a process is killed, Python's resource tracker
+    removes its regions.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -51,7 +51,7 @@ class SharedMemoryTransport(Transport):
         self._release = weakref.finalize(self, _release_all, os.getpid(), transport, self._regions)
 
     def send(self, call: Call[T], seconds: float) -> T:
-        """See `Transport.send`; the arrays of an `Infer` go into regions.
+        """See `Transport.send`; the arrays of an `Infer` are put into regions.
 
         Raises:
             ServerError: the server does not map a region; the message says what it needs.
@@ -62,18 +62,18 @@ class SharedMemoryTransport(Transport):
         taken: list[SharedMemory] = []
         inputs: list[Input] = []
         try:
-            for each in call.inputs:
-                memory = self._take(each.array.nbytes, deadline)
+            for given in call.inputs:
+                memory = self._take(given.array.nbytes, deadline)
                 taken.append(memory)
-                np.ndarray(each.array.shape, each.array.dtype, memory.buf)[...] = each.array
-                inputs.append(replace(each, region=memory.name))
+                np.ndarray(given.array.shape, given.array.dtype, memory.buf)[...] = given.array
+                inputs.append(replace(given, region=memory.name))
             shared = cast(Call[T], replace(call, inputs=inputs))
             try:
                 return self._transport.send(shared, _left(deadline))
             except (ServerUnavailable, ModelDied, DeadlineExceeded):
                 raise
             except PlateError:
-                # A server that was started again does not know the regions.
+                # A server that was restarted does not know the regions
                 mapped = self._transport.send(registered_memory(), _left(deadline))
                 unmapped = [memory for memory in taken if memory.name not in mapped]
                 if not unmapped:
@@ -93,7 +93,7 @@ class SharedMemoryTransport(Transport):
         self._transport.close()
 
     def _take(self, size: int, deadline: float) -> SharedMemory:
-        """A region of at least ``size`` bytes that no other question uses; a free one that is too small is replaced."""
+        """A region of at least ``size`` bytes that no other call uses; a free one that is too small is replaced."""
         with self._lock:
             if not self._release.alive:
                 raise ServerError(f"{self.address}: the client is closed")
@@ -105,13 +105,13 @@ class SharedMemoryTransport(Transport):
                 self._regions.remove(memory)
         if memory is not None:
             _release_one(self._transport, memory)
-        # Powers of two, so that pictures of slightly different sizes share one; pages never written take no memory.
+        # Powers of two, so that pictures of similar sizes can reuse one; pages that are not written take no memory
         size = 1 << (size - 1).bit_length()
         made = SharedMemory(f"plates-{os.getpid()}-{secrets.token_hex(8)}", create=True, size=size)
         try:
             self._register(made, deadline)
         except BaseException:
-            _release_one(self._transport, made)  # perhaps only the answer was lost
+            _release_one(self._transport, made)  # it may be registered if only the answer was lost
             raise
         with self._lock:
             self._regions.append(made)
@@ -128,20 +128,20 @@ class SharedMemoryTransport(Transport):
 
 
 def _left(deadline: float) -> float:
-    """Seconds until a time of `time.monotonic`."""
+    """Seconds until a time of `time.monotonic`, at least 0."""
     return max(0.0, deadline - time.monotonic())
 
 
 def _release_all(process: int, transport: Transport, regions: list[SharedMemory]) -> None:
-    while regions and process == os.getpid():  # a child of a fork leaves its parent's alone
+    while regions and process == os.getpid():  # a forked child must not release its parent's
         _release_one(transport, regions.pop())
 
 
 def _release_one(transport: Transport, memory: SharedMemory) -> None:
-    """Unregister and remove a region; a server that is gone has none of it."""
+    """Unregister and remove a region; a server that is gone no longer has it."""
     deadline = time.monotonic() + RELEASE_TIMEOUT
     with contextlib.suppress(PlateError):
-        # The server refuses (24.10) or defers while a request whose answer we no longer await reads it.
+        # The server refuses (24.10) or defers this while it still reads the region for a request that we gave up
         while memory.name in transport.send(registered_memory(), _left(deadline)) and time.monotonic() < deadline:
             try:
                 transport.send(unregister_memory(memory.name), _left(deadline))

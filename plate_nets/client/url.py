@@ -1,4 +1,4 @@
-"""Where a server listens, and how it is spoken to."""
+"""The address of a server, and its protocol."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,7 @@ _DEFAULT_PORTS: dict[WireProtocol, int] = {"http": 8000, "grpc": 8001}
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where one protocol of a server listens; as text ``host:port``."""
+    """The address of one protocol of a server; as text ``host:port``."""
 
     host: str
     port: int
@@ -24,17 +24,17 @@ class ServerAddress:
 
     @property
     def url(self) -> str:
-        """With the protocol in front, such as ``grpcs://host:port``."""
+        """The address with its protocol, such as ``grpcs://host:port``."""
         return f"{self.protocol}{'s' * self.encrypted}://{self}"
 
 
 def parse_url(url: str, protocol: str = "http") -> ServerAddress:
-    """What a user writes -> an address.
+    """Parse an address from the user.
 
     Args:
-        url: ``host:port``, also with ``http://``, ``https://``, ``grpc://`` or ``grpcs://`` before it; the port may be
-            left out where it is Triton's own (8000 or 8001).
-        protocol: what is spoken where the address does not say it.
+        url: ``host:port``, optionally after ``http://``, ``https://``, ``grpc://`` or ``grpcs://``. Triton's own port
+            (8000 or 8001) may be left out.
+        protocol: used if the address has none.
 
     Raises:
         InputError: not an address, or a protocol other than http and grpc.

@@ -1,1 +1,1 @@
-"""The three networks, and how their weights are loaded."""
+"""The networks, and how to load their weights."""

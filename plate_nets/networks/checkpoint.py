@@ -1,8 +1,8 @@
 """Weights on disk: safetensors, listed with their SHA-256 in `plate_nets/weights/SHA256SUMS`.
 
-Loading is strict, offline, and never unpickles. Reading needs no torch. The weights of a reader carry the scheme that
-they were trained for in their metadata: its name (``scheme``), and the hash of its alphabet (``scheme_sha256``), which
-says what a class means; those of the detector its activation.
+Loading is strict, offline, and never unpickles. Reading needs no torch. The metadata of a reader's weights contain the
+scheme that they were trained for: its name (``scheme``), and the hash of its alphabet (``scheme_sha256``), which
+defines the classes. Those of the detector contain its activation.
 """
 
 import hashlib
@@ -19,18 +19,18 @@ from plate_nets.intake.table import excerpt
 from plate_nets.plates import PlateScheme
 from plate_nets.whole_file import whole_file, write_whole
 
-if TYPE_CHECKING:  # torch and safetensors are imported where they are needed: names are wanted without them
+if TYPE_CHECKING:  # torch and safetensors are imported where needed, so that this module works without them
     from torch import nn
 
 WEIGHTS = Path(__file__).parent.parent / "weights"
 SUMS = "SHA256SUMS"
 MAX_WEIGHTS = 256 << 20
-"""Bytes of a file of weights; the largest that ships has 9 MB."""
+"""Maximum size of a weights file in bytes; the largest in the package has 9 MB."""
 
 ACTIVATION = "activation"
-"""The key in the metadata, and the attribute of a network that has it."""
+"""The key in the metadata, and the network's attribute."""
 _FORMER_ACTIVATION = "silu"
-"""Of weights that do not say: those up to 0.2."""
+"""The activation of weights without this key: those up to version 0.2."""
 
 
 def weights_path(name: str) -> Path:
@@ -41,13 +41,13 @@ def weights_path(name: str) -> Path:
 def read_weights(path: Path, scheme: PlateScheme | None = None) -> dict[str, NDArray[Any]]:
     """A safetensors file -> its arrays by name.
 
-    Where a `SHA256SUMS` beside the file lists it, its hash must be the listed one.
+    If a `SHA256SUMS` beside the file lists it, the hash must match.
 
-    ``scheme``: what the file must have been trained for; None for a network that reads no symbols.
+    ``scheme``: the scheme that the file must be trained for; None for a network that reads no symbols.
 
     Raises:
-        WeightsError: the file is missing, damaged, not the listed one, or of another scheme, or holds a number that is
-            not finite.
+        WeightsError: the file is missing, damaged, has another hash or another scheme, or contains a number that is not
+            finite.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load
@@ -56,13 +56,13 @@ def read_weights(path: Path, scheme: PlateScheme | None = None) -> dict[str, NDA
     expected = read_sums(path.parent).get(path.name)
     if expected is not None and (found := hashlib.sha256(content).hexdigest()) != expected:
         raise WeightsError(
-            f"{path}: SHA-256 is {found}, expected {expected} of {SUMS}; the file is damaged or replaced"
+            f"{path}: SHA-256 is {found}, expected {expected} from {SUMS}; the file is damaged or was replaced"
         )
     if scheme is not None:
         check_scheme(path, scheme)
     try:
         arrays = load(content)
-    except (SafetensorError, ValueError, TypeError) as error:  # numpy has no bfloat16: a TypeError
+    except (SafetensorError, ValueError, TypeError) as error:  # TypeError: bfloat16, which numpy lacks
         raise WeightsError(f"{path}: not a readable safetensors file: {excerpt(str(error))}") from error
     for name, array in arrays.items():
         if not np.isfinite(array).all():
@@ -71,12 +71,12 @@ def read_weights(path: Path, scheme: PlateScheme | None = None) -> dict[str, NDA
 
 
 def load_weights(network: "nn.Module", path: Path, scheme: PlateScheme | None = None) -> None:
-    """A safetensors file -> the parameters and buffers of ``network``, in place; read as by `read_weights`.
+    """Load a safetensors file into the parameters and buffers of ``network``, in place; see `read_weights`.
 
-    A part that the network names as ``optional`` and the file has nothing of becomes None.
+    A part in the network's ``optional`` becomes None if the file does not contain it.
 
     Raises:
-        WeightsError: the file is missing, damaged, not the listed one, of another scheme or another network.
+        WeightsError: the file is missing, damaged, has another hash, or is for another scheme or network.
     """
     import torch
 
@@ -88,7 +88,7 @@ def load_weights(network: "nn.Module", path: Path, scheme: PlateScheme | None = 
     name = type(network).__name__
     expected = getattr(network, ACTIVATION, None)
     if expected and (found := activation_of(path)) != expected:
-        how = "`python -m training.detector.distil` teaches the one what the other answers"
+        how = "`python -m training.detector.distil` trains one to give the results of the other"
         raise WeightsError(f"{path}: weights with {found}, expected {expected}; {how}")
     if missing := sorted(own.keys() - state.keys()):
         raise WeightsError(f"{path}: not weights of {name}: {len(missing)} tensors are missing, first {missing[0]}")
@@ -98,16 +98,16 @@ def load_weights(network: "nn.Module", path: Path, scheme: PlateScheme | None = 
         )
     for key, tensor in own.items():
         if tensor.shape != state[key].shape:
-            given, wanted = tuple(state[key].shape), tuple(tensor.shape)
-            raise WeightsError(f"{path}: not weights of {name}: {key} has shape {given}, expected {wanted}")
+            shapes = f"{tuple(state[key].shape)}, expected {tuple(tensor.shape)}"
+            raise WeightsError(f"{path}: not weights of {name}: {key} has shape {shapes}")
         if tensor.is_floating_point() != state[key].is_floating_point():
-            given_type, type_ = state[key].dtype, tensor.dtype
-            raise WeightsError(f"{path}: not weights of {name}: {key} holds {given_type}, expected {type_}")
+            dtypes = f"{state[key].dtype}, expected {tensor.dtype}"
+            raise WeightsError(f"{path}: not weights of {name}: {key} has dtype {dtypes}")
     network.load_state_dict(state)
 
 
 def check_scheme(path: Path, scheme: PlateScheme) -> None:
-    """Raises WeightsError where a safetensors file was not trained for a scheme: by name, or by alphabet."""
+    """Raise WeightsError if a safetensors file was not trained for a scheme, by its name or its alphabet."""
     found = read_metadata(path)
     for key, expected in scheme_marks(scheme).items():
         if (got := found.get(key)) != expected:
@@ -118,16 +118,16 @@ def activation_of(path: Path) -> str:
     """The activation that the detector's weights in a safetensors file were trained with.
 
     Raises:
-        WeightsError: the file is not readable.
+        WeightsError: the file cannot be read.
     """
     return read_metadata(path).get(ACTIVATION, _FORMER_ACTIVATION)
 
 
 def read_metadata(path: Path) -> dict[str, str]:
-    """The metadata of a safetensors file; empty where it has none.
+    """The metadata of a safetensors file; empty if it has none.
 
     Raises:
-        WeightsError: the file is missing or not readable.
+        WeightsError: the file is missing or cannot be read.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -135,15 +135,15 @@ def read_metadata(path: Path) -> dict[str, str]:
         with safe_open(check_file(path), framework="numpy") as file:
             return dict(file.metadata() or {})
     except (SafetensorError, OSError, ValueError) as error:
-        raise WeightsError(f"{path}: {_why(error)}") from error
+        raise WeightsError(f"{path}: {_cause(error)}") from error
 
 
 def save_weights(
     network: "nn.Module", path: Path, metadata: Mapping[str, str], scheme: PlateScheme | None = None
 ) -> None:
-    """The parameters and buffers of ``network`` -> a safetensors file, listed in the `SHA256SUMS` beside it.
+    """Save the parameters and buffers of ``network`` to a safetensors file, and its hash to the `SHA256SUMS` beside it.
 
-    The file replaces an older one only when it is complete on disk. ``scheme``: as for `load_weights`.
+    An existing file is only replaced when the new one is complete. ``scheme``: as for `load_weights`.
     """
     from safetensors.numpy import save_file
 
@@ -159,21 +159,21 @@ def save_weights(
 
 
 def scheme_marks(scheme: PlateScheme) -> dict[str, str]:
-    """What weights say of the scheme that they were trained for."""
+    """The metadata of weights that are trained for a scheme."""
     return {"scheme": scheme.trained_as, "scheme_sha256": scheme.sha256}
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """The SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """The `SHA256SUMS` of a folder as file name -> hash; empty where there is none.
+    """The `SHA256SUMS` of a folder as file name -> hash; empty if there is none.
 
     Raises:
-        WeightsError: it is something else.
+        WeightsError: it has another format.
     """
     path = folder / SUMS
     if not path.exists():
@@ -188,18 +188,18 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 
 def _read(path: Path) -> bytes:
-    """A whole file of weights, which is looked at before it is read.
+    """A whole weights file, checked before it is read.
 
     Raises:
-        WeightsError: it does not open, or has more bytes than `MAX_WEIGHTS`.
+        WeightsError: it cannot be opened, or has more bytes than `MAX_WEIGHTS`.
     """
     try:
         return read_file(path, MAX_WEIGHTS)
     except (OSError, InputError) as error:
-        raise WeightsError(f"{path}: {_why(error)}") from error
+        raise WeightsError(f"{path}: {_cause(error)}") from error
 
 
-def _why(error: Exception) -> str:
+def _cause(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "no such weights file"
     if isinstance(error, InputError):

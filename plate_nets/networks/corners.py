@@ -1,9 +1,8 @@
-"""CornerNet: where the four corners of a plate lie in a window around it.
+"""CornerNet: finds the four corners of a plate in a window around it.
 
-Every cell of a feature map votes for each corner: how far it lies from the cell, and how much the vote counts. A
-corner is the weighted mean of the votes. Where a cell sees the corner this is a soft-argmax (Sun et al., "Integral
-Human Pose Regression", 2018); where a corner lies outside the window the offsets still reach it, which a heatmap
-alone could not.
+Every cell of a feature map votes for each corner, with an offset and a weight. A corner is the weighted mean of the
+votes. For a visible corner this is a soft-argmax (Sun et al., "Integral Human Pose Regression", 2018). The offsets also
+reach a corner outside the window, which a heatmap alone could not.
 """
 
 from typing import Final
@@ -27,7 +26,7 @@ class ConvNorm(nn.Sequential):
 
 
 class Residual(nn.Module):
-    """Two 3x3 convolutions beside an identity: (N, C, H, W) -> the same shape."""
+    """Two 3x3 convolutions with an identity shortcut: (N, C, H, W) -> the same shape."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -43,16 +42,16 @@ class Residual(nn.Module):
 class CornerNet(nn.Module):
     """Windows (N, 3, 64, 128) RGB, ``(value - 127.5) / 128`` -> (N, 10).
 
-    Columns 0 to 7 are the corners x1, y1, ..., x4, y4 in px of the window, clockwise from the plate's own top left;
+    Columns 0 to 7 are the corners x1, y1, ..., x4, y4 in pixels of the window, clockwise from the plate's own top left;
     pixel ``i`` covers ``i`` to ``i + 1``. They may lie outside the window. Column 8 is the natural logarithm of the
-    corner error to expect, as a share of the plate's height. Column 9 is what the window adds
-    to the detector's log-odds that it shows a plate.
+    expected corner error, as a share of the plate's height. Column 9 is a correction to the detector's log-odds of a
+    plate.
     """
 
     across: Tensor
     down: Tensor
     reach: Final[float] = 16.0
-    """px that an output of 1 of the offsets stands for."""
+    """Pixels per unit of the offsets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +63,7 @@ class CornerNet(nn.Module):
         self.from_middle = nn.Conv2d(48, 32, 1)
         self.joined = ConvNorm(48, 48)
         self.fine = ConvNorm(32, 32)
-        self.votes = nn.Conv2d(32, 12, 1)  # of each corner: weight, offset across, offset down
+        self.votes = nn.Conv2d(32, 12, 1)  # for each corner: weight, offset across, offset down
         self.error = nn.Sequential(nn.Linear(96, 32), nn.ReLU(), nn.Linear(32, 1))
         self.plate = nn.Sequential(nn.Linear(2 * (32 + 48 + 96), 32), nn.ReLU(), nn.Linear(32, 1))
         rows, columns = WINDOW_HEIGHT // _STRIDE, WINDOW_WIDTH // _STRIDE
@@ -74,22 +73,22 @@ class CornerNet(nn.Module):
         self.register_buffer("down", down.repeat_interleave(columns).view(1, 1, -1), persistent=False)
 
     def forward(self, windows: Tensor) -> Tensor:
-        points, weights, told = self.vote(windows)
+        points, weights, quality = self.vote(windows)
         corners = (points * weights[..., None]).sum(2)  # (N, 4, 2)
-        return torch.cat((corners.flatten(1), told), dim=1)
+        return torch.cat((corners.flatten(1), quality), dim=1)
 
     def vote(self, windows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Windows -> the votes (N, 4, cells, 2) px, what each counts (N, 4, cells), and the last columns (N, 2)."""
+        """Windows -> votes (N, 4, cells, 2) in pixels, their weights (N, 4, cells), and the last two columns (N, 2)."""
         stem, middle, deep = self.features(windows)
         whole = deep.mean((2, 3))
-        told = torch.cat((self.error(whole), self.plate(pooled([stem, middle, deep]))), dim=1).float()
+        quality = torch.cat((self.error(whole), self.plate(pooled([stem, middle, deep]))), dim=1).float()
         deep = functional.relu(deep + self.whole(whole)[:, :, None, None])
         middle = self.joined(middle + _doubled(self.from_deep(deep)))
         fine = self.fine(stem + _doubled(self.from_middle(middle)))
         votes = self.votes(fine).flatten(2).float()  # (N, 12, cells)
         weights = votes[:, :4].softmax(2)
         points = torch.stack((self.across + self.reach * votes[:, 4:8], self.down + self.reach * votes[:, 8:]), dim=3)
-        return points, weights, told
+        return points, weights, quality
 
     def features(self, windows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Windows -> feature maps (N, 32, 16, 32), (N, 48, 8, 16) and (N, 96, 4, 8)."""
@@ -99,8 +98,8 @@ class CornerNet(nn.Module):
 
 
 def pooled(features: list[Tensor]) -> Tensor:
-    """Feature maps (N, C, H, W) -> the mean and the highest value of each channel of each, (N, twice all channels)."""
-    return torch.cat([torch.cat((each.mean((2, 3)), each.amax((2, 3))), dim=1) for each in features], dim=1)
+    """Feature maps (N, C, H, W) -> the mean and the maximum of each channel, (N, twice the number of all channels)."""
+    return torch.cat([torch.cat((maps.mean((2, 3)), maps.amax((2, 3))), dim=1) for maps in features], dim=1)
 
 
 def _doubled(features: Tensor) -> Tensor:

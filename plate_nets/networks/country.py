@@ -1,4 +1,4 @@
-"""CountryNet: whose design a plate has, by its colours, its bands and the shape of its characters; and its ground."""
+"""CountryNet: classifies the design of a plate, by its colours, bands and characters, and the colour of its ground."""
 
 import torch
 from torch import Tensor, nn
@@ -7,13 +7,13 @@ from plate_nets.networks.corners import ConvNorm, Residual
 from plate_nets.plates.designs import DESIGNS, GROUNDS
 
 _ROWS, _COLUMNS = 3, 12
-"""Of the last features. They keep their place: what a plate has on its left is not what it has on its right."""
+"""Size of the last features. They are not pooled, because the left and the right of a plate differ."""
 
 
 class CountryNet(nn.Module):
-    """Crops (N, 3, 24, 94) RGB, ``(value - 127.5) / 128``, -> logits (N, K + G).
+    """Straightened crops (N, 3, 24, 94) RGB, ``(value - 127.5) / 128``, from the detector -> logits (N, K + G).
 
-    They are the detector's, straightened. The first K columns are of `DESIGNS`, the last G of `GROUNDS`.
+    The first K columns are for `DESIGNS`, the last G for `GROUNDS`.
     """
 
     def __init__(self) -> None:

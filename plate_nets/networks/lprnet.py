@@ -3,12 +3,12 @@
 After Zherzdev & Gruzdev, "LPRNet: License Plate Recognition via Deep Neural Networks", 2018: small basic blocks
 (1x1, 3x1, 1x3, 1x1), no recurrence, global context divided by its mean square, CTC (Graves et al., 2006).
 
-What differs, and why:
+Differences from the paper:
 - The global context is normalised over each sample's own (channel, height, width), never over the batch, so a plate
   reads the same alone and in any batch.
 - Pooling is 2-D and blocks have a residual path, so that the network trains in fewer steps.
-- The steps look at each other (two self-attention layers): at 18 steps for 9 characters CTC needs a blank between
-  equal neighbours (``777``), so a step must be able to answer for a place beside its own.
+- Two self-attention layers connect the steps. With 18 steps for 9 characters, CTC needs a blank between equal
+  neighbours (``777``), so a step must be able to read a neighbouring place.
 """
 
 import torch
@@ -19,7 +19,7 @@ from plate_nets.types import STEPS
 
 
 class ConvNorm(nn.Sequential):
-    """Convolution, batch norm and, where wanted, ReLU."""
+    """Convolution, batch norm and, by default, ReLU."""
 
     def __init__(
         self, inputs: int, outputs: int, kernel: tuple[int, int], stride: tuple[int, int] = (1, 1), relu: bool = True
@@ -103,7 +103,7 @@ class LPRNet(nn.Module):
             SmallBasicBlock(channels),
             SmallBasicBlock(channels),
         )
-        # The strokes pooled to the symbols' grid: the paper's global context
+        # The paper's global context: the strokes, pooled to the grid of the symbols
         self.context = nn.AvgPool2d((2, 2), (2, 2), ceil_mode=True)  # (N, 96, 12, 47) -> (N, 96, 6, 24)
         self.merge = ConvNorm(channels + 96, 128, (1, 1))  # (N, 128, 6, 24)
         self.columns = nn.Conv2d(128, channels, (6, 24 - STEPS + 1), bias=False)  # (N, C, 1, 18)

@@ -1,4 +1,4 @@
-"""The networks: the one list of their names, weights, inputs and classes. Imported without torch."""
+"""The list of all networks: names, weights, inputs and classes. Imported without torch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 class RegisteredNetwork:
     """One network.
 
-    ``name``: its own, and of its weights. ``model``: the Triton model that runs it. ``dims``: of an input (N, *dims),
-    -1 any. ``make``: the network for a scheme, without weights. ``reads``: whether its weights are trained for one
-    scheme, and fit no other; ``scheme``: the name of that one, empty where a model repository has its own.
+    ``name``: its name and that of its weights. ``model``: the Triton model that runs it. ``dims``: the dims of an input
+    (N, *dims); -1 is any. ``make``: creates the network for a scheme, without weights. ``reads``: whether its weights
+    are trained for one scheme only. ``scheme``: the name of this scheme; empty if it is the main one of the model
+    repository.
     """
 
     name: str
@@ -32,7 +33,7 @@ class RegisteredNetwork:
 
     @property
     def folder(self) -> PurePath:
-        """Where its files lie in a version folder of its model: beside those of the network of the model's name."""
+        """The folder of its files in a version folder of its model: a subfolder, unless it has the model's name."""
         return PurePath("" if self.name == self.model.name else self.name)
 
     @property
@@ -41,23 +42,23 @@ class RegisteredNetwork:
         return weights_path(self.name)
 
     def load(self, scheme: PlateScheme, weights: Path | None = None) -> "nn.Module":
-        """The network with weights, the committed ones where no others are named, in eval mode.
+        """The network with its weights, by default the committed ones, in eval mode.
 
         Raises:
-            WeightsError: they are missing, damaged, of another scheme or another network.
+            WeightsError: they are missing, damaged, or for another scheme or network.
         """
         network = self.build(scheme)
         load_weights(network, weights or self.weights, self.scheme_of_weights(scheme))
         return network.eval()
 
     def scheme_of_weights(self, scheme: PlateScheme) -> PlateScheme | None:
-        """The scheme that the weights carry in a repository of a scheme; None where they serve any."""
+        """The scheme in the weights' metadata, in a repository for ``scheme``; None if they suit any."""
         if not self.reads:
             return None
         return load_scheme(self.scheme) if self.scheme else scheme
 
     def build(self, scheme: PlateScheme) -> "nn.Module":
-        """The network of a repository of a scheme, without weights."""
+        """The network without weights, for a repository of a scheme."""
         return self.make(self.scheme_of_weights(scheme) or scheme)
 
 
@@ -102,4 +103,4 @@ NETWORKS = {
         RegisteredNetwork(COUNTRY.name, COUNTRY, CROP_DIMS, _country, reads=False),
     )
 }
-"""By name, in the order in which a frame passes them; of the readers those that its schemes need."""
+"""The networks by name, in the order of the pipeline. Only the readers that the schemes need are loaded."""

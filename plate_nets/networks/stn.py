@@ -1,7 +1,7 @@
 """STN: a spatial transformer that straightens a plate crop.
 
-Jaderberg et al., "Spatial Transformer Networks", 2015: a small network looks at the crop and predicts an affine map,
-and the crop is sampled again along it. The map starts as the identity.
+Jaderberg et al., "Spatial Transformer Networks", 2015: a small network predicts an affine map from the crop, and the
+crop is resampled with it. The map starts as the identity.
 """
 
 import torch
@@ -42,7 +42,7 @@ class STN(nn.Module):
         nn.init.zeros_(last.weight)
         with torch.no_grad():
             last.bias.copy_(torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]))
-        # Centres of the pixels, -1..1 from edge to edge. `affine_grid` would make them, but OpenVINO cannot convert it.
+        # Centres of the pixels, -1..1 from edge to edge, instead of `affine_grid`, which OpenVINO cannot convert
         across = (torch.arange(CROP_WIDTH) * 2 + 1) / CROP_WIDTH - 1
         down = (torch.arange(CROP_HEIGHT) * 2 + 1) / CROP_HEIGHT - 1
         self.register_buffer("across", across.view(1, 1, -1, 1), persistent=False)

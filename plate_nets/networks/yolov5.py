@@ -1,8 +1,9 @@
 """YOLOv5n, release 7.0: the detector's network (https://github.com/ultralytics/yolov5, AGPL-3.0), for inference only.
 
 Backbone CSPDarknet with SPPF, neck PANet, three anchor-based heads at strides 8, 16 and 32. Its activation is
-HardSwish, as in releases 2 and 3, where 7.0 has SiLU: a processor needs .6 to .85 of the time. Parameter names inside a
-block are those of the yolov5 package; the blocks have names instead of numbers (`training.detector.names` maps them).
+HardSwish, as in releases 2 and 3, instead of 7.0's SiLU: a processor needs 0.6 to 0.85 of the time. Parameter names
+inside a block are those of the yolov5 package; the blocks have names instead of numbers (`training.detector.names` maps
+them).
 """
 
 import torch
@@ -17,10 +18,10 @@ ANCHORS = (
     ((56.0, 19.0), (80.0, 24.0), (110.0, 32.0)),
     ((150.0, 42.0), (220.0, 64.0), (330.0, 110.0)),
 )
-"""Width and height in pixels of three prior boxes a stride.
+"""Width and height in pixels of three prior boxes per stride.
 
-Spread over the plates of the training photos at a long side of 640: 1st to 99th percentile of the width 20 to 440 px,
-of the height 5 to 110 px, median aspect 3.6.
+They cover the plates of the training photos at a long side of 640: the 1st to 99th percentile is 20 to 440 px of the
+width and 5 to 110 px of the height; the median aspect is 3.6.
 """
 
 VEHICLE_ANCHORS = (
@@ -28,15 +29,15 @@ VEHICLE_ANCHORS = (
     ((30.0, 61.0), (62.0, 45.0), (59.0, 119.0)),
     ((116.0, 90.0), (156.0, 198.0), (373.0, 326.0)),
 )
-"""The same of vehicles: those of `yolov5n.yaml`, which were fitted to COCO."""
+"""The same for vehicles: those of `yolov5n.yaml`, which were fitted to COCO."""
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"hardswish": nn.Hardswish, "silu": nn.SiLU}
-"""HardSwish (Howard et al., "Searching for MobileNetV3", 2019) is that of our weights, SiLU that of the package's, and
-of ours up to 0.2."""
+"""HardSwish (Howard et al., "Searching for MobileNetV3", 2019) is that of our weights. SiLU is that of the yolov5
+package, and of our weights up to 0.2."""
 
 
 Anchors = tuple[tuple[tuple[float, float], ...], ...]
-"""Width and height in pixels, by stride and number."""
+"""Width and height in pixels, by stride and index."""
 
 
 class Conv(nn.Module):
@@ -47,7 +48,7 @@ class Conv(nn.Module):
         pad = kernel // 2 if padding is None else padding
         self.conv = nn.Conv2d(inputs, outputs, kernel, stride, pad, bias=False)
         self.bn: nn.Module = nn.BatchNorm2d(outputs, eps=1e-3, momentum=0.03)
-        self.act: nn.Module = nn.Identity()  # `YOLOv5n` sets the one of all
+        self.act: nn.Module = nn.Identity()  # set by `YOLOv5n`
 
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.act(self.bn(self.conv(x)))
@@ -55,7 +56,7 @@ class Conv(nn.Module):
 
 
 class Bottleneck(nn.Module):
-    """1x1 and 3x3 convolution, with a residual connection where asked for."""
+    """1x1 and 3x3 convolution, with an optional residual connection."""
 
     def __init__(self, channels: int, shortcut: bool) -> None:
         super().__init__()
@@ -85,7 +86,7 @@ class C3(nn.Module):
 
 
 class SPPF(nn.Module):
-    """Spatial pyramid pooling: the same 5x5 maximum applied one, two and three times, beside the input."""
+    """Spatial pyramid pooling: a 5x5 maximum applied once, twice and three times, together with the input."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -123,7 +124,7 @@ class Detect(nn.Module):
             across = torch.arange(x.shape[3], device=x.device, dtype=x.dtype)
             down = torch.arange(x.shape[2], device=x.device, dtype=x.dtype)
             cy, cx = torch.meshgrid(down, across, indexing="ij")
-            # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
+            # The centre may lie half a cell beyond its cell, and the sides may be four times those of the anchor
             xy = (x[..., 0:2] * 2 + torch.stack((cx, cy), 2) - 0.5) * stride
             wh = (x[..., 2:4] * 2) ** 2 * (self.anchors[index] * stride).view(1, -1, 1, 1, 2)
             rows.append(torch.cat((xy, wh, x[..., 4:]), 4).flatten(1, 3))
@@ -133,21 +134,21 @@ class Detect(nn.Module):
 class YOLOv5n(nn.Module):
     """RGB pictures (N, 3, H, W), float32, 0..1, H and W multiples of 32 -> (N, A, 5 + classes) float32.
 
-    A row is cx, cy, width, height in pixels of the input, objectness 0..1, one score 0..1 a class.
+    A row is cx, cy, width, height in pixels of the input, objectness 0..1, and one score 0..1 per class.
 
-    ``vehicles`` is a second head on the same features, whose classes are `types.VEHICLES`. Weights may lack it; the
-    network that they are loaded into has None in its place then.
+    ``vehicles`` is a second head on the same features, with the classes `types.VEHICLES`. If weights lack it, loading
+    them sets it to None.
 
     Args:
-        classes: what it tells apart.
-        activation: one of `ACTIVATIONS`, which its weights are trained with.
-        vehicles: whether it has that head.
+        classes: the number of classes of the first head.
+        activation: one of `ACTIVATIONS`, which the weights are trained with.
+        vehicles: whether to have the second head.
     """
 
     optional = ("vehicles",)
     """Parts that weights may lack, see `networks.checkpoint.load_weights`."""
     exported = ("both",)
-    """Methods that a converted network has too, see `conversion.torchscript_file.save`."""
+    """Methods that a converted network also has, see `conversion.torchscript_file.save`."""
 
     def __init__(self, classes: int = 1, activation: str = "hardswish", vehicles: bool = True) -> None:
         super().__init__()
@@ -183,7 +184,7 @@ class YOLOv5n(nn.Module):
 
     @torch.jit.export
     def both(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Pictures -> rows of plates, and rows of vehicles, of which there are none without a head for them."""
+        """Pictures -> rows of plates, and rows of vehicles (none without a head for them)."""
         features = self.features(x)
         rows: Tensor = self.detect(features)
         if self.vehicles is None:
@@ -192,7 +193,7 @@ class YOLOv5n(nn.Module):
         return rows, vehicles
 
     def features(self, x: Tensor) -> list[Tensor]:
-        """Pictures -> what the heads see: (N, 64, H/8, W/8), (N, 128, H/16, W/16), (N, 256, H/32, W/32)."""
+        """Pictures -> the heads' input: (N, 64, H/8, W/8), (N, 128, H/16, W/16), (N, 256, H/32, W/32)."""
         p3 = self.stage3(self.down3(self.stage2(self.down2(self.down1(x)))))
         p4 = self.stage4(self.down4(p3))
         top = self.reduce5(self.pyramid(self.stage5(self.down5(p4))))
@@ -204,7 +205,7 @@ class YOLOv5n(nn.Module):
 
     @torch.no_grad()
     def fuse(self) -> "YOLOv5n":
-        """Batch normalisation folded into the convolutions, in place: the same function, fewer operations."""
+        """Fold batch normalisation into the convolutions, in place: the same function with fewer operations."""
         for module in self.modules():
             if isinstance(module, Conv) and isinstance(module.bn, nn.BatchNorm2d):
                 module.conv = nn.utils.fuse_conv_bn_eval(module.conv.eval(), module.bn.eval())

@@ -1,4 +1,4 @@
-"""What plates of a country say: alphabet and formats as one value, read from a TOML file."""
+"""The plates of a country: alphabet and formats as one value, read from a TOML file."""
 
 from plate_nets.plates.scheme import PlateFormat, PlateScheme, joined
 from plate_nets.plates.scheme_file import DEFAULT_SCHEME, default_scheme, group, load_scheme, load_schemes, own_reader

@@ -1,6 +1,6 @@
-"""How plates look, as classes: of a country one, or several where `PlateFormat.design` tells its formats apart.
+"""The designs of plates as classes: one per country, or several if `PlateFormat.design` distinguishes its formats.
 
-And the colours that the ground of a plate has.
+Also the colours of a plate's ground.
 """
 
 from colorsys import rgb_to_hsv
@@ -9,38 +9,38 @@ from plate_nets.plates.drawing import Colour
 from plate_nets.plates.scheme import PlateFormat, PlateScheme
 
 UNKNOWN = "unknown"
-"""The class of plates of any other country, and what is said of a plate whose country is not sure."""
+"""The class of all other countries, and the result for a plate whose country is not certain."""
 
 DESIGNS = (
     UNKNOWN, "am", "ar", "az", "be", "br", "br old", "by", "cz", "de", "ee", "es", "fi", "fr", "gb", "ge", "id", "in",
     "it", "kg", "kz", "lt", "lv", "md", "nl", "pl", "pt", "ro", "ru", "se", "tr", "ua", "us", "uz", "vn",
 )  # fmt: skip
-"""In the order of the classes of `CountryNet`, which its weights are bound to: countries by ISO 3166 alpha-2."""
+"""Countries by ISO 3166 alpha-2, in the order of the classes of `CountryNet`, which its weights depend on."""
 
 GROUNDS = ("white", "yellow", "blue", "red", "black", "green")
 """In the order of the classes of `CountryNet`. Grey, silver and cream count as white."""
 
 _HUES = {"red": 0.0, "yellow": 45 / 360, "green": 130 / 360, "blue": 215 / 360}
 _PALE, _COLOURED = 0.25, 0.4
-"""Saturation up to which a ground is white, and from which it has a colour."""
+"""Up to the first saturation a ground is white, from the second it has a colour."""
 _DARK = 0.25
-"""Value up to which a ground is black."""
+"""Up to this value a ground is black."""
 
 CLASSES = {design: index for index, design in enumerate(DESIGNS)}
 
 
 def design_of(scheme: PlateScheme, plate_format: PlateFormat) -> str:
-    """A format of a country -> its class; `UNKNOWN` of a country that `CountryNet` does not know."""
+    """A format of a country -> its class; `UNKNOWN` for a country that `CountryNet` does not know."""
     design = f"{scheme.country} {plate_format.design}".rstrip()
     return design if design in CLASSES else UNKNOWN
 
 
 def ground_of(colour: Colour) -> str | None:
-    """A colour as it is drawn -> its name among `GROUNDS`; None where it is between white and a colour.
+    """A drawn colour -> its name in `GROUNDS`; None if it is between white and a colour.
 
-    By hue, saturation and value: dark ones are black, pale ones white, the others have the nearest hue.
+    Dark colours are black and pale ones white; the others get the nearest hue.
     """
-    blue, green, red = (each / 255 for each in colour)
+    blue, green, red = (channel / 255 for channel in colour)
     hue, saturation, value = rgb_to_hsv(red, green, blue)
     if value <= _DARK:
         return "black"

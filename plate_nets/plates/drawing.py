@@ -1,4 +1,4 @@
-"""How a plate of a format looks, for training on drawn ones: sizes in mm from its top left corner, y down."""
+"""The look of a format's plates, for drawing them in training: sizes in mm from the top left corner, y points down."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ Area = tuple[float, float, float, float]
 """Left, top, right, bottom, mm."""
 
 SEAL = "o"
-"""What `Line.between` calls a round seal."""
+"""A round seal in `Line.between`."""
 _COLOUR = re.compile("#[0-9a-f]{6}")
 _LARGEST = 2000.0
 _BLUE: Colour = (144, 60, 28)
@@ -21,7 +21,7 @@ _WHITE: Colour = (235, 235, 235)
 
 @dataclass(frozen=True)
 class Row:
-    """Where the characters of a part stand, evenly spaced: from left to right, how high, on which baseline, mm."""
+    """Where the characters of a part stand, evenly spaced: the horizontal range, the height and the baseline, in mm."""
 
     left: float
     right: float
@@ -31,7 +31,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the plate: its characters stand side by side, each as wide as it is, in the middle of the room.
+    """A line of the plate: its characters stand side by side with their own widths, centred.
 
     ``gap``: between two parts, mm. ``between``: what stands in each gap: "-", ".", `SEAL`, or "" for nothing.
     """
@@ -54,9 +54,9 @@ class Band:
 
 @dataclass(frozen=True)
 class Small:
-    """Small letters that are no part of the text, around a centre; ``ink`` None: that of the plate.
+    """Small letters that are not part of the text, around a centre. ``ink``: None is that of the plate.
 
-    ``text``: "|" stands between the ways to write it, "#" for any digit, "@" for any letter.
+    ``text``: alternatives are separated by "|"; "#" is any digit and "@" any letter.
     """
 
     text: str
@@ -68,7 +68,7 @@ class Small:
 
 @dataclass(frozen=True)
 class Disc:
-    """Something round that is no letter: a seal, a sticker, a coat of arms. ``share``: of the plates that have it."""
+    """A round thing that is not a letter: a seal, a sticker, a coat of arms. ``share``: of plates that have it."""
 
     x: float
     y: float
@@ -79,7 +79,7 @@ class Disc:
 
 @dataclass(frozen=True)
 class Look:
-    """Other colours of the same design, and the share of its plates that have them."""
+    """Other colours of the same design, and the share of its plates with them."""
 
     ground: Colour
     ink: Colour
@@ -90,10 +90,10 @@ class Look:
 class PlateDrawing:
     """The front of a plate.
 
-    ``rows``: one a part of the format, in order; or ``lines``: one a line. ``typeface``: a name of
-    `training.synthesis.typefaces`. ``divider``: the centre x of a line from edge to edge, or None. ``flag``: its area
-    and its stripes from the top. ``stars``: centre and radius of a ring of yellow stars. ``share``: of the format's
-    plates that look so, for 1 of those without one.
+    ``rows``: one per part of the format, in order; or ``lines``: one per line. ``typeface``: a name in
+    `training.synthesis.typefaces`. ``divider``: the centre x of a line from edge to edge, or None. ``flag``: its area,
+    and its stripes from the top. ``stars``: centre and radius of a ring of yellow stars. ``share``: the weight of this
+    design among those of the format.
     """
 
     width: float
@@ -114,56 +114,57 @@ class PlateDrawing:
 
 
 def read_drawings(table: Table, name: str, parts: Sequence[int]) -> tuple[PlateDrawing, ...]:
-    """The drawings of a format in the table of all of them -> the designs that its plates may have.
+    """The drawings of a format, from the table of all drawings -> the designs of its plates.
 
-    ``name``: of the format. ``parts``: on each line. A drawing that names another format by ``like`` has what the
-    designs of that have, but for its own keys.
+    ``name``: of the format. ``parts``: the number of parts on each line. A drawing with ``like`` has the keys of the
+    designs of that format, except its own.
 
     Raises:
         SchemeError: a key is unknown, missing or wrong.
     """
     written = table.tables(name) if type(table.values[name]) is list else [table.table(name)]
-    return tuple(_read(whole, parts) for each in written for whole in _whole(each, table))
+    return tuple(_read(whole, parts) for drawing in written for whole in _whole(drawing, table))
 
 
 def _whole(table: Table, drawings: Table) -> list[Table]:
-    """A drawing with what it takes over: one for each design of the format that it names by ``like``."""
+    """A drawing with its inherited keys: one for each design of the format in its ``like``."""
     if "like" not in table.values:
         return [table]
     like = table.text("like")
     found = drawings.values.get(like, [])
     bases = found if type(found) is list else [found]
     if not bases or any(type(base) is not dict or "like" in base for base in bases):
-        raise table.error("like", "a format whose drawings are whole", repr(like))
+        raise table.error("like", "a format with complete drawings", repr(like))
     return [table.over(base, "like") for base in bases]
 
 
 def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
     width, height = table.numbers("size", 2, "[width, height] in mm")
-    rows = tuple(Row(*_mm(each, "left", "right", "height", "baseline")) for each in table.tables("rows"))
+    rows = tuple(Row(*_mm(row, "left", "right", "height", "baseline")) for row in table.tables("rows"))
     lines = tuple(map(_line, table.tables("lines")))
     if lines and not rows:
         if len(lines) != len(parts):
-            raise table.error("lines", f"{len(parts)}, one a line of the pattern", str(len(lines)))
+            raise table.error("lines", f"{len(parts)}, one for each line of the pattern", str(len(lines)))
     elif lines or len(rows) != sum(parts):
-        raise table.error("rows", f"{sum(parts)}, one a part of the pattern", str(len(rows)))
-    bands = tuple(Band(_area(each), _colour(each, "colour")) for each in table.tables("bands"))
+        raise table.error("rows", f"{sum(parts)}, one for each part of the pattern", str(len(rows)))
+    bands = tuple(Band(_area(band), _colour(band, "colour")) for band in table.tables("bands"))
     small = tuple(map(_small, table.tables("small")))
     stars: tuple[tuple[float, float, float], ...] = ()
-    for each in table.tables("strips"):  # the field that names the country: a band, its letters and, in the EU, stars
-        left, wide = (each.number(key, 0, width, "mm") for key in ("left", "width"))
+    for strip in table.tables("strips"):  # the country's field: a band, letters and, in the EU, stars
+        left, wide = (strip.number(key, 0, width, "mm") for key in ("left", "width"))
         centre = left + wide / 2
-        bands += (Band((left, 0, left + wide, height), _colour(each, "colour") if "colour" in each.values else _BLUE),)
-        if "text" in each.values:
-            word = each.text("text")
+        colour = _colour(strip, "colour") if "colour" in strip.values else _BLUE
+        bands += (Band((left, 0, left + wide, height), colour),)
+        if "text" in strip.values:
+            word = strip.text("text")
             longest = max(1, *map(len, word.split("|")))
             small += (Small(word, centre, min(0.19 * height, 1.25 * wide / longest), 0.91 * height, _WHITE),)
-        if each.take("stars", bool, "true or false", default=False):
+        if strip.take("stars", bool, "true or false", default=False):
             stars += ((centre, 0.11 * height + 0.45 * wide, 0.32 * wide),)
-        each.done()
+        strip.done()
     discs = tuple(map(_disc, table.tables("discs")))
     looks = tuple(
-        Look(_colour(each, "ground"), _colour(each, "ink"), each.share("share")) for each in table.tables("looks")
+        Look(_colour(look, "ground"), _colour(look, "ink"), look.share("share")) for look in table.tables("looks")
     )
     flag = None
     if "flag" in table.values:
@@ -186,7 +187,7 @@ def _read(table: Table, parts: Sequence[int]) -> PlateDrawing:
         discs,
         stars,
         looks,
-        table.number("share", 0, 1000, "a number of 0 and more") if "share" in table.values else 1.0,
+        table.number("share", 0, 1000, "a number of 0 or more") if "share" in table.values else 1.0,
     )
     table.done()
     return drawing

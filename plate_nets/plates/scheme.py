@@ -1,6 +1,6 @@
-"""What the plates of a country say, as one value: alphabet, formats, lines. `russia.toml` is the first.
+"""The plates of a country as one value: alphabet, formats, lines. `russia.toml` is the first.
 
-A scheme is handed to whatever needs one: decoder, network, contract, synthesis, training and evaluation.
+Everything that depends on the country takes a scheme: decoder, network, contract, synthesis, training, evaluation.
 """
 
 import hashlib
@@ -14,16 +14,17 @@ from plate_nets.errors import SchemeError
 from plate_nets.plates.drawing import PlateDrawing
 
 MOST_WORK = 500_000
-"""Looks at a symbol of a pattern, for the automaton of all formats: half a second; Russia's takes 4,000."""
+"""Limit for building the automaton of all formats, in checks of a symbol of a pattern: half a second. Russia's takes
+4,000."""
 
 
 @dataclass(frozen=True)
 class PlateFormat:
     """One type of plate.
 
-    ``parts``: its parts in order, each with the patterns that it may have: (("A000AA",), ("00", "100")).
-    ``first_line``: how many of them stand on the first line of two; None: there is but one line. ``design``: where the
-    formats of the country look different, what tells them apart, see `plates.designs`.
+    ``parts``: its parts in order, each with its possible patterns: (("A000AA",), ("00", "100")). ``first_line``: how
+    many of them are on the first of two lines; None: there is only one line. ``design``: a name that distinguishes
+    formats of a country which look different, see `plates.designs`.
     """
 
     name: str
@@ -38,13 +39,13 @@ class PlateFormat:
 
     @property
     def parts_of_lines(self) -> tuple[int, ...]:
-        """How many parts each line has."""
+        """The number of parts of each line."""
         first = len(self.parts) if self.first_line is None else self.first_line
         return (first, len(self.parts) - first)[: self.lines]
 
     @property
     def patterns(self) -> tuple[tuple[str, ...], ...]:
-        """A pattern of each part, in all combinations: (("A000AA", "00"), ("A000AA", "100"))."""
+        """All combinations of the parts' patterns: (("A000AA", "00"), ("A000AA", "100"))."""
         return tuple(product(*self.parts))
 
 
@@ -59,7 +60,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Codes:
-    """What a part is mostly drawn from in synthesis: codes with equal neighbours, and codes in use; empty: any."""
+    """The texts that synthesis prefers for a part: codes with equal neighbours, and codes in use; empty: any."""
 
     repeated: tuple[str, ...]
     issued: tuple[str, ...]
@@ -67,12 +68,12 @@ class Codes:
 
 @dataclass(frozen=True)
 class SynthesisTexts:
-    """How often rendered texts are of which kind, for training.
+    """The distribution of rendered texts, for training.
 
-    ``shares``: of each format, by name, 0..1.
-    ``ways``: by format and pattern, the share of a way to write a part, 0..1; the part's first pattern has the rest.
+    ``shares``: the share of each format, by name, 0..1.
+    ``ways``: by format and pattern, the share of a part's pattern, 0..1; the part's first pattern has the rest.
     ``codes``: by pattern of a part.
-    ``drawings``: the designs of plates, by format; what has none is drawn in many ways.
+    ``drawings``: the designs of plates, by format; plates without any get random designs.
     """
 
     shares: Mapping[str, float]
@@ -82,17 +83,17 @@ class SynthesisTexts:
 
 
 Rest = frozenset[tuple[str, ...]]
-"""What may still come of a text: for each place the symbols that may stand there."""
+"""The possible rests of a text: the symbols that may stand at each place."""
 
 
 class Successors:
-    """What may come next, by state: (class of a symbol, the state that it leads to), ...; the empty text is at `start`.
+    """The possible next symbols, by state: (class of a symbol, next state), ...; the empty text is at `start`.
 
-    The prefixes of patterns as an automaton, of which only what is asked for is worked out. Threads may share one.
+    An automaton of the patterns' prefixes, built on demand. Thread-safe.
     """
 
     def __init__(self, patterns: Rest, alphabet: str) -> None:
-        # A state is the set of what may still come (the derivative of the patterns by a prefix, Brzozowski 1964)
+        # A state is the set of possible rests (the derivative of the patterns by a prefix, Brzozowski 1964)
         self.start = patterns
         self._alphabet = alphabet
         self._known = {patterns: patterns}
@@ -105,13 +106,13 @@ class Successors:
         return row
 
     def explore(self, most_work: int) -> None:
-        """Works out every state.
+        """Build all states.
 
         Raises:
-            SchemeError: it would take more looks at a symbol of a pattern than ``most_work``.
+            SchemeError: it takes more than ``most_work`` checks of a symbol of a pattern.
         """
         work, waiting, seen = 0, [self.start], {self.start}
-        for state in waiting:  # grows meanwhile
+        for state in waiting:  # grows in the loop
             work += len(state) * len(self._alphabet)
             if work > most_work:
                 raise SchemeError(f"an automaton of more than {len(seen)} states")
@@ -122,21 +123,25 @@ class Successors:
 
     def _row(self, state: Rest) -> Iterator[tuple[int, Rest]]:
         for index, symbol in enumerate(self._alphabet):
-            after = frozenset(each[1:] for each in state if each and symbol in each[0])
+            after = frozenset(rest[1:] for rest in state if rest and symbol in rest[0])
             if after:
-                yield index, self._known.setdefault(after, after)  # one object a state: its hash is worked out once
+                yield (
+                    index,
+                    self._known.setdefault(after, after),
+                )  # one object per state, so that its hash is computed once
 
 
 @dataclass(frozen=True)
 class PlateScheme:
     """The plates of a country, or of several.
 
-    ``alphabet``: the symbols in the order of LPRNet's classes. ``signs``: a sign of patterns -> the symbols it stands
-    for. ``not_issued``: digits that no part has alone. ``lines``: of a plate, 1 or at most 2. The first format is the
-    usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty; ``region_is_last``: a plate's last part is the
-    code of its region. ``reader``: the scheme whose reader reads these plates too; empty: it has one of its own.
-    ``groups``: names under which it can be asked for with others. ``any_shape``: its plates of one line may be as short
-    as those of two, see `quads.ONE_LINE_ASPECT`. ``members``: of several countries each one, see `joined`.
+    ``alphabet``: the symbols in the order of LPRNet's classes. ``signs``: a sign of patterns -> its symbols.
+    ``not_issued``: digits that no part consists of. ``lines``: the maximum number of lines of a plate, 1 or 2. The
+    first format is the usual one. ``country``: ISO 3166 alpha-2 in lower case, or empty. ``region_is_last``: whether a
+    plate's last part is the code of its region. ``reader``: the scheme whose reader also reads these plates; empty: its
+    own. ``groups``: the names of groups of schemes that it belongs to. ``any_shape``: whether its plates of one line
+    may be as short as those of two, see `quads.ONE_LINE_ASPECT`. ``members``: the schemes of several countries, see
+    `joined`.
     """
 
     name: str
@@ -160,7 +165,7 @@ class PlateScheme:
 
     @property
     def blank(self) -> int:
-        """The class of the CTC blank: the last."""
+        """The class of the CTC blank: the last one."""
         return len(self.alphabet)
 
     @property
@@ -175,65 +180,65 @@ class PlateScheme:
 
     @cached_property
     def by_lines(self) -> Mapping[int, "PlateScheme"]:
-        """Lines of a plate -> the scheme with the formats of so many lines alone: there may be none.
+        """The number of lines of a plate -> the scheme with only the formats of as many lines, which may be none.
 
-        The same text can stand on one line and on two: the plate's shape tells the formats apart.
+        The same text may stand on one line and on two; the plate's shape distinguishes the formats.
         """
         return {lines: self._only(lines) for lines in (1, 2)}
 
     @cached_property
     def by_shape(self) -> Mapping[int, "PlateScheme"]:
-        """Lines that the shape of a plate shows -> the scheme with the formats that such a plate may have."""
+        """The number of lines by a plate's shape -> the scheme with the formats that such a plate may have."""
         if self.members:
-            return {lines: self._together([each.by_shape[lines] for each in self.members]) for lines in (1, 2)}
+            return {lines: self._together([member.by_shape[lines] for member in self.members]) for lines in (1, 2)}
         return self.by_lines if not self.any_shape else {1: self.by_lines[1], 2: self}
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of the alphabet, in hexadecimal: what binds weights to a scheme.
+        """The SHA-256 of the alphabet in hexadecimal, which ties weights to a scheme.
 
-        Weights give a probability for each class, and the alphabet alone says what a class means. Formats are left
-        out: they choose among readings, and a format more does not make weights unfit.
+        Weights give a probability for each class, and only the alphabet defines the classes. Formats are not included:
+        they choose between readings, and weights still suit a scheme with a new format.
         """
         return hashlib.sha256(self.alphabet.encode()).hexdigest()
 
     @cached_property
     def successors(self) -> Successors:
-        """The prefixes of all formats as an automaton, for a search that follows formats alone."""
+        """The prefixes of all formats as an automaton, for a search that only follows formats."""
         patterns = (
-            tuple(each.signs[sign] for sign in "".join(pattern))
-            for each in self.members or (self,)
-            for plate_format in each.formats
+            tuple(member.signs[sign] for sign in "".join(pattern))
+            for member in self.members or (self,)
+            for plate_format in member.formats
             for pattern in plate_format.patterns
         )
         return Successors(frozenset(patterns), self.alphabet)
 
     def owners(self, text: str) -> tuple["PlateScheme", ...]:
-        """The schemes whose plate a text is: this one or, of several countries, those whose formats it fits."""
-        return tuple(each for each in self.members or (self,) if each.is_plate(text))
+        """The schemes that a plate with this text may belong to: of several countries, those whose formats it fits."""
+        return tuple(member for member in self.members or (self,) if member.is_plate(text))
 
     def owner(self, text: str, named: str = "") -> "PlateScheme":
-        """Of several countries the one whose plate a text is: the one so named where it fits, or the first to fit."""
+        """The scheme of a plate with this text: of several, ``named`` if the text fits it, or the first that fits."""
         owners = self.owners(text) if self.members else (self,)
-        return next((each for each in owners if each.name == named), next(iter(owners), self))
+        return next((owner for owner in owners if owner.name == named), next(iter(owners), self))
 
     def read_with(self, name: str) -> "PlateScheme":
-        """Of several countries those that the reader of the one so named reads; all where they share a reader."""
+        """Of several countries, those with the same reader as ``name``; all if they share one reader."""
         return self._read_with.get(name, self)
 
     @cached_property
     def _read_with(self) -> Mapping[str, "PlateScheme"]:
         readers: dict[str, list[PlateScheme]] = {}
-        for each in self.members:
-            readers.setdefault(each.trained_as, []).append(each)
+        for member in self.members:
+            readers.setdefault(member.trained_as, []).append(member)
         if len(readers) <= 1:
             return {}
-        return {each.name: self._together(readers[each.trained_as]) for each in self.members}
+        return {member.name: self._together(readers[member.trained_as]) for member in self.members}
 
     def fits(self, text: str) -> tuple[Fit, ...]:
-        """How a text fits the formats, most often in no way or one."""
+        """How a text fits the formats, usually in no or one way."""
         if self.members:
-            return tuple(fit for each in self.members for fit in each.fits(text))
+            return tuple(fit for member in self.members for fit in member.fits(text))
         found = []
         for plate_format, patterns, expression in self._expressions:
             match = expression.fullmatch(text)
@@ -246,33 +251,33 @@ class PlateScheme:
         return tuple(dict.fromkeys(fit.format for fit in self.fits(text)))
 
     def region_of(self, text: str) -> str | None:
-        """The code of the region that a text names, where the plates of the country have one."""
+        """The code of the region in a text, if the country's plates have one."""
         if self.members:
-            return next((each.region_of(text) for each in self.owners(text)), None)
+            return next((owner.region_of(text) for owner in self.owners(text)), None)
         fits = self.fits(text)
         return fits[0].parts[-1] if fits and self.region_is_last else None
 
     def format_names(self, text: str) -> str:
         """The names of the formats that a text fits: "private", "taxi or trailer", or empty."""
-        return " or ".join(each.name for each in self.formats_of(text))
+        return " or ".join(plate_format.name for plate_format in self.formats_of(text))
 
     def is_plate(self, text: str) -> bool:
         """Whether a text fits a format."""
         return bool(self.fits(text))
 
     def is_issued(self, part: str) -> bool:
-        """Whether a part may have its digits, by `not_issued`."""
+        """Whether a part may have its digits, see `not_issued`."""
         return "".join(filter(str.isdigit, part)) not in self.not_issued
 
     def texts_of(self, pattern: str) -> tuple[str, ...]:
-        """Every text that a part of this pattern may have."""
+        """All texts of a part with this pattern."""
         return tuple(filter(self.is_issued, map("".join, product(*(self.signs[sign] for sign in pattern)))))
 
     def _only(self, lines: int) -> "PlateScheme":
         if self.members:
-            return self._together([each.by_lines[lines] for each in self.members])
-        formats = tuple(each for each in self.formats if each.lines == lines)
-        shares = {each.name: self.synthesis.shares[each.name] for each in formats}
+            return self._together([member.by_lines[lines] for member in self.members])
+        formats = tuple(plate_format for plate_format in self.formats if plate_format.lines == lines)
+        shares = {plate_format.name: self.synthesis.shares[plate_format.name] for plate_format in formats}
         total = sum(shares.values()) or 1.0
         synthesis = replace(self.synthesis, shares={name: share / total for name, share in shares.items()})
         return replace(self, formats=formats, synthesis=synthesis)
@@ -293,15 +298,15 @@ class PlateScheme:
 
 
 def joined(schemes: Sequence[PlateScheme]) -> PlateScheme:
-    """Schemes -> one that has the formats of all: a text fits where it fits one of them.
+    """Several schemes -> one with all their formats: a text fits if it fits one of them.
 
-    Of one scheme it is that scheme. Formats of several countries may have the same name. Where they have several
-    readers its alphabet is that of all, and no reader's: see `PlateScheme.read_with`.
+    A single scheme is returned unchanged. Formats of several countries may have the same name. If the schemes have
+    several readers, the alphabet is that of all and of no single reader, see `PlateScheme.read_with`.
     """
     first, *rest = schemes
     if not rest:
         return first
-    formats = tuple(each for scheme in schemes for each in scheme.formats)
+    formats = tuple(plate_format for scheme in schemes for plate_format in scheme.formats)
     name = ",".join(scheme.name for scheme in schemes)
     lines = max(scheme.lines for scheme in schemes)
     return PlateScheme(

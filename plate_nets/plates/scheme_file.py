@@ -1,4 +1,4 @@
-"""A TOML file -> a scheme. The reading is strict: what is not understood is refused, by file, key, expected and got."""
+"""Reads a scheme from a TOML file. What it does not understand is refused, with the file, the key, expected and got."""
 
 import math
 import re
@@ -23,19 +23,20 @@ _MOST_SYMBOLS = 256
 _MOST_PATTERNS = 1000
 """Of all formats together; a country has some dozens."""
 _MOST_CODES = 100_000
-"""Texts of a part whose codes are named one by one."""
+"""Texts of a part whose codes are listed."""
 
 
 def default_scheme() -> PlateScheme:
-    """The scheme that is read where none is named."""
+    """The scheme that is read by default."""
     return load_scheme(DEFAULT_SCHEME)
 
 
 def load_scheme(name: str, folder: Path = Path()) -> PlateScheme:
-    """The name of a scheme that the package has, or the path of a TOML file, from ``folder`` on -> the scheme.
+    """Load a scheme of the package by its name, or a TOML file by its path, relative to ``folder``.
 
     Raises:
-        SchemeError: there is none, or the file is not as `russia.toml` explains; it names file, key, expected and got.
+        SchemeError: it does not exist, or the file does not follow the rules in `russia.toml`; the message names the
+            file, the key, expected and got.
     """
     if not name.endswith(_SUFFIX):
         return _of_package(name)
@@ -57,13 +58,13 @@ def _of_package(name: str) -> PlateScheme:
 
 
 def _shipped() -> list[str]:
-    """The names of the schemes that the package has."""
+    """The names of the package's schemes."""
     return sorted(path.stem for path in _FOLDER.glob(f"*{_SUFFIX}"))
 
 
 @cache
 def _groups() -> dict[str, tuple[PlateScheme, ...]]:
-    """The schemes of the package by the names of their groups; those of no country come last in each."""
+    """The package's schemes by the names of their groups; those without a country come last."""
     found: dict[str, list[PlateScheme]] = {}
     for scheme in sorted(map(load_scheme, _shipped()), key=lambda scheme: (not scheme.country, scheme.name)):
         for group in scheme.groups:
@@ -80,14 +81,14 @@ def _read(path: Path) -> PlateScheme:
 
 
 def load_schemes(names: str, folder: Path = Path()) -> tuple[PlateScheme, ...]:
-    """Names or files of schemes and names of groups, with a comma between -> the schemes, each once, in order.
+    """Comma-separated names or files of schemes, and names of groups -> the schemes, each once, in order.
 
     Raises:
         SchemeError: as `load_scheme`.
     """
     found: dict[PlateScheme, None] = {}
     for name in map(str.strip, names.split(",")):
-        # Only what is no file of the package can be a group: so the others need not be read
+        # Groups need all files of the package to be read, so only other names are looked up there
         one = name.endswith(_SUFFIX) or (_FOLDER / f"{name}{_SUFFIX}").is_file()
         members = (load_scheme(name, folder),) if one else group(name)
         if not members:
@@ -98,12 +99,12 @@ def load_schemes(names: str, folder: Path = Path()) -> tuple[PlateScheme, ...]:
 
 
 def group(name: str) -> tuple[PlateScheme, ...]:
-    """The schemes of the package that a group stands for, such as "europe"; none where there is no such group."""
+    """The package's schemes in a group, such as "europe"; none if there is no such group."""
     return _groups().get(name, ())
 
 
 def own_reader(schemes: Iterable[PlateScheme]) -> PlateScheme:
-    """Schemes -> the first with a reader of its own, whose STN serves all; Russia's where none has."""
+    """The first of the schemes with its own reader, whose STN serves all; Russia's if there is none."""
     return next((scheme for scheme in schemes if not scheme.reader), default_scheme())
 
 
@@ -116,7 +117,11 @@ def _scheme(table: Table) -> PlateScheme:
     )
     alphabet = _alphabet(table, name, reader)
     country = table.take(
-        "country", str, "two small letters, ISO 3166 alpha-2", lambda text: bool(_COUNTRY.fullmatch(text)), default=""
+        "country",
+        str,
+        "two lower-case letters, ISO 3166 alpha-2",
+        lambda text: bool(_COUNTRY.fullmatch(text)),
+        default="",
     )
     region_is_last = table.take("region_is_last", bool, "true or false", default=False)
     digits = "".join(filter(str.isdigit, alphabet))
@@ -124,13 +129,13 @@ def _scheme(table: Table) -> PlateScheme:
         "not_issued", f"digits of {digits}", lambda text: text != "" and not set(text) - set(digits)
     )
     signs = _signs(table.table("signs"), alphabet)
-    formats = tuple(_format(each, signs, lines) for each in table.tables("formats"))
+    formats = tuple(_format(entry, signs, lines) for entry in table.tables("formats"))
     if not formats:
-        raise table.error("formats", "one format at least", "none")
-    table.distinct("formats", [each.name for each in formats], "every name once")
-    patterns = sum(math.prod(map(len, each.parts)) for each in formats)
+        raise table.error("formats", "at least one format", "none")
+    table.distinct("formats", [plate_format.name for plate_format in formats], "every name once")
+    patterns = sum(math.prod(map(len, plate_format.parts)) for plate_format in formats)
     if patterns > _MOST_PATTERNS:
-        expected = f"at most {_MOST_PATTERNS} patterns, which are all combinations of the parts of each"
+        expected = f"at most {_MOST_PATTERNS} patterns, counting all combinations of parts"
         raise table.error("formats", expected, str(patterns))
     groups = table.texts("groups", "names of groups", lambda group: bool(_GROUP.fullmatch(group)))
     synthesis = table.table("synthesis", {})
@@ -138,9 +143,9 @@ def _scheme(table: Table) -> PlateScheme:
     synthesis.done()
     table.done()
     drawn = {
-        each.name: read_drawings(drawings, each.name, each.parts_of_lines)
-        for each in formats
-        if each.name in drawings.values
+        plate_format.name: read_drawings(drawings, plate_format.name, plate_format.parts_of_lines)
+        for plate_format in formats
+        if plate_format.name in drawings.values
     }
     drawings.done()
     evenly = SynthesisTexts(_shares(shares, formats), _ways(ways, formats), {}, drawn)
@@ -162,7 +167,7 @@ def _scheme(table: Table) -> PlateScheme:
 
 
 def _alphabet(table: Table, name: str, reader: str) -> str:
-    """The alphabet that the file has, or that of the scheme whose reader it names: they may not differ."""
+    """The alphabet in the file, or that of the scheme whose reader it uses; the two may not differ."""
     if not reader or reader == name:
         alphabet = table.text("alphabet")
         table.distinct("alphabet", alphabet, "every symbol once")
@@ -171,7 +176,7 @@ def _alphabet(table: Table, name: str, reader: str) -> str:
         return alphabet
     known = load_scheme(reader).alphabet
     return str(
-        table.take("alphabet", str, f"{known}, as the reader {reader} has it", lambda own: own == known, default=known)
+        table.take("alphabet", str, f"{known}, as for the reader {reader}", lambda own: own == known, default=known)
     )
 
 
@@ -179,7 +184,7 @@ def _signs(table: Table, alphabet: str) -> dict[str, str]:
     signs = {}
     for sign in list(table.values):
         if len(sign) != 1 or sign in " |/":
-            raise table.error(sign, "one character that is no space, no | and no /", repr(sign))
+            raise table.error(sign, "one character, except a space, | and /", repr(sign))
         signs[sign] = table.text(sign)
         table.distinct(sign, signs[sign], "every symbol once")
         if unknown := sorted(set(signs[sign]) - set(alphabet)):
@@ -193,19 +198,21 @@ def _format(table: Table, signs: Mapping[str, str], lines: int) -> PlateFormat:
     table.done()
     written = [line.split(" ") for line in pattern.split(" / ")]
     if len(written) > lines:
-        raise table.error("pattern", f"{lines} line{'s' * (lines > 1)} at most, as the key lines says", repr(pattern))
+        raise table.error("pattern", f"at most {lines} line{'s' * (lines > 1)}, as in the key lines", repr(pattern))
     parts = tuple(tuple(part.split("|")) for line in written for part in line)
-    if not all(each for part in parts for each in part):
-        raise table.error("pattern", "parts with one space between them and patterns with one |", repr(pattern))
-    if unknown := sorted({sign for part in parts for each in part for sign in each} - set(signs)):
+    if not all(alternative for part in parts for alternative in part):
+        raise table.error("pattern", "parts separated by one space, and patterns by one |", repr(pattern))
+    if unknown := sorted({sign for part in parts for alternative in part for sign in alternative} - set(signs)):
         raise table.error("pattern", f"signs of {' '.join(signs)}", f"{''.join(unknown)!r} in {pattern!r}")
     if (longest := sum(max(map(len, part)) for part in parts)) > STEPS:
-        raise table.error("pattern", f"at most {STEPS} symbols, the steps of LPRNet", f"{longest} in {pattern!r}")
+        raise table.error(
+            "pattern", f"at most {STEPS} symbols, the number of LPRNet's steps", f"{longest} in {pattern!r}"
+        )
     return PlateFormat(name, parts, len(written[0]) if len(written) > 1 else None, design)
 
 
 def _shares(table: Table, formats: Collection[PlateFormat]) -> dict[str, float]:
-    names = [each.name for each in formats]
+    names = [plate_format.name for plate_format in formats]
     if not table.values:
         return dict.fromkeys(names, 1 / len(names))
     shares = {name: table.share(name) for name in names}
@@ -217,20 +224,20 @@ def _shares(table: Table, formats: Collection[PlateFormat]) -> dict[str, float]:
 
 def _ways(table: Table, formats: Collection[PlateFormat]) -> dict[str, dict[str, float]]:
     ways = {}
-    for each in formats:
-        rest = {pattern: 1 / len(part) for part in each.parts for pattern in part[1:]}
-        given = table.table(each.name, {})
-        ways[each.name] = {pattern: given.share(pattern) for pattern in rest} if given.values else rest
+    for plate_format in formats:
+        rest = {pattern: 1 / len(part) for part in plate_format.parts for pattern in part[1:]}
+        given = table.table(plate_format.name, {})
+        ways[plate_format.name] = {pattern: given.share(pattern) for pattern in rest} if given.values else rest
         given.done()
-        for part in each.parts:
-            if (total := sum(ways[each.name][pattern] for pattern in part[1:])) > 1:
-                raise table.error(each.name, "shares of at most 1 together", f"{total:g}")
+        for part in plate_format.parts:
+            if (total := sum(ways[plate_format.name][pattern] for pattern in part[1:])) > 1:
+                raise table.error(plate_format.name, "shares that add up to at most 1", f"{total:g}")
     table.done()
     return ways
 
 
 def _codes(table: Table, scheme: PlateScheme) -> dict[str, Codes]:
-    known = {pattern for each in scheme.formats for part in each.parts for pattern in part}
+    known = {pattern for plate_format in scheme.formats for part in plate_format.parts for pattern in part}
     codes = {}
     for pattern in sorted(known & table.values.keys()):
         if (count := math.prod(len(scheme.signs[sign]) for sign in pattern)) > _MOST_CODES:

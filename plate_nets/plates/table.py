@@ -1,4 +1,4 @@
-"""A table of a TOML file that is read strictly: what is not understood is refused, by file, key, expected and got."""
+"""A strictly read table of a TOML file. Unknown content is refused, with the file, the key, expected and got."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from plate_nets.errors import SchemeError
 
 
 class Table:
-    """A table of the file, from which keys are taken one by one; ``where`` is its own key, "" for the whole file."""
+    """A table of the file. Keys are taken one by one; ``where`` is the table's own key, "" for the whole file."""
 
     def __init__(self, path: Path, where: str, values: Mapping[str, Any]) -> None:
         self.values = values
@@ -17,7 +17,7 @@ class Table:
         self._taken: set[str] = set()
 
     def error(self, key: str, expected: str, got: str) -> SchemeError:
-        """The error of a key of this table."""
+        """An error about a key of this table."""
         where = ".".join(filter(None, (self._where, key)))
         return SchemeError(f"{self._path}: {where}: expected {expected}, got {got}")
 
@@ -29,22 +29,22 @@ class Table:
         fits: Callable[[Any], bool] = lambda _: True,
         default: Any = None,
     ) -> Any:
-        """The value of a key, of a type and fitting; ``default`` where the file has none, if there is a default."""
+        """The value of a key, with a type and a condition; ``default``, if not None, if the file has none."""
         self._taken.add(key)
         value = self.values.get(key, default)
         if value is None:
             raise self.error(key, expected, "none")
-        if type(value) is not kind or not fits(value):  # not isinstance: true is an int
+        if type(value) is not kind or not fits(value):  # not isinstance, because true is an int
             raise self.error(key, expected, repr(value))
         return value
 
     def text(self, key: str) -> str:
-        """A text of visible symbols and single spaces."""
+        """A text of printable characters."""
         value: str = self.take(key, str, "a text", lambda text: text != "" and text.isprintable())
         return value
 
     def texts(self, key: str, expected: str, fits: Callable[[str], bool]) -> tuple[str, ...]:
-        """A list of texts that fit; empty where the file has none."""
+        """A list of texts with a condition; empty if the file has none."""
         values = self.take(key, list, f"a list of {expected}", default=[])
         for value in values:
             if type(value) is not str or not fits(value):
@@ -52,7 +52,7 @@ class Table:
         return tuple(values)
 
     def number(self, key: str, least: float, most: float, expected: str) -> float:
-        """A number within bounds."""
+        """A number within limits."""
         self._taken.add(key)
         value: Any = self.values.get(key)
         if type(value) not in (int, float) or not least <= value <= most:
@@ -60,13 +60,16 @@ class Table:
         return float(value)
 
     def share(self, key: str) -> float:
-        """A number of 0 to 1."""
+        """A number from 0 to 1."""
         return self.number(key, 0, 1, "a share of 0 to 1")
 
     def numbers(self, key: str, count: int, expected: str) -> tuple[float, ...]:
-        """A list of so many numbers, mm."""
+        """A list of ``count`` numbers."""
         values: list[Any] = self.take(
-            key, list, expected, lambda given: len(given) == count and {type(each) for each in given} <= {int, float}
+            key,
+            list,
+            expected,
+            lambda given: len(given) == count and {type(number) for number in given} <= {int, float},
         )
         return tuple(map(float, values))
 
@@ -77,17 +80,17 @@ class Table:
     def tables(self, key: str) -> list["Table"]:
         """A list of tables, numbered from 1."""
         values = self.take(
-            key, list, "a list of tables", lambda found: {type(each) for each in found} <= {dict}, default=[]
+            key, list, "a list of tables", lambda found: {type(value) for value in found} <= {dict}, default=[]
         )
         return [Table(self._path, f"{key}[{number}]", value) for number, value in enumerate(values, 1)]
 
     def over(self, base: Mapping[str, Any], dropped: str) -> "Table":
-        """This table without one key, and with the keys of another that it has not itself."""
+        """This table without the key ``dropped``, and with the keys of ``base`` that it lacks."""
         own = {key: value for key, value in self.values.items() if key != dropped}
         return Table(self._path, self._where, {**base, **own})
 
     def distinct(self, key: str, values: Sequence[str], expected: str) -> None:
-        """Refuses a value that comes twice."""
+        """Refuse repeated values."""
         seen = set()
         for value in values:
             if value in seen:
@@ -95,6 +98,6 @@ class Table:
             seen.add(value)
 
     def done(self) -> None:
-        """Refuses keys that nobody took."""
+        """Refuse keys that were not taken."""
         for key in self.values.keys() - self._taken:
             raise self.error(key, f"one of {', '.join(sorted(self._taken))}", "an unknown key")

@@ -91,7 +91,7 @@ class Appearance:
 def appearances(logits: NDArray[np.float32]) -> list[Appearance]:
     """Logits (N, K + G) of `contract.COUNTRY` -> the appearance of each of the N plates."""
     designs, grounds = (_softmax(part) for part in np.split(logits.astype(np.float64), [len(DESIGNS)], axis=1))
-    return [Appearance(*each) for each in zip(designs, grounds, strict=True)]
+    return [Appearance(*probabilities) for probabilities in zip(designs, grounds, strict=True)]
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

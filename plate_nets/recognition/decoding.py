@@ -127,7 +127,9 @@ class PlateDecoder:
         """
         scheme, settings = self.scheme.by_lines[lines], self.settings
         logp = log_softmax(logits)
-        texts = list(dict.fromkeys(text for each in logp for text in format_texts(each, scheme, settings.beam_width)))
+        texts = list(
+            dict.fromkeys(text for look_logp in logp for text in format_texts(look_logp, scheme, settings.beam_width))
+        )
         if not texts:
             return _reading(best_path(logp[0], scheme), scheme, sure=False)
         means = np.maximum(text_log_probabilities(logp, texts, scheme), _LEAST_LOG).mean(axis=0)
@@ -159,7 +161,7 @@ def at_height(reading: Reading, height: float, settings: DecodingSettings) -> Re
 def _reading(best: Candidate, scheme: PlateScheme, sure: bool) -> Reading:
     text = best.text if sure else ""
     owners = scheme.owners(best.text) or scheme.members or (scheme,)
-    names = tuple(each.name for each in owners) if text and scheme.members else ()
+    names = tuple(owner.name for owner in owners) if text and scheme.members else ()
     return Reading(
         text, best.text, best.confidence, best.characters, owners[0].format_names(text), owners[0].name, names
     )
@@ -265,8 +267,8 @@ def most_probable(plates: Mapping[str, float], doubt: float = 0.0, favour: Favou
     text = max(plates, key=plates.__getitem__)
     if favour:
         # Favour cannot make up for a larger difference
-        near = [each for each in plates if plates[each] >= LEAST_FAVOUR * plates[text]]
-        text = max(near, key=lambda each: plates[each] * favour(each)) if len(near) > 1 else text
+        near = [other for other in plates if plates[other] >= LEAST_FAVOUR * plates[text]]
+        text = max(near, key=lambda other: plates[other] * favour(other)) if len(near) > 1 else text
     trust = min(1.0, sum(plates.values())) ** doubt
     return Candidate(text, tuple(trust * share for share in shares(text, plates)), plates[text])
 

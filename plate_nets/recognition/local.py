@@ -103,9 +103,7 @@ class LocalReader:
     def scene(
         self, image: Frame | bytes, *, evidence: bool = False, appearance: bool = False, sure: float | None = None
     ) -> Scene:
-        """A picture -> its plates as from `read`, and its vehicles, including those without a plate. Raises the
-        same.
-        """
+        """A picture -> its plates as from `read`, and its vehicles, even those without a plate. Raises the same."""
         return self._scene(image, ReadOptions(evidence, appearance, sure=sure, vehicles=True))
 
     def _scene(self, image: Frame | bytes, options: ReadOptions, stages: Stages = nullcontext) -> Scene:

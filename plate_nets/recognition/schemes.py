@@ -108,7 +108,7 @@ class SchemeDecoder:
             together: dict[tuple[str, str], list[PlateScheme]] = {}
             for scheme in schemes:
                 together.setdefault((reader_of(scheme).name, "" if scheme.country else scheme.name), []).append(scheme)
-            self._searches[names] = [PlateDecoder(joined(each), self.settings) for each in together.values()]
+            self._searches[names] = [PlateDecoder(joined(members), self.settings) for members in together.values()]
         return self._searches[names]
 
     def decode_looks(
@@ -185,6 +185,6 @@ def evidence_of(readings: Sequence[Reading], logits: Mapping[str, Logits], schem
     if len(logits) == 1:
         return next(iter(logits.values()))
     readers = {scheme.name: reader_of(scheme).name for scheme in schemes}
-    most = max(each.shape[1] for each in logits.values())
+    most = max(array.shape[1] for array in logits.values())
     rows = [logits[readers[reading.scheme]][place] for place, reading in enumerate(readings)]
     return np.stack([np.pad(row, ((0, most - len(row)), (0, 0)), constant_values=row.min()) for row in rows])

@@ -104,8 +104,8 @@ def _chosen(
         if not len(candidates):
             continue
         best = candidates[areas[candidates].argmin()]
-        alike = [each for each in candidates if each != best and areas[each] < settings.alike * areas[best]]
-        pictured = any(carried[best, each] and vehicles[each].type == "bus" for each in range(len(vehicles)))
+        alike = [other for other in candidates if other != best and areas[other] < settings.alike * areas[best]]
+        pictured = any(carried[best, other] and vehicles[other].type == "bus" for other in range(len(vehicles)))
         if not alike and not pictured:
             assigned[row] = best
     return assigned

@@ -1,1 +1,1 @@
-"""From the plates of a video's frames to cars: tracking, fusion of evidence, events."""
+"""Reads plates in video: sources -> one event per car."""

@@ -1,4 +1,4 @@
-"""What a user writes for a source of pictures -> its kind and place; credentials of URLs are shown nowhere."""
+"""Parses a user's source of pictures. Credentials of URLs are never shown."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,33 +11,33 @@ from plate_nets.errors import InputError
 SourceKind = Literal["file", "folder", "stream", "device"]
 
 STREAMS = {"rtsp": 554, "rtsps": 322, "http": 80, "https": 443}
-"""What a stream's URL begins with -> the usual port."""
+"""URL scheme of a stream -> its default port."""
 
 
 @dataclass(frozen=True)
 class SourceAddress:
-    """Where pictures come from; as text without credentials."""
+    """The address of a source; as text without credentials."""
 
     kind: SourceKind
     location: str = field(repr=False)
-    """As the user wrote it, for the decoder alone."""
+    """As the user wrote it; only for the decoder."""
 
     def __str__(self) -> str:
         return hide_credentials(self.location)
 
     @property
     def live(self) -> bool:
-        """Whether pictures come when they come: what is not taken in time is lost."""
+        """Whether the source sets the pace: pictures that are not taken in time are lost."""
         return self.kind in ("stream", "device")
 
     @property
     def is_rtsp(self) -> bool:
-        """Whether it is spoken to in RTSP."""
+        """Whether its protocol is RTSP."""
         return self.location.lower().startswith(("rtsp://", "rtsps://"))
 
     @property
     def endpoint(self) -> tuple[str, int] | None:
-        """Host and port of a stream, None for others."""
+        """Host and port of a stream; None for other sources."""
         if self.kind != "stream":
             return None
         parts = urlsplit(self.location)
@@ -47,10 +47,10 @@ class SourceAddress:
 def parse_source(text: str) -> SourceAddress:
     """A video file, folder of pictures, ``rtsp://`` or ``http://`` stream, or ``/dev/video*`` -> its address.
 
-    Whether there is anything is found when it is opened.
+    It need not exist yet.
 
     Raises:
-        InputError: a URL of another kind, or one that is not complete.
+        InputError: a URL with another scheme, or an incomplete one.
     """
     scheme, separator, _ = text.partition("://")
     if separator:

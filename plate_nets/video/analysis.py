@@ -1,4 +1,4 @@
-"""One camera from its frames to its events, in a thread of its own: gate, reader, cars, pictures."""
+"""The analysis of one camera in its own thread, from frames to events: gate, reader, cars, pictures."""
 
 import threading
 import time
@@ -24,15 +24,15 @@ from plate_nets.video.settings import CameraSettings, WatcherSettings
 from plate_nets.video.turns import Turns
 
 _TICK = 0.25
-"""Seconds between two looks at a camera that sends nothing."""
+"""Maximum wait in seconds for a frame, after which the camera is checked."""
 _PATIENCE = 60.0
-"""Seconds for which a frame of a file is read again while the server is away."""
+"""Seconds for which a frame of a file is retried while the server is away."""
 _PAUSE = 1.0
 
 
 @dataclass(frozen=True)
 class CameraStatus:
-    """How a camera stands; counts are since the start, rates of the last five seconds."""
+    """The state of a camera; counts are since the start, rates over the last five seconds."""
 
     camera_id: str
     source: str
@@ -45,44 +45,44 @@ class CameraStatus:
     read: int
     """Pictures decoded."""
     analysed: int
-    """Frames that were read, or in which nothing moved."""
+    """Frames that were read, or without motion."""
     unmoved: int
-    """Of these the frames in which nothing moved."""
+    """Frames without motion."""
     dropped: int
-    """Frames of a live source that a newer one took the place of."""
+    """Frames of a live source that were replaced by a newer one."""
     failed: int
-    """Frames that the reader refused or could not read."""
+    """Frames that the reader refused or failed to read."""
     events: int
     reconnections: int
     age: float | None
-    """Seconds since the newest analysed frame came; None before the first."""
+    """Seconds since the newest analysed frame arrived; None before the first."""
     position: float
     """Seconds of the source's own time that were decoded."""
     length: float | None
-    """Seconds of a file, where it says so."""
+    """Seconds of a file, if known."""
 
 
 @dataclass(frozen=True)
 class AnalysedFrame:
-    """What became of one frame, for those who draw or measure."""
+    """The result of one frame, for drawing or measuring."""
 
     camera_id: str
     frame: VideoFrame
     plates: Sequence[Plate] | None
-    """All that were found; None where nothing moved and the frame was not read."""
+    """All plates; None if nothing moved and the frame was not read."""
     cars: tuple[Car, ...]
     events: Sequence[PlateEvent]
     vehicles: Sequence[Vehicle] = ()
-    """All that were found; none where they are not looked for."""
+    """All vehicles; empty if they are not searched for."""
 
 
 class Analysis:
-    """A camera at work, from `start` until its source ends or `stop`.
+    """Analyses a camera, from `start` until its source ends or `stop`.
 
     Args:
-        deliver: takes each event; may block.
-        on_frame: gets each analysed frame, in the camera's thread.
-        notice: gets a line about what went wrong or well again.
+        deliver: called with each event; may block.
+        on_frame: called with each analysed frame, in the camera's thread.
+        notice: called with a line about each problem and its end.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Analysis:
     ) -> None:
         self.camera = camera
         self.error: Exception | None = None
-        """What ended it although its source had more; None where nothing did."""
+        """The error that ended it before its source did; None without one."""
         self._settings = settings
         self._reader = reader
         self._turns = turns
@@ -122,7 +122,7 @@ class Analysis:
             f"camera {camera.id}",
             self._take_one,
             ending=self._stop,
-            failed=lambda error: notice(f"{cause(error)}; the cars in view are begun anew"),
+            failed=lambda error: notice(f"{cause(error)}; the cars in view are tracked as new ones"),
             last=self._end,
         )
 
@@ -132,12 +132,12 @@ class Analysis:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end; the cars in view are told of first."""
+        """Request the end; the final events of the cars in view still come."""
         self._stop.set()
         self._capture.stop()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the end after `stop` -> whether no thread is left."""
+        """Wait for the end after `stop` -> whether all threads have ended."""
         deadline = time.monotonic() + seconds
         self._thread.join(seconds)
         return self._capture.join(max(0.0, deadline - time.monotonic())) and not self._thread.is_alive()
@@ -148,7 +148,7 @@ class Analysis:
         return self._thread.ident is not None and not self._thread.is_alive()
 
     def status(self) -> CameraStatus:
-        """How it stands."""
+        """The current state."""
         capture = self._capture
         return CameraStatus(
             self.camera.id,
@@ -170,7 +170,7 @@ class Analysis:
         )
 
     def _take_one(self) -> bool:
-        """The next frame, if one comes soon -> whether more may come."""
+        """Analyse the next frame, if one comes soon -> whether more may come."""
         handover = self._capture.handover
         try:
             if handover.finished:
@@ -185,9 +185,9 @@ class Analysis:
             if self.camera.address.live and not isinstance(error, PlateError):
                 cars, self._cars = self._cars, None
                 if cars is not None:
-                    self._tell(cars.finish())
+                    self._emit(cars.finish())
                 raise
-            self.error = error  # whoever iterates gets it
+            self.error = error  # raised by the watcher's iterator
             self._capture.stop()
             return False
         return True
@@ -218,13 +218,13 @@ class Analysis:
             events = cars.unchanged(frame.time)
         self._newest = frame.arrived
         self._analysed.add()
-        events = self._tell(events)
+        events = self._emit(events)
         if self._on_frame:
             found, seen = (scene.plates, scene.vehicles) if scene else (None, ())
             self._on_frame(AnalysedFrame(self.camera.id, frame, found, cars.cars, events, seen))
 
     def _follow(self, size: tuple[int, int]) -> CarEvents:
-        """The cars of frames of this height and width: boxes of another size are of another world."""
+        """The cars in frames of this height and width; another size starts over, as boxes cannot be compared."""
         if self._cars is None or size != self._size:
             if self._cars is not None:
                 self._notice(f"its pictures are now {size[1]}x{size[0]} (width x height)")
@@ -247,10 +247,10 @@ class Analysis:
         return self._cars
 
     def _read(self, frame: VideoFrame) -> Scene | None:
-        """What a frame shows, vehicles where they are looked for; None where it cannot be read.
+        """Read a frame -> its plates, and its vehicles if needed; None if it cannot be read.
 
-        That is said once for each kind of fault. A frame of a file is read again while the server is away, as it would
-        be lost otherwise.
+        Each kind of fault is reported once. While the server is away, a frame of a file is retried, because it would be
+        lost otherwise.
 
         Raises:
             PlateError: no later frame can be read either.
@@ -261,7 +261,7 @@ class Analysis:
                 scene = self._look(frame.bgr())
             except (InputError, ServerError) as error:
                 self._failed += 1
-                self._say(error)
+                self._report(error)
                 if isinstance(error, (InputError, ModelDied)):
                     return None
                 self._stop.wait(_PAUSE)
@@ -277,17 +277,17 @@ class Analysis:
     def _look(self, frame: Frame) -> Scene:
         if not self._settings.vehicles:
             return Scene(self._reader.read(frame, evidence=True))
-        assert isinstance(self._reader, SceneReader), "`Watcher` looks"
+        assert isinstance(self._reader, SceneReader), "`Watcher` checks this"
         return self._reader.scene(frame, evidence=True)
 
-    def _say(self, error: PlateError) -> None:
+    def _report(self, error: PlateError) -> None:
         kind = InputError if isinstance(error, InputError) else ServerError
         if kind not in self._faults:
-            self._notice(f"frames are left out: {error}")
+            self._notice(f"frames are skipped: {error}")
         self._faults[kind] = str(error)
 
-    def _tell(self, events: Sequence[PlateEvent]) -> list[PlateEvent]:
-        told = []
+    def _emit(self, events: Sequence[PlateEvent]) -> list[PlateEvent]:
+        emitted = []
         for event in events:
             if self._pictures:
                 try:
@@ -299,9 +299,9 @@ class Analysis:
                     self._faults[SinkError] = str(error)
             self._events += 1
             self._deliver(event)
-            told.append(event)
-        return told
+            emitted.append(event)
+        return emitted
 
     def _finish(self) -> None:
         if self._cars is not None:
-            self._tell(self._cars.finish())
+            self._emit(self._cars.finish())

@@ -28,7 +28,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True)
 class WatchPlan:
-    """What is watched, and what becomes of it. Paths are relative to the current folder."""
+    """What to watch, and what to do with the events. Paths are relative to the current folder."""
 
     __pydantic_config__: ClassVar = {"extra": "forbid"}
 
@@ -42,25 +42,25 @@ class WatchPlan:
     memory: float = 60.0
     """Seconds for which a car that is gone keeps its id."""
     sure: float = FusionSettings.sure
-    """The least probability of an event's text, 0..1."""
+    """The minimum probability of an event's text, 0..1."""
     unread: bool = False
-    """Tell of cars too that no text is sure of, without a text."""
+    """Also report cars without a certain text."""
     pictures: Path | None = None
-    """Folder that gets the best plate and frame of each event."""
+    """Folder for the best plate and frame of each event."""
     blur: bool = False
-    """Make plates that are on no list unreadable in all pictures."""
+    """Make plates unreadable in all pictures, except those on a watch list."""
     blur_vehicles: bool = False
-    """And whole vehicles unrecognizable; so they are looked for."""
+    """Also make whole vehicles unrecognizable; implies `vehicles`."""
     vehicles: bool = False
-    """Look for vehicles too."""
+    """Also find vehicles."""
     detail: Detail | None = None
-    """How closely pictures are looked at, see `recognition.detection.DetectionSettings`."""
+    """How closely to look at pictures, see `recognition.detection.DetectionSettings`."""
     hash: bool = False
-    """Give salted hashes in place of texts."""
+    """Replace texts by salted hashes."""
     keep_days: float | None = None
     """Older pictures are deleted."""
     keep_mb: float | None = None
-    """The oldest pictures over this are deleted."""
+    """If all pictures exceed this size, the oldest are deleted."""
 
     def __post_init__(self) -> None:
         if not 0 < self.outbox_mb <= _MOST_MB:
@@ -69,34 +69,34 @@ class WatchPlan:
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise InputError(f"{name}: expected a number of 0 or more, got {value:g}")
-        self.cars  # noqa: B018  a value that is not possible is refused here
+        self.cars  # noqa: B018  refuses invalid values
 
     @property
     def sees_vehicles(self) -> bool:
-        """Whether vehicles are looked for."""
+        """Whether to find vehicles."""
         return self.vehicles or self.blur_vehicles
 
     @property
     def cars(self) -> CarSettings:
-        """When something is told of a car.
+        """The settings for events.
 
         Raises:
-            InputError: a value that is not possible.
+            InputError: an invalid value.
         """
         return CarSettings(memory=self.memory, unread=self.unread, fusion=FusionSettings(sure=self.sure))
 
 
 def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> WatchPlan:
-    """A YAML file -> what to watch; ``${NAME}`` in it is the environment's variable, so that it holds no password.
+    """Load a YAML file. ``${NAME}`` in it is replaced by the environment variable, so that it needs no passwords.
 
     Raises:
-        InputError: it does not open, is no YAML, or a key or value is not possible; the message names it.
+        InputError: it cannot be opened, is not YAML, or has an invalid key or value; the message names it.
     """
     document = read_yaml(path)
     try:
         return TypeAdapter(WatchPlan).validate_python(_expanded(document, environment, path))
     except ValidationError as error:
-        faults = [_fault(each["loc"], each["type"], each["msg"]) for each in error.errors(include_input=False)]
+        faults = [_fault(fault["loc"], fault["type"], fault["msg"]) for fault in error.errors(include_input=False)]
         raise InputError(f"{path}: " + "; ".join(faults)) from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
@@ -120,7 +120,7 @@ def _expanded(value: Any, environment: Mapping[str, str], path: Path) -> Any:
 
             return _VARIABLE.sub(variable, value)
         case dict():
-            return {name: _expanded(each, environment, path) for name, each in value.items()}
+            return {name: _expanded(item, environment, path) for name, item in value.items()}
         case list():
-            return [_expanded(each, environment, path) for each in value]
+            return [_expanded(item, environment, path) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""A source read by a thread of its own: decoded at its pace, connected anew where it is live, watched from outside."""
+"""Reads a source in its own thread: decodes it, reconnects to live sources, and detects hanging reads."""
 
 import logging
 import random
@@ -25,22 +25,22 @@ _log = logging.getLogger(__name__)
 CaptureState = Literal["connecting", "online", "offline", "ended", "failed"]
 
 _PROBE = 1.0
-"""Seconds between two looks whether anybody answers there again."""
+"""Seconds between two checks whether a source answers again."""
 _HELD = 2
-"""Pictures of a file that are decoded ahead."""
+"""Pictures of a file that are decoded in advance."""
 _STUCK = 3
-"""Threads of a source that may hang in a read; then no further one is started until one of them ends."""
+"""Threads of a source that may hang in a read. No further one is started until one of them ends."""
 _STAMP_NOTICES = 60.0
-"""Least seconds between two notices of wrong stamps."""
+"""Minimum seconds between two notices about time stamps."""
 _STAMP_FAULTS: dict[StampFault, str] = {
-    "jumped": "its time stamps jump or go back; time goes on without them",
+    "jumped": "its time stamps jump or go back; they are ignored",
     "late": "its pictures come 10 s later than their time stamps say: the network or this machine is too slow, or the "
-    "stamps are wrong; time goes on by arrival",
+    "stamps are wrong; times of arrival are used",
 }
 
 
 class Handover:
-    """Frames from the thread that decodes to the one that analyses: the newest alone, or each in its order."""
+    """Passes frames from the decoding thread to the analysing one: only the newest, or all in order."""
 
     def __init__(self, newest_only: bool) -> None:
         self._newest_only = newest_only
@@ -48,10 +48,10 @@ class Handover:
         self._changed = threading.Condition()
         self._closed = False
         self.dropped = 0
-        """Frames that a newer one took the place of."""
+        """Frames that were replaced by a newer one."""
 
     def put(self, frame: VideoFrame) -> None:
-        """Hand a frame over; in order, wait for room."""
+        """Add a frame; if all frames count, wait for room."""
         with self._changed:
             if self._newest_only:
                 self.dropped += len(self._frames)
@@ -63,7 +63,7 @@ class Handover:
                 self._changed.notify_all()
 
     def take(self, seconds: float) -> VideoFrame | None:
-        """The next frame; None where none came in time or none will come."""
+        """The next frame; None if none came in time, or none will come."""
         with self._changed:
             self._changed.wait_for(lambda: self._frames or self._closed, seconds)
             if not self._frames:
@@ -72,7 +72,7 @@ class Handover:
             return self._frames.popleft()
 
     def newer(self, frame: VideoFrame) -> VideoFrame:
-        """The newest frame in place of one that was taken, where only the newest counts."""
+        """A newer frame instead of one that was taken, if only the newest counts and there is one."""
         with self._changed:
             if self._newest_only and self._frames:
                 self.dropped += 1
@@ -80,26 +80,26 @@ class Handover:
         return frame
 
     def close(self) -> None:
-        """None will come; what is there may still be taken."""
+        """No further frame will come; those that are there can still be taken."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     @property
     def finished(self) -> bool:
-        """Whether it was closed and all is taken."""
+        """Whether it is closed and empty."""
         with self._changed:
             return self._closed and not self._frames
 
 
 @dataclass(frozen=True)
 class CaptureSettings:
-    """How a source is read."""
+    """How to read a source."""
 
     fps: float | None = None
-    """Frames a second to analyse at most; None: each."""
+    """Maximum frames per second to analyse; None: all."""
     start: float | None = None
-    """Unix seconds of the first picture; None: when it comes."""
+    """Unix seconds of the first picture; None: its arrival."""
     decoding: DecodingSettings = field(default_factory=DecodingSettings)
     first_pause: float = FIRST_PAUSE
 
@@ -108,7 +108,7 @@ class Capture:
     """Reads a source until it ends or is stopped.
 
     Args:
-        notice: gets a line, without credentials, about what went wrong or well again.
+        notice: called with a line, without credentials, about each problem and its end.
     """
 
     def __init__(self, address: SourceAddress, settings: CaptureSettings, notice: Callable[[str], None]) -> None:
@@ -118,30 +118,30 @@ class Capture:
         self.cause: str | None = None
         """Why it is offline or failed."""
         self.rate = Rate()
-        """Of pictures decoded."""
+        """Decoded pictures."""
         self.position = 0.0
         """Seconds of the source's own time that were decoded."""
         self.length: float | None = None
-        """Seconds of a file, where it says so."""
+        """Seconds of a file, if known."""
         self.reconnections = 0
         self._settings = settings
         self._notice = notice
         self._pause = 0.0
         """Seconds before the next attempt to connect."""
         self._answered = False
-        """Whether somebody did at the last one."""
+        """Whether the last attempt got an answer."""
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._last = time.monotonic()
-        self._stamps_said = float("-inf")
+        self._stamps_noticed = float("-inf")
         self._threads: list[LastingThread] = []
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._begin(0.0)
 
     def watch(self) -> None:
-        """Notice a read that hangs, and have another thread connect; to be called more often than once a second."""
+        """Detect a read that hangs, and connect in another thread. Call this more than once per second."""
         if not self.address.live or self.state != "online" or self._stop.is_set():
             return
         silence = self._settings.decoding.silence
@@ -149,16 +149,16 @@ class Capture:
             with self._lock:
                 self._threads = [thread for thread in self._threads if thread.is_alive()]
                 if len(self._threads) < _STUCK:
-                    self._lose(f"no picture for {silence:g} s; where it sends less often, raise `silence`")
+                    self._lose(f"no picture for {silence:g} s; if it sends less often, raise `silence`")
                     self._begin(self._settings.first_pause)
 
     def stop(self) -> None:
-        """Ask it to end; `join` waits for that."""
+        """Request the end; `join` waits for it."""
         self._stop.set()
         self.handover.close()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the end after `stop` -> whether no thread is left."""
+        """Wait for the end after `stop` -> whether all threads have ended."""
         deadline = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
@@ -166,21 +166,21 @@ class Capture:
 
     def _begin(self, pause: float) -> None:
         self._pause = pause
-        name = str(self.address) if self.address.live else self.address.kind  # health names no paths
+        name = str(self.address) if self.address.live else self.address.kind  # health does not show paths
         run = self._follow if self.address.live else self._read_through
         thread = LastingThread(f"capture {name}", run, ending=self._stop)
         self._threads.append(thread)
         thread.start()
 
     def _abandoned(self) -> bool:
-        """Whether this thread shall end: asked to, or another one has taken its place."""
+        """Whether this thread must end: on request, or because another one replaced it."""
         return self._stop.is_set() or threading.current_thread() is not self._threads[-1]
 
     def _read_through(self) -> bool:
         try:
             self._decode()
             self.state = "ended"
-        except Exception as error:  # what came of it cannot be told a second time
+        except Exception as error:  # not retried: its events would come twice
             self.state, self.cause = "failed", cause(error)
             self._notice(self.cause)
             if not isinstance(error, SourceError):
@@ -217,7 +217,7 @@ class Capture:
         self.state, self.cause = "offline", cause
 
     def _wait(self, pause: float, *, answers: bool) -> None:
-        """Wait before the next attempt: the whole pause, or until somebody answers where nobody did."""
+        """Wait before the next attempt: the whole pause, or until the source answers if it did not before."""
         deadline = time.monotonic() + pause
         least = time.monotonic() + min(pause, self._settings.first_pause)
         while not self._abandoned() and time.monotonic() < deadline:
@@ -247,8 +247,8 @@ class Capture:
         self._last = now
         self.rate.add()
         self.position = stamp.position
-        if stamp.fault and now - self._stamps_said > _STAMP_NOTICES:
-            self._stamps_said = now
+        if stamp.fault and now - self._stamps_noticed > _STAMP_NOTICES:
+            self._stamps_noticed = now
             self._notice(_STAMP_FAULTS[stamp.fault])
         if self.state != "online":
             if self.state == "offline":
@@ -258,11 +258,11 @@ class Capture:
 
     def _offer(self, picture: av.VideoFrame, moment: float, position: float) -> None:
         self.handover.put(VideoFrame(picture, moment, position, time.monotonic()))
-        self._last = time.monotonic()  # a full handover is no silence
+        self._last = time.monotonic()  # waiting for room is not silence
 
 
 def _answers(address: SourceAddress) -> bool:
-    """Whether somebody answers at a stream's address; RTSP servers that hang accept connections and say nothing."""
+    """Whether a stream's address answers. An RTSP server that hangs accepts connections but sends nothing."""
     endpoint = address.endpoint
     if endpoint is None:
         return False

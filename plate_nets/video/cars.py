@@ -1,4 +1,4 @@
-"""Plates of a camera's frames -> one event a car: provisional, update, final (docs/reference/events.md)."""
+"""Plates of a camera's frames -> events of one car each: provisional, update, final (docs/reference/events.md)."""
 
 import math
 from collections.abc import Collection, Sequence
@@ -35,20 +35,20 @@ Point = tuple[float, float]
 """x, y in pixels of the frame as sent."""
 
 _CANDIDATES = 5
-"""Texts that an event names at most."""
+"""Maximum number of candidate texts in an event."""
 _STEP = 0.5
-"""Plate widths that a centre moves before it counts as moving: more than a box strays."""
+"""Plate widths that a centre must move to count as movement: more than the noise of a box."""
 _STEP_IN_SIZE = 0.15
-"""Of the height's logarithm: the same for a car that comes straight on."""
+"""The same for the logarithm of the height, for a car that comes straight on."""
 
 
 _SIDES: dict[Heading | None, Side] = {"towards": "front", "away": "rear"}
-"""Which end a car shows to a camera that stands still."""
+"""The visible end of a car, for a camera that does not move."""
 
 
 @dataclass(frozen=True)
 class Camera:
-    """What the events of a camera say of it."""
+    """The properties of a camera that its events contain."""
 
     id: str
     source_url: str | None = None
@@ -60,7 +60,7 @@ class Camera:
 
 @dataclass(frozen=True)
 class Line:
-    """A line across the picture; plates whose centre crosses it are noted in the event."""
+    """A line across the picture. Events list the lines that the plate's centre crossed."""
 
     name: str
     start: Point
@@ -69,13 +69,13 @@ class Line:
 
 @dataclass(frozen=True)
 class CarSettings:
-    """When something is told of a car.
+    """When to emit events.
 
     ``memory``: seconds for which a car that is gone keeps its id.
-    ``parked_after``: seconds at one place that make a car parked.
-    ``hold``: seconds for which a text must be sure before it is told of a car in sight.
-    ``unread``: a car that no text is sure of has a final event too, without a text, where one of those that it may
-    have is more probable than none of them; so has a vehicle that never showed a plate, where vehicles are looked for.
+    ``parked_after``: seconds at one place after which a car is parked.
+    ``hold``: seconds for which a text of a car in sight must stay certain before its first event.
+    ``unread``: also emit a final event without a text for a car without a certain text, if one of its candidates is
+    more probable than none of them; and for a vehicle that never showed a plate, if vehicles are searched for.
     """
 
     memory: float = 60.0
@@ -91,27 +91,28 @@ class CarSettings:
 
 @dataclass(frozen=True)
 class Car:
-    """A car as it stands after the last frame."""
+    """The state of a car after the last frame."""
 
     id: str
     box: Box
-    """Of its plate in the last frame; predicted where that was missed. Of the vehicle where it never showed one."""
+    """Box of its plate in the last frame, predicted if the plate was missed there; of the vehicle if no plate was
+    seen."""
     text: str
-    """As told last; empty where none is sure."""
+    """The text of the last event; empty if none is certain."""
     score: float
     """Probability of ``text``, 0..1."""
     best_time: float
-    """Of the best frame, Unix seconds."""
+    """Time of the best frame, Unix seconds."""
     seen: bool
-    """In the last frame."""
+    """Whether it was seen in the last frame."""
 
 
 class CarEvents:
-    """Follows the plates of one camera and tells of each car once. It has no clock, no threads, no input or output.
+    """Tracks the plates of one camera and emits the events of each car. It has no clock, threads, input or output.
 
-    Plates come with their evidence (``read(..., evidence=True)``); those without it are followed and not read. Times
-    are Unix seconds. A time that goes back by less than a track may be missed counts as the last; one that goes back
-    farther ends all cars and begins anew.
+    Plates need their evidence (``read(..., evidence=True)``); without it they are tracked but not read. Times are Unix
+    seconds. A time that goes back by less than a track may be missed counts as the last one; one that goes back further
+    ends all cars and starts over.
     """
 
     def __init__(
@@ -128,17 +129,17 @@ class CarEvents:
         self._tracker = self._new_tracker()
         self._vehicles = VehicleTracker(settings.vehicles)
         self._lost: list[VehicleTrack] = []
-        """Vehicles that are gone while plates that were seen in them are not."""
+        """Vehicles that are gone, but had plates that are still tracked."""
         self._stays: dict[int, _Stay] = {}
-        """By the track's number; the cars in sight."""
+        """The cars in sight, by the number of their track."""
         self._gone: list[_Stay] = []
-        """Told and gone, but remembered."""
+        """Cars that had an event and are gone, but remembered."""
         self._start: float | None = None
         self._time = -math.inf
 
     @property
     def cars(self) -> tuple[Car, ...]:
-        """Every car in sight, and those that are remembered."""
+        """All cars in sight, and those that are remembered."""
         return tuple(
             Car(
                 stay.id,
@@ -153,17 +154,17 @@ class CarEvents:
 
     @property
     def plateless(self) -> tuple[Car, ...]:
-        """Every vehicle that was told of by no plate so far, where those that never are become events."""
+        """All vehicles that no plate's event has reported yet, if vehicles without a plate are reported."""
         if not self.settings.unread:
             return ()
         return tuple(
             Car(track.id, track.vehicle.box, "", 0.0, track.best_time, track.seen)
             for track in (*self._vehicles.tracks, *self._lost)
-            if not track.told
+            if not track.reported
         )
 
     def update(self, plates: Sequence[Plate], time: float, vehicles: Sequence[Vehicle] = ()) -> list[PlateEvent]:
-        """All plates of an analysed frame, and its vehicles where they are looked for -> what is to be told now."""
+        """The plates of an analysed frame, and its vehicles if they are searched for -> the events due now."""
         events, time = self._advance(time)
         tracks = self._tracker.update(plates, time)
         self._lost += self._vehicles.update(vehicles, time)
@@ -172,30 +173,30 @@ class CarEvents:
             if stay is None:
                 stay = self._stays[track.number] = _Stay(track, self.settings)
             elif track.seen:
-                stay.see()
+                stay.update()
             if track.seen:
-                stay.see_vehicle(self._vehicles.track_of(track.plate.vehicle))
-            elif (carried := stay.carried()) is not None:
-                self._tracker.carry(track, *carried)
-        return events + self._tell()
+                stay.update_vehicle(self._vehicles.track_of(track.plate.vehicle))
+            elif (position_from_vehicle := stay.position_from_vehicle()) is not None:
+                self._tracker.carry(track, *position_from_vehicle)
+        return events + self._due_events()
 
     def unchanged(self, time: float) -> list[PlateEvent]:
-        """Nothing moved since the last frame, and it was not analysed -> what is to be told now."""
+        """Nothing moved since the last frame, so it was not analysed -> the events due now."""
         events, time = self._advance(time)
         self._tracker.unchanged(time)
         self._vehicles.unchanged(time)
-        return events + self._tell()
+        return events + self._due_events()
 
     def cut(self) -> list[PlateEvent]:
-        """The picture shows something else from now on -> the final events of cars in sight; they are remembered."""
-        events = self._tell_all()
+        """The picture shows another scene from now on -> the final events of the cars in sight; they are remembered."""
+        events = self._plate_events()
         self._lost += self._vehicles.tracks
         self._vehicles = VehicleTracker(self.settings.vehicles)
         self._tracker = self._new_tracker()
-        return events + self._tell_plateless()
+        return events + self._plateless_events()
 
     def finish(self) -> list[PlateEvent]:
-        """The source ended -> the final events of all cars; what comes next are other cars."""
+        """The source ended -> the final events of all cars; later frames show other cars."""
         events = self.cut()
         self._gone = []
         return events
@@ -215,37 +216,39 @@ class CarEvents:
         self._time = time
         return events, time
 
-    def _tell(self) -> list[PlateEvent]:
+    def _due_events(self) -> list[PlateEvent]:
         """The events of all cars, after their tracks were updated."""
         tracked = {track.number for track in self._tracker.tracks}
-        events = self._tell_all(tracked)
+        events = self._plate_events(tracked)
         self._gone = [stay for stay in self._gone if self._time - stay.track.last_seen <= self.settings.memory]
-        return events + self._tell_plateless()
+        return events + self._plateless_events()
 
-    def _tell_plateless(self) -> list[PlateEvent]:
-        """The events of vehicles that are gone, and of which nothing was or will be told by a plate."""
+    def _plateless_events(self) -> list[PlateEvent]:
+        """The events of vehicles that are gone, and that no plate's event has reported or will report."""
         ended = [track for track in self._lost if not track.plates & self._stays.keys()]
         self._lost = [track for track in self._lost if track not in ended]
         if not self.settings.unread:
             return []
         return [
-            self._plateless_event(track) for track in ended if not track.told and self._vehicles.is_worth_telling(track)
+            self._plateless_event(track)
+            for track in ended
+            if not track.reported and self._vehicles.is_reportable(track)
         ]
 
-    def _tell_all(self, tracked: Collection[int] = ()) -> list[PlateEvent]:
-        """The events of all cars in sight; those that are not tracked any more are gone."""
+    def _plate_events(self, tracked: Collection[int] = ()) -> list[PlateEvent]:
+        """The events of all cars in sight; those that are no longer tracked are gone."""
         events = []
         for number, stay in list(self._stays.items()):
-            if self._stays.get(number) is stay:  # and not another car of this frame that goes on as it
-                events += self._news(number, stay, gone=number not in tracked)
+            if self._stays.get(number) is stay:  # and was not joined with another car of this frame
+                events += self._car_events(number, stay, gone=number not in tracked)
         return events
 
-    def _news(self, number: int, stay: "_Stay", gone: bool) -> list[PlateEvent]:
-        """What is new of a car, which may be gone."""
+    def _car_events(self, number: int, stay: "_Stay", gone: bool) -> list[PlateEvent]:
+        """The events of a car, which may be gone."""
         text = stay.sure_text(gone)
         superseded = None
         if text and text != stay.text and (same := self._same(stay, text)):
-            if same.track.seen:  # one text is one car: a mirror image, or a second box around the same plate
+            if same.track.seen:  # the same car twice: a reflection, or a second box around its plate
                 text = "" if gone else stay.text
             else:
                 superseded = stay.id if stay.revision else None
@@ -257,24 +260,24 @@ class CarEvents:
             del self._stays[number]
             if text:
                 self._gone.append(stay)
-            wanted = text or stay.revision or (self.settings.unread and stay.is_likely)
-            return [self._event(stay, "final", superseded)] if wanted else []
-        if changed or superseded or (stay.revision and stay.is_parked != stay.told_parked):
+            reported = text or stay.revision or (self.settings.unread and stay.is_likely)
+            return [self._event(stay, "final", superseded)] if reported else []
+        if changed or superseded or (stay.revision and stay.is_parked != stay.reported_parked):
             return [self._event(stay, "update" if stay.revision else "provisional", superseded)]
         return []
 
     def _same(self, stay: "_Stay", text: str) -> "_Stay | None":
-        """Another car in sight or remembered of which this text was told."""
-        others = (each for each in (*self._stays.values(), *self._gone) if each is not stay and each.text == text)
+        """Another car, in sight or remembered, that was reported with this text."""
+        others = (other for other in (*self._stays.values(), *self._gone) if other is not stay and other.text == text)
         return next(others, None)
 
     def _join(self, number: int, stay: "_Stay", earlier: "_Stay") -> None:
-        """A car goes on as one that was told before."""
-        self._stays = {key: each for key, each in self._stays.items() if each is not earlier}
-        self._gone = [each for each in self._gone if each is not earlier]
+        """Continue an earlier car with the track of a new one."""
+        self._stays = {key: other for key, other in self._stays.items() if other is not earlier}
+        self._gone = [other for other in self._gone if other is not earlier]
         if earlier.track in self._tracker.tracks:
             self._tracker.drop(earlier.track)
-        earlier.go_on_as(stay)
+        earlier.continue_with(stay)
         self._stays[number] = earlier
 
     def _event(self, stay: "_Stay", stage: Stage, supersedes: str | None = None) -> PlateEvent:
@@ -282,13 +285,13 @@ class CarEvents:
         evidence, text = track.evidence, stay.text
         scheme = self.scheme.by_shape[lines_of_plate(plate.corners)]
         country, texts = stay.countries.verdict, dict(evidence.verdict.texts)
-        own = scheme.owner(text, plate.reading.scheme)
+        owner = scheme.owner(text, plate.reading.scheme)
         if country and scheme.members:
-            own = next((each for each in scheme.owners(text) if each.country == country.name), own)
+            owner = next((member for member in scheme.owners(text) if member.country == country.name), owner)
         stay.revision += 1
         if stay.vehicle_track:
-            stay.vehicle_track.told = True
-        stay.told_parked = stay.is_parked
+            stay.vehicle_track.reported = True
+        stay.reported_parked = stay.is_parked
         frames = Frames(stay.frames_seen, len(evidence), evidence.readings[evidence.verdict.text])
         return replace(
             self._unread_event(stay.id, plate.box, stay.best_time, stay.first_seen, track.last_seen, frames),
@@ -304,8 +307,8 @@ class CarEvents:
                 Candidate(other, probability, scheme.is_plate(other))
                 for other, probability in evidence.verdict.texts[:_CANDIDATES]
             ),
-            region=Region(own.country, own.region_of(text)),
-            plate_type=own.format_names(text),
+            region=Region(owner.country, owner.region_of(text)),
+            plate_type=owner.format_names(text),
             corners=tuple(zip(plate.corners[::2], plate.corners[1::2], strict=True)) or None,
             direction=stay.direction,
             heading=stay.heading,
@@ -319,7 +322,7 @@ class CarEvents:
         )
 
     def _vehicle(self, stay: "_Stay") -> Vehicle | None:
-        """The vehicle of a car's plate, as all frames tell."""
+        """The vehicle of a car, judged from all frames."""
         box = stay.vehicle_box
         if box is None:
             return None
@@ -365,35 +368,36 @@ class CarEvents:
 
 
 class _Stay:
-    """One car before the camera: what was told of it, and what its track does not keep."""
+    """One car in front of the camera: what was reported about it, and what its track does not store."""
 
     def __init__(self, track: Track, settings: CarSettings) -> None:
         self.id = str(ULID.from_timestamp(max(track.first_seen, 0.0)))
         self.track = track
         self.text = ""
-        """As told last; empty where none is sure."""
-        self.told_parked = False
+        """The text of the last event; empty if none is certain."""
+        self.reported_parked = False
         self.revision = 0
         self.first_seen = track.first_seen
         self.frames_seen = 1
         self.best, self.best_time = track.plate, track.last_seen
         self.crossings: list[Crossing] = []
         self.sights = Sights()
-        """Of its vehicle, in the frames in which the plate was surely in one."""
+        """Sights of its vehicle, in frames in which the plate clearly belonged to one."""
         self.vehicle_track: VehicleTrack | None = None
-        """The last one that the plate was seen in."""
+        """The last vehicle in which the plate was seen."""
         self._within: NDArray[np.float64] | None = None
-        """The plate's centre and height in that vehicle's box, as shares of its sides, height, and height."""
+        """The plate's centre in that vehicle's box, as shares of its width and height, and the plate's height as a
+        share of its height."""
         self._settings = settings
         self._first = self._last = self._anchor = _Place.of(track)
         self._path = 0.0
         self._sure: tuple[str, float] = ("", track.first_seen)
-        """The sure text and since when it is."""
+        """The certain text, and when it became certain."""
         self.countries, self.grounds = Tally(), Tally()
         self._note_sure()
         self._note_look()
 
-    def see(self) -> None:
+    def update(self) -> None:
         """The track was seen in this frame."""
         track, here = self.track, _Place.of(self.track)
         self.frames_seen += 1
@@ -409,20 +413,20 @@ class _Stay:
             self._path += steps
             self._anchor = here
 
-    def see_vehicle(self, vehicle: VehicleTrack | None) -> None:
-        """The plate was seen in this frame in a vehicle, or surely in none."""
+    def update_vehicle(self, vehicle: VehicleTrack | None) -> None:
+        """The plate was seen in this frame in a vehicle, or clearly in none."""
         if vehicle is None:
             return
         vehicle.plates.add(self.track.number)
-        vehicle.told = vehicle.told or bool(self.revision)
+        vehicle.reported = vehicle.reported or bool(self.revision)
         self.vehicle_track = vehicle
         self.sights.add(vehicle.vehicle, self.track.last_seen)
         plate, box = self.track.plate.box, vehicle.vehicle.box
         centre = ((plate.xmin + plate.xmax) / 2 - box.xmin, (plate.ymin + plate.ymax) / 2 - box.ymin, plate.height)
         self._within = np.array(centre) / (max(box.width, 1.0), max(box.height, 1.0), max(box.height, 1.0))
 
-    def carried(self) -> tuple[NDArray[np.float64], float] | None:
-        """Where the plate is by its vehicle, which is in the last frame: its centre and height, px; None: unknown."""
+    def position_from_vehicle(self) -> tuple[NDArray[np.float64], float] | None:
+        """The plate's centre and height in pixels, from its vehicle in the last frame; None if unknown."""
         if self.vehicle_track is None or not self.vehicle_track.seen or self._within is None:
             return None
         box = self.vehicle_track.vehicle.box
@@ -431,7 +435,7 @@ class _Stay:
 
     @property
     def vehicle_box(self) -> Box | None:
-        """The vehicle's box in the best frame: as it was found there, or by where the plate was in it later."""
+        """The vehicle's box in the best frame: as detected, or computed from the plate's later place in the vehicle."""
         if self.best.vehicle:
             return self.best.vehicle.box
         if self._within is None or self.vehicle_track is None:
@@ -444,9 +448,10 @@ class _Stay:
         return Box(float(left), float(top), float(left + width), float(top + height))
 
     def sure_text(self, gone: bool) -> str:
-        """What can be told of it by now: a text, or none.
+        """The text that can be reported now, or none.
 
-        In sight the first text must hold; later it stays as long as it is the most probable one.
+        The first text of a car in sight must hold for a while. A later text stays as long as it is the most probable
+        one.
         """
         verdict = self.track.evidence.verdict
         if gone or not verdict.sure:
@@ -456,7 +461,7 @@ class _Stay:
 
     @property
     def is_likely(self) -> bool:
-        """Whether one of the texts that it may have is more probable than none of them."""
+        """Whether one of its candidate texts is more probable than none of them."""
         verdict = self.track.evidence.verdict
         return verdict.probability > verdict.none
 
@@ -467,15 +472,15 @@ class _Stay:
             self._sure = (text, self.track.last_seen)
 
     def _note_look(self) -> None:
-        """What the frame says of country and colour; of the country it says nothing where it reads no text."""
+        """Add the frame's country and colour. Without a text, a frame says nothing about the country."""
         plate = self.track.plate
         if plate.country and plate.reading.text:
             self.countries.add(plate.country, plate.country_confidence)
         if plate.ground:
             self.grounds.add(plate.ground, plate.ground_confidence)
 
-    def go_on_as(self, later: "_Stay") -> None:
-        """The car was found again as another, later one, which is no more."""
+    def continue_with(self, later: "_Stay") -> None:
+        """The car was found again as ``later``, a new one, which ends."""
         later.track.evidence.join(self.track.evidence)
         self.track = later.track
         self.frames_seen += later.frames_seen
@@ -493,7 +498,7 @@ class _Stay:
             self._anchor = later._anchor
 
     def _prefer(self, plate: Plate, time: float) -> None:
-        """Take a frame for the best one if it is: one that reads the text by itself, large, and sure in itself."""
+        """Make this the best frame if it is better: it reads the text on its own, and is large and certain."""
         text = self.track.evidence.verdict.text
 
         def quality(plate: Plate) -> tuple[bool, float]:
@@ -509,12 +514,12 @@ class _Stay:
 
     @property
     def is_parked(self) -> bool:
-        """Whether it stands, and has for a while."""
+        """Whether it has been at one place for a while."""
         return self.track.last_seen - self._anchor.time >= self._settings.parked_after
 
     @property
     def direction(self) -> float | None:
-        """Of the way from first to last sight, degrees counterclockwise from rightwards; None where there is none."""
+        """Direction from first to last sight, degrees counterclockwise from rightwards; None if it did not move."""
         if self._last.steps_from(self._first) < _STEP:
             return None
         right, down = self._last.centre - self._first.centre
@@ -522,7 +527,7 @@ class _Stay:
 
     @property
     def heading(self) -> Heading | None:
-        """By the height at first and last sight."""
+        """Whether the plate's height grew or shrank from first to last sight."""
         grown = self._last.log_height - self._first.log_height
         if abs(grown) < _STEP_IN_SIZE:
             return None
@@ -530,13 +535,13 @@ class _Stay:
 
     @property
     def speed(self) -> float:
-        """Plate widths a second, over the whole dwell."""
+        """Plate widths per second, over the whole dwell."""
         return self._path / self.dwell if self.dwell else 0.0
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a plate was at a time, px and seconds."""
+    """The place of a plate at a time, in pixels and seconds."""
 
     centre: NDArray[np.float64]
     log_height: float
@@ -548,12 +553,12 @@ class _Place:
         return _Place(track.centre, math.log(track.height), track.height * track.aspect, track.last_seen)
 
     def steps_from(self, other: "_Place") -> float:
-        """The way in plate widths."""
+        """The distance in plate widths."""
         return float(np.hypot(*(self.centre - other.centre))) / math.sqrt(self.width * other.width)
 
 
 def _crossed(line: Line, before: NDArray[np.float64], after: NDArray[np.float64]) -> Crossed | None:
-    """How the way between two points crosses a line, or None."""
+    """How a move between two points crosses a line, or None."""
     start, end = np.array(line.start), np.array(line.end)
     was, now = (_side(start, end, point) for point in (before, after))
     if was * now >= 0 or _side(before, after, start) * _side(before, after, end) > 0:
@@ -562,6 +567,6 @@ def _crossed(line: Line, before: NDArray[np.float64], after: NDArray[np.float64]
 
 
 def _side(start: NDArray[np.float64], end: NDArray[np.float64], point: NDArray[np.float64]) -> float:
-    """Above 0 where a point is to the right of the way from start to end: y grows downwards."""
+    """Above 0 if a point is to the right of the way from start to end, as y points down."""
     (x, y), (to_x, to_y) = end - start, point - start
     return float(x * to_y - y * to_x)

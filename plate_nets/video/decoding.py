@@ -1,4 +1,4 @@
-"""A source -> its pictures, decoded one after the other in the caller's thread."""
+"""Decodes the pictures of a source, in the caller's thread."""
 
 import os
 import time
@@ -24,45 +24,45 @@ from plate_nets.video.address import SourceAddress
 from plate_nets.words import counted
 
 _DEVICE_FILES = {"cuda": "/dev/nvidia0", "qsv": "/dev/dri/renderD128", "vaapi": "/dev/dri/renderD128"}
-"""Hardware that decodes -> the file that is there where it is."""
+"""Hardware decoder -> a file that exists if the hardware does."""
 _CUT_OFF = 1.0
 """Seconds of a file's length that may be missing at its end."""
 
 _EMPTY = "expected video, found no picture in it"
 
 _LIMITS = FrameLimits()
-_UNDECODED = f"no picture of it can be decoded: they are damaged, or of more than {_LIMITS.max_pixels} pixels"
+_UNDECODED = f"no picture of it can be decoded: they are damaged, or have more than {_LIMITS.max_pixels} pixels"
 
 Notice = Callable[[str], None]
-"""Takes one line about something that was overcome."""
+"""Takes a line about a problem that did not stop decoding."""
 
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """How a source is decoded."""
+    """How to decode a source."""
 
     silence: float = 2.0
-    """Seconds without a picture after which a live source counts as frozen and is connected anew.
+    """Seconds without a picture after which a live source counts as frozen and is reconnected.
 
-    It is FFmpeg's bound of a read, too. An H.264 picture that its parser still holds comes out when that is over, and a
-    second bound begins: offline is then seen after twice the time.
+    FFmpeg's reads have the same timeout. When it is over, an H.264 picture that the parser still holds comes out,
+    and a second timeout begins: then the source is only offline after twice the time.
     """
     hardware: bool = True
-    """Whether to decode on hardware that is there; what it cannot decode is decoded in software."""
+    """Whether to use a hardware decoder if there is one; what it cannot decode is decoded in software."""
     folder_fps: float = 25.0
-    """Pictures a second in a folder of pictures."""
+    """Pictures per second in a folder of pictures."""
 
 
 def decode(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
 ) -> Iterator[tuple[av.VideoFrame, float | None]]:
-    """The pictures of a source, each with its presentation time in seconds, None where it has none.
+    """The pictures of a source, each with its presentation time in seconds or None.
 
-    Damaged pictures are left out. ``opened`` gets the length in seconds, None where it is not known. A live source
-    that closes the connection ends like a file.
+    Damaged pictures are skipped. ``opened`` is called with the length in seconds, or None if it is unknown. A live
+    source that closes the connection ends like a file.
 
     Raises:
-        SourceError: it does not open, holds no pictures, froze or failed; the message says why, without credentials.
+        SourceError: it cannot be opened, has no pictures, froze or failed; the message says why, without credentials.
     """
     try:
         if address.kind == "folder":
@@ -81,16 +81,16 @@ def _container(
     with _open(address, settings) as container:
         if not container.streams.video:
             kinds = ", ".join(sorted({stream.type for stream in container.streams})) or "nothing"
-            raise SourceError(f"expected video, found {kinds} alone")
+            raise SourceError(f"expected video, found only {kinds}")
         stream = container.streams.video[0]
-        # Threads that each decode a frame are quicker, but hold back as many frames
+        # One thread per frame is faster, but delays as many frames
         stream.thread_type = "SLICE" if address.live else "AUTO"
         length = container.duration / av.time_base if container.duration and not address.live else None
         opened(length)
         damaged = shown = 0
         last = 0.0
         seen = time.monotonic()
-        # A stream whose pictures freeze may still send sound: all packets are looked at
+        # All packets, because a stream with frozen pictures may still send sound
         for packet in container.demux() if address.live else container.demux(stream):
             if packet.stream is stream:
                 pictures, broken = _pictures(packet)
@@ -104,7 +104,7 @@ def _container(
             if address.live and time.monotonic() - seen > settings.silence:
                 raise SourceError(_frozen(settings), unreachable=True)
         if damaged:
-            notice(f"left out {counted(damaged, 'damaged picture')}")
+            notice(f"skipped {counted(damaged, 'damaged picture')}")
         if address.live:
             return
         if not shown:
@@ -115,17 +115,17 @@ def _container(
 
 
 def _is_sparse(stream: VideoStream) -> bool:
-    """Whether its pictures are so far apart that the last one may lie well before the end."""
+    """Whether its pictures are so far apart that the last one may be well before the end."""
     return stream.average_rate is not None and stream.average_rate < 1
 
 
 def _pictures(packet: "av.Packet[Any]") -> tuple[list[av.VideoFrame], int]:
-    """The pictures of a packet, and how many of it are damaged: decoded after a loss, or not at all."""
+    """The pictures of a packet, and the number of damaged ones: decoded after a loss, or not at all."""
     try:
         decoded = packet.decode()
-    except (av.error.InvalidDataError, av.error.ArgumentError):  # the latter of too many pixels
+    except (av.error.InvalidDataError, av.error.ArgumentError):  # the latter for too many pixels
         return [], 1
-    pictures = [each for each in decoded if isinstance(each, av.VideoFrame) and not each.is_corrupt]
+    pictures = [picture for picture in decoded if isinstance(picture, av.VideoFrame) and not picture.is_corrupt]
     return pictures, len(decoded) - len(pictures)
 
 
@@ -133,7 +133,7 @@ def _folder(
     address: SourceAddress, settings: DecodingSettings, notice: Notice, opened: Callable[[float | None], None]
 ) -> Iterator[tuple[av.VideoFrame, float | None]]:
     folder = Path(address.location)
-    names = sorted(name for name in os.listdir(folder) if name.lower().endswith(tuple(SUFFIXES)))  # noqa: PTH208  a million
+    names = sorted(name for name in os.listdir(folder) if name.lower().endswith(tuple(SUFFIXES)))  # noqa: PTH208  a million files
     if not names:
         raise SourceError(f"expected pictures, found none; looked for {', '.join(sorted(SUFFIXES))}")
     opened(len(names) / settings.folder_fps)
@@ -142,30 +142,30 @@ def _folder(
         try:
             frame = decode_image(read_file(folder / name, _LIMITS.max_bytes), _LIMITS)
         except (InputError, OSError) as error:
-            notice(f"{name}: left out: {getattr(error, 'strerror', None) or error}")
+            notice(f"{name}: skipped: {getattr(error, 'strerror', None) or error}")
             continue
         shown += 1
         yield av.VideoFrame.from_ndarray(frame, format="bgr24"), number / settings.folder_fps
     if not shown:
-        raise SourceError("expected pictures, none of the files is one")
+        raise SourceError("expected pictures, found none that can be read")
 
 
 def _open(address: SourceAddress, settings: DecodingSettings) -> InputContainer:
-    most, hardware = _LIMITS.max_pixels, _hardware(settings)
+    max_pixels, hardware = _LIMITS.max_pixels, _hardware(settings)
     if address.kind == "device":
-        return open_device(address.location, most)
+        return open_device(address.location, max_pixels)
     if address.kind == "file":
-        return open_video(address.location, most, hardware)
-    # Sockets that give up by themselves, as nothing else ends a read that blocks
+        return open_video(address.location, max_pixels, hardware)
+    # Sockets with a timeout, because nothing else ends a read that blocks
     microseconds = str(round(settings.silence * 1e6))
     if address.is_rtsp:
-        # Some cameras send no sound although they promise it: a short look at the stream, not FFmpeg's five seconds
+        # Some cameras announce sound but send none: analyse the stream for one second, not for FFmpeg's five
         options = {
             "rtsp_transport": "tcp", "timeout": microseconds, "analyzeduration": "1000000", "fpsprobesize": "0",
         }  # fmt: skip
     else:
         options = {"rw_timeout": microseconds, "timeout": microseconds, "use_wallclock_as_timestamps": "1"}
-    return open_stream(address.location, most, hardware, options)
+    return open_stream(address.location, max_pixels, hardware, options)
 
 
 def _hardware(settings: DecodingSettings) -> HWAccel | None:
@@ -177,28 +177,28 @@ def _hardware(settings: DecodingSettings) -> HWAccel | None:
 
 
 def _frozen(settings: DecodingSettings) -> str:
-    return f"no picture for {settings.silence:g} s; where it sends less often, raise `silence`"
+    return f"no picture for {settings.silence:g} s; if it sends less often, raise `silence`"
 
 
 def _cause(error: av.error.FFmpegError, address: SourceAddress, settings: DecodingSettings) -> str:
     match error:
         case av.error.HTTPUnauthorizedError() | av.error.HTTPForbiddenError():
-            return "wrong user or password, or not allowed"
+            return "wrong user or password, or no permission"
         case av.error.HTTPNotFoundError():
-            return "no such stream there"
+            return "no such stream"
         case av.error.ExitError() | av.error.TimeoutError():
             return _frozen(settings)
         case av.error.EOFError():
             return _EMPTY
-        case av.error.InvalidDataError() if address.is_rtsp:  # which FFmpeg also says where nothing came
-            return "no RTSP stream: nobody answers there, it is no camera, or what it sends is damaged"
+        case av.error.InvalidDataError() if address.is_rtsp:  # FFmpeg's error also if nothing was received
+            return "no RTSP stream: nothing answers, it is not a camera, or its data is damaged"
         case av.error.InvalidDataError():
-            return "is no video, damaged, or cut off at its beginning"
+            return "not a video, damaged, or its beginning is missing"
         case av.error.ArgumentError():
-            return "is damaged, or a video in none of the formats that are read, such as MP4, MKV, AVI, MPEG-TS, FLV"
+            return "damaged, or not in a supported format, such as MP4, MKV, AVI, MPEG-TS, FLV"
     return hide_credentials(error.strerror or str(error))
 
 
 def _is_unreachable(error: av.error.FFmpegError) -> bool:
-    """Whether nobody answered: worth another attempt as soon as somebody does."""
+    """Whether nothing answered: then retry as soon as something does."""
     return isinstance(error, (OSError, av.error.ExitError)) and not isinstance(error, av.error.HTTPClientError)

@@ -1,4 +1,4 @@
-"""A decoded picture of a video with its times: converted to BGR only when somebody reads it."""
+"""A decoded picture of a video with its times, converted to BGR only when needed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,19 +12,19 @@ from plate_nets.recognition.reader import FrameLimits, check_size
 from plate_nets.types import Frame
 
 LUMA_SIZE = (180, 320)
-"""Height and width of what the motion gate sees."""
+"""Height and width of the motion gate's input."""
 
 _PLANAR_8_BIT = frozenset(
     ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p", "nv12", "nv21", "gray", "gray8")
 )
-"""Pixel formats whose first plane is the luma, a byte a pixel."""
+"""Pixel formats whose first plane is the luma, one byte per pixel."""
 _TURNS = {90: cv2.ROTATE_90_COUNTERCLOCKWISE, 180: cv2.ROTATE_180, -180: cv2.ROTATE_180, -90: cv2.ROTATE_90_CLOCKWISE}
 _LIMITS = FrameLimits()
 
 
 @dataclass(frozen=True)
 class VideoFrame:
-    """A picture as it came out of the decoder."""
+    """A picture from the decoder."""
 
     picture: av.VideoFrame
     time: float
@@ -32,7 +32,7 @@ class VideoFrame:
     position: float
     """Seconds of the source's own time since its first picture."""
     arrived: float
-    """When it was decoded, by the monotonic clock."""
+    """When it was decoded, monotonic clock."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -41,7 +41,7 @@ class VideoFrame:
         return (w, h) if self._turn in (cv2.ROTATE_90_CLOCKWISE, cv2.ROTATE_90_COUNTERCLOCKWISE) else (h, w)
 
     def luma(self) -> NDArray[np.uint8]:
-        """Its brightness at `LUMA_SIZE` (180, 320), 0..255, upright: every n-th pixel, nothing is averaged."""
+        """Its brightness at `LUMA_SIZE` (180, 320), 0..255, upright; every n-th pixel, without averaging."""
         if self.picture.format.name in _PLANAR_8_BIT:
             plane = self.picture.planes[0]
             full = np.frombuffer(memoryview(plane), np.uint8).reshape(plane.height, plane.line_size)
@@ -60,8 +60,8 @@ class VideoFrame:
         """The frame (H, W, 3), upright.
 
         Raises:
-            InputTooLarge: more pixels than a reader accepts; nothing was converted.
-            InputError: too few.
+            InputTooLarge: more pixels than a reader accepts; checked before the conversion.
+            InputError: it is too small.
         """
         check_size("frame", *self.size, _LIMITS)
         frame = _array(self.picture, "bgr24")

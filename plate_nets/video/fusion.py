@@ -1,15 +1,15 @@
-"""What the frames of a track say together: the text that is most probable given the logits of all of them.
+"""Fuses the frames of a track: the text that is most probable given the logits of all frames.
 
-Each frame proposes texts, the best of its beam that follow plate formats. Each text is scored on each frame by the
-probability that the frame's logits give it, summed over all alignments: the forward algorithm of CTC (Graves et al.,
-"Connectionist Temporal Classification", 2006). Against averaging the logits this needs no alignment between frames,
-against voting it uses what a frame is unsure of.
+Each frame proposes texts, the best of its beam search that follow plate formats. Each text gets a probability from each
+frame's logits, summed over all alignments: the forward algorithm of CTC (Graves et al., "Connectionist Temporal
+Classification", 2006). Compared with averaging logits this needs no alignment between frames, and compared with voting
+it uses the alternatives of each frame.
 
-Frames of one car are not independent: a hundred frames of a car that stands err alike. So frames are sorted into
-looks, by the size and the place of the plate. Within a look logarithms of probabilities are averaged, each not below a
-floor, so that one bad frame cannot outvote the others; over looks they are added up, a large plate counting more than a
-small one. Looks of one car err alike too, only less: the sum is tempered, the more so the more looks there are. That a
-plate has none of the texts is one of the possibilities, so what is no plate, or cannot be read, has no probable text.
+Frames of one car are not independent: a hundred frames of a parked car make the same errors. So frames are grouped into
+looks, by the size and place of the plate. Within a look, log-probabilities are averaged, each clipped to a minimum, so
+that one bad frame cannot outvote the others. Over looks they are added up, with more weight for large plates. Looks of
+one car make similar errors too, if fewer, so the sum is tempered, the more the more looks there are. One possibility is
+that the plate has none of the texts, so something that is not a plate, or cannot be read, has no probable text.
 """
 
 import math
@@ -27,31 +27,30 @@ from plate_nets.recognition.reader import check_sure
 from plate_nets.types import Box
 
 LogProbabilities = NDArray[np.float32]
-"""Of each class at each step of one plate: (C, 18)."""
+"""Log-probabilities of each class at each step of one plate: (C, 18)."""
 
 _READINGS = 100
-"""Different texts of frames that are counted at most; a sign that no text fits is read anew in each."""
+"""Maximum number of different texts to count; a sign that no text fits reads differently in each frame."""
 
 
 @dataclass(frozen=True)
 class FusionSettings:
-    """How the readings of a track become one, and from which probability on it is sure.
+    """How to fuse the readings of a track, and when the result is certain.
 
-    ``sure``: the least probability of a text for it to be told.
-    ``beam_width``: texts that a frame may propose; ``texts``: the most that stay in the running, and ``rivals``: the
-    least; where the frames propose fewer, those that differ from the best by one symbol join it.
-    ``size``, ``way``: a frame whose plate differs from that of every look by so much of its height's logarithm, or by
-    so many heights of its place, is a new look. ``looks``: the most that are kept, the nearest two become one then;
-    ``views``: the most frames that a look keeps.
-    ``floor``: least log-probability of a text in one frame. ``full_height``: px of a plate's box from which on a look
-    counts in full, by the plate's area below it.
-    ``temperature``, ``tempering``: the sums over looks are multiplied by ``temperature * W ** -tempering``, where W is
-    how many looks there are, by their weights. ``none``: the log-probability in a look of a text that is not among
-    those in the running.
+    ``sure``: the minimum probability of a text in an event.
+    ``beam_width``: the number of texts that a frame may propose. ``texts``, ``rivals``: the maximum and minimum number
+    of candidate texts; if frames propose fewer, texts that differ from the best by one symbol are added.
+    ``size``, ``distance``: a frame begins a new look if its plate differs from that of every look by this much in the
+    logarithm of its height, or by this many heights in its place. ``looks``: the maximum number of looks; more are
+    merged, the nearest two first. ``views``: the maximum number of frames to keep per look.
+    ``floor``: the minimum log-probability of a text in one frame. ``full_height``: the height of a plate's box in
+    pixels from which a look has full weight; below it, the weight follows the plate's area.
+    ``temperature``, ``tempering``: sums over looks are multiplied by ``temperature * W ** -tempering``, where W is the
+    total weight of the looks. ``none``: the log-probability per look that the plate has none of the candidate texts.
 
-    The last five are the calibration. ``temperature`` is the one that `python -m training.calibrate_events` fits; the
-    others were chosen with it, on drive-bys of cheap cameras (seeds 401 to 410 of `training.synthesis`) and the real
-    clips: without ``tempering`` a mark that the reader takes for a letter in every other frame becomes certain.
+    The last five are the calibration. `python -m training.calibrate_events` fits ``temperature``. The others were
+    chosen with it, on drive-bys of cheap cameras (seeds 401 to 410 of `training.synthesis`) and the real clips: without
+    ``tempering``, a mark that the reader takes for a letter in every other frame becomes certain.
     """
 
     sure: float = 0.99
@@ -59,7 +58,7 @@ class FusionSettings:
     texts: int = 24
     rivals: int = 4
     size: float = 0.15
-    way: float = 3.0
+    distance: float = 3.0
     looks: int = 16
     views: int = 6
     floor: float = -6.5
@@ -72,16 +71,16 @@ class FusionSettings:
         check_sure(self.sure)
 
     def weight(self, height: float) -> float:
-        """How much a look counts whose plate is so high, px: by its area, up to ``full_height``."""
+        """The weight of a look with a plate of this height in pixels: by its area, up to ``full_height``."""
         return min(1.0, (height / self.full_height) ** 2)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a track's frames say: texts with their probabilities given all frames, most probable first.
+    """The result of a track's frames: texts with their probabilities given all frames, most probable first.
 
-    ``none``: the probability that it is none of them. ``looks``: how many there are. ``sure``: the first text is as
-    probable as the gate asks for.
+    ``none``: the probability of none of them. ``looks``: the number of looks. ``sure``: whether the first text reaches
+    the minimum probability.
     """
 
     texts: tuple[tuple[str, float], ...] = ()
@@ -91,12 +90,12 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The most probable text; empty where no frame proposed any."""
+        """The most probable text; empty if no frame proposed one."""
         return self.texts[0][0] if self.texts else ""
 
     @property
     def probability(self) -> float:
-        """Of ``text``, 0..1."""
+        """The probability of ``text``, 0..1."""
         return self.texts[0][1] if self.texts else 0.0
 
     def characters(self) -> tuple[float, ...]:
@@ -105,28 +104,28 @@ class Verdict:
 
 
 class Fusion:
-    """The evidence of one track, added frame by frame. What it keeps is bounded, however long the track is."""
+    """The evidence of one track, added frame by frame. Its memory is limited, however long the track is."""
 
     def __init__(self, scheme: PlateScheme, settings: FusionSettings = FusionSettings()) -> None:
         self.scheme = scheme
         self.settings = settings
         self.readings: Counter[str] = Counter()
-        """How many frames read which text by themselves, best of their beam; empty where they read none."""
+        """The number of frames that read each text on their own, as the best of their beam; empty if they read none."""
         self._looks: list[_Look] = []
         self._texts: list[str] = []
         self._verdict: Verdict | None = None
 
     def __len__(self) -> int:
-        """Frames that were added."""
+        """The number of frames."""
         return self.readings.total()
 
     def add(self, view: "View") -> None:
-        """One more frame."""
+        """Add a frame."""
         self._add(view)
         self._count(Counter((view.best,)))
 
     def join(self, other: "Fusion") -> None:
-        """All that another track's frames say."""
+        """Add the frames of another track."""
         for look in other._looks:
             for view in look.views:
                 self._add(view)
@@ -140,7 +139,7 @@ class Fusion:
     def _add(self, view: "View") -> None:
         self._propose(view.texts)
         scores = self._score([view], self._texts)[0]
-        look = min(self._looks, key=lambda each: self._difference(each.first, view), default=None)
+        look = min(self._looks, key=lambda look: self._difference(look.first, view), default=None)
         if look is None or self._difference(look.first, view) >= 1:
             look = _Look(view, len(self._texts))
             self._looks.append(look)
@@ -154,13 +153,13 @@ class Fusion:
 
     @property
     def verdict(self) -> Verdict:
-        """What all frames say together."""
+        """The result of all frames."""
         if self._verdict is None:
             self._verdict = self._judge()
         return self._verdict
 
     def probability(self, text: str) -> float:
-        """That the plate has this text rather than one of those in the running or none of them, 0..1."""
+        """The probability, 0..1, of this text rather than one of the candidates or none of them."""
         verdict = dict(self.verdict.texts)
         if text in verdict or not self._looks:
             return verdict.get(text, 0.0)
@@ -168,11 +167,11 @@ class Fusion:
         return float(self._probabilities(np.append(self._sums(), asked))[-2])
 
     def _difference(self, one: "View", other: "View") -> float:
-        """Of two frames by size and place; from 1 on they are two looks."""
+        """The difference of two frames in size and place; 1 or more makes two looks."""
         (x, y), height = one.centre, math.sqrt(one.height * other.height)
-        way = math.hypot(x - other.centre[0], y - other.centre[1]) / height
+        distance = math.hypot(x - other.centre[0], y - other.centre[1]) / height
         grown = abs(math.log(one.height / other.height))
-        return max(grown / self.settings.size, way / self.settings.way)
+        return max(grown / self.settings.size, distance / self.settings.distance)
 
     def _merge_nearest(self) -> None:
         pairs = ((one, other) for index, one in enumerate(self._looks) for other in self._looks[:index])
@@ -190,22 +189,22 @@ class Fusion:
         self._texts += new
 
     def _neighbours(self, text: str) -> list[str]:
-        """The texts of the formats that differ from one by a symbol."""
+        """The texts of the formats that differ by one symbol."""
         swapped = (text[:at] + other + text[at + 1 :] for at in range(len(text)) for other in self.scheme.alphabet)
-        return [each for each in swapped if each != text and self.scheme.is_plate(each)]
+        return [other for other in swapped if other != text and self.scheme.is_plate(other)]
 
     def _score(self, views: Sequence["View"], texts: Sequence[str]) -> NDArray[np.float64]:
         if not views or not texts:
             return np.empty((len(views), len(texts)))
-        logp = np.stack([each.logp for each in views])
+        logp = np.stack([view.logp for view in views])
         return np.maximum(text_log_probabilities(logp, texts, self.scheme), self.settings.floor)
 
     def _sums(self) -> NDArray[np.float64]:
-        """Of each text in the running: the means of the looks, added up."""
+        """The sum of the means of all looks, for each candidate text."""
         return np.asarray(sum(look.means for look in self._looks), np.float64)
 
     def _probabilities(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums of K texts -> the probability of each, and that it is none of them: (K + 1,)."""
+        """Sums of K texts -> the probability of each, and of none of them: (K + 1,)."""
         settings, looks = self.settings, sum(look.weight for look in self._looks)
         heat = settings.temperature * looks**-settings.tempering
         odds = heat * np.append(sums, settings.none * looks)
@@ -213,7 +212,7 @@ class Fusion:
         return np.asarray(weights / weights.sum(), np.float64)
 
     def _forget_texts(self) -> None:
-        """Keep the likeliest texts, in the order they came."""
+        """Keep only the most likely texts, in their order."""
         if len(self._texts) > self.settings.texts:
             kept = np.sort(np.argsort(-self._sums(), kind="stable")[: self.settings.texts])
             self._texts = [self._texts[column] for column in kept]
@@ -224,16 +223,16 @@ class Fusion:
         if not self._texts:
             return Verdict(looks=len(self._looks))
         *found, none = self._probabilities(self._sums()).tolist()
-        texts = tuple(sorted(zip(self._texts, found, strict=True), key=lambda each: -each[1]))
+        texts = tuple(sorted(zip(self._texts, found, strict=True), key=lambda pair: -pair[1]))
         return Verdict(texts, none, len(self._looks), texts[0][1] >= self.settings.sure)
 
 
 class _Look:
-    """Frames of a plate at one size and place.
+    """Frames of a plate with similar size and place.
 
-    ``means``: of each text in the running, the mean over all its frames of weight times log-probability, floored;
-    ``weight``: the mean of the frames' weights. ``views``: some of the frames, drawn by lot, however sure they are: by
-    them texts are scored that are proposed later.
+    ``means``: for each candidate text, the mean over all frames of weight times log-probability, clipped to the
+    minimum. ``weight``: the mean weight of the frames. ``views``: a random sample of the frames, which scores texts
+    that are proposed later.
     """
 
     def __init__(self, first: "View", texts: int) -> None:
@@ -245,7 +244,7 @@ class _Look:
         self._lot = random.Random(0)
 
     def add(self, view: "View", scores: NDArray[np.float64], settings: FusionSettings) -> None:
-        """One more frame, and how it scores the texts in the running."""
+        """Add a frame, and its scores of the candidate texts."""
         weight = settings.weight(view.height)
         self._count += 1
         self.weight += (weight - self.weight) / self._count
@@ -255,7 +254,7 @@ class _Look:
             self.views[place : place + 1] = [view]
 
     def join(self, other: "_Look", settings: FusionSettings) -> None:
-        """Another look's frames."""
+        """Add the frames of another look."""
         count = self._count + other._count
         share = other._count / count
         self.weight += share * (other.weight - self.weight)
@@ -265,34 +264,34 @@ class _Look:
         self.views = self._lot.sample(views, min(len(views), settings.views))
 
     def estimate(self, scores: NDArray[np.float64], settings: FusionSettings) -> NDArray[np.float64]:
-        """How the kept frames score texts (F, K) -> about what ``means`` would be of them: (K,)."""
+        """Scores of texts in the kept frames (F, K) -> an estimate of their ``means``: (K,)."""
         weights = np.array([settings.weight(view.height) for view in self.views])
         return np.asarray(weights @ scores / weights.sum() * self.weight, np.float64)
 
 
 @dataclass(frozen=True)
 class View:
-    """What one frame says of a plate: log-probabilities (C, 18), and the texts of its beam, the best first."""
+    """The evidence of one frame: log-probabilities (C, 18), and the texts of its beam search, best first."""
 
     logp: LogProbabilities
     texts: tuple[str, ...]
     probability: float
-    """Of the best text, 0..1."""
+    """The probability of the best text, 0..1."""
     centre: tuple[float, float]
-    """Of the plate's box, x and y in px."""
+    """The centre of the plate's box, x and y in pixels."""
     height: float
-    """Of the plate's box, px."""
+    """The height of the plate's box, pixels."""
 
     @property
     def best(self) -> str:
-        """The best text; empty where the beam has none."""
+        """The best text; empty if there is none."""
         return self.texts[0] if self.texts else ""
 
 
 def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box: Box, read_by: str = "") -> View:
-    """A reader's logits of one plate (C, 18) and where it is -> what they say, in the alphabet of the scheme.
+    """A reader's logits of one plate (C, 18), and its box -> the evidence, in the alphabet of the scheme.
 
-    ``read_by``: where the scheme joins several, the one that the plate was read by.
+    ``read_by``: if the scheme joins several, the one that the plate was read with.
     """
     own = scheme.read_with(read_by)
     logp = log_softmax(logits[None, : own.classes])[0]
@@ -303,7 +302,7 @@ def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box:
 
 
 def _spread(logp: LogProbabilities, own: PlateScheme, scheme: PlateScheme) -> LogProbabilities:
-    """Log-probabilities in the alphabet of one reader -> in that of several: it rules out symbols that it lacks."""
+    """Log-probabilities in one reader's alphabet -> in a joint alphabet, where symbols that it lacks are impossible."""
     if own.alphabet == scheme.alphabet:
         return logp
     spread = np.full((scheme.classes, logp.shape[1]), -np.inf, np.float32)

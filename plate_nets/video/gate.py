@@ -1,4 +1,4 @@
-"""The motion gate: frames in which nothing moves are not read."""
+"""The motion gate: frames without motion are not read."""
 
 from dataclasses import dataclass
 
@@ -13,20 +13,20 @@ _KERNEL = np.ones((3, 3), np.uint8)
 
 @dataclass(frozen=True)
 class GateSettings:
-    """When a frame is read."""
+    """When to read a frame."""
 
     least_share: float = 0.001
-    """Of the pixels of 320x180 that must have changed; a car 20 px long at that size changes four times as many."""
+    """The minimum share of changed pixels at 320x180; a car that is 20 px long there changes four times as many."""
     linger: float = 2.0
     """Seconds after the last motion in which frames are still read."""
     recheck: float = 5.0
-    """Seconds after which a frame is read although nothing moves."""
+    """Seconds after which a frame is read even without motion."""
 
 
 class MotionGate:
-    """Compares each frame with the background that it learns (a mixture of Gaussians a pixel: Zivkovic, 2004).
+    """Compares each frame with a learned background (a mixture of Gaussians per pixel: Zivkovic, 2004).
 
-    Times may go back, as with a file's damaged stamps.
+    Times may go back, as with the damaged time stamps of a file.
     """
 
     def __init__(self, regions: Regions, settings: GateSettings = GateSettings()) -> None:
@@ -37,7 +37,7 @@ class MotionGate:
         self._moved = self._passed = float("-inf")
 
     def passes(self, frame: VideoFrame) -> bool:
-        """Whether the frame is to be read."""
+        """Whether to read the frame."""
         changed = cv2.morphologyEx(self._background.apply(frame.luma()), cv2.MORPH_OPEN, _KERNEL)
         if cv2.countNonZero(cv2.bitwise_and(changed, self._watched)) >= self._least:
             self._moved = frame.time

@@ -1,4 +1,4 @@
-"""How cameras and sinks are doing, as JSON for ``/health`` and as metrics (docs/reference/metrics.md)."""
+"""The state of cameras and sinks, as JSON for ``/health`` and as metrics (docs/reference/metrics.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ class WatchStatus(Collector):
     """Cameras and sinks of a process.
 
     Args:
-        cameras: how the cameras stand now.
+        cameras: returns the current state of the cameras.
         deliveries: the sinks.
     """
 
@@ -27,43 +27,47 @@ class WatchStatus(Collector):
 
     @property
     def is_live(self) -> bool:
-        """It answers; what hangs is seen by the age of the frames."""
+        """Always true; a camera that hangs shows in the age of its frames."""
         return True
 
     def summary(self) -> dict[str, Any]:
-        """The cameras that are not at work and the sinks that fail; "serving" where there are none."""
-        offline = {each.camera_id: each.cause or each.state for each in self._cameras() if each.state not in _AT_WORK}
-        failing = {each.name: error for each in self._deliveries if (error := each.state().error)}
+        """The cameras that do not work and the sinks that fail; "serving" if there are none."""
+        offline = {
+            camera.camera_id: camera.cause or camera.state for camera in self._cameras() if camera.state not in _AT_WORK
+        }
+        failing = {delivery.name: error for delivery in self._deliveries if (error := delivery.state().error)}
         return {"state": "failing" if offline or failing else "serving", "offline": offline, "sinks": failing}
 
     def collect(self) -> Iterator[Metric]:
-        """As they are now. prometheus-client ends the names of counters with ``_total``."""
-        cameras = {each.camera_id: each for each in self._cameras()}
+        """The current metrics. prometheus-client adds ``_total`` to the names of counters."""
+        cameras = {camera.camera_id: camera for camera in self._cameras()}
 
         def gauge(name: str, text: str, values: Mapping[str, float | None]) -> Metric:
             return _family(GaugeMetricFamily(f"plates_camera_{name}", text, labels=["camera"]), values)
 
         def counter(name: str, text: str, field: str) -> Metric:
-            values = {name: getattr(each, field) for name, each in cameras.items()}
+            values = {name: getattr(camera, field) for name, camera in cameras.items()}
             return _family(CounterMetricFamily(f"plates_camera_{name}", text, labels=["camera"]), values)
 
-        yield gauge("online", "1 while pictures come", {name: each.state in _AT_WORK for name, each in cameras.items()})
+        yield gauge(
+            "online", "1 while pictures come", {name: camera.state in _AT_WORK for name, camera in cameras.items()}
+        )
         yield gauge(
             "frame_age_seconds",
             "Since the newest analysed frame came",
-            {name: each.age for name, each in cameras.items()},
+            {name: camera.age for name, camera in cameras.items()},
         )
         yield counter("pictures_read", "Pictures decoded", "read")
         yield counter("frames_analysed", "Frames read, or found to be without motion", "analysed")
-        yield counter("frames_unmoved", "Of these the frames without motion", "unmoved")
-        yield counter("frames_dropped", "Frames that a newer one took the place of", "dropped")
-        yield counter("frames_failed", "Frames that the reader refused or could not read", "failed")
+        yield counter("frames_unmoved", "Frames without motion", "unmoved")
+        yield counter("frames_dropped", "Frames replaced by a newer one", "dropped")
+        yield counter("frames_failed", "Frames that the reader refused or failed to read", "failed")
         yield counter("reconnections", "Times that the source was online again", "reconnections")
         yield counter("events", "Records of events", "events")
         yield from self._of_sinks()
 
     def _of_sinks(self) -> Iterator[Metric]:
-        states = {each.name: each.state() for each in self._deliveries}
+        states = {delivery.name: delivery.state() for delivery in self._deliveries}
         for name, text, field in (
             ("delivered", "Records delivered", "delivered"),
             ("failures", "Attempts that failed", "failures"),

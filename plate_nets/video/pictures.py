@@ -1,4 +1,4 @@
-"""Keeps the best moment of each car as pictures: plate, vehicle and the whole frame, blurred where that is wanted."""
+"""Stores pictures of the best moment of each car: plate, vehicle and the whole frame, blurred if requested."""
 
 import threading
 import time
@@ -17,24 +17,24 @@ from plate_nets.video.frames import VideoFrame
 from plate_nets.whole_file import write_whole
 
 _MARGIN, _VEHICLE_MARGIN = 0.3, 0.1
-"""Of a plate's and of a vehicle's size that its picture shows around it."""
+"""Margins of the pictures of plates and vehicles, as shares of their size."""
 _QUALITY = (cv2.IMWRITE_JPEG_QUALITY, 90)
 _PRUNE_EVERY = 60.0
 
 
 @dataclass(frozen=True)
 class PictureSettings:
-    """Where pictures of events are kept, and for how long."""
+    """Where to store pictures of events, and for how long."""
 
     folder: Path
     blur: bool = False
-    """Make plates unreadable, but for that of a car that is on a watch list."""
+    """Make plates unreadable, except that of a car on a watch list."""
     blur_vehicles: bool = False
-    """Make whole vehicles unrecognizable too, but for that one."""
+    """Also make whole vehicles unrecognizable, except that one."""
     max_age: float | None = None
     """Seconds; older pictures are deleted."""
     max_bytes: int | None = None
-    """Of all pictures; the oldest are deleted."""
+    """Limit for all pictures; the oldest are deleted."""
 
 
 @dataclass
@@ -45,25 +45,25 @@ class _Moment:
 
 
 class EventPictures:
-    """The pictures of one camera's events; called from the camera's thread."""
+    """The pictures of one camera's events. Call it from the camera's thread."""
 
     def __init__(self, settings: PictureSettings) -> None:
         self._settings = settings
         self._best: dict[str, _Moment] = {}
 
-    def note(self, frame: VideoFrame, scene: Scene, cars: Iterable[Car], told: Set[str] = frozenset()) -> None:
-        """A frame that was read, what was found in it, and the cars after it: best moments are remembered.
+    def note(self, frame: VideoFrame, scene: Scene, cars: Iterable[Car], reported: Set[str] = frozenset()) -> None:
+        """Remember a frame that was read, its content, and the cars after it, if it is the best moment of one.
 
-        ``told``: ids of cars that events are about, which `keep` gets next; they may be gone.
+        ``reported``: ids of cars with new events, which `keep` gets next. These cars may be gone.
         """
         known = {car.id: car for car in cars}
-        for gone in self._best.keys() - known.keys() - told:
+        for gone in self._best.keys() - known.keys() - reported:
             del self._best[gone]
         moment = _Moment(frame.time, frame, scene)
         self._best |= {car.id: moment for car in known.values() if car.best_time == frame.time}
 
     def keep(self, event: PlateEvent) -> PlateEvent:
-        """An event -> the same, naming the pictures that were written of its best moment.
+        """Write the pictures of an event -> the event with their names.
 
         Raises:
             SinkError: they cannot be written.
@@ -71,21 +71,23 @@ class EventPictures:
         moment = self._best.get(event.id)
         if moment is None:
             return event
-        if event.stage == "final":  # the decoder's memory is precious
+        if event.stage == "final":  # releases the decoder's memory
             del self._best[event.id]
         frame = moment.frame.bgr()
-        own = event.vehicle.box if event.vehicle else None
+        vehicle_box = event.vehicle.box if event.vehicle else None
         hidden = [plate.box for plate in moment.scene.plates] if self._settings.blur else []
         hidden = [box for box in hidden if not (event.watch and is_same(box, event.box))]
         if self._settings.blur_vehicles:
-            hidden += [each.box for each in moment.scene.vehicles if not (event.watch and each.box == own)]
+            hidden += [
+                vehicle.box for vehicle in moment.scene.vehicles if not (event.watch and vehicle.box == vehicle_box)
+            ]
         frame = blur(frame, hidden) if hidden else frame
         stem = Path(event.camera_id) / event.first_seen.strftime("%Y-%m-%d") / event.id
         pictures = {"frame": frame}
-        if own != event.box:
+        if vehicle_box != event.box:
             pictures["plate"] = _cut(frame, event.box)
-        if own:
-            pictures["vehicle"] = _cut(frame, own, _VEHICLE_MARGIN)
+        if vehicle_box:
+            pictures["vehicle"] = _cut(frame, vehicle_box, _VEHICLE_MARGIN)
         names = {kind: f"{stem}_{kind}.jpg" for kind, picture in pictures.items()}
         for kind, name in names.items():
             _write(self._settings.folder / name, pictures[kind])
@@ -93,7 +95,7 @@ class EventPictures:
 
 
 def is_same(box: Box, other: Box) -> bool:
-    """Whether two boxes of a frame are of one plate: the centre of the first lies in the second."""
+    """Whether two boxes of a frame belong to one plate: the centre of the first is in the second."""
     x, y = (box.xmin + box.xmax) / 2, (box.ymin + box.ymax) / 2
     return other.xmin <= x <= other.xmax and other.ymin <= y <= other.ymax
 
@@ -101,7 +103,7 @@ def is_same(box: Box, other: Box) -> bool:
 def blur(frame: Frame, boxes: Iterable[Box]) -> Frame:
     """A frame and boxes of plates or vehicles -> a copy (H, W, 3) in which these are unrecognizable.
 
-    Each is averaged down to four by two fields: unlike a blur that can be undone.
+    Each is averaged to four by two fields, which cannot be undone, as a blur can.
     """
     hidden = frame.copy()
     for box in boxes:
@@ -114,7 +116,7 @@ def blur(frame: Frame, boxes: Iterable[Box]) -> Frame:
 
 
 def _cut(frame: Frame, box: Box, margin: float = _MARGIN) -> Frame:
-    """The part of a frame around a box, as a view; empty where the box lies outside."""
+    """The part of a frame around a box, as a view; empty if the box is outside."""
     h, w = frame.shape[:2]
     x, y = margin * box.width, margin * box.height
     left, right = np.clip((round(box.xmin - x), round(box.xmax + x)), 0, w)
@@ -132,7 +134,7 @@ def _write(path: Path, picture: Frame) -> None:
 
 
 class Retention:
-    """Deletes pictures by age and size, at most once a minute; threads may share it."""
+    """Deletes pictures by age and size, at most once a minute. Thread-safe."""
 
     def __init__(self, settings: PictureSettings) -> None:
         self._settings = settings
@@ -144,7 +146,7 @@ class Retention:
             raise InputError(f"{settings.folder}: {error.strerror}") from error
 
     def prune(self, now: float) -> None:
-        """Look whether something is to be deleted at this Unix time."""
+        """Delete pictures that are due at this Unix time."""
         with self._lock:
             if now < self._due:
                 return
@@ -154,10 +156,10 @@ class Retention:
 
 
 def prune(folder: Path, max_age: float | None, max_bytes: int | None, now: float | None = None) -> None:
-    """Delete our pictures below a folder that are older than ``max_age`` s, then the oldest over ``max_bytes``."""
+    """Delete our pictures in a folder that are older than ``max_age`` seconds, then the oldest over ``max_bytes``."""
     now = time.time() if now is None else now
     pictures = [path for kind in ("plate", "frame", "vehicle") for path in folder.glob(f"*/*/*_{kind}.jpg")]
-    files = sorted(((path, path.stat()) for path in pictures), key=lambda each: each[1].st_mtime)
+    files = sorted(((path, path.stat()) for path in pictures), key=lambda file: file[1].st_mtime)
     total = sum(status.st_size for _, status in files)
     for path, status in files:
         old = max_age is not None and now - status.st_mtime > max_age

@@ -4,11 +4,11 @@ import time
 from collections import deque
 
 _SPAN = 5.0
-"""Seconds over which a rate is taken."""
+"""Seconds over which a rate is measured."""
 
 
 class Rate:
-    """Counts, and knows how often a second of late; one thread adds, others may ask."""
+    """A counter with a recent rate. One thread adds, others may read."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -16,13 +16,13 @@ class Rate:
         self._times: deque[float] = deque(maxlen=2000)
 
     def add(self) -> None:
-        """It happened just now."""
+        """Count one now."""
         self._times.append(time.monotonic())
         self.count += 1
 
     @property
     def per_second(self) -> float:
-        """Over the last five seconds."""
+        """The rate over the last five seconds."""
         now = time.monotonic()
-        recent = sum(now - each <= _SPAN for each in self._times.copy())
+        recent = sum(now - moment <= _SPAN for moment in self._times.copy())
         return recent / max(0.1, min(_SPAN, now - self._started))

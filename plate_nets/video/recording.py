@@ -1,4 +1,4 @@
-"""Writes what was seen as a video file: frames with cars, boxes and texts drawn."""
+"""Writes the result as a video file: frames with cars, boxes and texts drawn."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -21,18 +21,18 @@ from plate_nets.video.pictures import blur, is_same
 
 _TICKS = 90_000
 _RATE = 25
-"""Frames a second that the encoder reckons with; each frame has its own time."""
+"""Nominal frames per second for the encoder; each frame has its own time."""
 
 
 class Recording(Closing):
-    """An MP4 file in the making, as a context manager; it takes the size of its first frame.
+    """Writes an MP4 file, as a context manager. It has the size of the first frame.
 
     Args:
-        blur_unlisted: make plates unreadable, and give no text, but of cars that are on a watch list.
-        blur_vehicles: make whole vehicles unrecognizable, but those of such cars.
+        blur_unlisted: make plates unreadable and omit their texts, except those of cars on a watch list.
+        blur_vehicles: make whole vehicles unrecognizable, except those of such cars.
 
     Raises:
-        InputError: it cannot be written, then or later.
+        InputError: it cannot be written, now or later.
     """
 
     def __init__(self, path: Path, *, blur_unlisted: bool = False, blur_vehicles: bool = False) -> None:
@@ -42,7 +42,7 @@ class Recording(Closing):
         self._last = -1
         self._stream: VideoStream | None = None
         try:
-            path.open("ab").close()  # FFmpeg opens it with the first frame alone
+            path.open("ab").close()  # FFmpeg only opens it with the first frame
             self._container: OutputContainer = av.open(str(path), "w", format="mp4")
         except (av.error.FFmpegError, OSError) as error:
             raise InputError(f"{path}: {error.strerror}") from error
@@ -65,7 +65,7 @@ class Recording(Closing):
             raise InputError(f"{self._path}: {error.strerror}") from error
 
     def close(self) -> None:
-        """End the file; without a frame there is none, and an older one stays."""
+        """Finish the file. Without a frame none is written, and an existing one stays."""
         try:
             if self._stream is not None:
                 self._container.mux(self._stream.encode())
@@ -97,7 +97,7 @@ class Recording(Closing):
 
 
 def _as_plate(car: Car, plates: Sequence[Plate]) -> Plate:
-    """A car as what is drawn of it: its text, at the corners of its plate where that was found in the frame."""
+    """A car as a plate to draw: its text, at the corners of its plate if found in the frame."""
     found = next((plate for plate in plates if is_same(plate.box, car.box)), None)
     reading = Reading(car.text, "", car.score)
     if found is None:

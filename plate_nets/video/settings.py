@@ -1,4 +1,4 @@
-"""What a user may set for a camera, and for all of them: as Python values, and as the keys of cameras.yaml."""
+"""Settings of a camera, and of all cameras together: as Python values, and as the keys of cameras.yaml."""
 
 import re
 from dataclasses import dataclass, field
@@ -17,17 +17,17 @@ from plate_nets.video.regions import Polygon
 from plate_nets.video.watch_lists import WatchList
 
 _NAME = re.compile(r"(?!\.+$)[\w.-]{1,64}")
-"""A name of a folder, too: none that leads out of it."""
+"""Also a valid folder name that does not lead out of its parent."""
 _STRICT = {"extra": "forbid"}
-"""For pydantic, which reads cameras.yaml into these: unknown keys are refused."""
+"""Makes pydantic, which reads cameras.yaml into these, refuse unknown keys."""
 
 LIVE_FPS = 10.0
-"""Frames a second that are analysed of a live source at most; cars are followed at 5 as well as at 25."""
+"""Maximum frames per second to analyse of a live source. Cars are tracked as well at 5 as at 25."""
 
 
 @dataclass(frozen=True)
 class LineSettings:
-    """A line whose crossing is noted; points x, y in shares of the picture's width and height."""
+    """A line whose crossings are recorded; points x, y in shares of the picture's width and height."""
 
     __pydantic_config__: ClassVar = _STRICT
 
@@ -38,10 +38,10 @@ class LineSettings:
 
 @dataclass(frozen=True)
 class CameraSettings:
-    """A source and how it is watched.
+    """A source and how to watch it.
 
     Raises:
-        InputError: a value that is not possible; the message names the camera.
+        InputError: an invalid value; the message names the camera.
     """
 
     __pydantic_config__: ClassVar = _STRICT
@@ -49,26 +49,26 @@ class CameraSettings:
     source: str = field(repr=False)
     """A video file, folder of pictures, ``rtsp://`` or ``http://`` stream, or ``/dev/video*``."""
     id: str = ""
-    """Of letters, digits, ``.``, ``_`` and ``-``; by default made from the source."""
+    """Letters, digits, ``.``, ``_`` and ``-``; by default derived from the source."""
     fps: float | None = None
-    """Frames a second to analyse at most; by default 10 of a live source, each of a file."""
+    """Maximum frames per second to analyse; by default 10 of a live source, and all of a file."""
     start: datetime | None = None
     """When the first picture was taken, with its offset from UTC; by default its arrival."""
     zone: str = "UTC"
-    """Of ``timestamp_local``, such as Europe/Moscow."""
+    """The time zone of ``timestamp_local``, such as Europe/Moscow."""
     include: tuple[Polygon, ...] = ()
-    """Plates count whose centre is in one of these; by default everywhere."""
+    """A plate counts if its centre is in one of these; by default everywhere."""
     masks: tuple[Polygon, ...] = ()
-    """Nothing in these counts, neither plates nor motion."""
+    """Areas where neither plates nor motion count."""
     least_height: float = 0.0
-    """Pixels of a plate's box."""
+    """Minimum height of a plate's box in pixels."""
     lines: tuple[LineSettings, ...] = ()
     motion_gate: bool | None = None
-    """Whether frames without motion are left out; by default of live sources."""
+    """Whether to skip frames without motion; by default for live sources."""
     silence: float = 2.0
-    """Seconds without a picture after which a live source is connected anew."""
+    """Seconds without a picture after which a live source is reconnected."""
     hardware: bool = True
-    """Whether to decode on hardware that is there."""
+    """Whether to use a hardware decoder if there is one."""
 
     def __post_init__(self) -> None:
         address = parse_source(self.source)
@@ -95,17 +95,17 @@ class CameraSettings:
 
     @property
     def address(self) -> SourceAddress:
-        """Where the pictures come from."""
+        """The parsed source."""
         return parse_source(self.source)
 
     @property
     def target_fps(self) -> float | None:
-        """Frames a second to analyse at most; None: each."""
+        """Maximum frames per second to analyse; None: all."""
         return LIVE_FPS if self.fps is None and self.address.live else self.fps
 
     @property
     def gated(self) -> bool:
-        """Whether frames without motion are left out."""
+        """Whether to skip frames without motion."""
         return self.address.live if self.motion_gate is None else self.motion_gate
 
     def _refuse(self, name: str, expected: str, got: object) -> None:
@@ -114,25 +114,25 @@ class CameraSettings:
 
 @dataclass(frozen=True)
 class WatcherSettings:
-    """What all cameras of a watcher have in common."""
+    """Settings for all cameras of a watcher."""
 
     cars: CarSettings = field(default_factory=CarSettings)
-    """Its lines are those of the cameras' own settings."""
+    """Its lines are replaced by those of each camera."""
     gate: GateSettings = field(default_factory=GateSettings)
     scheme: PlateScheme | None = None
-    """Whose plates the reader reads; by default Russia's."""
+    """The plates that the reader reads; by default Russia's."""
     watch_lists: tuple[WatchList, ...] = ()
     pictures: PictureSettings | None = None
-    """Where pictures of events are kept; None: nowhere."""
+    """Where to store pictures of events; None: nowhere."""
     vehicles: bool = False
-    """Whether vehicles are looked for; the reader is a `SceneReader` then."""
+    """Whether to find vehicles; then the reader must be a `SceneReader`."""
     in_flight: int = 2
-    """Frames that the reader has at once, of different cameras."""
+    """Maximum number of frames that the reader gets at once, from different cameras."""
     model: str | None = None
-    """What events say of the reader."""
+    """The reader's version in events."""
 
 
 def _name_of(address: SourceAddress) -> str:
-    """A source -> an id: a file's name, a stream's host and path."""
+    """A source -> an id: a file's name, or a stream's host and path."""
     text = str(address).partition("://")[2].partition("?")[0] or Path(address.location).stem
     return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:64] or "camera"

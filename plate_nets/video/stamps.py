@@ -1,16 +1,17 @@
-"""Presentation times of a source -> times of the world that never go back."""
+"""Presentation times of a source -> real times that never go back."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 _LONGEST_GAP = 120.0
-"""Seconds between two pictures of a file; a longer gap is a jump of its stamps. A guess: some send one a minute."""
+"""Seconds between two pictures of a file; a longer gap counts as a jump. A guess: some files have one picture a
+minute."""
 _FAR_OFF = 10.0
-"""Seconds by which a live picture's stamp may differ from its arrival: a burst after a stall comes late."""
+"""Seconds by which a live picture's time stamp may differ from its arrival, because a burst after a stall is late."""
 _FIRST_STEP = 0.04
 
 StampFault = Literal["jumped", "late"]
-"""Stamps that jump or go back, and pictures that come much later than their stamps say."""
+"""Time stamps that jump or go back, and pictures that come much later than their time stamps."""
 
 
 @dataclass(frozen=True)
@@ -22,14 +23,14 @@ class Stamp:
     position: float
     """Seconds since the first picture of the source."""
     fault: StampFault | None
-    """Why time goes on without the source's own stamp; None where it has none, or time goes by it."""
+    """Why the source's own time stamp was not used; None if it was used, or there is none."""
 
 
 class StampClock:
-    """Turns the stamps of one source into times: the first picture's time plus what has passed by the stamps.
+    """Turns the time stamps of one source into times: the first picture's time plus the difference of the time stamps.
 
     Args:
-        live: whether arrival bounds what a stamp may say.
+        live: whether the time of arrival limits a time stamp.
         start: Unix seconds of the first picture; by default its arrival.
     """
 
@@ -37,16 +38,17 @@ class StampClock:
         self._by_arrival = live and start is None
         self._start = start
         self._offset: float | None = None
-        """Time minus presentation time, as of the last picture that was taken by its arrival or by the clock's step."""
+        """Time minus presentation time, from the last picture whose time stamp was not used."""
         self._first: float | None = None
         self._last = 0.0
         self._step = _FIRST_STEP
 
     def stamp(self, presentation: float | None, arrival: float) -> Stamp:
-        """A picture's presentation time, seconds of any origin, None where it has none, and its arrival (Unix seconds).
+        """The time of a picture from its presentation time, seconds of any origin or None, and its arrival, Unix
+        seconds.
 
-        A stamp that is missing, goes back or jumps is replaced: by the arrival of a live picture, by the former
-        picture's time and interval in a file; later stamps count from there.
+        A time stamp that is missing, goes back or jumps is replaced: for a live picture by its arrival, in a file by
+        the previous picture's time plus the previous interval. Later time stamps count from there.
         """
         time: float | None = None
         fault: StampFault | None = None
@@ -72,7 +74,9 @@ class StampClock:
         if time <= self._last:
             return None
         if self._by_arrival:
-            if arrival < time <= arrival + _FAR_OFF:  # none is taken after it came: the first ones came late
+            if (
+                arrival < time <= arrival + _FAR_OFF
+            ):  # a picture cannot be taken after it arrived, so the first ones were late
                 time = max(arrival, self._last + 1e-3)
                 self._offset = time - presentation
             return time if abs(time - arrival) <= _FAR_OFF else None

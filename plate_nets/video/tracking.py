@@ -1,10 +1,10 @@
-"""Plates of single frames -> tracks: which plate of this frame is which of the frames before.
+"""Plates of single frames -> tracks, each with the frames of one plate.
 
-A plate's centre and height follow a car at steady speed before a pinhole camera: where the height grows by a factor,
-the centre's speed grows by its square. Position and speed are corrected by a g-h filter whose gains fall from those of
-a line fitted to few points (Brookner, "Tracking and Kalman Filtering Made Easy", 1998) to fixed ones. Detections of
-high score are matched first, then those of low score (Zhang et al., "ByteTrack", 2022), both by the assignment of least
-cost (scipy). Where a plate moved farther than predicted, its text finds the track.
+A plate's centre and height move like those of a car at constant speed in front of a pinhole camera: if the height grows
+by a factor, the centre's speed grows by its square. A g-h filter corrects position and speed; its gains fall from those
+of a line through few points (Brookner, "Tracking and Kalman Filtering Made Easy", 1998) to fixed ones. Detections with
+a high score are matched first, then those with a low score (Zhang et al., "ByteTrack", 2022), both as the assignment
+with the least cost (scipy). If a plate moved further than predicted, its text can find the track.
 """
 
 import math
@@ -23,28 +23,32 @@ from plate_nets.types import Box, Plate
 from plate_nets.video.fusion import Fusion, FusionSettings, View, view
 
 _NEVER = 1e6
-"""The cost of a pair that is not allowed."""
+"""The cost of an impossible pair."""
 _LEAST_G, _LEAST_H = 0.85, 0.7
-"""The gains of position and speed that a long track has: high, for near cars gather speed in the picture quickly."""
+"""The gains of position and speed of a long track. They are high because near cars accelerate quickly in the
+picture."""
 _HEIGHT_NOISE = 0.1
-"""Seconds added to the time between two heights: boxes are too rough to tell growth from neighbouring frames."""
+"""Seconds added to the time between two heights, because boxes are too noisy to measure growth between neighbouring
+frames."""
 
 
 @dataclass(frozen=True)
 class TrackerSettings:
-    """How plates become tracks. Lengths are in plate heights, so that a plate may be near or far.
+    """How plates become tracks. Lengths are in plate heights, so that they apply to near and far plates.
 
-    ``high``: least detector score of the first stage; ``birth``: least score of a plate that begins a track.
-    ``reach``: how far a plate may lie from where it is predicted, and ``reach_growth``: how much farther for each
-    second since it was seen; ``reach_unknown``: instead, while a track's speed is not known.
-    ``size``: how much the logarithm of the height may differ, ``size_growth``: for each second more.
-    ``gone_after``: seconds until a track that is not seen is given up. Until then it may be found by motion.
-    ``least_agreement``: probability that a plate's own logits must give a track's text, to find it by text.
-    ``other_car``: edit distance from which on two sure texts are two cars.
+    ``high``: the minimum detector score of the first stage. ``birth``: the minimum score of a plate that begins a
+    track.
+    ``reach``: the maximum distance of a plate from its predicted place. ``reach_growth``: how much further for each
+    second since it was seen. ``reach_unknown``: the same while the track's speed is unknown.
+    ``size``: the maximum difference of the height's logarithm. ``size_growth``: how much more for each second.
+    ``gone_after``: seconds until a track that is not seen ends. Until then, its motion can find it.
+    ``least_agreement``: the minimum probability of a track's text in a plate's own logits to find the track by its
+    text.
+    ``other_car``: the minimum edit distance at which two certain texts mean two cars.
 
-    The lengths and gains were chosen on made-up cars that cannot be read, 15 to 60 km/h, whose boxes stray by a tenth
-    of their height and are missed one time in ten; tests/unit/video/test_tracking.py bounds into how many tracks they
-    fall. The scores, and what texts must say, are guesses.
+    The lengths and gains were chosen on synthetic cars that cannot be read, at 15 to 60 km/h, with box noise of a tenth
+    of the height and one of ten detections missing; tests/unit/video/test_tracking.py limits the number of tracks into
+    which they break. The scores and the limits for texts are guesses.
     """
 
     high: float = 0.5
@@ -61,46 +65,46 @@ class TrackerSettings:
 
 @dataclass
 class Track:
-    """One plate over the frames: where it is, how it moves, what it says. For reading only."""
+    """One plate over several frames: where it is, how it moves, what it reads. Read only."""
 
     number: int
     evidence: Fusion
     first_seen: float
     last_seen: float
     plate: Plate
-    """As it was seen last."""
+    """As last seen."""
     centre: NDArray[np.float64]
-    """x, y in px, filtered; predicted where the plate was missed."""
+    """x, y in pixels, filtered; predicted if the plate was missed."""
     height: float
-    """px, filtered."""
+    """Pixels, filtered."""
     aspect: float
-    """Width by height, filtered."""
+    """Width over height, filtered."""
     velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(2))
-    """px/s."""
+    """Pixels per second."""
     growth: float = 0.0
-    """Of the height's logarithm, 1/s."""
+    """Of the height's logarithm, per second."""
     hits: int = 1
-    """Frames that it was seen in."""
+    """Frames in which it was seen."""
     seen: bool = True
-    """In the last frame."""
+    """Whether it was seen in the last frame."""
     carried: float = -math.inf
-    """When it was last known where it is although it was not seen, by the vehicle that it is fixed to."""
+    """When its place was last known from its vehicle although the plate was not seen."""
 
     @property
     def known(self) -> float:
-        """When it was last known where it is."""
+        """When its place was last known."""
         return max(self.last_seen, self.carried)
 
     @property
     def box(self) -> Box:
-        """Where it is by now."""
+        """Its current box."""
         half = np.array([self.height * self.aspect / 2, self.height / 2])
         (xmin, ymin), (xmax, ymax) = self.centre - half, self.centre + half
         return Box(float(xmin), float(ymin), float(xmax), float(ymax))
 
 
 class Tracker:
-    """Follows the plates of one camera. `update` in the order of time; not for several threads at once."""
+    """Tracks the plates of one camera. Call `update` in the order of time. Not thread-safe."""
 
     def __init__(
         self,
@@ -110,17 +114,18 @@ class Tracker:
     ) -> None:
         self.settings = settings
         self.tracks: list[Track] = []
-        """Those seen in the last frame, and those missed for less than ``gone_after`` before it."""
+        """Those seen in the last frame, and those missed for less than ``gone_after``."""
         self._fusion = fusion
         self._scheme = scheme or default_scheme()
         self._count = 0
         self._time = -math.inf
 
     def update(self, plates: Sequence[Plate], time: float) -> list[Track]:
-        """The plates of a frame, read with evidence, and its time in seconds, not before the last -> the tracks now.
+        """The plates of a frame, read with evidence, and its time in seconds, not before the last -> the current
+        tracks.
 
-        A track is given up by the first frame without it that comes ``gone_after`` seconds after it was seen; one that
-        no frame has missed is never given up.
+        A track ends with the first frame without it that comes ``gone_after`` seconds after it was seen. A track that
+        no frame has missed never ends.
         """
         elapsed, self._time = time - self._time, time
         tracks = [track for track in self.tracks if track.seen or not self._is_gone(track)]
@@ -147,7 +152,7 @@ class Tracker:
         return self.tracks
 
     def unchanged(self, time: float) -> list[Track]:
-        """Nothing moved since the last frame: what was seen in it is still there."""
+        """Nothing moved since the last frame, so its plates are still there."""
         for track in self.tracks:
             if track.seen:
                 track.last_seen = time
@@ -156,12 +161,12 @@ class Tracker:
         return self.tracks
 
     def carry(self, track: Track, centre: NDArray[np.float64], height: float) -> None:
-        """A track that was not seen in the last frame is here, as its vehicle tells; so it is not given up."""
+        """Set the place of a track that was not seen in the last frame, known from its vehicle; so it does not end."""
         track.centre, track.height, track.carried = centre, height, self._time
 
     def drop(self, track: Track) -> None:
         """Forget a track."""
-        self.tracks = [each for each in self.tracks if each is not track]
+        self.tracks = [other for other in self.tracks if other is not track]
 
     def _view(self, plate: Plate) -> View | None:
         if plate.logits is None:
@@ -175,8 +180,11 @@ class Tracker:
     def _costs(
         self, tracks: Sequence[Track], plates: Sequence[Plate], views: Sequence[View | None]
     ) -> NDArray[np.float64]:
-        """Tracks and plates -> (T, P): 0 where all fits, 1 where a plate is as far off as allowed, up to 2 where only
-        its text is the track's, `_NEVER` where it is another's."""
+        """The cost of each track and plate (T, P).
+
+        It is 0 if all fits, 1 if a plate is as far off as allowed, up to 2 if only its text is the track's, and
+        `_NEVER` if it belongs to another track.
+        """
         if not tracks or not plates:
             return np.empty((len(tracks), len(plates)))
         settings = self.settings
@@ -184,8 +192,8 @@ class Tracker:
         speeds = np.array([settings.reach_unknown if track.hits == 1 else settings.reach_growth for track in tracks])
         centres, heights, _ = zip(*map(_measures, plates), strict=True)
         heights_before = np.array([track.height for track in tracks])[:, None]
-        ways = np.array([track.centre for track in tracks])[:, None] - np.array(centres)
-        distance = np.hypot(ways[..., 0], ways[..., 1]) / np.sqrt(heights_before * heights)
+        steps = np.array([track.centre for track in tracks])[:, None] - np.array(centres)
+        distance = np.hypot(steps[..., 0], steps[..., 1]) / np.sqrt(heights_before * heights)
         grown = np.abs(np.log(heights_before / heights))
         misfit = np.maximum(
             distance / (settings.reach + speeds[:, None] * unseen),
@@ -202,7 +210,7 @@ class Tracker:
         return np.asarray(costs, np.float64)
 
     def _agreement(self, tracks: Sequence[Track], views: Sequence[View | None]) -> NDArray[np.float64]:
-        """The probability that each plate's own logits give to each track's text: (T, P), 0 where one has none."""
+        """The probability of each track's text in each plate's own logits: (T, P), 0 without a text or logits."""
         agreement = np.zeros((len(tracks), len(views)))
         rows = [row for row, track in enumerate(tracks) if track.evidence.verdict.text]
         columns = [column for column, seen in enumerate(views) if seen is not None]
@@ -213,7 +221,7 @@ class Tracker:
         return agreement
 
     def _is_other(self, text: str, seen: View, agreement: float) -> bool:
-        """Whether a plate surely reads another text than a track."""
+        """Whether a plate clearly reads another text than a track."""
         return (
             seen.probability - agreement >= self.settings.least_agreement
             and Levenshtein.distance(text, seen.best) >= self.settings.other_car
@@ -242,7 +250,7 @@ def _measures(plate: Plate) -> tuple[NDArray[np.float64], float, float]:
 
 
 def _predict(track: Track, seconds: float) -> None:
-    """The track, so much later. With z = z0 - s t, the height is as 1 / z, and the centre's speed as 1 / z²."""
+    """Move the track forward in time. With z = z0 - s t, the height follows 1 / z and the centre's speed 1 / z²."""
     scale = 1 / (1 - float(np.clip(track.growth * seconds, -1, 0.5)))
     track.centre = track.centre + track.velocity * seconds * scale
     track.velocity = track.velocity * scale**2
@@ -251,7 +259,7 @@ def _predict(track: Track, seconds: float) -> None:
 
 
 def _correct(track: Track, plate: Plate, seconds: float) -> None:
-    """Draws the prediction to where the plate was seen, ``seconds`` after it was seen before."""
+    """Correct the prediction by a plate that was seen ``seconds`` after the last time."""
     centre, height, aspect = _measures(plate)
     n = track.hits
     g = max(2 * (2 * n + 1) / ((n + 1) * (n + 2)), _LEAST_G)

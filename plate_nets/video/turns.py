@@ -1,4 +1,4 @@
-"""A bound on what is in flight to the reader, shared fairly."""
+"""Limits the frames in flight to the reader, shared fairly."""
 
 import threading
 from collections import deque
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class Turns:
-    """Lets a number of threads in at once; the others come in the order in which they asked."""
+    """Lets a number of threads in at once; the others follow in the order of their requests."""
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once

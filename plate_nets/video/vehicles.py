@@ -1,6 +1,7 @@
-"""Vehicles of single frames -> tracks: which vehicle of this frame is which of the frames before, and what it shows.
+"""Vehicles of single frames -> tracks: each vehicle's frames, and its type and side.
 
-Boxes are matched by their overlap with where each track is by now, at steady speed, by the assignment of least cost.
+Boxes are matched by their overlap with the predicted box of each track at constant speed, as the assignment with the
+least cost.
 """
 
 import math
@@ -18,14 +19,14 @@ from plate_nets.types import Box, Side, Vehicle
 
 @dataclass(frozen=True)
 class VehicleSettings:
-    """How vehicles become tracks, and when one is told of that never showed a plate.
+    """How vehicles become tracks, and when to report one that never showed a plate.
 
-    ``birth``: least score of a vehicle that begins a track. ``overlap``: least IoU of a track and its vehicle.
-    ``gone_after``: seconds until a track that is not seen is given up.
-    ``frames``, ``score``: in how many frames at least, and with which mean score, a vehicle without a plate is seen to
-    be told of. ``growth``: of the height's logarithm, from which on a vehicle comes nearer or goes away.
+    ``birth``: the minimum score of a vehicle that begins a track. ``overlap``: the minimum IoU of a track and its
+    vehicle. ``gone_after``: seconds until a track that is not seen ends.
+    ``frames``, ``score``: the minimum number of frames and mean score of a vehicle without a plate to be reported.
+    ``growth``: the minimum change of the height's logarithm of a vehicle that approaches or drives away.
 
-    ``growth`` is above what a box strays by, which is a tenth of its height; the others are guesses.
+    ``growth`` is above the noise of a box, which is a tenth of its height. The others are guesses.
     """
 
     birth: float = 0.4
@@ -38,42 +39,42 @@ class VehicleSettings:
 
 @dataclass
 class VehicleTrack:
-    """One vehicle over the frames. For reading only."""
+    """One vehicle over several frames. Read only."""
 
     id: str
-    """Of its event, a ULID."""
+    """The ULID of its event."""
     first_seen: float
     last_seen: float
     vehicle: Vehicle
-    """As it was seen last."""
+    """As last seen."""
     best: Vehicle
-    """Where it was seen best: large, and surely a vehicle."""
+    """Its best sight: large, and with a high score."""
     best_time: float
     velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(2))
     """px/s."""
     frames: int = 0
     seen: bool = True
-    """In the last frame."""
-    told: bool = False
-    """An event was told of it."""
+    """Whether it was seen in the last frame."""
+    reported: bool = False
+    """Whether an event reported it."""
     plates: set[int] = field(default_factory=set)
-    """The numbers of plates' tracks that were seen in it."""
+    """The numbers of the plates' tracks that were seen in it."""
     sights: "Sights" = field(default_factory=lambda: Sights())
 
 
 class Sights:
-    """What all sights of a vehicle say together."""
+    """The type and the growth of a vehicle, from all its sights."""
 
     def __init__(self) -> None:
         self._scores: dict[str, float] = {}
         self._count = 0
         self._sums = np.zeros(5)
-        """Of the frames: 1, t, h, t², t h, where t is the time and h the logarithm of the height."""
+        """Sums over the frames of 1, t, h, t², t h, where t is the time and h the logarithm of the height."""
         self._start: float | None = None
         self._last = 0.0
 
     def add(self, vehicle: Vehicle, time: float) -> None:
-        """One more."""
+        """Add a sight."""
         self._add(vehicle.type, vehicle.score)
         self._count += 1
         self._start = time if self._start is None else self._start
@@ -82,7 +83,7 @@ class Sights:
         self._sums += (1, self._last, height, self._last**2, self._last * height)
 
     def join(self, earlier: "Sights") -> None:
-        """Those of the same vehicle before; how it moved then does not count."""
+        """Add earlier sights of the same vehicle, without their movement."""
         for kind, score in earlier._scores.items():
             self._add(kind, score)
         self._count += earlier._count
@@ -92,39 +93,39 @@ class Sights:
 
     @property
     def type(self) -> str:
-        """The type that the scores of all frames speak for."""
+        """The type with the highest total score."""
         return max(self._scores, key=self._scores.__getitem__)
 
     @property
     def score(self) -> float:
-        """Of this type, the mean over all frames."""
+        """The mean score of this type over all frames."""
         return self._scores[self.type] / self._count
 
     @property
     def growth(self) -> float:
-        """Of the height's logarithm over all frames, by the line that fits them best."""
+        """Change of the height's logarithm over all frames, by linear regression."""
         n, t, h, tt, th = self._sums
         spread = n * tt - t * t
         return float((n * th - t * h) / spread * self._last) if spread > 1e-9 else 0.0
 
 
 def side_of(growth: float, least: float) -> Side | None:
-    """How a vehicle grows before a camera that stands still -> which end it shows; None where it hardly does."""
+    """The side that a growing or shrinking vehicle shows to a camera that does not move; None if it hardly changes."""
     return None if abs(growth) < least else "front" if growth > 0 else "rear"
 
 
 class VehicleTracker:
-    """Follows the vehicles of one camera. `update` in the order of time; not for several threads at once."""
+    """Tracks the vehicles of one camera. Call `update` in the order of time. Not thread-safe."""
 
     def __init__(self, settings: VehicleSettings = VehicleSettings()) -> None:
         self.settings = settings
         self.tracks: list[VehicleTrack] = []
-        """Those seen in the last frame, and those missed for less than ``gone_after`` before it."""
+        """Those seen in the last frame, and those missed for less than ``gone_after``."""
 
     def update(self, vehicles: Sequence[Vehicle], time: float) -> list[VehicleTrack]:
-        """The vehicles of a frame and its time in seconds, not before the last -> the tracks that are gone now."""
+        """The vehicles of a frame and its time in seconds, not before the last -> the tracks that have ended."""
         expected = stacked(_moved(track, time) for track in self.tracks)
-        overlaps = iou(expected, stacked(each.box for each in vehicles))
+        overlaps = iou(expected, stacked(vehicle.box for vehicle in vehicles))
         for track in self.tracks:
             track.seen = False
         found = set()
@@ -142,28 +143,28 @@ class VehicleTracker:
         return gone
 
     def unchanged(self, time: float) -> None:
-        """Nothing moved since the last frame: what was seen in it is still there."""
+        """Nothing moved since the last frame, so its vehicles are still there."""
         for track in self.tracks:
             if track.seen:
                 track.last_seen = time
 
     def track_of(self, vehicle: Vehicle | None) -> VehicleTrack | None:
-        """A vehicle of the last frame -> its track; None where it has none."""
+        """A vehicle of the last frame -> its track, or None."""
         return next((track for track in self.tracks if track.seen and track.vehicle == vehicle), None)
 
-    def is_worth_telling(self, track: VehicleTrack) -> bool:
-        """Whether a vehicle without a plate was there surely and long enough."""
+    def is_reportable(self, track: VehicleTrack) -> bool:
+        """Whether a vehicle without a plate was seen with enough certainty and often enough."""
         return track.frames >= self.settings.frames and track.sights.score >= self.settings.score
 
     def summary(self, sights: Sights, box: Box, side: Side | None) -> Vehicle:
-        """All sights of a vehicle, its box in the frame that is shown, and its side if it is known otherwise -> it."""
+        """One vehicle from all sights, with the box of the frame to show, and with its side if known otherwise."""
         return Vehicle(box, sights.type, sights.score, side or side_of(sights.growth, self.settings.growth))
 
 
 def _see(track: VehicleTrack, vehicle: Vehicle, time: float) -> None:
     if time > track.last_seen:
-        way = _centre(vehicle.box) - _centre(track.vehicle.box)
-        speed = way / (time - track.last_seen)
+        step = _centre(vehicle.box) - _centre(track.vehicle.box)
+        speed = step / (time - track.last_seen)
         track.velocity = speed if track.frames == 1 else (track.velocity + speed) / 2
     track.vehicle, track.last_seen, track.seen = vehicle, time, True
     track.frames += 1

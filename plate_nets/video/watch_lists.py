@@ -1,4 +1,4 @@
-"""Lists of plates to watch for: a CSV file with a plate and a label a row, matched by what a track's frames say."""
+"""Watch lists: CSV files with a plate and a label per row, matched with the evidence of a track."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from plate_nets.video.fusion import Fusion
 
 COLUMNS = ("plate", "label")
 _TWINS = str.maketrans("АВЕКМНОРСТУХ", "ABEKMHOPCTYX")
-"""Cyrillic letters -> the Latin ones that look the same and that texts are written in."""
+"""Cyrillic letters -> the Latin ones that look the same and are used in texts."""
 
 
 @dataclass(frozen=True)
 class WatchSettings:
     """When a plate matches an entry.
 
-    ``probability``: least probability of the entry's text given the track's frames, 0..1. One of two equally likely
-    texts matches; the event says how likely.
-    ``distance``: characters by which an entry may differ from a likely text to be tried at all, and by which one whose
-    symbols the networks do not know may differ from the plate's text to match.
+    ``probability``: the minimum probability of the entry's text given the track's frames, 0..1. One of two equally
+    likely texts matches, and the event says how likely it is.
+    ``distance``: the maximum edit distance between an entry and a likely text for the entry to be tried.
+    ``fallback_distance``: the maximum edit distance for an entry with symbols that the networks do not know.
     """
 
     probability: float = 0.3
@@ -34,7 +34,7 @@ class WatchSettings:
 
 @dataclass(frozen=True)
 class WatchList:
-    """A name, the labels of its plates, and one line for each row of the file that was left out."""
+    """A name, the labels by plate, and a line for each row of the file that was skipped."""
 
     name: str
     entries: Mapping[str, str]
@@ -42,14 +42,14 @@ class WatchList:
 
 
 def load_watch_list(source: Path | bytes, name: str = "") -> WatchList:
-    """A CSV file in UTF-8 with the columns plate and label, or its bytes -> the list; ``name``: by default the file's.
+    """Load a CSV file in UTF-8 with the columns plate and label, or its bytes. ``name``: by default the file's.
 
-    Spaces and hyphens are left out of plates, small letters made large, Cyrillic ones Latin. A row without a plate,
-    with other signs than letters and digits, with a plate that an earlier row has, or with a label of several lines is
-    left out and said in ``faults``.
+    Spaces and hyphens in plates are removed, small letters are capitalized, and Cyrillic letters are replaced by Latin
+    ones. A row is skipped and listed in ``faults`` if it has no plate, other characters than letters and digits, a
+    plate that an earlier row has, or a label with several lines.
 
     Raises:
-        InputError: no such file, no CSV in UTF-8, or a column is missing.
+        InputError: the file is missing, is not CSV in UTF-8, or lacks a column.
     """
     name = name or (source.stem if isinstance(source, Path) else "")
     entries: dict[str, str] = {}
@@ -71,7 +71,7 @@ def load_watch_list(source: Path | bytes, name: str = "") -> WatchList:
 
 
 def entry_fault(plate: str, label: str) -> str:
-    """What keeps a plate, as `normalize` gives it, and its label from being an entry; empty where nothing does."""
+    """Why a normalized plate and its label cannot be an entry; empty if they can."""
     if not plate:
         return "expected a plate, got ''"
     if not plate.isalnum():
@@ -80,26 +80,30 @@ def entry_fault(plate: str, label: str) -> str:
 
 
 def normalize(plate: str) -> str:
-    """A plate as people write it -> as texts are: no spaces or hyphens, capitals, Latin letters."""
+    """A plate as people write it -> as in texts: no spaces or hyphens, capitals, Latin letters."""
     return "".join(plate.replace("-", " ").split()).upper().translate(_TWINS)
 
 
 def matches(
     lists: Sequence[WatchList], text: str, evidence: Fusion, settings: WatchSettings = WatchSettings()
 ) -> tuple[WatchMatch, ...]:
-    """The text of a car and what its frames say -> the entries that it matches, most probable first.
+    """The text of a car and the evidence of its frames -> the entries that it matches, most probable first.
 
-    An entry near one of the likely texts is scored on the frames. Edit distance alone decides where an entry has
-    symbols that the networks do not know: on a long list it would name other cars.
+    An entry near one of the likely texts is scored with the frames. Only an entry with symbols that the networks do not
+    know is matched by edit distance: with a long list, this would match other cars.
     """
     likely = {text, *(other for other, _ in evidence.verdict.texts)}
     symbols = set(evidence.scheme.alphabet)
     found = []
-    for each in lists:
+    for watch_list in lists:
         near: set[str] = set()
         for other in likely:
             hits = process.extract(
-                other, each.entries.keys(), scorer=Levenshtein.distance, score_cutoff=settings.distance, limit=None
+                other,
+                watch_list.entries.keys(),
+                scorer=Levenshtein.distance,
+                score_cutoff=settings.distance,
+                limit=None,
             )
             near.update(entry for entry, _, _ in hits)
         for entry in near:
@@ -107,5 +111,5 @@ def matches(
             known = set(entry) <= symbols
             probability = evidence.probability(entry) if known else 0.0
             if probability >= settings.probability or (not known and distance <= settings.fallback_distance):
-                found.append(WatchMatch(each.name, entry, each.entries[entry], probability, distance))
+                found.append(WatchMatch(watch_list.name, entry, watch_list.entries[entry], probability, distance))
     return tuple(sorted(found, key=lambda match: (-match.probability, match.distance, match.list, match.entry)))

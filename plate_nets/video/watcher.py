@@ -1,4 +1,4 @@
-"""Cameras and video files -> one event a car: `for event in Watcher(reader, "rtsp://...")`."""
+"""Cameras and video files -> events of one car each: `for event in Watcher(reader, "rtsp://...")`."""
 
 import logging
 import queue
@@ -17,28 +17,28 @@ from plate_nets.video.settings import CameraSettings, WatcherSettings
 from plate_nets.video.turns import Turns
 
 _HELD = 1000
-"""Events that wait for whoever iterates; then the cameras wait too."""
+"""Maximum number of events that wait for the iterator; then the cameras wait."""
 _TICK = 0.2
 _LONGEST_END = 15.0
-"""Seconds that a read of a source or of the reader may still take when it ends."""
+"""Seconds that a running read of a source or of the reader may take at the end."""
 
 _log = logging.getLogger(__name__)
 
 
 class Watcher(Closing):
-    """Watches cameras, and gives their events as they come; the order of each camera is kept.
+    """Watches cameras and yields their events, in order for each camera.
 
-    A camera that fails is reported and the others go on. Files end; live sources go on until `close`.
+    A camera that fails is reported, and the others continue. Files end; live sources continue until `close`.
 
     Args:
-        reader: `LocalReader` or `PlateClient`; a client should ask over gRPC, as Triton keeps memory of each empty
+        reader: `LocalReader` or `PlateClient`. A client should use gRPC, because Triton leaks memory with each empty
             answer over HTTP.
-        sources: one or more, each as `CameraSettings` or as what a user writes for one.
-        notice: gets the camera's id and a line about what went wrong or well again; by default Python's log does.
-        on_frame: gets each analysed frame, in the thread of its camera.
+        sources: one or more, each as `CameraSettings` or as text, see `CameraSettings.source`.
+        notice: called with the camera's id and a line about each problem and its end; by default they are logged.
+        on_frame: called with each analysed frame, in the thread of its camera.
 
     Raises:
-        InputError: a source is not one, two cameras have the same id, or vehicles are asked for of a reader without
+        InputError: a source is invalid, two cameras have the same id, or vehicles are requested from a reader without
             ``scene``.
     """
 
@@ -53,7 +53,7 @@ class Watcher(Closing):
     ) -> None:
         if isinstance(sources, (str, CameraSettings)):
             sources = (sources,)
-        cameras = [CameraSettings(each) if isinstance(each, str) else each for each in sources]
+        cameras = [CameraSettings(source) if isinstance(source, str) else source for source in sources]
         twice = [name for name, count in Counter(camera.id for camera in cameras).items() if count > 1]
         if twice:
             raise InputError(f"cameras: expected different ids, got {', '.join(twice)} more than once")
@@ -71,11 +71,11 @@ class Watcher(Closing):
         self._started = False
 
     def __iter__(self) -> Iterator[PlateEvent]:
-        """The events until every source has ended or `close` was called.
+        """The events, until every source has ended or `close` is called.
 
         Raises:
-            SourceError: no camera gave a picture.
-            PlateError: the reader cannot go on.
+            SourceError: no camera returned a picture.
+            PlateError: the reader cannot continue.
         """
         self.start()
         try:
@@ -88,7 +88,7 @@ class Watcher(Closing):
                         break
                 if self._retention:
                     self._prune(self._retention)
-        except Exception:  # a fault of ours: who iterates again gets what comes from now on
+        except Exception:  # our own fault: the next iteration continues
             raise
         except BaseException:
             self.close()
@@ -102,23 +102,23 @@ class Watcher(Closing):
             raise SourceError("; ".join(f"{status.camera_id}: {status.cause}" for status in failed))
 
     def start(self) -> None:
-        """Open the sources; iterating does so too."""
+        """Open the sources. Iterating does so too."""
         if not self._started:
             self._started = True
             for camera in self._cameras:
                 camera.start()
 
     def status(self) -> list[CameraStatus]:
-        """How each camera stands."""
+        """The state of each camera."""
         return [camera.status() for camera in self._cameras]
 
     def stop(self) -> None:
-        """Ask the cameras to end; whoever iterates still gets the events of the cars in view."""
+        """Request the end; the iterator still yields the events of the cars in view."""
         for camera in self._cameras:
             camera.stop()
 
     def close(self) -> None:
-        """End now: no thread is left but one that hangs in a read, which ends with it."""
+        """End now. Only a thread that hangs in a read is left, and ends with the read."""
         self._stop.set()
         self.stop()
         if not self._started:
@@ -130,8 +130,8 @@ class Watcher(Closing):
     def _prune(self, retention: Retention) -> None:
         try:
             retention.prune(time.time())
-        except OSError as error:  # tried again in a minute
-            self._notice("pictures", f"old ones stay: {error.strerror}")
+        except OSError as error:  # retried in a minute
+            self._notice("pictures", f"old ones cannot be deleted: {error.strerror}")
 
     def _deliver(self, event: PlateEvent) -> None:
         while not self._stop.is_set():

@@ -136,9 +136,7 @@ def test_without_the_control_key_it_says_what_it_needs(
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     with (
         PlateClient(neighbour.url(protocol), protocol, shared_memory=True, control_key=key) as client,
-        pytest.raises(
-            ServerError, match=f"control key, and got {got}.*; shared memory needs .* its control key"
-        ) as caught,
+        pytest.raises(ServerError, match=f"control key, got {got}.*; shared memory needs .* its control key") as caught,
     ):
         client.read(SMALL)
     assert neighbour.control_key not in str(caught.value)

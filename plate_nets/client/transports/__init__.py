@@ -1,4 +1,4 @@
-"""The ways to a Triton: what can be asked (`calls`), and what sends it (`base`, `http`, `grpc`)."""
+"""Connections to a Triton server: the possible calls (`calls`), and their transports (`base`, `http`, `grpc`)."""
 
 from plate_nets.client.transports.base import ServerAccess, Transport
 
@@ -6,7 +6,7 @@ __all__ = ["ServerAccess", "Transport", "open_transport"]
 
 
 def open_transport(access: ServerAccess) -> Transport:
-    """How a server is asked -> the transport of its protocol, whose library is imported now."""
+    """The transport for the protocol of a server; imports its library."""
     if access.address.protocol == "http":
         from plate_nets.client.transports.http import HttpTransport
 

@@ -1,4 +1,4 @@
-"""What all ways to a Triton have in common, and the one place where a failed call becomes an error of ours."""
+"""The base of all transports. The only place where a failed call becomes one of our errors."""
 
 import re
 from abc import ABC, abstractmethod
@@ -18,32 +18,32 @@ from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ConnectionLost, InputError, ServerError, ServerUnavailable
 
 QUIET = 8.0
-"""Seconds without an answer after which a server is asked whether it is still there."""
+"""Seconds without an answer after which the client checks that the server is alive."""
 SILENT = 5.0
-"""Seconds that it then has to say so."""
+"""Seconds within which the server must answer this check."""
 
 _NO_KEY = (
-    f"wants its control key, and got none: set {KEY_VARIABLE}, or name the file of `plates serve --control-key-file`"
+    f"expected its control key, got none; set {KEY_VARIABLE}, or name the file of `plates serve --control-key-file`"
 )
-_WRONG_KEY = f"wants its control key, and got a wrong one: look at {KEY_VARIABLE}, or at the file with the key"
+_WRONG_KEY = f"expected its control key, got a wrong one; check {KEY_VARIABLE}, or the file with the key"
 _OTHER_PROTOCOLS = {
-    "Expected HTTP/": "speaks no HTTP; for a gRPC port write grpc://{address}",
-    "Failed parsing HTTP/2": "speaks no gRPC; for an HTTP port write http://{address}",
-    "Socket closed": "closes connections of gRPC; for an HTTP port write http://{address}",
+    "Expected HTTP/": "does not speak HTTP; for a gRPC port write grpc://{address}",
+    "Failed parsing HTTP/2": "does not speak gRPC; for an HTTP port write http://{address}",
+    "Socket closed": "closes gRPC connections; for an HTTP port write http://{address}",
 }
-"""Words of the libraries for an answer in another protocol -> ours; Triton's HTTP port closes connections of gRPC."""
+"""The libraries' messages about an answer in another protocol -> ours. Triton's HTTP port closes gRPC connections."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class ServerAccess:
-    """Where a server listens, and what it wants of those who ask.
+    """The address of a server, and how to access it.
 
     ``headers``: sent with every call (gRPC: metadata, in lower case). ``ca``: PEM file of the authority behind an
-    encrypted server's certificate; by default those that the system trusts. ``control_key``: of its restricted
-    endpoints, and sent with calls to these alone. ``watched``: a server that falls silent while it is asked is left
-    within `QUIET` + `SILENT` seconds (`ConnectionLost`), whatever the time for the call.
+    encrypted server's certificate; by default the system's authorities. ``control_key``: the key of its restricted
+    endpoints, sent only to these. ``watched``: give up on a server that does not respond for `QUIET` + `SILENT` seconds
+    (`ConnectionLost`), even if the call has more time.
     """
 
     address: ServerAddress
@@ -61,17 +61,17 @@ class Transport(Closing, ABC):
 
     @abstractmethod
     def send(self, call: Call[T], seconds: float) -> T:
-        """A call -> what its answer means; it ends within ``seconds``.
+        """Send a call, and return its result within ``seconds``.
 
         Raises:
-            PlateError: it failed; which one, `plate_nets.answers` says.
+            PlateError: it failed; see `plate_nets.answers` for which error.
         """
 
     def ask(self, call_for: Callable[[float], Call[T]], timeout: float, retries: int) -> T:
-        """The call for the seconds that are left -> what its answer means; asked again as `retry.ask` says.
+        """Send the call for the remaining seconds -> its result; with retries as in `retry.ask`.
 
         Raises:
-            PlateError: what the last attempt raised.
+            PlateError: the error of the last attempt.
         """
         return ask(lambda seconds: self.send(call_for(seconds), seconds), timeout, retries)
 
@@ -81,10 +81,10 @@ class Transport(Closing, ABC):
 
 
 class ClientTransport(Transport):
-    """Sends calls by a client of NVIDIA's; threads may share it.
+    """Sends calls with one of NVIDIA's clients. Thread-safe.
 
     Raises:
-        InputError: there is no file of the authority, or a header that cannot be sent.
+        InputError: the file of the authority is missing, or a header cannot be sent.
     """
 
     def __init__(self, access: ServerAccess) -> None:
@@ -92,17 +92,17 @@ class ClientTransport(Transport):
         if access.ca is not None and not access.ca.is_file():
             raise InputError(f"ca: expected a PEM file, got {access.ca}")
         for name, value in access.headers.items():
-            if not re.fullmatch(r"[\t -~]*", value):  # whoever refuses it later names it, and it may be a token
+            if not re.fullmatch(r"[\t -~]*", value):  # a later error would quote it, and it may be a token
                 raise InputError(f"headers: {name}: expected printable ASCII characters")
         self._headers = dict(access.headers)
         self._key_headers = self._headers_for(access.control_key) if access.control_key else {}
 
     def send(self, call: Call[T], seconds: float) -> T:
         """See `Transport.send`."""
-        # NVIDIA's HTTP client writes into the headers that it is given.
+        # A new dictionary, because NVIDIA's HTTP client changes it
         headers = self._headers | (self._key_headers if call.restricted else {})
         with our_errors(self.address, call.restricted, bool(self._key_headers)):
-            return call.meaning(self._exchange(call, headers, seconds))
+            return call.parse(self._exchange(call, headers, seconds))
 
     @staticmethod
     @abstractmethod
@@ -111,15 +111,15 @@ class ClientTransport(Transport):
 
     @abstractmethod
     def _exchange(self, call: Call[Any], headers: dict[str, str], seconds: float) -> Any:
-        """Ask, and wait ``seconds`` at most -> the client's answer; raises what `our_errors` knows."""
+        """Send a call, wait at most ``seconds`` -> the client's answer. Raises what `our_errors` handles."""
 
 
 @contextmanager
 def our_errors(address: ServerAddress, restricted: bool = False, with_key: bool = False) -> Iterator[None]:
-    """What fails in the block, by an answer of the server or for want of one -> an error of our tree.
+    """Turn a failure in the block into one of our errors.
 
-    ``restricted``: a call to the restricted endpoints; it holds no picture, so no refusal is the picture's fault.
-    ``with_key``: such a call carries a control key.
+    ``restricted``: a call to the restricted endpoints. It has no picture, so a refusal is never the picture's fault.
+    ``with_key``: the call carries a control key.
     """
     from tritonclient.utils import InferenceServerException
 
@@ -130,21 +130,21 @@ def our_errors(address: ServerAddress, restricted: bool = False, with_key: bool 
         if answer is CONTROL_KEY:
             fault = _WRONG_KEY if with_key else _NO_KEY
         if not issubclass(answer.error, InputError):
-            raise answer.error(_said(address, fault)) from error
+            raise answer.error(_message(address, fault)) from error
         raise (ServerError(f"{address}: {fault}") if restricted else answer.error(fault)) from error
     except ServerError as error:
         raise type(error)(f"{address}: {error}") from error
     except (OSError, HTTPException) as error:
         broken = isinstance(error, (ConnectionResetError, BrokenPipeError, HTTPException))
         raise (ConnectionLost if broken else ServerUnavailable)(
-            _said(address, str(error) or type(error).__name__)
+            _message(address, str(error) or type(error).__name__)
         ) from error
     except (ValueError, KeyError) as error:
-        raise ServerError(f"{address}: expected an answer of Triton, got something else: {error}") from error
+        raise ServerError(f"{address}: expected an answer from Triton, got something else: {error}") from error
 
 
-def _said(address: ServerAddress, fault: str) -> str:
-    """A fault with where it was, in our words where the libraries' say nothing to a user."""
+def _message(address: ServerAddress, fault: str) -> str:
+    """A fault with the server's address; replaces messages of libraries that do not help a user."""
     for words, ours in _OTHER_PROTOCOLS.items():
         if words in fault:
             fault = ours.format(address=address)

@@ -1,7 +1,7 @@
-"""What a Triton can be asked and what its answers mean, whichever way they are sent.
+"""The possible calls to a Triton server and their results, independent of the transport.
 
-NVIDIA's clients, for HTTP and gRPC, blocking and asynchronous, have the same methods with the same arguments, and
-classes of their own for tensors. So a call is told the library and its client, and asks; the answer comes back to it.
+NVIDIA's clients, for HTTP and gRPC, blocking and asynchronous, have the same methods with the same arguments, but their
+own tensor classes. So a call gets the library and its client.
 """
 
 import json
@@ -19,31 +19,31 @@ from plate_nets.errors import ServerError
 T_co = TypeVar("T_co", covariant=True)
 Json = dict[str, Any]
 Tensors = dict[str, NDArray[Any]]
-"""Arrays by the names of their outputs."""
+"""Arrays by output name."""
 
 Parameter = str | int | bool
-"""A value that a request carries beside its tensors."""
+"""The value of a request parameter."""
 
 _WIRE_DTYPES = {"STRING": "BYTES"}
-"""Where a request's name of a dtype is not the one of a config."""
+"""Dtypes that have another name in a request than in a config."""
 
 
 class Call(ABC, Generic[T_co]):
-    """One question to a Triton, whose answer means a ``T_co``."""
+    """One call to a Triton server with a result of type ``T_co``."""
 
     restricted: bool
-    """Whether the server may want its control key for it."""
+    """Whether the server may require its control key."""
 
     @abstractmethod
     def ask(self, library: Any, client: Any, options: Mapping[str, Any]) -> Any:
-        """Ask one of NVIDIA's clients -> its answer, from an asynchronous one what to await for it.
+        """Send it with one of NVIDIA's clients -> the answer, or an awaitable from an asynchronous client.
 
         ``options``: what the transport passes with every call.
         """
 
     @abstractmethod
-    def meaning(self, answer: Any) -> T_co:
-        """What the client answers, messages of gRPC as their JSON -> what it means.
+    def parse(self, answer: Any) -> T_co:
+        """The client's answer, JSON for gRPC messages -> the result.
 
         Raises:
             ServerError, ValueError, KeyError: it is not an answer to this call.
@@ -52,14 +52,14 @@ class Call(ABC, Generic[T_co]):
 
 @dataclass(frozen=True)
 class Input:
-    """An array for an input of a model; with ``region`` its bytes lie in that shared memory, and are not sent."""
+    """An array for an input of a model. With ``region``, its bytes are in that shared memory and not sent."""
 
     spec: TensorSpec
     array: NDArray[Any]
     region: str | None = None
 
     def tensor(self, library: Any) -> Any:
-        """As one of NVIDIA's libraries wants it."""
+        """The tensor for one of NVIDIA's libraries."""
         dtype = _WIRE_DTYPES.get(self.spec.dtype, self.spec.dtype)
         tensor = library.InferInput(self.spec.name, list(self.array.shape), dtype)
         if self.region:
@@ -69,9 +69,9 @@ class Input:
 
 @dataclass(frozen=True)
 class Infer(Call[Tensors]):
-    """Arrays to a model -> these outputs of it, by name.
+    """Runs a model on arrays -> some of its outputs, by name.
 
-    ``timeout``: seconds after which the server leaves the rest of the work; None: it does it all.
+    ``timeout``: seconds after which the server abandons the request; None: never.
     """
 
     model: str
@@ -85,15 +85,15 @@ class Infer(Call[Tensors]):
         """See `Call.ask`."""
         return client.infer(
             self.model,
-            [each.tensor(library) for each in self.inputs],
+            [given.tensor(library) for given in self.inputs],
             outputs=[library.InferRequestedOutput(spec.name) for spec in self.outputs],
             parameters=self.parameters,
             timeout=None if self.timeout is None else max(1, round(self.timeout * 1e6)),  # 0 would be no limit
             **options,
         )
 
-    def meaning(self, answer: Any) -> Tensors:
-        """See `Call.meaning`; Triton's response cache keeps errors as successes without any output."""
+    def parse(self, answer: Any) -> Tensors:
+        """See `Call.parse`. Triton's response cache stores errors as successes without outputs."""
         outputs = {spec.name: answer.as_numpy(spec.name) for spec in self.outputs}
         missing = [name for name, array in outputs.items() if array is None]
         if missing:
@@ -103,7 +103,7 @@ class Infer(Call[Tensors]):
 
 @dataclass(frozen=True)
 class _Method(Call[T_co]):
-    """A method that takes plain values."""
+    """A method of the client with plain arguments."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -113,7 +113,7 @@ class _Method(Call[T_co]):
     def ask(self, library: Any, client: Any, options: Mapping[str, Any]) -> Any:
         return getattr(client, self.name)(**self.arguments, **options)
 
-    def meaning(self, answer: Any) -> T_co:
+    def parse(self, answer: Any) -> T_co:
         return self.read(answer)
 
 
@@ -124,7 +124,7 @@ def infer(
     parameters: Mapping[str, Parameter] | None = None,
     timeout: float | None = None,
 ) -> Infer:
-    """Arrays to a model of the contract -> its outputs by name: all of them, or ``outputs``."""
+    """Run a model of the contract on arrays -> its outputs by name: all, or only ``outputs``."""
     return Infer(model.name, inputs, model.outputs if outputs is None else outputs, parameters, timeout)
 
 
@@ -134,12 +134,12 @@ def is_live() -> Call[bool]:
 
 
 def is_ready() -> Call[bool]:
-    """Whether the server says that all its models are ready."""
+    """Whether the server reports that all its models are ready."""
     return _Method("is_server_ready", {}, bool)
 
 
 def is_model_ready(model: str) -> Call[bool]:
-    """Whether the server has a model and says that it is ready."""
+    """Whether the server has a model and reports that it is ready."""
     return _Method("is_model_ready", {"model_name": model}, bool)
 
 
@@ -149,7 +149,7 @@ def server_metadata() -> Call[Json]:
 
 
 def model_metadata(model: str) -> Call[Json]:
-    """A model's tensors, and the versions of it that are served."""
+    """A model's tensors, and its versions in service."""
     return _Method("get_model_metadata", {"model_name": model}, dict)
 
 
@@ -161,13 +161,13 @@ def model_config(model: str) -> Call[Json]:
 
 
 def load(model: str, config: Mapping[str, Any] | None = None) -> Call[None]:
-    """Have the server look at a model's folder again and serve it, by ``config`` in place of the folder's own."""
+    """Load a model from its folder, with ``config`` instead of the folder's own if given."""
     override = None if config is None else json.dumps(config)
     return _Method("load_model", {"model_name": model, "config": override}, _nothing, restricted=True)
 
 
 def unload(model: str) -> Call[None]:
-    """Have the server unload a model."""
+    """Unload a model."""
     return _Method("unload_model", {"model_name": model}, _nothing, restricted=True)
 
 
@@ -177,7 +177,7 @@ def repository_index() -> Call[list[Json]]:
 
 
 def statistics(model: str = "", version: str = "") -> Call[list[Json]]:
-    """Triton's statistics of each version of each loaded model, or of one; over gRPC large numbers are strings."""
+    """Triton's statistics of each version of all loaded models, or of one. Over gRPC, large numbers are strings."""
     return _Method(
         "get_inference_statistics",
         {"model_name": model, "model_version": version},
@@ -187,7 +187,7 @@ def statistics(model: str = "", version: str = "") -> Call[list[Json]]:
 
 
 def register_memory(region: str, size: int) -> Call[None]:
-    """Have the server map ``size`` bytes of a region of /dev/shm, under the same name."""
+    """Map ``size`` bytes of a region of /dev/shm in the server, under the same name."""
     return _Method(
         "register_system_shared_memory",
         {"name": region, "key": f"/{region}", "byte_size": size},
@@ -197,7 +197,7 @@ def register_memory(region: str, size: int) -> Call[None]:
 
 
 def unregister_memory(region: str) -> Call[None]:
-    """Have the server unmap a region."""
+    """Unmap a region in the server."""
     return _Method("unregister_system_shared_memory", {"name": region}, _nothing, restricted=True)
 
 
@@ -212,7 +212,7 @@ def registered_memory() -> Call[set[str]]:
 
 
 def _rows(answer: Any, name: str) -> list[Json]:
-    """Rows that an answer has bare (HTTP) or under a name, there as a list or as a map (gRPC); none are left out."""
+    """The rows of an answer: a list (HTTP), or a list or a map under a name (gRPC), which is missing without rows."""
     rows = answer.get(name, ()) if isinstance(answer, dict) else answer
     return list(rows.values() if isinstance(rows, dict) else rows)
 

@@ -13,8 +13,7 @@ from plate_nets.client.transports.calls import Call
 from plate_nets.control_key import metadata as key_metadata
 from plate_nets.errors import ConnectionLost, ServerError
 
-# gRPC's own pauses between two attempts to connect grow to 2 minutes, in which every call fails at once. A server that
-# is back is connected before it can say so: the next may then go
+# By default, gRPC's pauses between two attempts to connect grow to 2 minutes, in which every call fails at once
 _CHANNEL_OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
@@ -24,14 +23,14 @@ _CHANNEL_OPTIONS = (
 _WATCHING = (
     ("grpc.keepalive_time_ms", round(QUIET * 1000)),
     ("grpc.keepalive_timeout_ms", round(SILENT * 1000)),
-    ("grpc.http2.ping_timeout_ms", round(SILENT * 1000)),  # a minute by default, whatever the keepalive's is
-    ("grpc.min_reconnect_backoff_ms", round(SILENT * 1000)),  # what a connection may take
+    ("grpc.http2.ping_timeout_ms", round(SILENT * 1000)),  # a minute by default, even with a shorter keepalive timeout
+    ("grpc.min_reconnect_backoff_ms", round(SILENT * 1000)),  # also the time limit for connecting
 )
 _BROKEN = ("Stream removed", "Socket closed", "Connection reset", "Broken pipe", "ping timeout", "GOAWAY")
-"""How gRPC says that a connection broke under a call."""
+"""gRPC's messages if a connection broke during a call."""
 _NEVER_SENT = "failed to connect"
 _LONGEST = 1e8
-"""Seconds, three years: gRPC takes far more for none at all."""
+"""Seconds, about three years; gRPC does not accept much larger values."""
 
 
 class GrpcTransport(ClientTransport):
@@ -49,7 +48,10 @@ class GrpcTransport(ClientTransport):
             channel_args=[
                 *_CHANNEL_OPTIONS,
                 *(_WATCHING if access.watched else ()),
-                ("plates.process", os.getpid()),  # channels of equal options share connections: not with a parent
+                (
+                    "plates.process",
+                    os.getpid(),
+                ),  # channels with equal options share connections, which a forked child must not do
             ],
         )
 
@@ -67,9 +69,9 @@ class GrpcTransport(ClientTransport):
                 raise ServerError("the client is closed") from error
             raise
         except InferenceServerException as error:
-            said = error.message() or ""
-            unavailable = str(error.status()).endswith("UNAVAILABLE") and _NEVER_SENT not in said
-            if unavailable and any(each in said for each in _BROKEN):
-                raise ConnectionLost(said) from error
+            message = error.message() or ""
+            unavailable = str(error.status()).endswith("UNAVAILABLE") and _NEVER_SENT not in message
+            if unavailable and any(words in message for words in _BROKEN):
+                raise ConnectionLost(message) from error
             raise
         return MessageToDict(answer, preserving_proto_field_name=True) if isinstance(answer, Message) else answer

@@ -17,13 +17,13 @@ from plate_nets.client.transports.calls import Call
 from plate_nets.control_key import headers as key_headers
 from plate_nets.errors import ConnectionLost, DeadlineExceeded
 
-os.register_at_fork(after_in_child=gevent.reinit)  # without it a child opens no connection once its parent did
+os.register_at_fork(after_in_child=gevent.reinit)  # without it a forked child cannot connect
 
 
 class HttpTransport(ClientTransport):
-    """One tritonclient and connection a thread: shared by threads it dies with a greenlet error.
+    """One tritonclient and connection per thread, because it fails with a greenlet error if threads share it.
 
-    gevent takes the thread that imports this module for the main one, which alone hears signals while it waits.
+    gevent treats the thread that imports this module as the main one, which alone receives signals while it waits.
     """
 
     _headers_for = staticmethod(key_headers)
@@ -35,18 +35,18 @@ class HttpTransport(ClientTransport):
         self._of_thread = threading.local()
 
     def close(self) -> None:
-        """Close this thread's connection; those of others close with their threads, or with this object."""
+        """Close this thread's connection. Those of other threads close when the thread or this object ends."""
         self._drop()
         self._of_thread = threading.local()
 
     def _exchange(self, call: Call[Any], headers: dict[str, str], seconds: float) -> Any:
-        # tritonclient's own limits are per connect, send and receive: a server that trickles would never meet one.
+        # tritonclient's timeouts are per connect, send and receive: a server that sends slowly never exceeds one
         limit = gevent.Timeout(seconds)
         try:
             with limit, self._watched(headers):
                 return call.ask(tritonclient.http, self._client(), {"headers": headers})
         except InferenceServerException:
-            raise  # an answer, after which the connection is as good as new
+            raise  # an answer, so the connection can be used again
         except BaseException as error:
             self._drop()
             if error is limit:
@@ -55,7 +55,7 @@ class HttpTransport(ClientTransport):
 
     @contextmanager
     def _watched(self, headers: dict[str, str]) -> Iterator[None]:
-        """While it is entered: a server that falls silent is noticed, where that is wanted."""
+        """Watch for a server that stops responding, if the access says so."""
         if not self._watches:
             yield
             return
@@ -66,17 +66,19 @@ class HttpTransport(ClientTransport):
             watch.kill()
 
     def _watch(self, asking: Any, headers: dict[str, str]) -> None:
-        """Ask over another connection whether the server lives; where it does not, the call that waits for it ends."""
+        """Check over another connection that the server is alive; if it is not, end the call that waits for it."""
         while True:
             client = self._new_client()
             try:
                 with gevent.Timeout(SILENT):
                     client.is_server_live(headers=dict(headers))
             except InferenceServerException:
-                pass  # an answer too
+                pass  # an error is an answer too
             except (gevent.Timeout, OSError, HTTPException):
                 gevent.kill(asking, ConnectionLost(f"silent for {QUIET + SILENT:g} s"))
-                gevent.sleep(SILENT)  # as long as this lives, no later call of the thread meets the exception
+                gevent.sleep(
+                    SILENT
+                )  # until it is killed with the call, so that no later call of the thread gets the exception
                 return
             finally:
                 client.close()

@@ -187,7 +187,7 @@ def test_a_server_that_is_not_triton() -> None:
         thread = threading.Thread(target=other.serve_forever)
         thread.start()
         with PlateClient(f"127.0.0.1:{other.server_port}", timeout=5) as client:
-            with pytest.raises(ServerError, match="expected an answer of Triton, got something else"):
+            with pytest.raises(ServerError, match="expected an answer from Triton, got something else"):
                 client.read(FRAME)
             with pytest.raises(ServerUnavailable):
                 PlateClient(f"127.0.0.1:{other.server_port}", "grpc", timeout=5).read(FRAME)

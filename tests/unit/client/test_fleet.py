@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from plate_nets.client import PlateClient, names, parse_url
-from plate_nets.client.balancing import BUDGET, FIRST_REST, LONGEST_REST, Balancer
+from plate_nets.client.balancing import BUDGET, FIRST_PAUSE, LONGEST_PAUSE, Balancer
 from plate_nets.client.fleet import FleetTransport
 from plate_nets.client.transports import Transport
 from plate_nets.client.transports.calls import Call, is_model_ready, server_metadata
@@ -142,15 +142,15 @@ def test_a_rest_doubles_and_ends_with_one_trial(fleet: FleetTransport, fakes: Fa
         while fakes.asked.count("a") + len(fakes.trials) == fails:
             assert fleet.ask(question, 30, 3) == "b"
             clock.now += 0.02
-            assert clock.now < began + 2 * LONGEST_REST
+            assert clock.now < began + 2 * LONGEST_PAUSE
         rests.append(clock.now - began)
     for number, rest in enumerate(rests[1:]):
-        most = min(LONGEST_REST, FIRST_REST * 2**number)
+        most = min(LONGEST_PAUSE, FIRST_PAUSE * 2**number)
         assert most / 2 <= rest <= most + 1, "some calls go to the other by chance"
     assert fakes.asked.count("a") == 1, "after the first failure it has to show that it lives, before it gets a call"
     del fakes.fault["a"]
     fakes.dead.clear()
-    clock.now += LONGEST_REST
+    clock.now += LONGEST_PAUSE
     assert {fleet.ask(question, 30, 3) for _ in range(50)} == {"a", "b"}
     trials = len(fakes.trials)
     assert {fleet.ask(question, 30, 3) for _ in range(50)} == {"a", "b"}
@@ -284,5 +284,5 @@ def test_what_is_no_fleet_is_refused(urls: list[str]) -> None:
 
 
 def test_a_name_s_servers_speak_without_encryption() -> None:
-    with pytest.raises(InputError, match="url: dns:///a:8001: expected http or grpc; list servers that encrypt one by"):
+    with pytest.raises(InputError, match="url: dns:///a:8001: expected http or grpc; list encrypted servers one by"):
         PlateClient("dns:///grpcs://a")

@@ -62,7 +62,7 @@ def test_replaced_file(tmp_path: Path) -> None:
     torch.manual_seed(99)
     save_weights(STN(), path, {"other": "yes"})
     (tmp_path / "SHA256SUMS").write_text(sums)
-    with pytest.raises(WeightsError, match="damaged or replaced"):
+    with pytest.raises(WeightsError, match="damaged or was replaced"):
         load_weights(STN(), path)
 
 
@@ -130,7 +130,7 @@ def test_what_is_no_safetensors_is_refused(tmp_path: Path, content: bytes, said:
         ({"bias": np.array([1, np.inf], np.float32)}, "bias: expected finite numbers, got NaN or infinity$"),
         (
             {"weight": np.ones((2, 2), np.int8)},
-            r"not weights of Linear: weight holds torch.int8, expected torch.float32$",
+            r"not weights of Linear: weight has dtype torch.int8, expected torch.float32$",
         ),
         ({"\x1b[2J\n" * 100: np.ones(1, np.float32)}, r"1 tensors are unknown, first '\\x1b\[2J\\n"),
     ],

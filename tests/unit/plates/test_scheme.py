@@ -129,20 +129,20 @@ def test_a_relative_file_is_looked_for_from_a_folder(tmp_path: Path) -> None:
         ("lines", "line", "lines: expected 1"),
         ("0123456789ACDE", "0123456789ACDA", "alphabet: expected every symbol once, got 'A' twice"),
         ('"LL 9999"', '"LQ 9999"', "formats[1].pattern: expected signs of 9 L, got 'Q' in 'LQ 9999'"),
-        ('"9999 LLL"', '"9999  LLL"', "formats[2].pattern: expected parts with one space between them and patterns"),
+        ('"9999 LLL"', '"9999  LLL"', "formats[2].pattern: expected parts separated by one space, and patterns"),
         ('"9999 LLL"', '"9999999999 LLLLLLLLL"', "formats[2].pattern: expected at most 18 symbols"),
         ('name = "lorry"', 'name = "car"', "formats: expected every name once, got 'car' twice"),
         ('name = "lorry"\n', "", "formats[2].name: expected a text, got none"),
         ('name = "lorry"', 'name = "lorry"\ncolour = "red"', "formats[2].colour: expected one of design, name, "),
         ("lines = 1", "lines = 3", "lines: expected 1 or 2, got 3"),
         ("lines = 1", "lines = true", "lines: expected 1 or 2, got True"),
-        ('"9999 LLL"', '"9999 / LLL"', "formats[2].pattern: expected 1 line at most, as the key lines says, got"),
+        ('"9999 LLL"', '"9999 / LLL"', "formats[2].pattern: expected at most 1 line, as in the key lines, got"),
         ("lines = 1", "lines = 1\nplates = 3", "plates: expected one of alphabet, any_shape, country, formats, "),
-        ("lines = 1", 'lines = 1\ncountry = "RUS"', "country: expected two small letters, ISO 3166 alpha-2, got 'RUS'"),
+        ("lines = 1", 'lines = 1\ncountry = "RUS"', "country: expected two lower-case letters, ISO 3166 alpha-2, got"),
         ("lines = 1", 'lines = 1\nnot_issued = ["0A"]', "not_issued: expected digits of 0123456789, got '0A'"),
         ('9 = "0123456789"', '9 = "01234567890"', "signs.9: expected every symbol once, got '0' twice"),
         ('9 = "0123456789"', '9 = "012345678_"', "signs.9: expected symbols of the alphabet 0123456789ACDEFG"),
-        ('9 = "0123456789"', '"99" = "0"', "signs.99: expected one character that is no space, no | and no /"),
+        ('9 = "0123456789"', '"99" = "0"', "signs.99: expected one character, except a space, | and /"),
         ("[signs]", "[synthesis.shares]\ncar = 1\n[signs]", "shares.lorry: expected a share of 0 to 1, got none"),
         ("[signs]", "[synthesis.shares]\ncar = 1\nlorry = 1\n[signs]", "shares: expected shares that add up to 1"),
         ("[signs]", "[synthesis.ways.bus]\n9 = 1\n[signs]", "synthesis.ways.bus: expected one of car, lorry, got an"),
@@ -162,7 +162,7 @@ def test_a_file_that_is_not_right_is_refused_in_one_line(old: str, new: str, say
 
 def test_a_scheme_without_formats_is_refused(tmp_path: Path) -> None:
     path = write_testland(tmp_path, TESTLAND[: TESTLAND.index("[[formats]]")])
-    with pytest.raises(SchemeError, match=r"testland\.toml: formats: expected one format at least, got none"):
+    with pytest.raises(SchemeError, match=r"testland\.toml: formats: expected at least one format, got none"):
         load_scheme(str(path))
 
 

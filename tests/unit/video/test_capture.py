@@ -86,7 +86,7 @@ def test_a_camera_that_freezes_is_offline_and_comes_back(camera: RtspCamera) -> 
     watched.wait_for_frames()
     camera.freeze()
     watched.wait_for("offline")
-    assert watched.capture.cause == "no picture for 1 s; where it sends less often, raise `silence`"
+    assert watched.capture.cause == "no picture for 1 s; if it sends less often, raise `silence`"
     camera.thaw()
     watched.wait_for_frames()
     watched.end()
@@ -99,7 +99,7 @@ def test_a_wrong_password_is_said_once_and_shown_never(clip: Path) -> None:
     watched.wait(lambda: watched.capture.state == "offline")
     threads = [thread.name for thread in threading.enumerate()]
     watched.end()
-    assert watched.said == ["offline: wrong user or password, or not allowed"]
+    assert watched.said == ["offline: wrong user or password, or no permission"]
     assert not any("wr0ng" in each for each in (*watched.said, *threads))
     right = Watched(camera.url("ann:s3cret@"))
     right.wait_for_frames()
