@@ -1,5 +1,6 @@
 """Frames -> crops of their plates: the detector's boxes, the corners in them, and crops along the corners."""
 
+import math
 from contextlib import nullcontext
 
 import numpy as np
@@ -13,6 +14,14 @@ from plate_nets.recognition.rectification import RectificationSettings, crop_rec
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
 from plate_nets.types import Boxes, Crops, Frame, Lines, PlateCrops, Scores, VehicleRows
+
+_TIGHT_CROP_ASPECTS, _TIGHT_CROP_WIDTH = (1.9, 7.0), 640
+"""Width over height, and the maximum width in pixels, of a picture that may be the crop of a plate: the detector knows
+plates by their surroundings. Of 386 such crops of four countries it finds 102; as whole pictures CornerNet finds 345,
+of which 300 get the right text and 10 a wrong one. Of 820 such windows of photos without a plate 0.25 get a box, and
+none a text."""
+_TIGHT_CROP_SCORE = 0.98
+"""The score of such a picture before CornerNet corrects it."""
 
 
 class PlateFinder:
@@ -34,7 +43,8 @@ class PlateFinder:
         """A frame that `images.load_picture` accepts -> crops, boxes and scores of its plates.
 
         Its stages are those of `PlateDetector`, ``corners`` and ``crop``. If several boxes lead to the same corners,
-        only the one with the highest score is kept. If no plate is found, it looks for one that fills the picture.
+        only the one with the highest score is kept. If no plate is found, it looks for one that fills the picture, and
+        last takes a small wide picture for the crop of a plate.
 
         Returns:
             The crops; (N, 4) boxes xyxy in pixels of the frame and (N,) scores 0..1, highest score first; and the
@@ -52,9 +62,14 @@ class PlateFinder:
             close, close_scores = self.detector.detect_close_up(frame, stages)
             if len(close):
                 boxes, scores, quads = self._plates(frame, close, close_scores, stages)
+        height, width = frame.shape[:2]
+        least, largest = _TIGHT_CROP_ASPECTS
+        if not len(boxes) and least * height <= width <= min(largest * height, _TIGHT_CROP_WIDTH):
+            whole, score = np.array([[0, 0, width, height]], np.float32), np.array([_TIGHT_CROP_SCORE], np.float32)
+            boxes, scores, quads = self._plates(frame, whole, score, stages, self.corners.settings.largest_error)
         with stages("crop"):
             crops = self._crop(frame, boxes, quads)
-        around = clip(quad_boxes(quads), (frame.shape[0], frame.shape[1]))
+        around = clip(quad_boxes(quads), (height, width))
         seen = (around[:, 2:] > around[:, :2]).all(axis=1)
         return crops, np.where(seen[:, None], around, boxes), scores, vehicle_rows
 
@@ -62,13 +77,20 @@ class PlateFinder:
         """Boxes (N, 4) xyxy of a frame -> crops of the plates in them."""
         return self._crop(frame, boxes, self.corners.find(frame, boxes).quads)
 
-    def _plates(self, frame: Frame, boxes: Boxes, scores: Scores, stages: Stages) -> tuple[Boxes, Scores, Quads]:
-        """Boxes that may be plates, and scores -> those that are plates, highest score first, and their corners."""
+    def _plates(
+        self, frame: Frame, boxes: Boxes, scores: Scores, stages: Stages, largest_error: float = math.inf
+    ) -> tuple[Boxes, Scores, Quads]:
+        """Boxes that may be plates, and scores -> those that are plates, highest score first, and their corners.
+
+        ``largest_error``: the maximum expected error of the corners, in plate heights.
+        """
         with stages("corners"):
             found = self.corners.find(frame, boxes)
             scores = rescored(scores, found.odds)
             kept = distinct(found, scores)
-            kept = kept[scores[kept] >= self.detector.settings.score_threshold]
+            kept = kept[
+                (scores[kept] >= self.detector.settings.score_threshold) & (found.errors[kept] <= largest_error)
+            ]
             kept = kept[np.argsort(-scores[kept], kind="stable")]
             return boxes[kept], scores[kept], found.quads[kept]
 

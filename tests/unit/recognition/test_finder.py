@@ -37,6 +37,22 @@ def test_a_plate_that_fills_a_picture_of_full_hd_is_read(reader: LocalReader) ->
     assert texts(reader.read(filled)) == {PLACED[0].text}
 
 
+@pytest.mark.parametrize("width", [120, 300, 600])
+@pytest.mark.parametrize("placed", PLACED, ids=lambda placed: placed.text)
+def test_the_tight_crop_of_a_plate_is_read(reader: LocalReader, placed: Placed, width: int) -> None:
+    box = placed.box
+    crop = CAR[int(box.ymin) : round(box.ymax), int(box.xmin) : round(box.xmax)]
+    scale = width / crop.shape[1]
+    crop = np.asarray(cv2.resize(crop, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
+    assert texts(reader.read(crop)) == {placed.text}
+
+
+@pytest.mark.parametrize("hw", [(100, 300), (400, 1280)])
+def test_a_wide_picture_without_a_plate_has_no_text(reader: LocalReader, hw: tuple[int, int]) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (*hw, 3), np.uint8)
+    assert texts(reader.read(np.asarray(cv2.GaussianBlur(noise, (0, 0), 3), np.uint8))) == set()
+
+
 def warped(frame: Frame, matrix: np.ndarray) -> Frame:
     h, w = frame.shape[:2]
     return np.asarray(cv2.warpPerspective(frame, matrix, (w, h), borderValue=(110, 110, 110)), np.uint8)
