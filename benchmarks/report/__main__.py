@@ -25,7 +25,7 @@ def read_tables(reports: Path) -> dict[str, Table]:
     found = {}
     for path in sorted(reports.glob("*.json")):
         for table in tables(json.loads(path.read_text(encoding="utf-8"))):
-            # several reports hold loads
+            # Several reports contain loads
             name = {"loads": path.stem, "models": f"{path.stem}_models"}.get(table.name, table.name)
             found[name] = table
     return found
@@ -80,8 +80,8 @@ def main(
     machine = describe_machine(json.loads(targets.read_text(encoding="utf-8"))) if targets.is_file() else None
     text, missing = fill(page.read_text(encoding="utf-8"), found, machine)
     page.write_text(text, encoding="utf-8")
-    for each in missing:
-        typer.echo(f"no figures for: {each}", err=True)
+    for block in missing:
+        typer.echo(f"no figures for: {block}", err=True)
     if missing:
         raise typer.Exit(1)
 

@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 from benchmarks.report.tables import Table
 
 _GAP = 0.06
-"""Between two names at the ends of lines, as a share of the height of the axes."""
+"""Minimum distance of two names at the ends of lines, as a share of the axes' height."""
 
 Points = list[tuple[float, float]]
 
 
 def plot_loads(table: Table) -> Figure:
-    """Loads -> throughput and latency over the requests at once, a line for each number of plates on the frame."""
+    """Loads -> throughput and latency by the number of requests at once, one line per number of plates in the frame."""
     encoded = _closed(table.where({"variant": "plate_recognition", "input": "encoded"}))
     return _throughput_and_latency(
         encoded, lambda row: f"{row['plates']} plate{'s' * (row['plates'] != '1')}", "A 1280x720 JPEG over HTTP"
@@ -22,7 +22,7 @@ def plot_loads(table: Table) -> Figure:
 
 
 def plot_variants(table: Table) -> Figure:
-    """Loads of all variants -> throughput and latency over the requests at once, a line for each variant."""
+    """Loads of all variants -> throughput and latency by the number of requests at once, one line per variant."""
     names = {
         "plate_recognition": "BLS (production)",
         "plate_recognition_ensemble": "ensemble",
@@ -34,7 +34,7 @@ def plot_variants(table: Table) -> Figure:
 
 
 def plot_stages(table: Table) -> Figure:
-    """Stages of a frame -> a bar each; those that are parts of the whole begin where the one before ends."""
+    """Stages of a frame -> one bar each; a part of the whole begins where the one before ends."""
     figure = Figure(figsize=(9, 5.5), layout="constrained")
     axes = figure.add_subplot()
     left = 0.0
@@ -59,13 +59,13 @@ PLOTS: Mapping[str, Callable[[Table], Figure]] = {
     "variants": plot_variants,
     "stages": plot_stages,
 }
-"""Name of the table's CSV file, and of the plot beside it -> what draws it."""
+"""The name of a table's CSV file and of its plot -> the function that draws it."""
 
 _NETWORKS = ("detector", "stn", "lprnet")
 
 
 def _closed(table: Table) -> list[dict[str, str]]:
-    """The closed loads of a table that answered anything, by the names of the columns."""
+    """The closed loads of a table with any answers, by column name."""
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     return [row for row in rows if row["callers"] and row["p50 ms"]]
 
@@ -87,7 +87,7 @@ def _throughput_and_latency(
 
 
 def _draw(axes: Axes, lines: Mapping[str, Points]) -> None:
-    """Lines from 0 up, each with its name at its end; names that would lie on each other move apart."""
+    """Lines from 0 up, each with its name at its end; overlapping names are moved apart."""
     ticks = sorted({x for points in lines.values() for x, _ in points})
     top = 1.05 * max(y for points in lines.values() for _, y in points)
     axes.set(xticks=ticks, ylim=(0, top))

@@ -1,4 +1,4 @@
-"""The report of a run of `python -m benchmarks`: it grows as parts are measured, and is kept whatever ends the run."""
+"""The report of a run of `python -m benchmarks`, saved after each part, so that an interrupted run loses nothing."""
 
 import json
 from pathlib import Path
@@ -14,12 +14,12 @@ _PARTS = ("loads", "workloads", "targets", "overload", "stages", "networks", "ag
 
 
 class Report:
-    """Figures so far, JSON-ready: where and with what, ``loads``, and a key for each further part.
+    """The results so far, as values for JSON: the environment, ``loads``, and a key for each further part.
 
-    ``path``: where it is written as JSON, at once and after each part.
+    ``path``: the JSON file to write at once and after each part.
 
     Raises:
-        InputError: it cannot be written there.
+        InputError: it cannot be written.
     """
 
     def __init__(self, options: dict[str, Any], path: Path | None = None) -> None:
@@ -33,17 +33,17 @@ class Report:
         return not any(self.values.get(part) for part in _PARTS)
 
     def add_load(self, load: dict[str, Any]) -> None:
-        """Keep the figures of one load."""
+        """Add the results of one load."""
         self.values["loads"].append(load)
         self._save()
 
     def set(self, part: str, value: Any) -> None:
-        """Keep a part."""
+        """Add a part."""
         self.values[part] = value
         self._save()
 
     def print(self, console: Console) -> None:
-        """Tables of what was measured."""
+        """Print the results as tables."""
         for table in tables(self.values):
             table.print(console)
 

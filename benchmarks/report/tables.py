@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text; ``name`` is how the document asks for it."""
+    """Cells as text; ``name`` identifies the table in the document."""
 
     name: str
     title: str
@@ -28,18 +28,18 @@ class Table:
         console.print(table, markup=False)
 
     def markdown(self) -> str:
-        """The same in Markdown, its title left out."""
+        """As Markdown, without the title."""
         lines = [self.columns, ["---"] * len(self.columns), *self.rows]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def csv(self) -> str:
-        """The same as CSV, its title left out."""
+        """As CSV, without the title."""
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([self.columns, *self.rows])
         return text.getvalue()
 
     def where(self, cells: Mapping[str, str]) -> "Table":
-        """The rows with these cells, by the names of their columns; these columns and empty ones are left out."""
+        """The rows with these cells, by column name, without these columns and without empty ones."""
         index = {self.columns.index(column): cell for column, cell in cells.items()}
         rows = [row for row in self.rows if all(row[column] == cell for column, cell in index.items())]
         kept = [i for i in range(len(self.columns)) if i not in index and any(row[i] for row in rows)]
@@ -47,7 +47,7 @@ class Table:
 
 
 def tables(report: Mapping[str, Any]) -> Iterator[Table]:
-    """A report as `python -m benchmarks --json` writes it -> the tables of what it holds."""
+    """A report from `python -m benchmarks --json` -> its tables."""
     makers: Mapping[str, Callable[[Any], Table]] = {
         "targets": _targets,
         "workloads": _workloads,

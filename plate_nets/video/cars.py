@@ -95,8 +95,7 @@ class Car:
 
     id: str
     box: Box
-    """Box of its plate in the last frame, predicted if the plate was missed there; of the vehicle if no plate was
-    seen."""
+    """Box of its plate in the last frame, predicted if the plate was missed; of the vehicle if no plate was seen."""
     text: str
     """The text of the last event; empty if none is certain."""
     score: float
@@ -176,8 +175,8 @@ class CarEvents:
                 stay.update()
             if track.seen:
                 stay.update_vehicle(self._vehicles.track_of(track.plate.vehicle))
-            elif (position_from_vehicle := stay.position_from_vehicle()) is not None:
-                self._tracker.carry(track, *position_from_vehicle)
+            elif (position := stay.position_from_vehicle()) is not None:
+                self._tracker.carry(track, *position)
         return events + self._due_events()
 
     def unchanged(self, time: float) -> list[PlateEvent]:
@@ -337,7 +336,7 @@ class CarEvents:
     def _unread_event(
         self, id: str, box: Box, best_time: float, first_seen: float, last_seen: float, frames: Frames
     ) -> PlateEvent:
-        """The final event of a car without a plate. Times are Unix seconds."""
+        """A final event with the parts that all events have, but without a reading. Times are Unix seconds."""
         camera = self.camera
         assert self._start is not None, "an event comes after a frame"
         return PlateEvent(

@@ -110,7 +110,7 @@ def write_drive_by(path: Path, scheme: PlateScheme, seed: int, settings: DriveBy
 
     Raises:
         InputError: the file cannot be written.
-        MissingExtra: PyAV is not installed: the environment of `make demo` has none, and draws a scene by this package.
+        MissingExtra: PyAV is not installed, as in the environment of `make demo`.
     """
     with needs("watch", "a clip"):
         import av
@@ -166,7 +166,7 @@ def film(
         frame = empty.copy()
         shown = [(drive, car) for drive in drives if (car := drive.at(time))]
         hung: list[tuple[Drive, Quad, Frame]] = []
-        for drive, car in sorted(shown, key=lambda each: -each[1].z):
+        for drive, car in sorted(shown, key=lambda pair: -pair[1].z):
             _draw(frame, view, drive, car, light)
             quad = cars.plate_quad(car, view)
             hung.append((drive, quad, _area(frame, quad).copy()))
@@ -223,7 +223,7 @@ def _collide(one: Drive, other: Drive) -> bool:
     if abs(one.car.x - other.car.x) > 2:
         return False
     times = np.arange(max(one.start, other.start), min(one.end, other.end), 0.1)
-    ways = (np.interp((times - each.start) / _STEP, np.arange(len(each.way)), each.way) for each in (one, other))
+    ways = (np.interp((times - drive.start) / _STEP, np.arange(len(drive.way)), drive.way) for drive in (one, other))
     return bool((np.abs(np.subtract(*ways)) < _GAP).any())
 
 

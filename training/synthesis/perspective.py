@@ -9,7 +9,7 @@ Corners are described free of place and size by five numbers, all in units of th
 
 They follow a multivariate Student t distribution (normal with heavy tails); `MODEL` holds its fitted numbers. They
 come from the 26,528 labelled plates of `ru_plate_quads.csv`; `python -m training.synthesis --fit-perspective CSV`
-prints them anew.
+prints new ones.
 """
 
 import csv
@@ -26,9 +26,9 @@ from plate_nets.errors import DatasetError
 from plate_nets.types import CORNER_COLUMNS
 
 _LIMITS = np.array([np.radians(32), 0.16, np.inf, 0.03, 0.04])
-"""Beyond these a labelled quad is taken for a fault of labelling, and a drawn one for unreadable."""
+"""Beyond these, a labelled quad counts as a labelling error, and a drawn one as unreadable."""
 LARGEST_BOX = 2.7
-"""Height of the upright box around a drawn plate, in plate heights: beyond it the crop leaves the plate too few px."""
+"""Maximum height of the upright box around a drawn plate, in plate heights; in a higher box the plate is too small."""
 _HEIGHTS = (np.log(0.14), np.log(0.42))
 
 
@@ -95,8 +95,8 @@ def stretched(quad: NDArray[np.float32], x: float, y: float) -> NDArray[np.float
     """A quad (4, 2) stretched about its middle by ``x`` and ``y`` in the perspective of its plane."""
     unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
     matrix = cv2.getPerspectiveTransform(unit, np.ascontiguousarray(quad, np.float32))
-    wanted = (unit - 0.5) * np.array([x, y], np.float32) + 0.5
-    return np.asarray(cv2.perspectiveTransform(wanted[None], matrix)[0], np.float32)
+    target = (unit - 0.5) * np.array([x, y], np.float32) + 0.5
+    return np.asarray(cv2.perspectiveTransform(target[None], matrix)[0], np.float32)
 
 
 def features_of(corners: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -151,7 +151,7 @@ def fit_perspective(path: Path) -> tuple[Perspective, int]:
 
 
 def _fit(x: NDArray[np.float64], freedom: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
-    """Mean, scale, degrees of freedom and log likelihood (up to what does not depend on them) a plate."""
+    """Mean, scale, degrees of freedom, and the log likelihood per plate, up to a constant."""
     size = x.shape[1]
     mean, scale = np.median(x, axis=0), np.cov(x.T)
     for _ in range(60):

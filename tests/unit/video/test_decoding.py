@@ -276,4 +276,4 @@ def test_a_refusal_is_told_from_a_silence(camera: str, url: str, cause: str, unr
 def test_an_rtsp_camera_that_says_nothing_is_not_said_to_send_damaged_video() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         found = Watched(f"rtsp://127.0.0.1:{silent.getsockname()[1]}/ch1", DecodingSettings(silence=0.5))
-    assert "nobody answers there" in str(found.error)
+    assert "nothing answers" in str(found.error)

@@ -7,12 +7,12 @@ from plate_nets.python_backend.triton import Request, Response
 
 
 class TritonPythonModel:
-    """What Triton's Python backend instantiates, once an instance."""
+    """The class that Triton's Python backend instantiates, once per instance."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         """Called once, before any request."""
         self._model = EnsemblePlates(args)
 
     def execute(self, requests: Sequence[Request]) -> list[Response]:
-        """Requests -> a response each, in order."""
+        """Requests -> one response each, in order."""
         return [self._model.answer(request) for request in requests]
