@@ -112,7 +112,7 @@ def compare(folder: Path, ours: LocalReader, other: OtherReader) -> Compared:
         frame, boxes = read_photo(path), boxes_of(known)
         cut = ours.cut(frame, boxes)
         stretched = other.cut(frame, boxes)
-        readings: Sequence[Reading] = _timed(partial(ours.read_crops, *cut), found.our_ms, len(known))
+        readings: Sequence[Reading] = _timed(partial(ours.read_crops, cut), found.our_ms, len(known))
         texts: Sequence[str] = _timed(partial(other.read, stretched), found.other_ms, len(known))
         found.labels += [(plate.text, labelled[path.name]) for plate in known]
         found.ours += [Answer(each.text, each.best, each.country or countries[each.scheme]) for each in readings]

@@ -54,6 +54,9 @@ AS_ONE = TensorSpec("as_one", "FP32", (-1, *CROP_DIMS))
 """Crops of the plates that have two lines by their corners, in order, but cut as if they had one: the scheme decides,
 see `recognition.quads`."""
 
+UPRIGHT = TensorSpec("upright", "FP32", (-1, *CROP_DIMS))
+"""Crops of all plates along the detector's boxes, for those that cannot be read along their corners."""
+
 VEHICLE_ROWS = TensorSpec("vehicles", "FP32", (-1, 6))
 """Vehicles, highest score first: xyxy in pixels of the frame, score, index into `types.VEHICLES`. Only searched for on
 request; empty if the detector's weights have no head for them."""
@@ -69,6 +72,7 @@ YOLO = ModelSpec(
         TensorSpec("output__2", "FP32", (-1,)),
         CORNERS,
         AS_ONE,
+        UPRIGHT,
         VEHICLE_ROWS,
     ),
 )

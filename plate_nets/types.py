@@ -4,7 +4,7 @@ Signatures that use these names need no further comment.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,22 @@ VehicleRows = NDArray[np.float32]
 
 Lines = NDArray[np.intp]
 """The number of lines of each plate: (N,), 1 or 2."""
+
+T = TypeVar("T")
+
+
+class PlateCrops(NamedTuple, Generic[T]):
+    """The N plates of a frame, cut out for the readers. ``T`` is the kind of array that holds crops, see `Crops`."""
+
+    crops: T
+    """(N, 3, 24, 94), along the corners, with as many lines as their shape shows."""
+    corners: Corners
+    """(N, 8)"""
+    as_one: T
+    """(M, 3, 24, 94), those M plates that have the shape of two lines, in order, cut as one line."""
+    upright: T
+    """(N, 3, 24, 94), as one line, along the detector's box."""
+
 
 Detail = Literal["fast", "balanced", "far"]
 """How closely to look at a picture, see `recognition.detection.DetectionSettings`."""

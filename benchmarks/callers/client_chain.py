@@ -12,12 +12,12 @@ from plate_nets.closing import Closing
 from plate_nets.contract import FRAME, IMAGE, LPRNET, STN, VEHICLE_ROWS, YOLO, ModelSpec
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings
-from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
-from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Plate, Scores, VehicleRows
+from plate_nets.types import Boxes, Crops, Frame, Logits, Plate, PlateCrops, Scores, VehicleRows
 
 
 class ClientChain(Closing):
@@ -36,6 +36,7 @@ class ClientChain(Closing):
             {LPRNET.name: self._read},
             SchemeDecoder([default_scheme()], decoding),
             split_rows,
+            take_rows,
             look_again=looks_at,
         )
 
@@ -54,10 +55,10 @@ class ClientChain(Closing):
 
     def _detect(
         self, image: Frame | bytes, stages: Stages, vehicles: bool
-    ) -> tuple[Crops, Boxes, Scores, Corners, Crops, VehicleRows]:
+    ) -> tuple[PlateCrops[Crops], Boxes, Scores, VehicleRows]:
         sent = Input(IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(FRAME, image)
-        crops, boxes, scores, corners, as_one = self._ask(YOLO, sent)
-        return crops, boxes, scores, corners, as_one, rows_of(())
+        crops, boxes, scores, corners, as_one, upright = self._ask(YOLO, sent)
+        return PlateCrops(crops, corners, as_one, upright), boxes, scores, rows_of(())
 
     def _rectify(self, crops: Crops) -> Crops:
         return self._one(STN, crops)

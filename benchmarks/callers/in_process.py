@@ -75,7 +75,7 @@ class InProcess:
         """A picture -> the inputs of the detector's network and of the reader."""
         hw = (picture.frame.shape[0], picture.frame.shape[1])
         letterbox = Letterbox(hw, DetectionSettings().side_for(hw))
-        return letterbox.place(picture.frame), self._finder.find(picture.frame)[0]
+        return letterbox.place(picture.frame), self._finder.find(picture.frame)[0].crops
 
     def stages(self, picture: Picture) -> dict[str, float]:
         """As a call -> seconds of each of `STAGES`, by its name in the tables."""

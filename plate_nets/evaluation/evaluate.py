@@ -16,13 +16,13 @@ from plate_nets.plates import PlateScheme
 from plate_nets.recognition.encoded import SUFFIXES
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners
-from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading
+from plate_nets.types import Boxes, Crops, Frame, Plate, PlateCrops, Reading
 
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
-CropReader = Callable[[Crops, Corners, Crops], Sequence[Reading]]
+CropReader = Callable[[PlateCrops[Crops]], Sequence[Reading]]
 """The result of a `Cut` for N plates -> N readings."""
-Cut = Callable[[Frame, Boxes], tuple[Crops, Corners, Crops]]
+Cut = Callable[[Frame, Boxes], PlateCrops[Crops]]
 """A frame and plate boxes (N, 4) -> as `PlateFinder.cut`, for a `CropReader`."""
 FrameReader = Callable[[Frame], list[Plate]]
 """A frame -> its plates, highest detector score first."""
@@ -76,9 +76,9 @@ def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, 
     for path, labels in photos:
         readable = _readable(labels, outcome)
         if readable:
-            crops, corners, as_one = cut(read_photo(path), boxes_of(readable))
-            readings = read(crops, corners, as_one)
-            for label, crop, points, reading in zip(readable, crops, corners, readings, strict=True):
+            crops = cut(read_photo(path), boxes_of(readable))
+            plates = zip(readable, crops.crops, crops.corners, read(crops), strict=True)
+            for label, crop, points, reading in plates:
                 outcome.plates.append(read_plate(label, reading, points))
                 outcome.crops.append(crop[None])
     return outcome

@@ -65,8 +65,9 @@ class Detector:
             cv2.setNumThreads(threads)
             frame = frame_of(picture_of(request), self._limits)
             vehicles = VEHICLE_ROWS.name in request.requested_output_names()
-            found = self._finders[threads].find(frame, vehicles=vehicles)
-        return [tensor(spec, array) for spec, array in zip(YOLO.outputs, found, strict=True)]
+            cut, boxes, scores, rows = self._finders[threads].find(frame, vehicles=vehicles)
+        arrays = (cut.crops, boxes, scores, cut.corners, cut.as_one, cut.upright, rows)
+        return [tensor(spec, array) for spec, array in zip(YOLO.outputs, arrays, strict=True)]
 
 
 def networks(

@@ -46,12 +46,12 @@ from plate_nets.python_backend.triton import (
 from plate_nets.python_backend.watchdog import Watchdog, WatchdogSettings
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
-from plate_nets.types import STEPS, Boxes, Corners, Plate, Scene, Scores, VehicleRows
+from plate_nets.types import STEPS, Boxes, Plate, PlateCrops, Scene, Scores, VehicleRows
 
 _CROPS = STN.inputs[0]
 
@@ -69,7 +69,7 @@ class TensorReader(Protocol):
 def bls_reader(model: ModelArgs, decoder: SchemeDecoder) -> PlateReader[Tensor, Tensor]:
     """The pipeline over the models `yolo`, `stn`, `country` and the readers."""
     readers = {name: partial(read, spec) for name, spec in READERS.items()}
-    return PlateReader(detect, rectify, readers, decoder, split, gather, look_again, partial(read, COUNTRY))
+    return PlateReader(detect, rectify, readers, decoder, split, take, gather, look_again, partial(read, COUNTRY))
 
 
 class Recognition:
@@ -139,18 +139,16 @@ class Recognition:
         return plates, outputs
 
 
-def detect(
-    picture: Tensor, stages: Stages, vehicles: bool
-) -> tuple[Tensor, Boxes, Scores, Corners, Tensor, VehicleRows]:
-    """Picture -> crops on the device of `yolo`, boxes, scores, corners, `AS_ONE`, and vehicles if requested.
+def detect(picture: Tensor, stages: Stages, vehicles: bool) -> tuple[PlateCrops[Tensor], Boxes, Scores, VehicleRows]:
+    """Picture -> crops on the device of `yolo`, boxes, scores, and vehicles if requested.
 
     The caller's own tensor is passed on: its memory is shared already, and `yolo` decodes an encoded picture only once.
     The stages inside `yolo` are not visible here.
     """
     leave_out = () if vehicles else (VEHICLE_ROWS,)
-    crops, boxes, scores, corners, as_one, *rows = call(YOLO, [picture], leave_out=leave_out)
-    seen = rows[0].as_numpy() if rows else rows_of(())
-    return crops, boxes.as_numpy(), scores.as_numpy(), corners.as_numpy(), as_one, seen
+    crops, boxes, scores, corners, as_one, upright, *rows = call(YOLO, [picture], leave_out=leave_out)
+    cut = PlateCrops(crops, corners.as_numpy(), as_one, upright)
+    return cut, boxes.as_numpy(), scores.as_numpy(), rows[0].as_numpy() if rows else rows_of(())
 
 
 def rectify(crops: Tensor) -> Tensor:
@@ -182,13 +180,18 @@ def split(crops: Tensor, size: int) -> Iterator[Tensor]:
         yield tensor(_CROPS, chunk)
 
 
-def look_again(crops: Tensor, rows: Sequence[int]) -> Tensor:
-    """Crops and row numbers -> the looks at these rows, made in host memory since only few plates need them."""
+def take(crops: Tensor, rows: Sequence[int]) -> Tensor:
+    """Crops and row numbers -> these rows in host memory: few plates are read more than once."""
     if crops.is_cpu():
-        return tensor(_CROPS, looks_at(crops.as_numpy(), rows))
-    from torch.utils.dlpack import from_dlpack as to_torch  # only crops on a GPU need it
+        return tensor(_CROPS, take_rows(crops.as_numpy(), rows))
+    from torch.utils.dlpack import from_dlpack as to_torch  # only crops that lie on a GPU need it
 
-    return tensor(_CROPS, looks_at(to_torch(crops)[list(rows)].cpu().numpy(), range(len(rows))))
+    return tensor(_CROPS, to_torch(crops)[list(rows)].cpu().numpy())
+
+
+def look_again(crops: Tensor) -> Tensor:
+    """Crops in host memory -> the looks at them."""
+    return tensor(_CROPS, looks_at(crops.as_numpy()))
 
 
 def gather(ask: Callable[[Tensor], T], chunks: Iterable[Tensor]) -> Iterable[T]:

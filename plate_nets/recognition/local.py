@@ -18,7 +18,7 @@ from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.finder import PlateFinder
 from plate_nets.recognition.images import load_picture
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
@@ -31,7 +31,7 @@ from plate_nets.runtimes.networks import (
     first_versions,
     load_converted,
 )
-from plate_nets.types import Boxes, Corners, Crops, Frame, Plate, Reading, Scene
+from plate_nets.types import Boxes, Crops, Frame, Plate, PlateCrops, Reading, Scene
 
 
 @dataclass(frozen=True)
@@ -112,18 +112,16 @@ class LocalReader:
         with self._turn:
             return self._pipeline.scene(frame, options, stages)
 
-    def read_crops(
-        self, crops: Crops, corners: Corners | None = None, as_one: Crops | None = None
-    ) -> Sequence[Reading]:
+    def read_crops(self, crops: PlateCrops[Crops]) -> Sequence[Reading]:
         """The crops from `cut`, N above 0 -> the readings of the N plates, in order; see `PlateReader.read_crops`.
 
         Raises:
             WeightsError: a network is missing, damaged, or not converted yet.
         """
         with self._turn:
-            return self._pipeline.read_crops(crops, corners, as_one)
+            return self._pipeline.read_crops(crops)
 
-    def cut(self, frame: Frame, boxes: Boxes) -> tuple[Crops, Corners, Crops]:
+    def cut(self, frame: Frame, boxes: Boxes) -> PlateCrops[Crops]:
         """Boxes (N, 4) xyxy of plates in a frame -> the input of `read_crops`; see `PlateFinder.cut`.
 
         Raises:
@@ -150,6 +148,7 @@ class LocalReader:
             networks.readers,
             decoder,
             split_rows,
+            take_rows,
             look_again=looks_at,
             country=networks.country,
         )

@@ -4,7 +4,6 @@ The same class runs in one process, where crops are numpy arrays, and inside the
 Triton tensors that are passed on without a copy to the host.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -21,13 +20,26 @@ from plate_nets.plates.designs import UNKNOWN
 from plate_nets.recognition.appearance import Appearance, appearances
 from plate_nets.recognition.decoding import at_height
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of
+from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of, quad_size
 from plate_nets.recognition.reader import check_sure
 from plate_nets.recognition.schemes import SchemeDecoder, evidence_of
 from plate_nets.recognition.second_look import LOOKS
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import vehicles_of, with_vehicles
-from plate_nets.types import Box, Boxes, Corners, Crops, Lines, Logits, Plate, Reading, Scene, Scores, VehicleRows
+from plate_nets.types import (
+    Box,
+    Boxes,
+    Corners,
+    Crops,
+    Lines,
+    Logits,
+    Plate,
+    PlateCrops,
+    Reading,
+    Scene,
+    Scores,
+    VehicleRows,
+)
 
 CHUNK = min(STN.max_batch_size, LPRNET.max_batch_size)
 """The maximum number of crops per call of `stn` and `lprnet`."""
@@ -64,9 +76,10 @@ class PlateReader(Generic[F, T]):
 
     Each crop is rectified once and read by every reader that its schemes need. If the reading is not certain, other
     looks at the crop are rectified and read too, in the stage ``look_again``. Plates whose shape has two lines are also
-    read as one line if a country may have such plates (`PlateScheme.any_shape`); the more certain reading wins. If
-    several schemes are read, or the caller asks for it, a network classifies the country and the colour from the crops
-    before rectification, in the stage ``tell_country``.
+    read as one line if a country may have such plates (`PlateScheme.any_shape`). Plates without a text are also read
+    from their upright crops: corners may leave out the end of a plate. The most certain reading wins. If several
+    schemes are read, or the caller asks for it, a network classifies the country and the colour from the crops before
+    rectification, in the stage ``tell_country``.
 
     Args:
         detect: frame, stages, and whether to find vehicles -> the output of `PlateFinder.find`.
@@ -74,23 +87,24 @@ class PlateReader(Generic[F, T]):
         readers: by name, straightened crops -> logits (N, C, 18).
         decoder: logits -> readings, for all schemes that can be read.
         split: crops and a size -> the same crops in chunks of at most this size, in order.
+        take: crops and row numbers -> these rows.
         map_chunks: applies a function to chunks and returns its results in order, by default ``map``; another may
             process chunks in parallel.
-        look_again: crops and M row numbers -> `LOOKS` looks at each of these rows, see `second_look.looks_at`. Without
-            it there is no second look.
+        look_again: crops -> `LOOKS` looks at each, see `second_look.looks_at`. Without it there is no second look.
         country: at most `CHUNK` crops -> logits (N, K + G), see `contract.COUNTRY`. Without it, no country or colour is
             known.
     """
 
     def __init__(
         self,
-        detect: Callable[[F, Stages, bool], tuple[T, Boxes, Scores, Corners, T, VehicleRows]],
+        detect: Callable[[F, Stages, bool], tuple[PlateCrops[T], Boxes, Scores, VehicleRows]],
         rectify: Callable[[T], T],
         readers: Mapping[str, Callable[[T], Logits]],
         decoder: SchemeDecoder,
         split: Callable[[T, int], Iterable[T]],
+        take: Callable[[T, Sequence[int]], T],
         map_chunks: Callable[[Callable[[T], _Outputs], Iterable[T]], Iterable[_Outputs]] = map,
-        look_again: Callable[[T, Sequence[int]], T] | None = None,
+        look_again: Callable[[T], T] | None = None,
         country: Callable[[T], NDArray[np.float32]] | None = None,
     ) -> None:
         self._detect = detect
@@ -99,6 +113,7 @@ class PlateReader(Generic[F, T]):
         self._decoder = decoder
         self._with_sure = lru_cache(_CACHED)(decoder.with_sure)
         self._split = split
+        self._take = take
         self._map_chunks = map_chunks
         self._look_again = look_again
         self._country = country
@@ -116,65 +131,64 @@ class PlateReader(Generic[F, T]):
             decoder = self._with_sure(asked)
         plan = _Plan(decoder, schemes, options.appearance or len(schemes) > 1, stages)
         with stages("detect"):
-            crops, boxes, scores, corners, as_one, rows = self._detect(frame, stages, options.vehicles)
+            crops, boxes, scores, rows = self._detect(frame, stages, options.vehicles)
         vehicles = vehicles_of(rows)
         if len(boxes) == 0:
             return Scene([], vehicles)
-        logits, readings = self._read_all(crops, corners, as_one, plan)
+        logits, readings = self._read_all(crops, plan)
         evidence = evidence_of(readings, logits, schemes) if options.evidence else None
-        plates = join(boxes, scores, corners, readings, evidence)
+        plates = join(boxes, scores, crops.corners, readings, evidence)
         return Scene(with_vehicles(plates, vehicles), vehicles)
 
-    def read_crops(self, crops: T, corners: Corners | None = None, as_one: T | None = None) -> Sequence[Reading]:
-        """The crops from `PlateFinder.cut`, N above 0 -> the readings of the N plates, in order.
-
-        Without corners, each plate is assumed to have one line and enough height.
-        """
+    def read_crops(self, crops: PlateCrops[T]) -> Sequence[Reading]:
+        """The crops from `PlateFinder.cut`, N above 0 -> the readings of the N plates, in order."""
         schemes = self._decoder.schemes
-        return self._read_all(crops, corners, as_one, _Plan(self._decoder, schemes, len(schemes) > 1))[1]
+        return self._read_all(crops, _Plan(self._decoder, schemes, len(schemes) > 1))[1]
 
-    def _read_all(
-        self, crops: T, corners: Corners | None, as_one: T | None, plan: _Plan
-    ) -> tuple[dict[str, Logits], list[Reading]]:
+    def _read_all(self, crops: PlateCrops[T], plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> the logits that the readings are based on, by reader, and the readings."""
-        if corners is None:
-            return self._read_cut(crops, None, None, plan)
-        quads = corners.reshape(-1, 4, 2)
+        quads = crops.corners.reshape(-1, 4, 2)
         lines = lines_of(quads)
-        logits, readings = self._read_cut(crops, quads, lines, plan)
-        rows, of_any_shape = np.flatnonzero(lines == 2), [scheme for scheme in plan.schemes if scheme.any_shape]
-        if as_one is not None and len(rows) and of_any_shape:
+        logits, readings = self._read_cut(crops.crops, quads, lines, plan)
+
+        def read_too(other: T, rows: Sequence[int], plan: _Plan, certain: bool = False) -> None:
+            """Also read some of the plates from other crops, as one line; the more certain reading wins."""
             one_line = np.ones(len(rows), np.intp)
-            again, others = self._read_cut(as_one, quads[rows], one_line, replace(plan, schemes=of_any_shape))
-            certain = all(scheme.lines == 1 for scheme in plan.schemes)
-            for place, (row, other) in enumerate(zip(rows, others, strict=True)):
-                if certain or _sureness(other) > _sureness(readings[row]):
-                    readings[row] = other
-                    for name, rows_of_reader in again.items():
+            other_logits, other_readings = self._read_cut(other, quads[list(rows)], one_line, plan)
+            for place, (row, reading) in enumerate(zip(rows, other_readings, strict=True)):
+                if certain or _sureness(reading) > _sureness(readings[row]):
+                    readings[row] = reading
+                    for name, rows_of_reader in other_logits.items():
                         logits[name][row] = rows_of_reader[place]
+
+        two_lines = np.flatnonzero(lines == 2).tolist()
+        of_any_shape = [scheme for scheme in plan.schemes if scheme.any_shape]
+        if two_lines and of_any_shape:
+            certain = all(scheme.lines == 1 for scheme in plan.schemes)
+            read_too(crops.as_one, two_lines, replace(plan, schemes=of_any_shape), certain)
+        unread = plan.decoder.unread(readings, quad_size(quads)[0].tolist())
+        if unread:
+            with plan.stages("look_again"):
+                read_too(self._take(crops.upright, unread), unread, replace(plan, stages=nullcontext))
         return logits, readings
 
-    def _read_cut(
-        self, crops: T, quads: Quads | None, lines: Lines | None, plan: _Plan
-    ) -> tuple[dict[str, Logits], list[Reading]]:
+    def _read_cut(self, crops: T, quads: Quads, lines: Lines, plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> the logits of the first look, by reader, and the readings, after a second look if needed."""
         decoder, schemes = plan.decoder, plan.schemes
         logits = self._logits(crops, schemes, plan.stages)
         looks = self._appearances(crops, plan.stages) if plan.appearance else None
         with plan.stages("decode_text"):
             readings = decoder.decode(logits, lines, schemes, looks)
-        heights = [math.inf] * len(readings)
-        if quads is not None and lines is not None:
-            heights = line_heights(quads, lines).tolist()
+        heights = line_heights(quads, lines).tolist()
         rows = decoder.unsure(readings, heights)
         if self._look_again and rows:
             with plan.stages("look_again"):
-                again = self._logits(self._look_again(crops, rows), schemes, nullcontext)
+                again = self._logits(self._look_again(self._take(crops, rows)), schemes, nullcontext)
                 for place, row in enumerate(rows):
                     own = slice(place * LOOKS, (place + 1) * LOOKS)
                     own_logits = {name: rows_of_reader[own] for name, rows_of_reader in again.items()}
-                    count, look = 1 if lines is None else int(lines[row]), looks[row] if looks else None
-                    readings[row] = decoder.decode_looks(own_logits, count, schemes, look)
+                    look = looks[row] if looks else None
+                    readings[row] = decoder.decode_looks(own_logits, int(lines[row]), schemes, look)
         settings = decoder.settings
         readings = [at_height(reading, high, settings) for reading, high in zip(readings, heights, strict=False)]
         return logits, decoder.describe(readings, looks, lines, schemes) if looks else readings
@@ -245,3 +259,8 @@ def split_rows(crops: Crops, size: int) -> Iterator[Crops]:
     """Rows (N, ...) -> views of at most ``size`` rows, in order."""
     for start in range(0, len(crops), size):
         yield crops[start : start + size]
+
+
+def take_rows(crops: Crops, rows: Sequence[int]) -> Crops:
+    """Crops (N, ...) and row numbers -> these rows."""
+    return crops[list(rows)]

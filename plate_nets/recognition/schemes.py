@@ -137,6 +137,11 @@ class SchemeDecoder:
             and (reading.confidence < settings.again_below or height < settings.again_under)
         ]
 
+    def unread(self, readings: Sequence[Reading], heights: Sequence[float]) -> list[int]:
+        """Readings, and the heights of the plates, px -> the rows without a text that are high enough to be read."""
+        pairs = enumerate(zip(readings, heights, strict=False))  # `join` refuses a wrong number
+        return [row for row, (reading, height) in pairs if not reading.text and height >= self.settings.least_height]
+
 
 def surest(readings: Sequence[Reading], chosen: Sequence[PlateScheme], look: Appearance | None = None) -> Reading:
     """The best of the readings that searches returned for one plate, with all schemes that give its text.

@@ -4,8 +4,6 @@ A reader that is unsure of a crop is often certain of the same plate at another 
 else if it was wrong. So the evidence of several looks is averaged (`PlateDecoder.decode_looks`).
 """
 
-from collections.abc import Sequence
-
 import cv2
 import numpy as np
 
@@ -21,9 +19,9 @@ _MIDDLE = np.s_[4:20, 8:86]
 """A part of the crop that the plate always covers; contrast is measured there."""
 
 
-def looks_at(crops: Crops, rows: Sequence[int]) -> Crops:
-    """Crops (N, 3, 24, 94) and M row numbers -> `LOOKS` looks at each of these rows, (M * LOOKS, 3, 24, 94)."""
-    pictures = (np.ascontiguousarray(crops[row].transpose(1, 2, 0)) for row in rows)
+def looks_at(crops: Crops) -> Crops:
+    """Crops (N, 3, 24, 94) -> `LOOKS` looks at each, (N * LOOKS, 3, 24, 94)."""
+    pictures = (np.ascontiguousarray(crop.transpose(1, 2, 0)) for crop in crops)
     looks = [look.transpose(2, 0, 1) for picture in pictures for look in _looks(picture)]
     return np.ascontiguousarray(looks, np.float32)
 

@@ -114,7 +114,7 @@ class PlateTeacher:
         """A frame -> its plates, in its pixels; of overlapping ones, that of the smaller size is kept."""
         found = Objects()
         for finder in self._finders:
-            _, boxes, scores, *_ = finder.find(frame)
+            _, boxes, scores, _ = finder.find(frame)
             more = Objects.of((PLATE, box, score) for box, score in zip(boxes.tolist(), scores.tolist(), strict=True))
             found += more.where(iou(more.boxes, found.boxes).max(axis=1, initial=0) < _SAME)
         return found

@@ -65,10 +65,10 @@ def look(folder: Path, networks: Path) -> Seen:
     for path, labels in track(photos, folder.name, console=Console(stderr=True), transient=True):
         readable = [label for label in labels if label.text]
         if readable:
-            crops, corners, _ = cutter.cut(read_photo(path), boxes_of(readable))
+            cut = cutter.cut(read_photo(path), boxes_of(readable))
             with torch.inference_mode():
-                logits.append(lprnet(stn(torch.from_numpy(crops))).numpy())
-            lines.append(lines_of(corners.reshape(-1, 4, 2)))
+                logits.append(lprnet(stn(torch.from_numpy(cut.crops))).numpy())
+            lines.append(lines_of(cut.corners.reshape(-1, 4, 2)))
             texts += [label.text for label in readable]
     if not texts:
         raise DatasetError(f"{folder}: expected plates with a text, found none")

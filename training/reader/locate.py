@@ -80,7 +80,7 @@ def locate(
     around = cv2.copyMakeBorder(photo, pad, pad, pad, pad, cv2.BORDER_CONSTANT, value=(GREY, GREY, GREY))
     plates = reader.read(np.asarray(around, np.uint8))
     boxes = boxes_of(labels) + np.float32(pad)
-    _, corners, _ = reader.cut(np.asarray(around, np.uint8), boxes)
+    corners = reader.cut(np.asarray(around, np.uint8), boxes).corners
     for label, seen, overlaps in zip(labels, corners, iou(boxes, boxes_of(plates)), strict=True):
         near = len(plates) > 0 and overlaps.max() > _NEAR
         quad = np.array(plates[int(overlaps.argmax())].corners if near else seen, np.float32)

@@ -40,9 +40,9 @@ def taught(folder: Path, own: LocalReader, teacher: OtherReader) -> Iterator[Loc
         if not unread:
             continue
         photo, boxes = read_photo(path), boxes_of(unread)
-        crops, corners, as_one = own.cut(photo, boxes)
+        cut = own.cut(photo, boxes)
         stretched = teacher.cut(photo, boxes)
-        answers = zip(unread, own.read_crops(crops, corners, as_one), corners, strict=True)
+        answers = zip(unread, own.read_crops(cut), cut.corners, strict=True)
         results = zip(answers, teacher.read(stretched), teacher.regions(stretched), strict=True)
         for (label, reading, points), text, (country, probability) in results:
             if text == reading.best and len(text) >= _SHORTEST and readable(text):

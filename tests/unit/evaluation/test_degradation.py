@@ -16,7 +16,7 @@ from plate_nets.evaluation.degradation import DEGRADATIONS, Cell, evaluate_degra
 from plate_nets.evaluation.degradation_report import degradation_figures, gate_figures, save_degradation
 from plate_nets.evaluation.evaluate import plate_height
 from plate_nets.evaluation.reading_metrics import ReadPlate
-from plate_nets.types import Box, Boxes, Corners, Crops, Frame, Reading
+from plate_nets.types import Box, Boxes, Crops, Frame, PlateCrops, Reading
 
 PICTURE = np.asarray(
     cv2.GaussianBlur(np.random.default_rng(0).integers(0, 255, (61, 121, 3), np.uint8), (0, 0), 3), np.uint8
@@ -71,12 +71,12 @@ def test_each_plate_with_a_text_is_read_in_each_cell_below_its_height(folder: Pa
     photos = list(load_dataset(folder).photos())
     heights: list[float] = []
 
-    def cut(frame: Frame, boxes: Boxes) -> tuple[Crops, Corners, Crops]:
+    def cut(frame: Frame, boxes: Boxes) -> PlateCrops[Crops]:
         heights.append(float(boxes[0, 3] - boxes[0, 1]))
         crops = np.zeros((1, 3, 24, 94), np.float32)
-        return crops, np.zeros((1, 8), np.float32), crops[:0]
+        return PlateCrops(crops, np.zeros((1, 8), np.float32), crops[:0], crops)
 
-    def read(crops: Crops, corners: Corners, as_one: Crops) -> list[Reading]:
+    def read(cut: PlateCrops[Crops]) -> list[Reading]:
         return [Reading("A123BC77", "A123BC77", 0.9)]
 
     cells = evaluate_degraded(photos, cut, read, (8, 12, 20), ("JPEG 90", "night"))

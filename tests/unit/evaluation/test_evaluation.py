@@ -31,7 +31,7 @@ from plate_nets.evaluation.sheet import save_sheet
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.rectification import box_quads
-from plate_nets.types import Box, Boxes, Corners, Crops, Frame, Plate, Reading
+from plate_nets.types import Box, Boxes, Crops, Frame, Plate, PlateCrops, Reading
 from tests.disk import SmallDisk
 from tests.paths import ROOT
 
@@ -127,14 +127,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def cut(frame: Frame, boxes: Boxes) -> tuple[Crops, Corners, Crops]:
+def cut(frame: Frame, boxes: Boxes) -> PlateCrops[Crops]:
     crops = crop_plates(frame, boxes, 0.1)
-    return crops, box_quads(boxes).reshape(-1, 8), crops[:0]
+    return PlateCrops(crops, box_quads(boxes).reshape(-1, 8), crops[:0], crops)
 
 
 def test_given_boxes(folder: Path) -> None:
-    def read(crops: Crops, corners: Corners, as_one: Crops) -> list[Reading]:
-        return [Reading("A123BC77", "A123BC77", 1.0)] * len(crops)
+    def read(cut: PlateCrops[Crops]) -> list[Reading]:
+        return [Reading("A123BC77", "A123BC77", 1.0)] * len(cut.crops)
 
     dataset = load_dataset(folder)
     outcome = evaluate_given(dataset.photos(), cut, read, RUSSIA)

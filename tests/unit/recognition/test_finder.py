@@ -37,6 +37,22 @@ def test_a_plate_that_fills_a_picture_of_full_hd_is_read(reader: LocalReader) ->
     assert texts(reader.read(filled)) == {PLACED[0].text}
 
 
+@pytest.mark.parametrize("width", [120, 300, 600])
+@pytest.mark.parametrize("placed", PLACED, ids=lambda placed: placed.text)
+def test_the_tight_crop_of_a_plate_is_read(reader: LocalReader, placed: Placed, width: int) -> None:
+    box = placed.box
+    crop = CAR[int(box.ymin) : round(box.ymax), int(box.xmin) : round(box.xmax)]
+    scale = width / crop.shape[1]
+    crop = np.asarray(cv2.resize(crop, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8)
+    assert texts(reader.read(crop)) == {placed.text}
+
+
+@pytest.mark.parametrize("hw", [(100, 300), (400, 1280)])
+def test_a_wide_picture_without_a_plate_has_no_text(reader: LocalReader, hw: tuple[int, int]) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (*hw, 3), np.uint8)
+    assert texts(reader.read(np.asarray(cv2.GaussianBlur(noise, (0, 0), 3), np.uint8))) == set()
+
+
 def warped(frame: Frame, matrix: np.ndarray) -> Frame:
     h, w = frame.shape[:2]
     return np.asarray(cv2.warpPerspective(frame, matrix, (w, h), borderValue=(110, 110, 110)), np.uint8)
@@ -114,7 +130,7 @@ def test_both_networks_decide_what_is_a_plate_and_their_order() -> None:
     rows = np.array([[[100, 50, 40, 10, 0.9, 1], [100, 150, 40, 10, 0.3, 1], [100, 250, 40, 10, 0.8, 1]]], np.float32)
     told = np.array([[*CROSSING, 0, 0], [*CROSSING, 0, 5], [*CROSSING, 0, -5]], np.float32)  # by the detector's order
     finder = PlateFinder(PlateDetector(lambda picture: rows), CornerFinder(lambda windows: told[[0, 2, 1]]))
-    crops, boxes, scores, found, *_ = finder.find(np.zeros((720, 1280, 3), np.uint8))
+    (crops, found, *_), boxes, scores, _ = finder.find(np.zeros((720, 1280, 3), np.uint8))
     np.testing.assert_allclose(boxes, [[160, 290, 240, 310], [160, 90, 240, 110]], atol=1e-3)
     assert len(crops) == len(found) == 2 and scores.tolist() == pytest.approx([0.9845, 0.9], abs=1e-3)
 
@@ -126,7 +142,7 @@ def test_degenerate_corners_leave_the_detectors_box(corners: tuple[float, ...]) 
     finder = PlateFinder(
         PlateDetector(lambda picture: rows), CornerFinder(lambda windows: np.repeat(answer, len(windows), axis=0))
     )
-    crops, boxes, scores, found, *_ = finder.find(np.zeros((720, 1280, 3), np.uint8))
+    (crops, found, *_), boxes, scores, _ = finder.find(np.zeros((720, 1280, 3), np.uint8))
     np.testing.assert_allclose(boxes, [[160, 90, 240, 110]], atol=1e-3)
     np.testing.assert_allclose(found, [[160, 90, 240, 90, 240, 110, 160, 110]], atol=1e-3)
     assert crops.shape == (1, 3, 24, 94) and np.isfinite(crops).all() and scores.tolist() == pytest.approx([0.9])
@@ -138,9 +154,9 @@ def test_plates_of_two_lines_by_their_shape_are_cut_as_of_one_too() -> None:
         CornerFinder(lambda windows: np.full((len(windows), 10), np.nan, np.float32)),
     )
     frame = np.random.default_rng(1).integers(0, 255, (100, 200, 3), np.uint8)
-    crops, corners, as_one = finder.cut(frame, np.array([[5, 5, 105, 30], [50, 40, 90, 60]], np.float32))
-    _, _, none = finder.cut(frame, np.array([[5, 5, 105, 30]], np.float32))
-    assert (len(crops), len(corners), len(as_one), len(none)) == (2, 2, 1, 0)
+    crops, corners, as_one, upright = finder.cut(frame, np.array([[5, 5, 105, 30], [50, 40, 90, 60]], np.float32))
+    none = finder.cut(frame, np.array([[5, 5, 105, 30]], np.float32)).as_one
+    assert (len(crops), len(corners), len(as_one), len(upright), len(none)) == (2, 2, 1, 2, 0)
     straight = straighten(frame, corners[1].reshape(4, 2), 1, finder.rectification)
     np.testing.assert_array_equal(as_one[0], normalize_crop(straight))
     assert (as_one[0] != crops[1]).any()
@@ -148,5 +164,6 @@ def test_plates_of_two_lines_by_their_shape_are_cut_as_of_one_too() -> None:
 
 def test_a_frame_without_plates_has_none_of_anything() -> None:
     finder = PlateFinder(PlateDetector(lambda picture: np.zeros((1, 9, 6), np.float32)), CornerFinder(lambda _: _))
-    shapes = [found.shape for found in finder.find(np.zeros((48, 64, 3), np.uint8))]
-    assert shapes == [(0, 3, 24, 94), (0, 4), (0,), (0, 8), (0, 3, 24, 94), (0, 6)]
+    cut, *others = finder.find(np.zeros((48, 64, 3), np.uint8))
+    assert [found.shape for found in cut] == [(0, 3, 24, 94), (0, 8), (0, 3, 24, 94), (0, 3, 24, 94)]
+    assert [found.shape for found in others] == [(0, 4), (0,), (0, 6)]

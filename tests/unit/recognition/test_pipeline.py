@@ -1,6 +1,7 @@
 """`PlateReader`: the order of steps, the early stop, chunks, rows."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,24 +15,23 @@ from plate_nets.plates.designs import DESIGNS, GROUNDS, UNKNOWN
 from plate_nets.recognition.appearance import Appearance
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import CHUNK, DOUBTED, PlateReader, join, split_rows
+from plate_nets.recognition.pipeline import CHUNK, DOUBTED, PlateReader, join, split_rows, take_rows
 from plate_nets.recognition.rectification import box_quads, quad_boxes
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import STEPS, Box, Crops, Frame, Lines, Logits, Reading, Vehicle, VehicleRows
+from plate_nets.types import STEPS, Box, Crops, Frame, Lines, Logits, PlateCrops, Reading, Vehicle, VehicleRows
 
 FRAME = np.zeros((4, 4, 3), np.uint8)
 NO_VEHICLES = np.empty((0, 6), np.float32)
-Found = tuple[Crops, np.ndarray, np.ndarray, np.ndarray, Crops, VehicleRows]
+Found = tuple[PlateCrops[Crops], np.ndarray, np.ndarray, VehicleRows]
 
 
 class NumberDecoder(SchemeDecoder):
-    """Reads a row's first number; remembers the lines it was told."""
-
-    lines: list[int] | None = None
+    """Reads a row's first number; remembers the lines of each call."""
 
     def __init__(self) -> None:
         super().__init__([default_scheme()])
+        self.lines: list[list[int]] = []
 
     def decode(
         self,
@@ -40,7 +40,7 @@ class NumberDecoder(SchemeDecoder):
         schemes: Sequence[PlateScheme] = (),
         looks: Sequence[Appearance] | None = None,
     ) -> list[Reading]:
-        self.lines = None if lines is None else lines.tolist()
+        self.lines += [] if lines is None else [lines.tolist()]
         return [Reading(str(int(row[0, 0])), str(int(row[0, 0])), 0.5) for row in logits["lprnet"]]
 
 
@@ -54,7 +54,9 @@ class Chain:
         self.read: list[int] = []
 
     def reader(self) -> PlateReader[Frame, Crops]:
-        return PlateReader(self.detect, self.rectify, {"lprnet": self.recognise}, NumberDecoder(), split_rows)
+        return PlateReader(
+            self.detect, self.rectify, {"lprnet": self.recognise}, NumberDecoder(), split_rows, take_rows
+        )
 
     def detect(self, frame: Frame, stages: Stages, vehicles: bool) -> Found:
         numbers = np.arange(self.count, dtype=np.float32)
@@ -63,7 +65,7 @@ class Chain:
         boxes = numbers[:, None] + np.array([0, 0, 94, 24], np.float32)
         corners = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + np.array([0.1] + [0] * 7, np.float32)
         crops = crops.astype(np.float32)
-        return crops, boxes, np.asarray(scores, np.float32), corners, crops[:0], NO_VEHICLES
+        return PlateCrops(crops, corners, crops[:0], crops), boxes, np.asarray(scores, np.float32), NO_VEHICLES
 
     def rectify(self, crops: Crops) -> Crops:
         self.rectified.append(len(crops))
@@ -80,14 +82,21 @@ def test_the_decoder_is_told_the_lines_that_the_corners_show() -> None:
 
     def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:
         crops = np.zeros((2, *CROP_DIMS), np.float32)
-        return crops, corners[:, :4], np.ones(2, np.float32), corners, crops[:1], NO_VEHICLES
+        return PlateCrops(crops, corners, crops[:1], crops), corners[:, :4], np.ones(2, np.float32), NO_VEHICLES
 
     chain = Chain(2)
-    reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, decoder, split_rows)
+    reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, decoder, split_rows, take_rows)
     reader.scene(FRAME)
-    assert decoder.lines == [1, 2]
-    reader.read_crops(np.zeros((2, *CROP_DIMS), np.float32))
-    assert decoder.lines is None
+    assert decoder.lines[0] == [1, 2]
+
+
+def spelling(alphabet: str, texts: Sequence[str], crops: Crops) -> Logits:
+    """Crops, each of one value, the number of its text -> logits of these texts."""
+    logits = np.zeros((len(crops), len(alphabet) + 1, STEPS), np.float32)
+    for row, number in zip(logits, crops[:, 0, 0, 0], strict=True):
+        path = [step for symbol in texts[int(number)] for step in (alphabet.index(symbol), len(alphabet))]
+        row[path + [len(alphabet)] * (STEPS - len(path)), np.arange(STEPS)] = 12
+    return logits
 
 
 SHORT = box_quads(np.array([[0, 0, 40, 20]], np.float32)).reshape(-1, 8)
@@ -110,29 +119,50 @@ def test_the_countries_asked_for_say_whether_a_short_plate_has_one_line(
     asked = load_schemes(schemes)
     alphabet, spelt = asked[0].alphabet, (as_two, as_one)
 
-    def spell(crops: Crops) -> Logits:
-        logits = np.zeros((len(crops), len(alphabet) + 1, STEPS), np.float32)
-        for row, number in zip(logits, crops[:, 0, 0, 0], strict=True):
-            path = [step for symbol in spelt[int(number)] for step in (alphabet.index(symbol), len(alphabet))]
-            row[path + [len(alphabet)] * (STEPS - len(path)), np.arange(STEPS)] = 12
-        return logits
+    spell = partial(spelling, alphabet, spelt)
 
     def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:
         crops = np.zeros((1, *CROP_DIMS), np.float32)
-        return crops, SHORT[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), SHORT, crops + 1, NO_VEHICLES
+        cut = PlateCrops(crops, SHORT, crops + 1, crops)
+        return cut, SHORT[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), NO_VEHICLES
 
-    reader = PlateReader(detect, lambda crops: crops, {"lprnet_latin": spell}, SchemeDecoder(asked), split_rows)
+    reader = PlateReader(
+        detect, lambda crops: crops, {"lprnet_latin": spell}, SchemeDecoder(asked), split_rows, take_rows
+    )
     (plate,) = reader.scene(FRAME, ReadOptions(evidence=True)).plates
     assert (plate.reading.text, plate.reading.scheme) == (text, country) and plate.reading.format
     assert plate.logits is not None
     np.testing.assert_array_equal(plate.logits, spell(np.full((1, *CROP_DIMS), spelt.index(text), np.float32))[0])
 
 
+@pytest.mark.parametrize(
+    ("along_corners", "upright", "text"),
+    [("A1", "A123BC77", "A123BC77"), ("A123BC77", "B126EK78", "A123BC77"), ("A1", "77", "")],
+    ids=["corners leave out a part", "read along its corners", "not read at all"],
+)
+def test_a_plate_without_a_text_is_read_upright_too(along_corners: str, upright: str, text: str) -> None:
+    russia = default_scheme()
+    spell = partial(spelling, russia.alphabet, (along_corners, upright))
+    corners = box_quads(np.array([[0, 0, 94, 20]], np.float32)).reshape(-1, 8)
+
+    def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:
+        crops = np.zeros((1, *CROP_DIMS), np.float32)
+        cut = PlateCrops(crops, corners, crops[:0], crops + 1)
+        return cut, corners[:, [0, 1, 4, 5]] + 0.1, np.ones(1, np.float32), NO_VEHICLES
+
+    decoder = SchemeDecoder([russia])
+    reader = PlateReader(detect, lambda crops: crops, {"lprnet": spell}, decoder, split_rows, take_rows)
+    (plate,) = reader.scene(FRAME).plates
+    assert plate.reading.text == text
+
+
 def test_russia_s_plates_of_two_lines_are_not_read_as_of_one() -> None:
     chain = Chain(1)
-    reader = PlateReader(chain.detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows)
+    reader = PlateReader(
+        chain.detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows, take_rows
+    )
     crop = np.zeros((1, *CROP_DIMS), np.float32)
-    reader.read_crops(crop, SHORT, crop)
+    reader.read_crops(PlateCrops(crop, SHORT, crop, crop))
     assert chain.read == [1]
 
 
@@ -147,7 +177,13 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
 
     chain = Chain(CHUNK + 1)
     one = PlateReader(
-        chain.detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows, country=look_at
+        chain.detect,
+        chain.rectify,
+        {"lprnet": chain.recognise},
+        NumberDecoder(),
+        split_rows,
+        take_rows,
+        country=look_at,
     )
     readings = [plate.reading for plate in one.scene(FRAME).plates]
     assert asked == [] and {reading.country + reading.ground for reading in readings} == {""}
@@ -157,11 +193,11 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
     silent = np.zeros((1, load_scheme("latin").classes, STEPS), np.float32)
     readers = {"lprnet": lambda crops: np.zeros((len(crops), 23, STEPS), np.float32), "lprnet_latin": lambda _: silent}
     chain, decoder = Chain(1), SchemeDecoder(load_schemes("russia,turkey"))
-    several = PlateReader(chain.detect, chain.rectify, readers, decoder, split_rows, country=look_at)
+    several = PlateReader(chain.detect, chain.rectify, readers, decoder, split_rows, take_rows, country=look_at)
     asked.clear()
-    assert [plate.ground for plate in several.scene(FRAME).plates] == ["black"] and asked == [1]
+    assert [plate.ground for plate in several.scene(FRAME).plates] == ["black"] and asked == [1, 1], "it is unread"
     plates = several.scene(FRAME, ReadOptions(schemes="turkey")).plates
-    assert [plate.ground for plate in plates] == [""] and asked == [1]
+    assert [plate.ground for plate in plates] == [""] and asked == [1, 1]
 
 
 def test_vehicles_are_there_where_they_are_asked_for() -> None:
@@ -170,9 +206,9 @@ def test_vehicles_are_there_where_they_are_asked_for() -> None:
     def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:
         asked.append(vehicles)
         rows = np.array([[-100, -200, 200, 40, 0.75, 2]] if vehicles else NO_VEHICLES, np.float32)
-        return *chain.detect(frame, stages, vehicles)[:5], rows
+        return *chain.detect(frame, stages, vehicles)[:3], rows
 
-    reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows)
+    reader = PlateReader(detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows, take_rows)
     (plate,) = reader.scene(FRAME).plates
     scene = reader.scene(FRAME, ReadOptions(vehicles=True))
     assert asked == [False, True] and plate.vehicle is None
@@ -216,7 +252,7 @@ def test_logits_stay_with_their_plates() -> None:
 def test_readings_that_are_not_as_many_as_boxes_are_refused() -> None:
     chain = Chain(3)
     reader = PlateReader(
-        chain.detect, lambda crops: crops[:2], {"lprnet": chain.recognise}, NumberDecoder(), split_rows
+        chain.detect, lambda crops: crops[:2], {"lprnet": chain.recognise}, NumberDecoder(), split_rows, take_rows
     )
     with pytest.raises(ContractError, match="3 boxes, 3 scores, 3 corners and 2 readings"):
         reader.scene(FRAME)

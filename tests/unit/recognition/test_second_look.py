@@ -9,12 +9,12 @@ import pytest
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder, at_height, most_probable
 from plate_nets.recognition.options import ReadOptions
-from plate_nets.recognition.pipeline import PlateReader, split_rows
+from plate_nets.recognition.pipeline import PlateReader, split_rows, take_rows
 from plate_nets.recognition.quads import line_heights
 from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import LOOKS, looks_at
 from plate_nets.recognition.stages import Stages
-from plate_nets.types import Boxes, Corners, Crops, Frame, Logits, Reading, Scores, VehicleRows
+from plate_nets.types import Boxes, Crops, Frame, Logits, PlateCrops, Reading, Scores, VehicleRows
 from tests.spelling import spell
 
 RUSSIA = default_scheme()
@@ -28,14 +28,14 @@ def undecided(text: str, other: str, share: float = 0.5) -> Logits:
 
 def test_looks_keep_the_crop_and_its_range() -> None:
     crops = np.random.default_rng(0).uniform(-1, 1, (3, 3, 24, 94)).astype(np.float32)
-    looks = looks_at(crops, [2, 0])
+    looks = looks_at(crops[[2, 0]])
     assert looks.shape == (2 * LOOKS, 3, 24, 94) and looks.dtype == np.float32
     assert (looks[0] == crops[2]).all() and (looks[LOOKS] == crops[0]).all()
     assert np.abs(looks).max() < 2
 
 
 def test_a_look_without_contrast_stays_finite() -> None:
-    looks = looks_at(np.full((1, 3, 24, 94), 0.3, np.float32), [0])
+    looks = looks_at(np.full((1, 3, 24, 94), 0.3, np.float32))
     assert np.isfinite(looks).all()
 
 
@@ -81,16 +81,20 @@ class Networks:
 
     def detect(
         self, frame: Frame, stages: Stages, vehicles: bool
-    ) -> tuple[Crops, Boxes, Scores, Corners, Crops, VehicleRows]:
+    ) -> tuple[PlateCrops[Crops], Boxes, Scores, VehicleRows]:
         crops = np.zeros((2, 3, 24, 94), np.float32)
         crops[:, :, 12, 40] = [[1], [2]]
         boxes = np.array([[0, 0, 47, 12], [60, 0, 107, 12]], np.float32)
         corners = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + 0.1
-        return crops, boxes, np.array([0.9, 0.8], np.float32), corners, crops[:0], np.empty((0, 6), np.float32)
+        cut = PlateCrops(crops, corners, crops[:0], crops)
+        return cut, boxes, np.array([0.9, 0.8], np.float32), np.empty((0, 6), np.float32)
 
-    def look_again(self, crops: Crops, rows: Sequence[int]) -> Crops:
+    def take(self, crops: Crops, rows: Sequence[int]) -> Crops:
         self.rows += rows
-        return np.full((LOOKS * len(rows), 3, 24, 94), 3, np.float32)
+        return take_rows(crops, rows)
+
+    def look_again(self, crops: Crops) -> Crops:
+        return np.full((LOOKS * len(crops), 3, 24, 94), 3, np.float32)
 
     def read(self, crops: Crops) -> Logits:
         answers = {
@@ -109,6 +113,7 @@ def test_only_what_is_not_sure_is_looked_at_again() -> None:
         {"lprnet": networks.read},
         SchemeDecoder([RUSSIA]),
         split_rows,
+        networks.take,
         look_again=networks.look_again,
     )
     plates = reader.scene(np.zeros((20, 120, 3), np.uint8), ReadOptions(evidence=True)).plates
