@@ -103,7 +103,7 @@ def compare(folder: Path, ours: LocalReader, other: OtherReader) -> Compared:
         PlateError: the folder cannot be read.
     """
     countries = {scheme.name: scheme.country for scheme in ours.schemes}
-    labelled = {row["file"]: (row.get("country") or "") for _, row in csv_rows(folder / "labels.csv", REQUIRED)}
+    labelled = {row["file"]: (row.get("country") or "").lower() for _, row in csv_rows(folder / "labels.csv", REQUIRED)}
     found = Compared(folder.name)
     for path, plates in track(list(load_dataset(folder).photos()), folder.name, console=Console(stderr=True)):
         known = [plate for plate in plates if plate.text and not set(plate.text) - set(SYMBOLS)]
