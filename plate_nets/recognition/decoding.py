@@ -38,6 +38,7 @@ class DecodingSettings:
     searched for. What is left, such as the probability of one more symbol at the end, does not lower the confidence.
     ``beam_width``: the number of prefixes kept at each step.
     ``again_from``, ``again_below``: a plate with a confidence between the two gets a second look, see `second_look`.
+    If ``again_below`` is 0, plates without a text are not read from their upright crops either.
     ``again_under``: so does every plate whose lines are lower than this, in pixels.
     ``doubt``: if all texts that fit a format have the probability p together over several looks, the probability of
     each character is its share among them, multiplied by p to the power of ``doubt``. Looks that disagree make p small,

@@ -149,12 +149,14 @@ class PlateReader(Generic[F, T]):
         """Crops -> the logits that the readings are based on, by reader, and the readings."""
         quads = crops.corners.reshape(-1, 4, 2)
         lines = lines_of(quads)
-        logits, readings = self._read_cut(crops.crops, quads, lines, plan)
+        looks = self._appearances(crops.crops, plan)
+        logits, readings = self._read_cut(crops.crops, quads, lines, plan, looks)
 
         def read_too(other: T, rows: Sequence[int], plan: _Plan, certain: bool = False) -> None:
             """Also read some of the plates from other crops, as one line; the more certain reading wins."""
             one_line = np.ones(len(rows), np.intp)
-            other_logits, other_readings = self._read_cut(other, quads[list(rows)], one_line, plan)
+            own_looks = [looks[row] for row in rows] if looks else None
+            other_logits, other_readings = self._read_cut(other, quads[list(rows)], one_line, plan, own_looks)
             for place, (row, reading) in enumerate(zip(rows, other_readings, strict=True)):
                 if certain or _sureness(reading) > _sureness(readings[row]):
                     readings[row] = reading
@@ -172,11 +174,12 @@ class PlateReader(Generic[F, T]):
                 read_too(self._take(crops.upright, unread), unread, replace(plan, stages=nullcontext))
         return logits, readings
 
-    def _read_cut(self, crops: T, quads: Quads, lines: Lines, plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
+    def _read_cut(
+        self, crops: T, quads: Quads, lines: Lines, plan: _Plan, looks: Sequence[Appearance] | None
+    ) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> the logits of the first look, by reader, and the readings, after a second look if needed."""
         decoder, schemes = plan.decoder, plan.schemes
         logits = self._logits(crops, schemes, plan.stages)
-        looks = self._appearances(crops, plan.stages) if plan.appearance else None
         with plan.stages("decode_text"):
             readings = decoder.decode(logits, lines, schemes, looks)
         heights = line_heights(quads, lines).tolist()
@@ -193,14 +196,14 @@ class PlateReader(Generic[F, T]):
         readings = [at_height(reading, high, settings) for reading, high in zip(readings, heights, strict=False)]
         return logits, decoder.describe(readings, looks, lines, schemes) if looks else readings
 
-    def _appearances(self, crops: T, stages: Stages) -> list[Appearance] | None:
-        """Crops -> the appearance of each plate."""
-        if self._country is None:
-            return None
+    def _appearances(self, crops: T, plan: _Plan) -> list[Appearance] | None:
+        """Crops -> the appearance of each plate, if the plan asks for it."""
         country = self._country
+        if country is None or not plan.appearance:
+            return None
 
         def ask(chunk: T) -> _Outputs:
-            with stages("tell_country"):
+            with plan.stages("tell_country"):
                 return (country(chunk),)
 
         return appearances(np.concatenate([outputs for (outputs,) in self._map_chunks(ask, self._split(crops, CHUNK))]))

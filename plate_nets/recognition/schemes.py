@@ -139,6 +139,8 @@ class SchemeDecoder:
 
     def unread(self, readings: Sequence[Reading], heights: Sequence[float]) -> list[int]:
         """Readings, and the heights of the plates, px -> the rows without a text that are high enough to be read."""
+        if self.settings.again_below == 0:
+            return []
         pairs = enumerate(zip(readings, heights, strict=False))  # `join` refuses a wrong number
         return [row for row, (reading, height) in pairs if not reading.text and height >= self.settings.least_height]
 
