@@ -24,7 +24,7 @@ from plate_nets.networks.checkpoint import load_weights, weights_path
 from plate_nets.networks.corners import CornerNet
 from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
-from plate_nets.recognition.corners import CornerFinder, CornerNetwork, CornerSettings, cut_window, first_window
+from plate_nets.recognition.corners import CornerFinder, CornerNetwork, CornerSettings, cut_windows, first_window
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quads
@@ -135,10 +135,10 @@ def milliseconds(network: CornerNetwork, frame: Frame, box: Boxes, rounds: int =
     Processor time and not wall time, so that other work on the machine hardly matters.
     """
     window = first_window(box[0])
-    cut = cut_window(frame, window)[None]
+    cut = cut_windows(frame, [window])
     finder = CornerFinder(network, CornerSettings(settled=0))
     steps: dict[str, Callable[[], object]] = {
-        "window": lambda: cut_window(frame, window),
+        "window": lambda: cut_windows(frame, [window]),
         "network, one window": lambda: network(cut),
         "two looks at a plate": lambda: finder.find(frame, box),
     }
