@@ -87,7 +87,7 @@ Rest = frozenset[tuple[str, ...]]
 
 
 class Successors:
-    """The possible next symbols, by state: (class of a symbol, next state), ...; the empty text is at `start`.
+    """The possible next symbols, by state: class of a symbol -> next state; the empty text is at `start`.
 
     An automaton of the patterns' prefixes, built on demand. Thread-safe.
     """
@@ -97,12 +97,12 @@ class Successors:
         self.start = patterns
         self._alphabet = alphabet
         self._known = {patterns: patterns}
-        self._rows: dict[Rest, tuple[tuple[int, Rest], ...]] = {}
+        self._rows: dict[Rest, Mapping[int, Rest]] = {}
 
-    def __getitem__(self, state: Rest) -> tuple[tuple[int, Rest], ...]:
+    def __getitem__(self, state: Rest) -> Mapping[int, Rest]:
         row = self._rows.get(state)
         if row is None:
-            row = self._rows[state] = tuple(self._row(state))
+            row = self._rows[state] = dict(self._row(state))
         return row
 
     def explore(self, most_work: int) -> None:
@@ -116,7 +116,7 @@ class Successors:
             work += len(state) * len(self._alphabet)
             if work > most_work:
                 raise SchemeError(f"an automaton of more than {len(seen)} states")
-            for _, after in self[state]:
+            for after in self[state].values():
                 if after not in seen:
                     seen.add(after)
                     waiting.append(after)

@@ -293,6 +293,7 @@ def format_texts(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> 
     states = {"": scheme.successors.start}
     for step in np.exp(logp.T.astype(np.float64)).tolist():
         grown: dict[str, list[float]] = {}
+        likely = [index for index, p in enumerate(step) if p > _NEGLIGIBLE and index != scheme.blank]
         for prefix, (blank, symbol) in beam.items():
             both = blank + symbol
             kept = grown.setdefault(prefix, [0.0, 0.0])
@@ -300,10 +301,11 @@ def format_texts(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> 
             last = scheme.index[prefix[-1]] if prefix else scheme.blank
             if prefix:
                 kept[1] += symbol * step[last]
-            for index, state in scheme.successors[states[prefix]]:
-                if step[index] > _NEGLIGIBLE:
+            following = scheme.successors[states[prefix]]
+            for index in likely:
+                if index in following:
                     text = prefix + scheme.alphabet[index]
-                    states[text] = state
+                    states[text] = following[index]
                     longer = grown.setdefault(text, [0.0, 0.0])
                     longer[1] += (blank if index == last else both) * step[index]
         ranked = sorted(grown.items(), key=lambda item: -sum(item[1]))

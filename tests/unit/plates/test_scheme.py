@@ -87,7 +87,7 @@ def walk(scheme: PlateScheme, text: str) -> Rest | None:
     state: Rest | None = scheme.successors.start
     for symbol in text:
         if state is not None:
-            state = dict(scheme.successors[state]).get(scheme.index[symbol])
+            state = scheme.successors[state].get(scheme.index[symbol])
     return state
 
 
@@ -106,7 +106,7 @@ def test_what_fits_no_format_has_no_state() -> None:
     assert walk(RUSSIA, "A12B") is None
     assert walk(RUSSIA, "A123BC012") is None, "a region code of three digits begins with 1 to 9"
     end = walk(RUSSIA, "A123BC777")
-    assert end is not None and RUSSIA.successors[end] == ()
+    assert end is not None and RUSSIA.successors[end] == {}
 
 
 def test_another_country(tmp_path: Path) -> None:
