@@ -76,9 +76,11 @@ soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, those of sink
 	@echo "==> full load and odd inputs for $(MINUTES) minutes each, every process killed $(ROUNDS) times, and more"
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults tests/unit/sinks -m soak
 
+ATTACKS := $(addprefix tests/faults/test_,page.py sinks.py reach.py)
+
 .PHONY: attacks
 attacks: .venv/all.stamp $(MODELS) ## what broke 0.3.0, over and over beside a good caller, who must not notice: make attacks TIMES=30
-	@PLATES_SOAK_TIMES=$(TIMES) $(BIN)/python -m pytest tests/faults -m soak -k over_and_over
+	@PLATES_SOAK_TIMES=$(TIMES) $(BIN)/python -m pytest $(ATTACKS) -m soak -k over_and_over
 
 .PHONY: bench
 bench: .venv/all.stamp $(MODELS) ## measure all of docs/explanation/performance.md anew, and write it, its CSV files and its plots: 12 minutes of a quiet machine

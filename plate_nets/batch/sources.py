@@ -178,8 +178,8 @@ class ParquetSource:
             return pq.ParquetFile(Folder((folder or slash) or ".").open(name))
         except FileNotFoundError as error:
             raise BatchError(f"{self._file}: no such file") from error
-        except pa.ArrowException as error:
-            raise BatchError(f"{self._file}: expected a Parquet file: {error}") from error
+        except (pa.ArrowException, OSError) as error:  # OSError: a damaged footer
+            raise BatchError(f"{self._file}: expected a Parquet file: {' '.join(str(error).split())}") from error
 
     @cached_property
     def _column(self) -> str:

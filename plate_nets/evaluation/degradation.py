@@ -114,5 +114,5 @@ def shrink(photo: Frame, label: Label, height: float) -> tuple[Frame, Boxes]:
 
 def _read(photo: Frame, label: Label, height: float, name: str, cut: Cut, read: CropReader) -> ReadPlate:
     small, box = shrink(photo, label, height)
-    seen = DEGRADATIONS[name](small, height, np.random.default_rng(round(1000 * float(label.box.xmin))))
+    seen = DEGRADATIONS[name](small, height, np.random.default_rng(round(1000 * abs(float(label.box.xmin)))))
     return ReadPlate(label.photo.name, label.text, height, read(cut(seen, box))[0])

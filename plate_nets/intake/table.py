@@ -5,9 +5,11 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from plate_nets.errors import InputError
+from plate_nets.errors import InputError, InputTooLarge
 from plate_nets.intake.files import MAX_TABLE, read_file
 
+_MAX_COLUMNS = 100
+"""Cells of a header; ours have 14. A row takes as long as the header is wide, however short it is itself."""
 _SHOWN = 200
 """Characters of a text in a message."""
 
@@ -33,7 +35,10 @@ def read_table(source: Path | bytes, columns: Sequence[str]) -> Iterator[tuple[i
         raise InputError(f"expected CSV in UTF-8 after line {line}: {error.reason}") from error
     reader = csv.DictReader(io.StringIO(text, newline=""), restval="")
     try:
-        missing = [name for name in columns if name not in (reader.fieldnames or ())]
+        header = reader.fieldnames or ()
+        if len(header) > _MAX_COLUMNS:
+            raise InputTooLarge(f"expected a table of at most {_MAX_COLUMNS} columns, got {len(header)}")
+        missing = [name for name in columns if name not in header]
         if missing:
             raise InputError(f"missing column {', '.join(missing)}; expected {','.join(columns)}")
         for row in reader:

@@ -4,7 +4,7 @@ The first window is upright and wide enough to include what a misplaced box cuts
 corners found so far, so that the plate lies straight and large in it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
+from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.quads import Quad, Quads
 from plate_nets.recognition.rectification import (
     RectificationSettings,
@@ -122,7 +123,7 @@ class CornerFinder:
         quads, rest = [np.empty((0, 4, 2), np.float32)], [np.empty((0, 2), np.float32)]
         for start in range(0, len(windows), self.settings.chunk):
             chunk = windows[start : start + self.settings.chunk]
-            answer = np.array(self.network(np.stack([cut_window(frame, window) for window in chunk])))
+            answer = np.array(self.network(cut_windows(frame, chunk)))
             with np.errstate(invalid="ignore", over="ignore"):  # `usable` drops what is not finite
                 points = answer[:, :8].reshape(-1, 4, 2)
                 quads.append(np.stack([from_window(p, window) for p, window in zip(points, chunk, strict=True)]))
@@ -172,10 +173,14 @@ def next_window(quad: Quad) -> Quad:
     return np.asarray(flat + np.stack((-x - y, x - y, x + y, -x + y)), np.float32)
 
 
-def cut_window(frame: Frame, window: Quad) -> NDArray[np.float32]:
-    """A window (4, 2) of a frame -> the network's input: (3, 64, 128) RGB, ``(value - 127.5) / 128``."""
-    picture = warp_quad(frame, window, (WINDOW_HEIGHT, WINDOW_WIDTH), enlarge=cv2.INTER_LINEAR)
-    return (picture[:, :, ::-1].transpose(2, 0, 1).astype(np.float32) - 127.5) / 128
+def cut_windows(frame: Frame, windows: Sequence[Quad]) -> NDArray[np.float32]:
+    """N windows (4, 2) of a frame -> the network's input: (N, 3, 64, 128) RGB, ``(value - 127.5) / 128``.
+
+    Their areas are averaged exactly, as in training: with blocks, 3 of 444 foreign crops more are not read.
+    """
+    hw = (WINDOW_HEIGHT, WINDOW_WIDTH)
+    cut = [warp_quad(frame, window, hw, enlarge=cv2.INTER_LINEAR, blocks=False) for window in windows]
+    return normalized(cut, hw)
 
 
 def from_window(points: NDArray[np.float32], window: Quad) -> NDArray[np.float32]:

@@ -20,6 +20,8 @@ _TIGHT_CROP_ASPECTS, _TIGHT_CROP_WIDTH = (1.9, 7.0), 640
 plates by their surroundings. Of 386 such crops of four countries it finds 102; as whole pictures CornerNet finds 345,
 of which 300 get the right text and 10 a wrong one. Of 820 such windows of photos without a plate 0.25 get a box, and
 none a text."""
+_LARGE = 0.4
+"""Width of a very large plate, as a share of the picture's."""
 _TIGHT_CROP_SCORE = 0.98
 """The score of such a picture before CornerNet corrects it."""
 
@@ -43,8 +45,8 @@ class PlateFinder:
         """A frame that `images.load_picture` accepts -> crops, boxes and scores of its plates.
 
         Its stages are those of `PlateDetector`, ``corners`` and ``crop``. If several boxes lead to the same corners,
-        only the one with the highest score is kept. If no plate is found, it looks for one that fills the picture, and
-        last takes a small wide picture for the crop of a plate.
+        only the one with the highest score is kept. If no plate is found, or a very large one, which may be a part, it
+        looks for one that fills the picture. Last, it takes a small wide picture for the crop of a plate.
 
         Returns:
             The crops; (N, 4) boxes xyxy in pixels of the frame and (N,) scores 0..1, highest score first; and the
@@ -57,12 +59,14 @@ class PlateFinder:
             boxes, scores, vehicle_rows = self.detector.detect_both(frame, stages)
         else:
             boxes, scores = self.detector.detect(frame, stages)
-        boxes, scores, quads = self._plates(frame, boxes, scores, stages)
-        if not len(boxes):
+        height, width = frame.shape[:2]
+        likely, likely_scores = boxes, scores
+        boxes, scores, quads = self._plates(frame, likely, likely_scores, stages)
+        if not len(boxes) or (boxes[:, 2] - boxes[:, 0]).max() > _LARGE * width:
             close, close_scores = self.detector.detect_close_up(frame, stages)
             if len(close):
-                boxes, scores, quads = self._plates(frame, close, close_scores, stages)
-        height, width = frame.shape[:2]
+                both = np.concatenate((likely, close)), np.concatenate((likely_scores, close_scores))
+                boxes, scores, quads = self._plates(frame, *both, stages)
         least, largest = _TIGHT_CROP_ASPECTS
         if not len(boxes) and least * height <= width <= min(largest * height, _TIGHT_CROP_WIDTH):
             whole, score = np.array([[0, 0, width, height]], np.float32), np.array([_TIGHT_CROP_SCORE], np.float32)

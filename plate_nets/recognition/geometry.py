@@ -5,6 +5,7 @@ is a plain factor. Sizes are ``h, w``; OpenCV's ``w, h`` stays within this modul
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -107,16 +108,17 @@ def crop_plates(frame: Frame, boxes: Boxes, margin: float) -> Crops:
     Returns:
         (N, 3, 24, 94) RGB float32, ``(value - 127.5) / 128``. Crops end at the border of the frame.
     """
-    crops = np.empty((len(boxes), 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
-    for index, (top, bottom, left, right) in enumerate(_windows(expand(boxes, margin), frame.shape[:2])):
-        crop = resize(frame[top:bottom, left:right], (CROP_HEIGHT, CROP_WIDTH), enlarge=cv2.INTER_CUBIC)
-        crops[index] = normalize_crop(crop)
-    return crops
+    windows = _windows(expand(boxes, margin), frame.shape[:2])
+    hw = (CROP_HEIGHT, CROP_WIDTH)
+    return normalized([resize(frame[y0:y1, x0:x1], hw, enlarge=cv2.INTER_CUBIC) for y0, y1, x0, x1 in windows])
 
 
-def normalize_crop(crop: Frame) -> NDArray[np.float32]:
-    """A crop (24, 94, 3) BGR uint8 -> one row of `Crops`: (3, 24, 94) RGB float32, ``(value - 127.5) / 128``."""
-    return (crop[:, :, ::-1].transpose(2, 0, 1).astype(np.float32) - 127.5) / 128
+def normalized(pictures: Sequence[Frame], hw: tuple[int, int] = (CROP_HEIGHT, CROP_WIDTH)) -> NDArray[np.float32]:
+    """N pictures (h, w, 3) BGR uint8 of size ``hw`` -> (N, 3, h, w) RGB float32, ``(value - 127.5) / 128``."""
+    if not pictures:
+        return np.empty((0, 3, *hw), np.float32)
+    # The same bits as numpy's, in a third of its time
+    return np.asarray(cv2.dnn.blobFromImages(pictures, 1 / 128, hw[::-1], (127.5, 127.5, 127.5), swapRB=True))
 
 
 def _windows(boxes: Boxes, hw: tuple[int, ...]) -> list[list[int]]:

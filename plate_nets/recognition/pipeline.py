@@ -152,14 +152,21 @@ class PlateReader(Generic[F, T]):
         looks = self._appearances(crops.crops, plan)
         logits, readings = self._read_cut(crops.crops, quads, lines, plan, looks)
 
-        def read_too(other: T, rows: Sequence[int], plan: _Plan, certain: bool = False) -> None:
+        def read_too(
+            other: T,
+            rows: Sequence[int],
+            plan: _Plan,
+            other_looks: Sequence[Appearance] | None,
+            certain: bool = False,
+        ) -> None:
             """Also read some of the plates from other crops, as one line; the more certain reading wins."""
             one_line = np.ones(len(rows), np.intp)
-            own_looks = [looks[row] for row in rows] if looks else None
-            other_logits, other_readings = self._read_cut(other, quads[list(rows)], one_line, plan, own_looks)
+            other_logits, other_readings = self._read_cut(other, quads[list(rows)], one_line, plan, other_looks)
             for place, (row, reading) in enumerate(zip(rows, other_readings, strict=True)):
                 if certain or _sureness(reading) > _sureness(readings[row]):
                     readings[row] = reading
+                    if looks and other_looks:
+                        looks[row] = other_looks[place]
                     for name, rows_of_reader in other_logits.items():
                         logits[name][row] = rows_of_reader[place]
 
@@ -167,11 +174,13 @@ class PlateReader(Generic[F, T]):
         of_any_shape = [scheme for scheme in plan.schemes if scheme.any_shape]
         if two_lines and of_any_shape:
             certain = all(scheme.lines == 1 for scheme in plan.schemes)
-            read_too(crops.as_one, two_lines, replace(plan, schemes=of_any_shape), certain)
+            as_one_looks = self._appearances(crops.as_one, plan)  # the network knows plates as their country cuts them
+            read_too(crops.as_one, two_lines, replace(plan, schemes=of_any_shape), as_one_looks, certain)
         unread = plan.decoder.unread(readings, quad_size(quads)[0].tolist())
         if unread:
             with plan.stages("look_again"):
-                read_too(self._take(crops.upright, unread), unread, replace(plan, stages=nullcontext))
+                own_looks = [looks[row] for row in unread] if looks else None
+                read_too(self._take(crops.upright, unread), unread, replace(plan, stages=nullcontext), own_looks)
         return logits, readings
 
     def _read_cut(

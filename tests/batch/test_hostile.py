@@ -106,6 +106,15 @@ def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         list(find_source(str(tmp_path / "a.parquet")).photos())
 
 
+def test_a_damaged_footer_of_parquet_is_refused_by_the_file_s_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"path": ["a.jpg"]}), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-40] + bytes([0x55] * 32) + whole[-8:])
+    with pytest.raises(BatchError, match=r"a\.parquet: expected a Parquet file: "):
+        list(find_source(str(path)).photos())
+
+
 def test_paths_of_parquet_may_be_anything(folder: Path, tmp_path: Path) -> None:
     encoded = pa.array([os.fsencode(folder / "good.jpg"), b"\xff\xfe.jpg", b"a\0b", b"", None, b"/dev/zero"])
     pq.write_table(pa.table({"path": encoded.view(pa.string())}), tmp_path / "a.parquet")

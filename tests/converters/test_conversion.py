@@ -19,7 +19,7 @@ from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import best_path, log_softmax
-from plate_nets.recognition.geometry import normalize_crop
+from plate_nets.recognition.geometry import normalized
 
 ConversionOf = Callable[..., Conversion]
 
@@ -208,7 +208,7 @@ def test_the_modules_of_the_ensemble_compute_what_production_does(repository: Pa
     pre, post = (torch.jit.load(str(repository / name / "1" / "model.pt")) for name in ("plate_pre", "plate_post"))
     rng = np.random.default_rng(0)
     crops = rng.integers(0, 256, (5, 24, 94, 3), np.uint8)
-    np.testing.assert_array_equal(pre(torch.from_numpy(crops)).numpy(), np.stack(list(map(normalize_crop, crops))))
+    np.testing.assert_array_equal(pre(torch.from_numpy(crops)).numpy(), normalized(list(crops)))
     logits = rng.normal(0, 3, (40, 23, 18)) + 6 * (rng.integers(0, 23, (40, 1, 18)) == np.arange(23)[:, None])
     logits[0, :-1] = -30  # nothing but blanks
     texts, confidences = (each.numpy() for each in post(torch.from_numpy(logits.astype(np.float32))))

@@ -52,9 +52,11 @@ class GoodCaller:
 
     def beside(self, name: str, attack: Callable[[], object], times: int) -> str:
         """An attack so many times -> the row."""
+        self._wait_for_answer()
         usual, before, began = self._longest(0), self.memory(), time.monotonic()
         for _ in range(times):
             attack()
+        self._wait_for_answer()
         longest = self._longest(began)
         after = self.settled(before + GROWTH)
         assert not self.faults, self.faults[:3]
@@ -64,8 +66,14 @@ class GoodCaller:
             f"{(after - before) / 1e6:+.0f} MB"
         )
 
+    def _wait_for_answer(self) -> None:
+        """Wait until what is being asked has its answer: a wait counts where it ends."""
+        known = len(self._waits)
+        while len(self._waits) == known and self._thread.is_alive():
+            time.sleep(0.01)
+
     def _longest(self, since: float) -> float:
-        return max((wait for began, wait in self._waits if began >= since), default=0.0)
+        return max((wait for began, wait in self._waits if began + wait >= since), default=0.0)
 
     def _be_good(self) -> None:
         while not self._stop.is_set():

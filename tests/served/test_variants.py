@@ -25,7 +25,7 @@ from plate_nets.conversion.conversion import Mode, convert, is_current
 from plate_nets.errors import PlateError
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import DecodingSettings, best_path, log_softmax
-from plate_nets.recognition.geometry import crop_plates, normalize_crop
+from plate_nets.recognition.geometry import crop_plates, normalized
 from plate_nets.recognition.pipeline import CHUNK
 from plate_nets.server import EmbeddedTriton
 from plate_nets.types import Frame, Plate
@@ -139,7 +139,7 @@ def test_plate_text_reads_crops_as_the_chain_does(transport: Transport) -> None:
     boxes = np.array([[p.x, p.y, p.x + 160, p.y + 34] for p in PLACED[:18]], np.float32)
     crops = crop_plates(FRAMES[-1], boxes, 0.1)
     pixels = np.rint(crops * 128 + 127.5).astype(np.uint8).transpose(0, 2, 3, 1)[..., ::-1]
-    np.testing.assert_array_equal(np.stack([normalize_crop(each) for each in pixels]), crops)
+    np.testing.assert_array_equal(normalized(pixels), crops)
     (straight,) = transport.send(infer(STN, Input(STN.inputs[0], crops)), TIMEOUT).values()
     (logits,) = transport.send(infer(LPRNET, Input(LPRNET.inputs[0], straight)), TIMEOUT).values()
     expected = [best_path(row, default_scheme()) for row in log_softmax(logits)]

@@ -18,7 +18,7 @@ from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.networks.checkpoint import WEIGHTS, read_weights
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme, load_scheme
-from plate_nets.recognition.geometry import normalize_crop
+from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import RectificationSettings, straighten
@@ -131,8 +131,8 @@ def test_short_plates_of_a_country_without_two_lines_are_cut_as_one(tmp_path: Pa
     assert [plate.lines for plate in plates] == [1, 2, 2]
     american, brazilian, unknown = load_straightened_crops(latin, tmp_path).crops
     quad = np.array([[30, 15], [130, 15], [130, 65], [30, 65]], np.float32)
-    np.testing.assert_array_equal(american, normalize_crop(straighten(photo, quad, 1, RectificationSettings())))
-    np.testing.assert_array_equal(brazilian, normalize_crop(straighten(photo, quad, 2, RectificationSettings())))
+    np.testing.assert_array_equal(american, normalized([straighten(photo, quad, 1, RectificationSettings())])[0])
+    np.testing.assert_array_equal(brazilian, normalized([straighten(photo, quad, 2, RectificationSettings())])[0])
     np.testing.assert_array_equal(unknown, brazilian)
 
 
@@ -193,7 +193,7 @@ def test_look_alikes_have_the_light_of_the_worst_crops_and_texts_of_their_own() 
     sample = look_alike(RUSSIA, plates[2], crop, np.random.default_rng(1))
     assert sample.text != "A123BC77" and sample.kind == "private"
     assert np.abs(sample.crop.mean(axis=(0, 1)) - crop.mean(axis=(0, 1))).max() < 3
-    assert np.array_equal(pictures_of(normalize_crop(crop)[None])[0], crop)
+    assert np.array_equal(pictures_of(normalized([crop]))[0], crop)
 
 
 def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:

@@ -24,7 +24,7 @@ from plate_nets.evaluation.dataset import read_photo
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights, weights_path
 from plate_nets.networks.corners import CornerNet, pooled
 from plate_nets.plates import default_scheme
-from plate_nets.recognition.corners import cut_window, first_window
+from plate_nets.recognition.corners import cut_windows, first_window
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.overlap import iou
 from plate_nets.types import Boxes, Frame
@@ -61,7 +61,7 @@ def mine(frame: Frame, labelled: Boxes, sure: float, detector: PlateDetector, rn
     plates = np.concatenate((labelled, moved(labelled, rng), found[overlap >= 0.5]))
     others = found[(overlap < 0.05) & (scores < sure)]
     return [
-        (cut_window(frame, first_window(box)).astype(np.float16), shows)
+        (cut_windows(frame, [first_window(box)])[0].astype(np.float16), shows)
         for boxes, shows in ((plates, True), (others, False))
         for box in boxes
         if box[2] - box[0] > NARROWEST

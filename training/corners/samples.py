@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Dataset as TorchDataset
 
-from plate_nets.recognition.corners import cut_window, first_window, next_window, to_window
+from plate_nets.recognition.corners import cut_windows, first_window, next_window, to_window
 from plate_nets.recognition.quads import Quad, quad_size
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import Frame
@@ -102,7 +102,7 @@ def make_windows(
     size = np.maximum(high - low, 4).astype(int)
     severity = float(rng.uniform(0, 1)) if source.plain else float(rng.uniform(0, 1) ** 2)
     photo = take_photo(source.picture, source.base, base - low, (int(size[0]), int(size[1])), rng, severity)
-    return [(cut_window(_grey_at_times(photo, rng), w - low), to_window(quad, w)) for w in windows]
+    return [(cut_windows(_grey_at_times(photo, rng), [w - low])[0], to_window(quad, w)) for w in windows]
 
 
 def _target(source: Source, rng: np.random.Generator, mixture: Mixture) -> Quad:

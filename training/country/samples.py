@@ -17,7 +17,7 @@ from torch.utils.data import Dataset as TorchDataset
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.plates import PlateScheme
 from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
-from plate_nets.recognition.geometry import normalize_crop
+from plate_nets.recognition.geometry import normalized
 from plate_nets.types import Crops, Frame
 from training.reader.real import RealPlate, countries_in, cut_out, most_lines
 from training.reader.straightened import HIGHEST, photograph_drawn, photograph_straightened
@@ -90,7 +90,7 @@ class Samples(TorchDataset[CountryBatch]):
 
     def __getitem__(self, step: int) -> CountryBatch:
         crops, classes, grounds = zip(*(self._sample(step, place) for place in range(self.batch)), strict=True)
-        stacked = np.stack([normalize_crop(crop) for crop in crops])
+        stacked = normalized(crops)
         return CountryBatch(stacked, np.array(classes, np.int64), np.array(grounds, np.int64))
 
     def _sample(self, step: int, place: int) -> tuple[Frame, int, int]:

@@ -15,7 +15,7 @@ from plate_nets.networks.country import CountryNet
 from plate_nets.plates import PlateScheme
 from plate_nets.plates.designs import CLASSES, DESIGNS
 from plate_nets.recognition.detection import DetectionSettings
-from plate_nets.recognition.geometry import crop_plates, normalize_crop
+from plate_nets.recognition.geometry import crop_plates, normalized
 from plate_nets.recognition.rectification import RectificationSettings, quad_boxes, straighten
 from training.checkpoint import TrainingState
 from training.country.samples import NOT_KNOWN, CountryBatch, KnownPlate, Samples
@@ -92,6 +92,7 @@ def held_out(schemes: Sequence[PlateScheme], count: int = 256) -> CountryBatch:
 
 def _crop(plate: RealPlate) -> NDArray[np.float32]:
     if plate.exact:
-        return normalize_crop(straighten(plate.picture, plate.corners, plate.lines, RectificationSettings()))
-    crops = crop_plates(plate.picture, quad_boxes(plate.corners[None]), DetectionSettings().crop_margin)
+        crops = normalized([straighten(plate.picture, plate.corners, plate.lines, RectificationSettings())])
+    else:
+        crops = crop_plates(plate.picture, quad_boxes(plate.corners[None]), DetectionSettings().crop_margin)
     return np.asarray(crops[0], np.float32)

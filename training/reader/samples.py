@@ -14,7 +14,7 @@ from torch.utils.data import Dataset as TorchDataset
 
 from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
-from plate_nets.recognition.geometry import normalize_crop
+from plate_nets.recognition.geometry import normalized
 from plate_nets.types import Crops, Frame
 from training.reader.covered import can_cover, cover
 from training.reader.real import RealPlate
@@ -110,7 +110,7 @@ class Samples(TorchDataset[Batch]):
     def __getitem__(self, step: int) -> Batch:
         crops, texts = zip(*(self._sample(step, place) for place in range(self.batch)), strict=True)
         return Batch(
-            crops=np.stack([normalize_crop(crop) for crop in crops]),
+            crops=normalized(crops),
             targets=np.array([self.scheme.index[symbol] for text in texts for symbol in text], np.int64),
             lengths=np.array([len(text) for text in texts], np.int64),
         )

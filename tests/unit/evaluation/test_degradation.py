@@ -16,6 +16,7 @@ from plate_nets.evaluation.degradation import DEGRADATIONS, Cell, evaluate_degra
 from plate_nets.evaluation.degradation_report import degradation_figures, gate_figures, save_degradation
 from plate_nets.evaluation.evaluate import plate_height
 from plate_nets.evaluation.reading_metrics import ReadPlate
+from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Box, Boxes, Crops, Frame, PlateCrops, Reading
 
 PICTURE = np.asarray(
@@ -90,6 +91,16 @@ def test_each_plate_with_a_text_is_read_in_each_cell_below_its_height(folder: Pa
     ]
     assert heights == pytest.approx([8, 12, 8, 12])
     assert plate_height(photos[0][1][0]) == 16
+
+
+def test_a_plate_at_the_photo_s_edge_is_read_too(folder: Path) -> None:
+    row = "a.png,-20,20,40,36,A123BC77,-20,20,40,20,40,36,-20,36\n"
+    (folder / "labels.csv").write_text("file,xmin,ymin,xmax,ymax,text,x1,y1,x2,y2,x3,y3,x4,y4\n" + row)
+    cut = LocalReader(threads=1).cut
+    (cell,) = evaluate_degraded(
+        load_dataset(folder).photos(), cut, lambda _: [Reading("", "A123BC77", 0.1)], (12,), ("night",)
+    )
+    assert len(cell.plates) == 1
 
 
 def test_a_cell_with_few_sure_texts_is_not_judged(tmp_path: Path) -> None:

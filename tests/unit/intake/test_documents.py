@@ -77,6 +77,7 @@ def test_a_row_is_text_in_every_column(tmp_path: Path) -> None:
         (b"", "missing column a"),
         (b"a\n\xff\n", "expected CSV in UTF-8 after line 1"),
         (b'a\n"' + b"x" * 200_000, "expected CSV in UTF-8 after line 1: field larger"),
+        (b"a" + b",b" * 1_000_000 + b"\n" + b"1\n" * 1_000_000, "at most 100 columns, got 1000001"),
     ],
 )
 def test_what_is_no_table_is_refused(encoded: bytes, says: str) -> None:

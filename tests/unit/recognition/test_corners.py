@@ -13,7 +13,7 @@ from plate_nets.recognition.corners import (
     CornerFinder,
     CornerSettings,
     FoundCorners,
-    cut_window,
+    cut_windows,
     distinct,
     first_window,
     from_window,
@@ -349,6 +349,24 @@ def test_two_boxes_on_one_plate_leave_one() -> None:
 
 
 def test_a_window_is_what_the_network_takes() -> None:
-    window = cut_window(gradient(), first_window(np.array([40, 30, 80, 50], np.float32)))
+    window = cut_windows(gradient(), [first_window(np.array([40, 30, 80, 50], np.float32))])[0]
     assert window.shape == (3, WINDOW_HEIGHT, WINDOW_WIDTH) and window.dtype == np.float32
     assert window.min() >= -1 and window.max() <= 1 and window[2].max() > window[0].max()
+
+
+@pytest.mark.parametrize("block", [2, 3, 18])
+def test_a_window_much_finer_than_the_network_s_input_is_averaged_over_blocks_also_at_the_frame_s_border(
+    block: int,
+) -> None:
+    coarse = np.random.default_rng(1).integers(0, 256, (64, 128, 3), dtype=np.uint8)
+    fine = coarse.repeat(block, axis=0).repeat(block, axis=1)
+    whole = box_quads(np.array([[0, 0, 128 * block, 64 * block]], np.float32))[0]
+    np.testing.assert_array_equal(warp_quad(fine, whole, (64, 128)), coarse)
+
+
+def test_a_parallelogram_is_warped_as_in_perspective() -> None:
+    frame = gradient()
+    flat = np.array([[10, 12], [70, 20], [72, 52], [12, 44]], np.float32)
+    nearly = flat + np.array([[0.01, 0], [0, 0], [0, 0], [0, 0]], np.float32)
+    difference = np.abs(warp_quad(frame, flat, (64, 128)).astype(int) - warp_quad(frame, nearly, (64, 128)))
+    assert difference.max() <= 2

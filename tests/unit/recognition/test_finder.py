@@ -10,7 +10,7 @@ from PIL import Image
 from plate_nets.recognition.corners import CornerFinder
 from plate_nets.recognition.detection import PlateDetector
 from plate_nets.recognition.finder import PlateFinder
-from plate_nets.recognition.geometry import normalize_crop
+from plate_nets.recognition.geometry import normalized
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.rectification import straighten
 from plate_nets.types import Frame, Plate
@@ -158,7 +158,7 @@ def test_plates_of_two_lines_by_their_shape_are_cut_as_of_one_too() -> None:
     none = finder.cut(frame, np.array([[5, 5, 105, 30]], np.float32)).as_one
     assert (len(crops), len(corners), len(as_one), len(upright), len(none)) == (2, 2, 1, 2, 0)
     straight = straighten(frame, corners[1].reshape(4, 2), 1, finder.rectification)
-    np.testing.assert_array_equal(as_one[0], normalize_crop(straight))
+    np.testing.assert_array_equal(as_one, normalized([straight]))
     assert (as_one[0] != crops[1]).any()
 
 

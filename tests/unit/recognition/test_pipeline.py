@@ -196,7 +196,7 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
     several = PlateReader(chain.detect, chain.rectify, readers, decoder, split_rows, take_rows, country=look_at)
     asked.clear()
     assert [plate.ground for plate in several.scene(FRAME).plates] == ["black"] and asked == [1], (
-        "once, although it is unread"
+        "also of an unread plate"
     )
     plates = several.scene(FRAME, ReadOptions(schemes="turkey")).plates
     assert [plate.ground for plate in plates] == [""] and asked == [1]

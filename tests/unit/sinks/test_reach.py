@@ -99,7 +99,7 @@ class Recording:
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Iterator[Recording]:
-    with small_disk(tmp_path / "disk", 64) as disk:
+    with small_disk(tmp_path / "disk", 256) as disk:
         recording = Recording(tmp_path, disk)
         yield recording
         recording.close()
