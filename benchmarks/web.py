@@ -1,7 +1,7 @@
-"""`python -m benchmarks.web`: what the page costs: its weight, a photo, a million events, fifty browsers.
+"""`python -m benchmarks.web`: measures the page: its size, a photo, a million events, fifty browsers.
 
-A photo is read in turn by the reader itself, by the page's request, and over HTTP with crops as programs may ask for
-them, so all meet the same machine. The page cuts its crops itself, after it has shown the texts.
+The reader itself, the page's request, and a request with crops read a photo in turn, so all meet the same load.
+The page cuts its crops itself, after it has shown the texts.
 """
 
 import http.client
@@ -48,7 +48,7 @@ _LETTERS = "ABEKMHOPCTYX"
 _ROWS = "INSERT INTO events VALUES (?, 1, ?, 'final', ?, ?, ?, ?, 0.99, ?, ?)"
 
 _SETTLED = 5.0
-"""Seconds that a camera has to begin."""
+"""Maximum seconds to wait for a camera to start."""
 
 app = typer.Typer(add_completion=False)
 
@@ -65,7 +65,7 @@ def main(
     seconds: Annotated[float, typer.Option(help="How long they stay (seconds).", min=1)] = 20,
     local: Annotated[bool, typer.Option("--local", help="Read in this process, without Triton.")] = False,
 ) -> None:
-    """Print one line of JSON a measure."""
+    """Print one line of JSON per measurement."""
     with ExitStack() as stack:
         backend = _backend(stack, local)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -1,1 +1,1 @@
-"""Networks with their weights -> the model files that Triton serves, proven equal to the networks first."""
+"""Networks with their weights -> the model files that Triton serves, after a comparison with the networks."""

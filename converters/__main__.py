@@ -1,4 +1,4 @@
-"""``python -m converters``: build or check the model files of the repository."""
+"""``python -m converters``: builds or checks the model files of the repository."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,26 +25,25 @@ def main(
     mode: Annotated[Mode, typer.Option(help="How to make TorchScript.")] = Mode.TRACE,
     only_check: Annotated[
         bool,
-        typer.Option("--check", help="Change nothing; compare the files that are there, and check every config.pbtxt."),
+        typer.Option("--check", help="Change nothing: compare the existing files, and check every config.pbtxt."),
     ] = False,
     model_repository: Annotated[
-        Path, typer.Option(help="Folder with the models. Default: the checkout's own.", show_default=False)
+        Path, typer.Option(help="Folder with the models. Default: that of the checkout.", show_default=False)
     ] = REPOSITORY,
     weights: Annotated[
         Path | None,
         typer.Option(
-            help="Folder with weights of your own, as the training writes them. Missing files come from the package.",
+            help="Folder with your own weights, as written by a training. Missing files come from the package.",
             exists=True,
             file_okay=False,
         ),
     ] = None,
 ) -> None:
-    """Networks with their weights -> model_repository/NAME/1/, compared with the network before it is moved there.
+    """Convert networks into model_repository/NAME/1/; each is compared with its network before it is moved there.
 
-    The repository says whose plates it reads (`scheme` in plate_recognition/config.pbtxt); weights of another scheme
-    are refused.
+    The setting `scheme` in plate_recognition/config.pbtxt names the country; weights for another scheme are refused.
 
-    Exits with 0 where all is well, 1 where a conversion or a check failed, 2 on a wrong argument.
+    Exit code: 0 done, 1 a conversion or a check failed, 2 wrong usage.
     """
     try:
         scheme = scheme_of(model_repository)

@@ -234,7 +234,7 @@ def _box(sides: Mapping[str, object]) -> Box:
 
 
 def _finite(value: object) -> float:
-    """A number of JSON, which Python lets be NaN or infinite; raises ValueError where it is anything else."""
+    """A number from JSON. Python accepts NaN and infinity there; raises ValueError for these and for other types."""
     if not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"expected a finite number, got {value!r}")
     return value

@@ -1,4 +1,4 @@
-"""Hatchling's build hook: a wheel carries the model repository, its networks converted for the CPU and compared."""
+"""Hatchling's build hook: puts the model repository into a wheel, with networks converted for the CPU and compared."""
 
 import shutil
 import sys
@@ -13,12 +13,12 @@ class ModelRepository(BuildHookInterface):
     """Puts `model_repository/` into the wheel as `plate_nets/model_repository/`."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Convert the networks, beside a copy of what git knows of the models, and have both included."""
-        if version == "editable":  # a checkout has them already, or converts them itself
+        """Convert the networks, copy the models that git tracks, and include both."""
+        if version == "editable":  # a checkout converts them itself
             return
         root = Path(self.root)
         sys.path.insert(0, str(root))
-        sys.modules["torch"] = None  # as if it were not installed: a wheel has no use for TorchScript
+        sys.modules["torch"] = None  # as if it were not installed: a wheel needs no TorchScript
         from plate_nets.conversion.conversion import Mode, convert
         from plate_nets.conversion.table import conversions
         from plate_nets.plates import default_scheme
@@ -36,6 +36,6 @@ class ModelRepository(BuildHookInterface):
         build_data["force_include"][str(repository)] = "plate_nets/model_repository"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove what was made."""
+        """Remove what the build created."""
         if version != "editable":
             self.made.cleanup()

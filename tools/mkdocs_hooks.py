@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: the pages of the site that do not lie in docs/, and the links that lead out of it.
+"""Hooks of mkdocs: pages of the site from outside docs/, and links that lead out of it.
 
 The README is the first page, so that the site and the repository open with the same words. The command-line reference
 is made from the commands themselves.
@@ -24,7 +24,7 @@ ELSEWHERE = {
     "plate_nets/weights/MODEL_CARD.md": "explanation/model-card.md",
     "plate_nets/plate_event_1.json": "reference/plate_event_1.json",
 }
-"""Files of the project, and where they are on the site."""
+"""Files of the project, and their places on the site."""
 SOURCES = {uri: name for name, uri in ELSEWHERE.items()}
 COMMANDS = "<!-- commands -->"
 LINK = re.compile(r"(!?)\[([^]]*)\]\((?!\w+:|#)([^)#\s]*)(#[^)\s]*)?\)")
@@ -37,14 +37,14 @@ def command_line() -> str:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages from elsewhere."""
+    """Add the pages from outside docs/."""
     for name, uri in ELSEWHERE.items():
         files.append(File.generated(config, uri, content=(ROOT / name).read_text(encoding="utf-8")))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Have links between files of the project lead to pages of the site; a file that is not on it is only named."""
+    """Turn links to files of the project into links to pages; a file that is not on the site is only named."""
     here = page.file.src_uri
     folder = posixpath.dirname(SOURCES.get(here, f"docs/{here}"))
 

@@ -1,6 +1,6 @@
-"""`python tools/moments.py VIDEO EVENTS OUT.jpg`: a moment of each car side by side, for the README.
+"""`python tools/moments.py VIDEO EVENTS OUT.jpg`: shows a moment of each car side by side, for the README.
 
-VIDEO is what `plates watch --save-video` wrote, EVENTS the lines of its `--jsonl`.
+VIDEO was written by `plates watch --save-video`, EVENTS by its `--jsonl`.
 """
 
 import json
@@ -15,14 +15,14 @@ from plate_nets.events import PlateEvent
 from plate_nets.types import Frame
 
 SIZE = (360, 560)
-"""Height and width of what is shown around a plate, px."""
+"""Height and width of the part around a plate, px."""
 GAP = 8
 SCALE = 0.75
 QUALITY = 85
 
 
 def moments(video: Path, events: Path) -> list[Frame]:
-    """The surroundings of each car's plate, where it is seen best of the frames that have its text."""
+    """The surroundings of each car's plate, in the best frame that shows its text."""
     records = [PlateEvent.from_dict(json.loads(line)) for line in events.read_text(encoding="utf-8").splitlines()]
     with av.open(str(video)) as container:
         frames = [

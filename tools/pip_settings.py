@@ -14,12 +14,12 @@ from pathlib import Path
 ADDRESSES = ("index-url", "extra-index-url", "find-links")
 OTHERS = ("trusted-host", "proxy", "timeout", "default-timeout", "retries")
 SECTIONS = ("global", "install", ":env:")
-"""A later one overrides an earlier one."""
+"""Later ones override earlier ones."""
 AUTHORITIES = "authorities.pem"
 
 
 def settings() -> dict[str, str]:
-    """What pip says of its configuration files and its environment."""
+    """pip's settings from its configuration files and the environment."""
     said = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True)
     found: dict[str, dict[str, str]] = {section: {} for section in SECTIONS}
     for line in said.stdout.splitlines():

@@ -1,8 +1,8 @@
-"""`python -m training.quantize WEIGHTS --pictures FOLDER`: what a network needs to run in 8-bit integers.
+"""`python -m training.quantize WEIGHTS --pictures FOLDER`: measures what a network needs to run in 8-bit integers.
 
-That is the range of values that each of its layers gives for pictures like those that it will see. NNCF decides where
-values are rounded and measures the ranges, and `runtimes.quantization` rounds. The weights stay as they are: the ranges
-go into the metadata of their file.
+That is the range of each layer's values on typical pictures. NNCF chooses the places where values are rounded, and
+measures the ranges; `runtimes.quantization` rounds. The weights do not change: the ranges go into the metadata of their
+file.
 """
 
 import json
@@ -36,25 +36,28 @@ from plate_nets.runtimes.torchscript import detector_input
 from training.loop import faults_in_a_line
 
 _DIGITS = 6
-"""Of a range; a step is a 256th of it."""
+"""Significant digits of a range; a step is a 256th of it."""
 _ROUNDED = "Relu"
-"""Of networks other than the detector only what their activations give is rounded. LPRNet takes 0.56 of its float32
-time either way (16 crops, one thread, AVX2). With the sums and the context rounded too, 0.46 of 381 crops of ru_dev
-keep the path of each step; with the activations alone 0.91 do, and all 204 plates keep their text."""
+"""The kind of layer whose outputs are rounded, except in the detector, which rounds all.
+
+If LPRNet's sums and context are rounded too, it is no faster: 0.56 of its float32 time either way (16 crops, one
+thread, AVX2). But then only 0.46 of 381 crops of ru_dev keep the path of each step. With this kind alone 0.91 do, and
+all 204 plates keep their text.
+"""
 
 
 def ranges_on(name: str, model: openvino.Model, inputs: Sequence[NDArray[Any]]) -> Ranges:
-    """The graph of a network by its name, and inputs as the pipeline gives them -> the ranges of its layers."""
+    """The name and graph of a network, and inputs from the pipeline -> the ranges of its layers."""
     import nncf  # late: takes seconds
 
     detector = name == YOLO.name
     rounded = nncf.quantize(
         up_to_heads(model) if detector else model,
         nncf.Dataset(inputs, lambda given: detector_input(given).numpy() if detector else given),
-        preset=nncf.QuantizationPreset.MIXED,  # HardSwish gives less than 0 hardly ever
+        preset=nncf.QuantizationPreset.MIXED,  # HardSwish is hardly ever negative
         subset_size=len(inputs),
-        # Moving the biases too gains no more than chance: 192 plates of ru_dev are read instead of 191, and of 80
-        # rendered close-ups 79 in either case
+        # Correcting the biases gains nothing certain: 192 plates of ru_dev are read instead of 191, and 79 of 80
+        # rendered close-ups in either case
         advanced_parameters=nncf.AdvancedQuantizationParameters(disable_bias_correction=True),
     )
     nodes = [node for node in rounded.get_ordered_ops() if node.get_type_name() == "FakeQuantize"]
@@ -67,12 +70,12 @@ def ranges_on(name: str, model: openvino.Model, inputs: Sequence[NDArray[Any]]) 
 
 
 def _number(node: openvino.Node, place: int) -> float:
-    """An input of a node that is one constant number -> it."""
+    """The value of a node's input, which is a single constant."""
     return float(f"{node.input_value(place).get_node().data.item():.{_DIGITS}g}")
 
 
 def inputs_of(name: str, photos: Sequence[Path], schemes: Sequence[PlateScheme]) -> list[NDArray[Any]]:
-    """What a network is asked as the converted pipeline reads photos, one picture, window or crop at a time."""
+    """The inputs of a network while the converted pipeline reads photos: single pictures, windows or crops."""
     asked: list[NDArray[Any]] = []
 
     def listen(network: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -103,13 +106,13 @@ def main(
     weights: Annotated[
         Path, typer.Argument(help="Weights of the detector, CornerNet or LPRNet; the ranges are written into the file.")
     ],
-    pictures: Annotated[list[Path], typer.Option(help="Folder of photos, labelled or not; may be given again.")],
-    count: Annotated[int, typer.Option(min=1, help="How many of them to read, at random.")] = 300,
+    pictures: Annotated[list[Path], typer.Option(help="Folder of photos, labelled or not. Repeatable.")],
+    count: Annotated[int, typer.Option(min=1, help="How many photos to read, chosen at random.")] = 300,
     scheme: Annotated[str, typer.Option(help="Countries to read, comma-separated.")] = DEFAULT_SCHEME,
     network: Annotated[str, typer.Option(help="Network of the weights. Default: the name of the file.")] = "",
     seed: int = 0,
 ) -> None:
-    """Measures the ranges of a network's layers on photos, so that it can run in int8."""
+    """Measure the ranges of a network's layers on photos, so that it can run in int8."""
     logging.getLogger("nncf").setLevel(logging.WARNING)
     with faults_in_a_line():
         name = network or weights.stem

@@ -41,7 +41,7 @@ STAGES = {
     "decode_text": "CTC",
     "look_again": "second look",
 }
-"""The pipeline's stages in order -> their names in the tables. Its stage "detect" is the five after "decode"."""
+"""The pipeline's stages in order -> their names in the tables. "detect" is the sum of the five after "decode"."""
 _TRIALS = 25
 """Calls per runtime to find the fastest one for a network."""
 

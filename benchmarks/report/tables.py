@@ -21,25 +21,25 @@ class Table:
     rows: Sequence[Sequence[str]]
 
     def print(self, console: Console) -> None:
-        """Print it."""
+        """Print the table."""
         table = RichTable(*self.columns, title=self.title, title_justify="left", box=box.SIMPLE_HEAD)
         for row in self.rows:
             table.add_row(*row)
         console.print(table, markup=False)
 
     def markdown(self) -> str:
-        """As Markdown, without the title."""
+        """The table in Markdown, without the title."""
         lines = [self.columns, ["---"] * len(self.columns), *self.rows]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def csv(self) -> str:
-        """As CSV, without the title."""
+        """The table in CSV, without the title."""
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([self.columns, *self.rows])
         return text.getvalue()
 
     def where(self, cells: Mapping[str, str]) -> "Table":
-        """The rows with these cells, by column name, without these columns and without empty ones."""
+        """Select the rows with these cells, by column name; drop these columns and empty ones."""
         index = {self.columns.index(column): cell for column, cell in cells.items()}
         rows = [row for row in self.rows if all(row[column] == cell for column, cell in index.items())]
         kept = [i for i in range(len(self.columns)) if i not in index and any(row[i] for row in rows)]
@@ -61,7 +61,9 @@ def tables(report: Mapping[str, Any]) -> Iterator[Table]:
         yield _loads(loads)
         models = [row for load in loads if load["models"] for row in _models(load)]
         if models:
-            yield Table("models", "Triton's own times, means a request, and rows x runs of the batches", _MODEL, models)
+            yield Table(
+                "models", "Triton's own times: means per request, and the batches as rows x runs", _MODEL, models
+            )
     for part, make in makers.items():
         if report.get(part):
             yield make(report[part])
@@ -72,7 +74,7 @@ _MODEL = (*_LOAD, "model", "requests", "runs", "queue ms", "input ms", "compute 
 
 
 def _load(load: Mapping[str, Any]) -> list[str]:
-    """Cells that say which load it was; ``callers`` of a closed one, ``requests/s`` of an open one."""
+    """The cells that identify a load: ``callers`` if it is closed, ``requests/s`` if it is open."""
     closed = load["rate"] is None
     return [
         load["variant"],
@@ -128,7 +130,7 @@ def _workloads(workloads: Mapping[str, Mapping[str, Any]]) -> Table:
     columns = ("workload", "calls", "p50 ms", "p90 ms", "p99 ms", "calls/s")
     keys = ("p50_ms", "p90_ms", "p99_ms", "frames_per_s")
     rows = [[name, str(each["frames"]), *(_number(each.get(k), 2) for k in keys)] for name, each in workloads.items()]
-    return Table("workloads", "What the ratios are made of, all rounds together", columns, rows)
+    return Table("workloads", "What the ratios are computed from, all rounds together", columns, rows)
 
 
 def _overload(found: Mapping[str, Any]) -> Table:
@@ -141,7 +143,7 @@ def _overload(found: Mapping[str, Any]) -> Table:
         ["refused as too many", str(found["refused"])],
         ["failed otherwise", "; ".join(found["failed"]) or "none"],
     ]
-    return Table("overload", "More load than it can carry", ("figure", "measured"), rows)
+    return Table("overload", "Overload", ("figure", "measured"), rows)
 
 
 def _stages(stages: Mapping[str, Any]) -> Table:
@@ -163,7 +165,7 @@ def _networks(rows: Sequence[Mapping[str, Any]]) -> Table:
         ]
         for row in rows
     ]
-    return Table("networks", "The networks by themselves", columns, cells)
+    return Table("networks", "Each network alone", columns, cells)
 
 
 def _detector(found: Mapping[str, Any]) -> Table:
@@ -186,7 +188,7 @@ def _against(found: Mapping[str, Any]) -> Table:
         rows.append([what, _number(base, digits), _number(this, digits), _number(this / base, 2), *[""] * 5])
     title = (
         f"This checkout over {found['base']}; others kept {found['cores_of_others']:.2f} of {found['cores']} cores busy"
-        f"{'' if found['ahead_of_others'] else ', and were not put behind'}"
+        f"{'' if found['ahead_of_others'] else ' and had the same priority'}"
     )
     return Table("against", title, columns, rows)
 

@@ -1,1 +1,1 @@
-"""The server that is measured: its address, its processes, and what it says of itself."""
+"""The measured server: its address, its processes and its own statistics."""

@@ -9,7 +9,7 @@ _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 
 
 def find_server(address: str) -> "ServerProcesses | None":
-    """``host:port`` -> the processes of the server there, or None where it is not of this machine, or not visible."""
+    """``host:port`` -> the processes of the server there, or None if it runs elsewhere or is not visible."""
     host, _, port = address.rpartition(":")
     if host not in _LOCAL:
         return None
@@ -24,7 +24,7 @@ def find_server(address: str) -> "ServerProcesses | None":
 
 
 class ServerProcesses:
-    """A server's process and all below it: Triton and the stubs of its Python models."""
+    """A server's process and its descendants: Triton and the stubs of its Python models."""
 
     def __init__(self, pid: int) -> None:
         self._root = psutil.Process(pid)
@@ -34,11 +34,11 @@ class ServerProcesses:
         return sum(times.user + times.system for times in (each.cpu_times() for each in self._all()))
 
     def pss(self) -> int:
-        """Bytes of memory, shared pages divided by how many processes share them; 0 where that may not be read."""
+        """Memory in bytes, where shared pages count in parts (PSS); 0 if it is not readable."""
         return sum(_memory(each.pid, "Pss:") for each in self._all())
 
     def own(self) -> int:
-        """The same without the files that they have mapped: of these a process holds less when others map them too."""
+        """The same without mapped files, whose share becomes smaller when other processes map them too."""
         return sum(_memory(each.pid, "Pss_Anon:", "Pss_Shmem:") for each in self._all())
 
     def _all(self) -> Sequence[psutil.Process]:

@@ -1,4 +1,4 @@
-"""The server that is measured: one that runs already, or an embedded one for the time."""
+"""The measured server: a running one, or an embedded one for the duration."""
 
 import os
 import time
@@ -20,29 +20,29 @@ from plate_nets.errors import ServerError
 from plate_nets.server import EmbeddedTriton
 
 _LOADING = 120.0
-"""Seconds that a model may take to load."""
+"""Maximum seconds for a model to load."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class MeasuredServer:
-    """A server: its address, the key of its control endpoints, and its processes where they can be seen."""
+    """A server: its address, the key of its control endpoints, and its processes if they are visible."""
 
     url: str
     """With protocol, as `PlateClient` takes it."""
     control_key: str
     processes: ServerProcesses | None
     start_seconds: float | None
-    """From start to every production model ready, warm-up included; None where it ran already."""
+    """From start to every production model ready, warm-up included; None if it was already running."""
 
     def ask(self, call: Call[T], seconds: float = 30.0) -> T:
-        """A call to the server, with the key -> what it answers."""
+        """Send a call to the server, with the key -> its answer."""
         with open_transport(ServerAccess(parse_url(self.url), control_key=self.control_key)) as transport:
             return transport.send(call, seconds)
 
     def statistics(self) -> Statistics | None:
-        """Triton's statistics of each model, or None where the key does not open them."""
+        """Triton's statistics of each model, or None if the key does not give access."""
         try:
             return by_model(self.ask(statistics()))
         except ServerError:
@@ -57,7 +57,7 @@ class MeasuredServer:
         return True
 
     def facts(self) -> dict[str, Any]:
-        """What the server says it is, JSON-ready."""
+        """The server's name and version, and how it was started, JSON-ready."""
         server = self.ask(server_metadata())
         return {
             "name": server.get("name"),
@@ -67,12 +67,12 @@ class MeasuredServer:
         }
 
     def need(self, models: Sequence[str], load: bool = False) -> None:
-        """Raises ServerError where the server lacks one of these models; with ``load`` it is asked to load it first."""
+        """Raise ServerError if a model is not ready; with ``load``, load it first."""
         for model in models:
             if load and not self.ask(is_model_ready(model)):
                 self.ask(calls.load(model), _LOADING)
             if not self.ask(is_model_ready(model)):
-                raise ServerError(f"{self.url}: has no model {model} that is ready")
+                raise ServerError(f"{self.url}: the model {model} is missing or not ready")
 
 
 @contextmanager
@@ -86,7 +86,7 @@ def measured_server(
 ) -> Iterator[MeasuredServer]:
     """The server at ``url``, or an embedded one in explicit mode with the production models.
 
-    ``variants``: the embedded one also knows the models of `benchmarks/model_repository/`; none of them is loaded yet.
+    ``variants``: the embedded one can also load the models of `benchmarks/model_repository/`; none is loaded yet.
 
     Raises:
         ServerStartError: the embedded server did not become ready.

@@ -1,4 +1,4 @@
-"""What the server says of itself: Triton's statistics of each model over a run, and the batches really formed."""
+"""Triton's statistics of each model over a run, with the batches that were formed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ Statistics = Mapping[str, Mapping[str, Any]]
 
 
 def by_model(statistics: Sequence[Mapping[str, Any]]) -> Statistics:
-    """What Triton's statistics extension answers -> the numbers of each model, versions added up."""
+    """An answer of Triton's statistics extension -> the numbers of each model, summed over its versions."""
     models: dict[str, dict[str, Any]] = {}
     for each in statistics:
         model = models.setdefault(each["name"], {"rows": 0, "executions": 0, "ns": {}, "requests": 0, "batches": {}})
@@ -26,10 +26,10 @@ def by_model(statistics: Sequence[Mapping[str, Any]]) -> Statistics:
 
 
 def difference(before: Statistics, after: Statistics) -> dict[str, dict[str, Any]]:
-    """Two readings -> what each model did in between; models that did nothing are left out.
+    """Two readings -> the work of each model in between; idle models are left out.
 
-    ``requests``, ``rows`` and ``executions`` are counts; ``queue_ms`` and so on are means a request, ``total_ms`` is
-    from arrival to answer; ``batches`` maps a batch's rows to how often it was run.
+    ``requests``, ``rows`` and ``executions`` are counts; ``queue_ms`` and the like are means per request; ``total_ms``
+    is the time from arrival to answer; ``batches`` maps the rows of a batch to the number of its runs.
     """
     result = {}
     for name, late in after.items():

@@ -1,5 +1,5 @@
-"""Other ways to build the same pipeline inside Triton, to be measured beside the production one.
+"""Other ways to build the same pipeline inside Triton, to measure beside the production one.
 
-Their models lie in `benchmarks/model_repository/`, converted by `python -m benchmarks.variants`, and are loaded beside
-the production models by name, in explicit mode. All that they compute is the production models' code.
+Their models are in `benchmarks/model_repository/`; `python -m benchmarks.variants` converts them. The server loads them
+by name beside the production models, in explicit mode. They compute with the production models' code.
 """

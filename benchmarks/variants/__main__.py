@@ -1,4 +1,4 @@
-"""``python -m benchmarks.variants``: build the TorchScript modules of `benchmarks/model_repository/`."""
+"""``python -m benchmarks.variants``: builds the TorchScript modules of `benchmarks/model_repository/`."""
 
 from benchmarks.variants.contract import MODEL_REPOSITORY, MODELS
 from benchmarks.variants.conversions import CONVERSIONS

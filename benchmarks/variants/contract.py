@@ -1,4 +1,4 @@
-"""What the models of `benchmarks/model_repository/` take and give, as `plate_nets.contract` for production's."""
+"""Inputs and outputs of the models of `benchmarks/model_repository/`; `plate_nets.contract` has the production ones."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from plate_nets.plates import default_scheme
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, STEPS
 
 PACKAGE = Path(__file__).resolve().parents[1]
-"""What the Python models of the variants import, and Triton's stubs must find."""
+"""The package that the Python models of the variants import; Triton's stubs must find it."""
 MODEL_REPOSITORY = PACKAGE / "model_repository"
 
 _LOGITS = models(default_scheme())[LPRNET.name].outputs[0].dims
@@ -59,7 +59,7 @@ ENSEMBLE_CROPS = ModelSpec(
     inputs=(replace(YOLO.outputs[0], name="found"),),
     outputs=(replace(YOLO.outputs[0], name="crops"),),
 )
-"""Crops -> the same, or a grey one where there is none: an ensemble cannot stop, and `stn` refuses a batch of 0."""
+"""Crops -> the same, or a grey one if there is none: an ensemble cannot stop early, and `stn` refuses empty batches."""
 
 ENSEMBLE_PLATES = ModelSpec(
     name="ensemble_plates",
@@ -73,7 +73,7 @@ ENSEMBLE_PLATES = ModelSpec(
     ),
     outputs=PLATES,
 )
-"""Logits, boxes, scores and corners -> plates; logits beyond the boxes are of the grey crop."""
+"""Logits, boxes, scores and corners -> plates; logits without a box belong to the grey crop."""
 
 PLATE_RECOGNITION_ENSEMBLE = replace(
     PLATE_RECOGNITION, name="plate_recognition_ensemble", backend="ensemble", outputs=PLATES
@@ -95,7 +95,7 @@ MODELS = {
         PLATE_RECOGNITION_PYTHON,
     )
 }
-"""All of `benchmarks/model_repository/` by name, the steps of the ensembles included."""
+"""All models of `benchmarks/model_repository/` by name, including the steps of the ensembles."""
 
 VARIANTS = (PLATE_RECOGNITION_ENSEMBLE.name, PLATE_RECOGNITION_PYTHON.name)
 """Models with the inputs and outputs of `plate_recognition`, to be compared with it."""

@@ -1,4 +1,4 @@
-"""The Python models of `plate_recognition_ensemble`: what is between and after the networks."""
+"""The Python models of `plate_recognition_ensemble`: the steps between and after the networks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ from plate_nets.recognition.quads import lines_of
 
 
 class EnsembleCrops:
-    """Crops -> one crop at least."""
+    """Crops -> at least one crop."""
 
     def answer(self, request: Request) -> Response:
         """One request -> its response; never raises."""
@@ -53,6 +53,6 @@ class EnsemblePlates:
 
 
 def arrays(request: Request, spec: ModelSpec) -> list[NDArray[Any]]:
-    """A request that Triton has checked -> its arrays in the order of the contract."""
+    """A request checked by Triton -> its arrays in the order of the contract."""
     found = {each.name(): each.as_numpy() for each in request.inputs()}
     return [found[each.name] for each in spec.inputs]

@@ -19,15 +19,12 @@ from plate_nets.types import Scene
 
 @dataclass(frozen=True)
 class InProcessReader:
-    """A `LocalReader` that takes the caller's picture as Triton gives it.
-
-    One `python_backend.recognition.TensorReader`.
-    """
+    """A `LocalReader` for pictures in Triton's tensors: a `python_backend.recognition.TensorReader`."""
 
     reader: LocalReader
 
     def scene(self, picture: Tensor, /, options: ReadOptions, stages: Stages) -> Scene:
-        """The caller's picture as it came -> its plates and vehicles, by the server's schemes whatever is asked for."""
+        """The caller's picture -> its plates and vehicles; always reads the server's schemes."""
         array = picture.as_numpy()
         image = array if picture.name() == FRAME.name else array.tobytes()
         evidence, appearance, sure = options.evidence, options.appearance, options.sure
@@ -37,7 +34,7 @@ class InProcessReader:
 
 
 def in_process_reader(model: ModelArgs, decoder: SchemeDecoder) -> InProcessReader:
-    """What Triton tells of the model -> a reader over the converted networks of `default_repository()`.
+    """The model's arguments from Triton -> a reader with the converted networks of `default_repository()`.
 
     Raises:
         WeightsError: a converted file is missing or does not load.

@@ -1,4 +1,4 @@
-"""What surrounds the reader's networks in the ensemble `plate_text`, as modules that TorchScript can hold."""
+"""The steps around the reader's networks in the ensemble `plate_text`, as modules for TorchScript."""
 
 import math
 
@@ -9,7 +9,7 @@ from plate_nets.plates import PlateScheme
 
 
 class NormalizedCrops(nn.Module):
-    """Crops (N, 24, 94, 3) BGR uint8 -> (N, 3, 24, 94) RGB, `geometry.normalized`; may be traced."""
+    """Crops (N, 24, 94, 3) BGR uint8 -> (N, 3, 24, 94) RGB, `geometry.normalized`; can be traced."""
 
     def forward(self, crops: Tensor) -> Tensor:
         channels_first = crops.flip(3).permute(0, 3, 1, 2)

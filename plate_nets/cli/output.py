@@ -42,7 +42,7 @@ def shown(path: Path) -> str:
 
 
 def write_figures(path: Path, figures: Mapping[str, Any]) -> None:
-    """Figures -> a whole file of JSON, or standard output where ``path`` is "-"."""
+    """Write figures as JSON to a file, in full or not at all, or to standard output if ``path`` is "-"."""
     text = json.dumps(figures, indent=2) + "\n"
     typer.echo(text) if str(path) == "-" else write_whole(path, text.encode())
 

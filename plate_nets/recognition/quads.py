@@ -17,9 +17,8 @@ LEAST_ASPECT, ONE_LINE_ASPECT = 0.8, 2.2
 
 From the front, plates of two lines have 1.2 to 1.7; plates of one line 2.0 in North America and 2.3 to 5 elsewhere;
 less from the side. Of the corners found on 738 US plates, a fifth has less than 2.2. But with a limit of 1.87 only
-0.85 of rendered square plates of Russia are read, and with 2.2 it is 0.97 (`python -m training.corners.reading`). So
-plates of this shape are cut both ways, and `PlateScheme.any_shape` says which countries have plates of one line in
-it.
+0.85 of rendered square plates of Russia are read, and with 2.2 it is 0.97. So plates of this shape are cut both ways,
+and `PlateScheme.any_shape` says which countries have plates of one line in it.
 """
 
 BORDER = 0.25

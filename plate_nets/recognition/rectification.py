@@ -36,7 +36,7 @@ class RectificationSettings:
     ``margin_x``, ``margin_y``: the margins on the left and the right, and above and below, as shares of the plate's
     height. Of the 204 plates of ru_dev, and of the same turned by 15 degrees, 193 and 192 are read as text at 0.25 and
     0.15, and 188 to 192 and 190 to 192 at other values from 0 to 0.3. The difference is small, so the choice leaves
-    room for imprecise corners (`python -m training.corners.reading`).
+    room for imprecise corners.
     ``line_margin_x``, ``line_margin_y``: the same for a plate of two lines, as shares of a line's height. Where the
     lines meet, each loses ``line_inset`` at its end and extends beyond the plate's middle by ``line_overlap``. The
     reader only takes both for one line if no edge of the plate is visible between them: its best reading is right for

@@ -50,7 +50,9 @@ def test_a_server_that_lacks_a_model(server: EmbeddedTriton, tmp_path: Path) -> 
     process = start(server, tmp_path / "report.json")
     _, errors = process.communicate(timeout=100)
     assert process.returncode == 2
-    assert errors.splitlines() == [f"plates: http://{server.http_url}: has no model plate_recognition that is ready"]
+    assert errors.splitlines() == [
+        f"plates: http://{server.http_url}: the model plate_recognition is missing or not ready"
+    ]
     assert read(tmp_path / "report.json")["loads"] == []
 
 

@@ -10,18 +10,16 @@ import torch
 from typer.testing import CliRunner
 
 from plate_nets.evaluation.corner_metrics import corner_errors, turns
-from plate_nets.evaluation.dataset import COLUMNS, load_dataset, read_photo
+from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import order_corners
 from training.corners.__main__ import app
-from training.corners.measure import detected, measure
-from training.corners.reading import turned_photo
 from training.corners.samples import Mixture, Samples, make_windows
 from training.corners.sources import drawn_source, load_sources, replaced
 from training.corners.state import CornerState
 from training.corners.trainer import CornerTrainer, corner_loss
-from training.corners.validation import as_call, errors_on, load_corners
+from training.corners.validation import errors_on, load_corners
 from training.loop import Budget
 from training.reader.straightened import photograph_straightened, stray, synthesize_straightened
 
@@ -144,34 +142,8 @@ def test_errors_are_shares_of_the_height() -> None:
     assert corner_errors(moved, quads)[0] == pytest.approx([0.25, 0, 0.1, 0])
 
 
-def test_measuring_goes_from_labels_to_rows(dataset: Path) -> None:
-    network = CornerState(CPU).average
-    labelled = load_corners(dataset)
-    assert errors_on(network, labelled).shape == (4, 4)
-    box, looked = measure(labelled, as_call(network), "labelled boxes", [1])
-    assert box.errors.max() < 1e-3 and looked.errors.shape == (4, 4) and looked.expected is not None
-
-    class Shifted:
-        def detect(self, frame: np.ndarray) -> tuple[np.ndarray, None]:
-            boxes = np.array([[0, 0, 1, 1], [0, 0, frame.shape[1], frame.shape[0]]], np.float32)
-            return boxes, None
-
-    found, missed = detected(labelled, Shifted())  # type: ignore[arg-type]
-    assert len(found) + missed == 4
-
-
-def test_a_turned_photo_keeps_its_labels_on_the_plates(dataset: Path) -> None:
-    path, labels = next(load_dataset(dataset).photos())
-    frame = read_photo(path)
-    marked = np.zeros_like(frame)
-    assert labels[0].quad is not None
-    cv2.fillPoly(marked, [np.round(labels[0].quad).astype(np.int32)], (255, 255, 255))
-    turned, boxes, quads = turned_photo(marked, labels, 20.0)
-    assert quads is not None and turns(quads)[0] == pytest.approx(20, abs=0.1)
-    drawn = np.zeros(turned.shape[:2], np.uint8)
-    cv2.fillPoly(drawn, [np.round(quads[0]).astype(np.int32)], (255,))
-    assert ((drawn > 0) == (turned[:, :, 0] > 180)).mean() > 0.97
-    assert boxes.shape == (1, 4)
+def test_the_validation_measures_four_corners_of_each_plate(dataset: Path) -> None:
+    assert errors_on(CornerState(CPU).average, load_corners(dataset)).shape == (4, 4)
 
 
 def test_straightened_crops_for_the_reader() -> None:

@@ -15,12 +15,8 @@ UNUSED: dict[str, str] = {
     "python -m converters": "--weights",
     "python -m training.average": "--scheme",
     "python -m training.corners": "--minutes --rate --threads",
-    "python -m training.corners.measure": "--looks --scenes --worst --threads",
     "python -m training.corners.plate_head": (
         "--data --out --start --detector --holdout --rendered --epochs --threads"
-    ),
-    "python -m training.corners.reading": (
-        "--corners --reader --turn --share --relabel --rendered --given --photos --differences --threads"
     ),
     "python -m training.country": "--minutes --start --rate --threads",
     "python -m training.detector": (
@@ -29,7 +25,6 @@ UNUSED: dict[str, str] = {
     ),
     "python -m training.detector.distil": "--start --minutes --rate --threads",
     "python -m training.detector.measure": "--data --long-side --holdout --ignore --threads",
-    "python -m training.detector.plate_free": "--out --data --cuts --posters --noise",
     "python -m training.detector.smallest_plate": "--plot --long-side --photos",
     "python -m training.detector.speed": "--repository --threads --plates",
     "python -m training.quantize": "--scheme",
@@ -40,9 +35,8 @@ UNUSED: dict[str, str] = {
     "python -m training.reader.calibrate": "--out --networks --temperature --check --threads",
     "python -m training.reader.locate": "--out --scheme --tight",
     "python -m training.reader.teach": "--model --scheme",
-    "python -m training.reader.speed": "--against --own --batch --threads --rounds",
     "python -m training.synthesis": (
-        "--scheme --benchmark --lines --street-set --close --scene --plates --calibration --light --bit-rate --exposure"
+        "--scheme --lines --street-set --close --scene --plates --calibration --light --bit-rate --exposure"
     ),
     "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
     "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",

@@ -1,4 +1,4 @@
-"""``python -m training.synthesis``: draws crops, scenes, the test set and clips, and measures the speed."""
+"""``python -m training.synthesis``: draws crops, scenes, the test set and clips."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +14,6 @@ from plate_nets.errors import InputError, PlateError
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from plate_nets.types import Frame
 from training.synthesis import synthesize
-from training.synthesis.benchmark import crops_per_second
 from training.synthesis.calibration import write_calibration
 from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
 from training.synthesis.drive_by_set import CameraName, write_drive_by_set
@@ -34,9 +33,6 @@ def main(
     kind: Annotated[str | None, typer.Option(help="Draw only this format of plate.")] = None,
     scheme: Annotated[str, typer.Option(help="Country to draw (built-in name or TOML file).")] = DEFAULT_SCHEME,
     seed: Annotated[int, typer.Option(help="Seed of every picture.")] = 0,
-    benchmark: Annotated[
-        bool, typer.Option("--benchmark", help="Measure how many crops per second two processes make.")
-    ] = False,
     test_set: Annotated[Path | None, typer.Option(help="Write a test set to this new folder.")] = None,
     count: Annotated[int, typer.Option(min=1, help="How many photos the set has.")] = 2000,
     lines: Annotated[int, typer.Option(min=1, max=2, help="Lines of the test set's plates.")] = 1,
@@ -68,9 +64,9 @@ def main(
         Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
     ] = None,
 ) -> None:
-    """Draw synthetic plates and scenes, write test sets and clips, measure the speed, refit the perspective."""
+    """Draw synthetic plates and scenes, write test sets and clips, refit the perspective."""
     try:
-        _run(sheet, kind, scheme, seed, benchmark, test_set, count, lines, scene, plates, perspective)
+        _run(sheet, kind, scheme, seed, test_set, count, lines, scene, plates, perspective)
         if calibration is not None:
             write_calibration(load_scheme(scheme), calibration, seed)
         if street_set is not None:
@@ -91,7 +87,6 @@ def _run(
     kind: str | None,
     scheme: str,
     seed: int,
-    benchmark: bool,
     test_set: Path | None,
     count: int,
     lines: int,
@@ -111,8 +106,6 @@ def _run(
         console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:
         _write(write_test_set(country, test_set, count, seed, lines), count, test_set)
-    if benchmark:
-        console.print(f"{crops_per_second(country, seed):.0f} crops/s in two processes")
     if perspective is not None:
         model, used = fit_perspective(perspective)
         console.print(f"{model} fitted to {used} plates")

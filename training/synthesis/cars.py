@@ -1,4 +1,4 @@
-"""Draws cars on a street, from behind or the front: a side profile extruded across the width, lamps and a plate.
+"""Draws cars on a street, from the rear or the front: a side view extruded across the width, lamps and a plate.
 
 A car is a polygon in its side view (distance from the bumper, height), drawn strip by strip from far to near. Each
 strip is a small flat picture, so that glass, lamps and paint shade into each other.
@@ -72,7 +72,7 @@ class Car:
 
 
 def outline_of(car: Car) -> tuple[tuple[float, float], ...]:
-    """The side view from the bumper that is seen: turned round where the front is seen."""
+    """The side view, starting at the visible bumper: reversed if the front is visible."""
     points = car.shape.outline
     if not car.front:
         return points
@@ -109,7 +109,7 @@ def extent(car: Car, camera: Pinhole) -> tuple[float, float, float, float]:
 
 
 def draw_car(frame: Frame, camera: Pinhole, car: Car, rng: np.random.Generator, *, lamps_on: bool = False) -> None:
-    """Draws a car without its plate, in place."""
+    """Draw a car without its plate, in place."""
     paint = np.array(car.paint, np.float64)
     points = outline_of(car)
     half = car.shape.width / 2
@@ -153,7 +153,7 @@ def _panes(car: Car, points: tuple[tuple[float, float], ...]) -> tuple[int, int]
 
 
 def _narrowing(car: Car, y: float) -> float:
-    """The share of its width that a car has at a height: the cabin narrows."""
+    """The width of a car at a height, as a share of its full width: the cabin narrows."""
     top = max(v for _, v in car.shape.outline)
     waist = 0.68 * top
     return 1.0 if y <= waist else 1.0 - 0.24 * (y - waist) / (top - waist)

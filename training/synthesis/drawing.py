@@ -1,4 +1,4 @@
-"""Sets flat pictures into a scene: a pinhole camera, and textures pasted onto four corners."""
+"""Puts flat pictures into a scene: a pinhole camera, and textures pasted onto four corners."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ class Pinhole:
 
 
 def fill(frame: Frame, points: NDArray[np.float32], colour: NDArray[np.float64] | tuple[float, ...]) -> None:
-    """Fills a polygon (N, 2) with one colour, edges smoothed, in place."""
+    """Fill a polygon (N, 2) with one colour, edges smoothed, in place."""
     shade = tuple(float(v) for v in np.clip(np.array(colour, np.float64), 0, 255))
     limited = np.clip(points, -8000, 8000)
     cv2.fillPoly(frame, [np.round(limited * 16).astype(np.int32)], shade, cv2.LINE_AA, 4)
@@ -45,7 +45,7 @@ def fill(frame: Frame, points: NDArray[np.float32], colour: NDArray[np.float64] 
 def blend(
     frame: Frame, points: NDArray[np.float32], colour: tuple[float, ...], opacity: float, soft: float = 0
 ) -> None:
-    """Lays a polygon of one colour over the frame, ``opacity`` 0..1, its edge blurred by ``soft`` px, in place."""
+    """Lay a polygon of one colour over the frame, ``opacity`` 0..1, its edge blurred by ``soft`` px, in place."""
     pad = int(3 * soft) + 2
     area, offset = _window(frame, points, pad)
     if area.size == 0:
@@ -59,7 +59,7 @@ def blend(
 
 
 def paste(frame: Frame, texture: Frame, quad: Quad, mask: Mask | None = None) -> None:
-    """Draws a flat texture so that its corners fall on ``quad``, in place; ``mask`` leaves parts of it out."""
+    """Draw a flat texture so that its corners fall on ``quad``, in place; ``mask`` hides parts of it."""
     area, offset = _window(frame, quad, 1)
     if area.size == 0:
         return

@@ -131,7 +131,7 @@ def _visible(car: cars.Car, others: list[cars.Car], camera: Pinhole, size: tuple
 def _hang(
     scheme: PlateScheme, frame: Frame, camera: Pinhole, car: cars.Car, rng: np.random.Generator, *, abroad: bool
 ) -> ScenePlate:
-    """Draws a car's plate, in place."""
+    """Draw a car's plate, in place."""
     quad = cars.plate_quad(car, camera)
     if abroad:
         kind, text, picture = "foreign", "", foreign_plate(rng)
@@ -196,7 +196,7 @@ def foreign_plate(rng: np.random.Generator) -> Frame:
 
 
 def _develop(frame: Frame, size: tuple[int, int], weather: street.Weather, rng: np.random.Generator) -> Frame:
-    """Reduces the drawing to the frame's size, with its light, the lens's dark corners and a little noise."""
+    """Reduce the drawing to the frame's size; add its light, the lens's dark corners and a little noise."""
     image = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), np.float32)
     x = np.linspace(-1, 1, size[0], dtype=np.float32)[None]
     y = np.linspace(-1, 1, size[1], dtype=np.float32)[:, None]

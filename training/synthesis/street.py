@@ -75,7 +75,7 @@ def word(rng: np.random.Generator) -> str:
 
 
 def write(picture: Frame, text: str, colour: tuple[float, ...]) -> None:
-    """Writes a text across the middle of a flat picture, as large as fits, in place."""
+    """Write a text across the middle of a flat picture, as large as fits, in place."""
     height, width = picture.shape[:2]
     font, thick = cv2.FONT_HERSHEY_DUPLEX, max(1, height // 22)
     (w, h), _ = cv2.getTextSize(text, font, 1.0, thick)
@@ -100,7 +100,7 @@ def _sky(frame: Frame, camera: Pinhole, weather: Weather, rng: np.random.Generat
 
 
 def _skyline(frame: Frame, camera: Pinhole, weather: Weather, rng: np.random.Generator) -> None:
-    """Far houses and trees where the street ends, pale with distance."""
+    """Draw distant houses and trees where the street ends, pale with distance."""
     haze = np.array(weather.bottom, np.float64)
     for z, mix in ((160.0, 0.75), (110.0, 0.6)):
         x = -45.0

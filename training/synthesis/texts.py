@@ -1,6 +1,6 @@
-"""What plates say: a format of a scheme and a text of it, drawn so that every symbol and code is met.
+"""Draws texts for plates: a format of a scheme and a text that fits it, so that every symbol and code occurs.
 
-How often what is drawn stands in the scheme (`plates.SynthesisTexts`).
+The scheme says how often each occurs (`plates.SynthesisTexts`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,18 +13,18 @@ from plate_nets.plates.scheme import Codes
 from training.synthesis.errors import unknown
 
 REPEATED_SHARE, ISSUED_SHARE = 0.2, 0.55
-"""Of a part that has codes: the share of codes with equal neighbours, and of codes in use; the rest is any code."""
+"""For parts with codes: the share of codes with equal neighbours, and of codes in use; the rest is any code."""
 VANITY_SHARE = 0.06
-"""Of parts without codes: the share whose digits are all equal, as on vanity plates."""
+"""For parts without codes: the share whose digits are all equal, as on vanity plates."""
 
 
 def sample_kind(scheme: PlateScheme, rng: np.random.Generator) -> str:
-    """The name of a format, by the shares of the scheme."""
+    """Draw the name of a format, by the shares of the scheme."""
     return _by_share(scheme.synthesis.shares, scheme.formats[0].name, rng)
 
 
 def sample_text(scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None) -> tuple[str, str]:
-    """The name of a format (drawn unless given) and a text of it: ("private", "B911TO150").
+    """Draw a format's name, unless it is given, and a text that fits it: ("private", "B911TO150").
 
     Raises:
         InputError: unknown format.
@@ -44,7 +44,7 @@ def sample_text(scheme: PlateScheme, rng: np.random.Generator, kind: str | None 
 
 
 def _by_share(shares: Mapping[str, float], rest: str, rng: np.random.Generator) -> str:
-    """A name by its share; ``rest`` has what is left of 1."""
+    """Draw a name by its share; ``rest`` has the remaining share."""
     draw = rng.random()
     for name, share in shares.items():
         draw -= share

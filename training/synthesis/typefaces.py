@@ -1,7 +1,7 @@
 """The project's own typefaces for plates of countries other than Russia: digits and A to Z.
 
-All share one skeleton: a symbol's centre lines in a square of 0..1, x to the right, y down. A typeface says how wide
-its symbols are, how thick its strokes and how round its corners, and may draw some symbols otherwise.
+All share one skeleton: a symbol's centre lines in a square of 0..1, x to the right, y down. A typeface has its own
+width of symbols, thickness of strokes and roundness of corners, and may draw some symbols differently.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from training.synthesis.gost import DIGIT_HEIGHT, Glyph, Line
 
 GOST = "gost"
-"""The typeface of Russian plates, `gost.GLYPHS`: none of those here."""
+"""The typeface of Russian plates, `gost.GLYPHS`, which is not defined here."""
 
 SKELETON: Mapping[str, str] = {
     "0": "r0,0 r1,0 r1,1 r0,1 z",
@@ -54,20 +54,20 @@ SKELETON: Mapping[str, str] = {
     "Y": "0,0 .5,.5 1,0; .5,.5 .5,1",
     "Z": "0,0 1,0 0,1 1,1",
 }
-"""Strokes by symbol, ";" between two: points "x,y", "r" before one with a round corner, "z" where a stroke closes."""
+"""Strokes by symbol, separated by ";": points "x,y", "r" before a round corner, "z" at the end of a closed stroke."""
 
 MARKS: Mapping[str, str] = {"-": "0,.5 1,.5", ".": ".4,1 .6,1"}
-"""What stands between the characters of a plate, likewise."""
+"""The marks between the characters of a plate, in the same form."""
 
 _WIDTHS = {"-": 0.5, ".": 0.35, "1": 0.75, "I": 0.4, "M": 1.2, "W": 1.35, "J": 0.85, "L": 0.9}
-"""Of symbols in typefaces whose symbols are not all equally wide, for 1 of the rest."""
+"""Widths of single symbols, relative to the others, in typefaces where not all are equally wide."""
 
 
 @dataclass(frozen=True)
 class Typeface:
     """``width``: of a symbol, ``stroke``: its thickness, both as shares of the height. ``round``: how much of an edge
     a corner takes, 0..1: 0.2 is a box with soft corners, 1 an oval. ``even``: all symbols are equally wide. ``own``:
-    symbols that look otherwise than in `SKELETON`."""
+    symbols that look different from `SKELETON`."""
 
     width: float
     stroke: float
@@ -96,14 +96,14 @@ _BENT_7 = "0,0 1,0 r.5,.45 .42,1"
 _FLAT_3 = "0,0 1,0 .42,.42; .35,.42 r1,.42 r1,1 r0,1 0,.83"
 
 TYPEFACES: Mapping[str, Typeface] = {
-    # FE-Schrift, which cannot be altered by a stroke: Uzbekistan, Mercosur, Germany
+    # FE-Schrift, which nobody can forge by adding a stroke: Uzbekistan, Mercosur, Germany
     "even": Typeface(0.56, 0.125, 0.45, even=True, own={"I": _SERIFS, "J": _BARRED_J, "1": _FOOT, "4": _CLOSED_4}),
     "narrow": Typeface(0.42, 0.12, 0.7, own={"4": _CLOSED_4}),
     "wide": Typeface(0.6, 0.15, 0.55, own=_SLANTED),
     "square": Typeface(0.5, 0.14, 0.2, own={"1": ".1,.2 .6,0 .6,1", "3": _FLAT_3}),
     "oval": Typeface(0.54, 0.12, 1.0, own=_SLANTED | {"4": _CLOSED_4}),
     "thin": Typeface(0.5, 0.085, 0.5, own={"1": _FOOT, "I": _SERIFS}),
-    # Germany, Mercosur: FE-Schrift with a 1 without foot and an O wider than the 0
+    # Germany, Mercosur: FE-Schrift whose 1 has no foot and whose O is wider than its 0
     "fe": Typeface(
         0.6, 0.135, 0.55, even=True, own={"0": _SLIM_0, "1": _PLAIN_1, "I": _SERIFS, "J": _BARRED_J, "W": _LOW_W}
     ),
@@ -113,7 +113,7 @@ TYPEFACES: Mapping[str, Typeface] = {
     "polish": Typeface(0.5, 0.12, 0.75, own={"1": _PLAIN_1, "4": _OPEN_4, "7": _BENT_7, "M": _SHALLOW_M, "W": _LOW_W}),
     "turkish": Typeface(0.49, 0.135, 0.8, own={"1": ".2,.18 .62,0 .62,1", "J": _TAILED_J, "M": _DEEP_M} | _SLANTED),
     "italian": Typeface(0.5, 0.1, 1.0, own={"1": _PLAIN_1, "3": _FLAT_3, "M": _SHALLOW_M, "W": _HIGH_W} | _SLANTED),
-    # After Charles Wright's: an O and a 0 that are one, a 1 and an I that are one
+    # After Charles Wright's: O and 0 look the same, and so do 1 and I
     "british": Typeface(0.63, 0.17, 0.6, own={"1": ".5,0 .5,1", "M": _SHALLOW_M, "W": _LOW_W, "4": _CLOSED_4}),
     "dutch": Typeface(0.56, 0.13, 0.35, own={"1": _PLAIN_1, "M": _SHALLOW_M, "W": _LOW_W, "G": _SPURRED_G}),
     "nordic": Typeface(0.53, 0.145, 0.9, own={"1": _PLAIN_1, "4": _CLOSED_4, "7": _BENT_7, "M": _DEEP_M, "W": _HIGH_W}),
@@ -125,12 +125,12 @@ TYPEFACES: Mapping[str, Typeface] = {
     "dotted": Typeface(0.52, 0.115, 0.7, own={"0": _DOTTED_0, "1": _FOOT, "4": _CLOSED_4, "I": _SERIFS}),
     "bold": Typeface(0.55, 0.18, 0.65, own={"1": ".15,.16 .6,0 .6,1", "4": _CLOSED_4, "M": _SHALLOW_M} | _SLANTED),
 }
-"""By name, as a layout calls them."""
+"""By the names that layouts use."""
 
 
 @lru_cache(maxsize=512)
 def glyph(typeface: str, symbol: str) -> Glyph | None:
-    """A symbol of a typeface as strokes; None where it has none."""
+    """A symbol of a typeface as strokes; None if it has none."""
     face = TYPEFACES[typeface]
     skeleton = face.own.get(symbol) or SKELETON.get(symbol) or MARKS.get(symbol)
     if skeleton is None:
@@ -156,7 +156,7 @@ def _line(written: str, size: NDArray[np.float64], face: Typeface) -> Line:
             line.append(point)
             continue
         before, after = points[place - 1] - point, points[(place + 1) % count] - point
-        # Half an edge at most, so that two round corners meet in its middle
+        # At most half an edge, so that two round corners can meet in its middle
         reach = face.round * min(float(np.abs(size).min()), *(float(np.hypot(*edge)) for edge in (before, after))) / 2
         start, end = (point + edge * reach / max(float(np.hypot(*edge)), 1e-6) for edge in (before, after))
         line += [(1 - t) ** 2 * start + 2 * t * (1 - t) * point + t**2 * end for t in np.linspace(0, 1, 9)]

@@ -1,0 +1,118 @@
+"""The promise of docs/reference/stability.md: within 1.x, no name in `promise.json` is renamed or removed.
+
+Names may be added; a release adds its new ones to the file.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, get_args
+
+import click
+import pytest
+import typer.main
+
+import plate_nets
+from plate_nets import answers, cli, contract
+from plate_nets.batch.rows import PLATE, ROW
+from plate_nets.events import event_schema
+from plate_nets.python_backend.settings import SchemeSettings
+from plate_nets.recognition.decoding import DecodingSettings
+from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.reader import FrameLimits
+from plate_nets.sinks.settings import SinkSettings
+from plate_nets.types import Box, Plate, Reading
+from plate_nets.video.cameras_file import WatchPlan
+from plate_nets.video.settings import CameraSettings
+from plate_nets.web.openapi import document
+from tests.paths import ROOT
+
+
+def tensors() -> list[str]:
+    spec = contract.PLATE_RECOGNITION
+    return [f"{each.name} {each.dtype}" for each in (*spec.inputs, *spec.outputs)]
+
+
+def http() -> list[str]:
+    api = document("1.0.0")
+    paths = [f"{method.upper()} {path}" for path, methods in api["paths"].items() for method in methods]
+    bodies = api["components"]["schemas"].items()
+    return paths + [f"{name}.{field}" for name, body in bodies for field in body.get("properties", {})]
+
+
+def options() -> list[str]:
+    group = typer.main.get_command(cli.app)
+    assert isinstance(group, click.Group)
+    found = []
+    for name, command in {**group.commands, "events export": group.commands["events"].commands["export"]}.items():  # type: ignore[attr-defined]
+        found += [f"{name} {option}" for each in command.params for option in (*each.opts, *each.secondary_opts)]
+    return [each for each in found if " --" in each and not each.startswith("evaluate ")]
+
+
+def keys() -> list[str]:
+    kinds = get_args(get_args(SinkSettings)[0])
+    sinks = [(kind.type, each.name) for kind in kinds for each in fields(kind)]
+    return [
+        *(each.name for each in fields(WatchPlan)),
+        *(f"cameras.{each.name}" for each in fields(CameraSettings)),
+        *(f"sinks.{kind}.{name}" for kind, name in sinks),
+    ]
+
+
+def events() -> list[str]:
+    return list(names_in(event_schema()))
+
+
+def names_in(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """The names of all properties of a JSON Schema, nested ones with a dot."""
+    for name, part in schema.get("properties", {}).items():
+        yield prefix + name
+        yield from names_in(part.get("items", part), f"{prefix}{name}.")
+    for part in schema.get("anyOf", []):
+        yield from names_in(part, prefix)
+
+
+def plates() -> list[str]:
+    plate = Plate(Box(0, 0, 1, 1), 1.0, Reading("A123BC77", "A123BC77", 1.0, country="ru", ground="white"))
+    return list(plate.to_dict())
+
+
+CURRENT = {
+    "tensors": tensors,
+    "parameters of a request": lambda: [contract.SCHEME, contract.SURE],
+    "events": events,
+    "http": http,
+    "options": options,
+    "exit codes": lambda: [str(code) for code in (cli.FAILED, cli.INTERRUPTED, cli.TERMINATED)],
+    "cameras.yaml": keys,
+    "errors": lambda: [f"{each.phrase} {each.http} {each.grpc}" for each in answers.OURS],
+    "plates in JSON": plates,
+    "columns of Parquet": lambda: [*ROW.names, *(f"plates.{each.name}" for each in PLATE)],
+    "python": lambda: list(plate_nets.__all__),
+}
+PROMISE: dict[str, Any] = json.loads((ROOT / "tests" / "contract" / "promise.json").read_text(encoding="utf-8"))
+
+
+def test_the_promise_covers_everything_that_it_names() -> None:
+    assert list(PROMISE) == list(CURRENT)
+
+
+@pytest.mark.parametrize("kind", CURRENT)
+def test_nothing_that_is_promised_is_missing(kind: str) -> None:
+    assert sorted(set(PROMISE[kind]) - set(CURRENT[kind]())) == []
+
+
+def test_variables_that_are_promised_are_read() -> None:
+    """The variables of a model's settings are made of the model and the field; the others stand in the code."""
+    settings = (
+        *(("yolo", each) for each in (*fields(DetectionSettings), *fields(FrameLimits))),
+        *(("plate_recognition", each) for each in (*fields(DecodingSettings), *fields(SchemeSettings))),
+    )
+    read = {f"PLATES_{model}_{field.name}".upper() for model, field in settings}
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "plate_nets").rglob("*.py"))
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    variables = re.findall(r"^\| `([A-Z_]+)`(?: or `([A-Z_]+)`)? \|", page, re.M)
+    names = [name for row in variables for name in row if name]
+    assert "PLATES_URL" in names and len(names) > 15
+    assert [name for name in names if name not in read and f'"{name}"' not in code] == []
