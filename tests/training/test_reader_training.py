@@ -198,7 +198,7 @@ def test_look_alikes_have_the_light_of_the_worst_crops_and_texts_of_their_own() 
 
 def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:
     options = ["--data", str(dataset), "--validate", str(dataset), "--out", str(tmp_path / "run"), "--batch", "4"]
-    options += ["--workers", "0", "--threads", "1", "--every", "2"]
+    options += ["--workers", "0", "--threads", "1", "--every", "2", "--straightened", "1", "--moving", "0.5"]
     result = CliRunner().invoke(app, [*options, "--steps", "2"])
     assert result.exit_code == 0, result.output
     assert "exact" in result.output

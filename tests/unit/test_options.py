@@ -29,8 +29,8 @@ UNUSED: dict[str, str] = {
     "python -m training.detector.speed": "--repository --threads --plates",
     "python -m training.quantize": "--scheme",
     "python -m training.reader": (
-        "--foreign --scheme --draw --largest-source --minutes --real --straightened --two-lines --hard --covered --far "
-        "--start --beside --rate --strict"
+        "--foreign --scheme --draw --largest-source --minutes --real --two-lines --hard --covered --far --start "
+        "--beside --rate --strict"
     ),
     "python -m training.reader.calibrate": "--out --networks --temperature --check --threads",
     "python -m training.reader.locate": "--out --scheme --tight",

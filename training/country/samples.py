@@ -143,7 +143,7 @@ def photograph_drawing(drawing: Drawing, rng: np.random.Generator) -> Frame:
     """A drawing -> a photo of it, cut along the plate's corners: (24, 94, 3) BGR."""
     far = rng.random() < _FAR
     height = drawing.lines * (draw_far_height(rng) if far else draw_height(rng))
-    return photograph_drawn(drawing.picture, drawing.corners, height, rng, drawing.lines, far)
+    return photograph_drawn(drawing.picture, drawing.corners, height, rng, drawing.lines, "far" if far else "near")
 
 
 def photograph_real(plate: RealPlate, rng: np.random.Generator) -> Frame:

@@ -78,6 +78,10 @@ def train(
         float,
         typer.Option(min=0, max=1, help="Share of the straightened plates that a cheap camera sees from a distance."),
     ] = 0.0,
+    moving: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of the straightened plates that their own movement smears in a video."),
+    ] = 0.0,
     start: Annotated[Path | None, typer.Option(help="Folder with the weights of this reader to start from.")] = None,
     beside: Annotated[
         Path | None,
@@ -132,6 +136,7 @@ def train(
                     hard=hard,
                     covered=covered,
                     far=far,
+                    moving=moving,
                     largest_source=largest_source,
                 ),
                 foreign=others,

@@ -19,7 +19,7 @@ from plate_nets.types import Crops, Frame
 from training.reader.covered import can_cover, cover
 from training.reader.real import RealPlate
 from training.reader.shuffle import can_shuffle, shuffle
-from training.reader.straightened import photograph_straightened, synthesize_straightened
+from training.reader.straightened import Sight, photograph_straightened, synthesize_straightened
 from training.synthesis import synthesize
 from training.synthesis.camera import photograph
 
@@ -33,7 +33,8 @@ class Mixture:
     their corners; the rest is cropped along a box. ``foreign``: plates of other countries, to be read as empty.
     ``largest_source``: maximum share of one folder among the real plates. ``hard``: how often a hard real plate (see
     `RealPlate.hard`) comes for each easy one. ``covered``: of the real ones, those partly hidden. ``far``: of those
-    cropped along their corners, those seen from a distance by a cheap camera.
+    cropped along their corners, those seen from a distance by a cheap camera. ``moving``: of the same, those smeared by
+    their movement; they come first, ``far`` is a share of the rest.
     """
 
     real: float = 0.5
@@ -44,6 +45,7 @@ class Mixture:
     shuffled: float = 0.5
     covered: float = 0.0
     far: float = 0.0
+    moving: float = 0.0
     straightened: float = 0.0
     largest_source: float = 1.0
 
@@ -136,11 +138,11 @@ class Samples(TorchDataset[Batch]):
             plate = replace(self.foreign[int(rng.integers(len(self.foreign)))], exact=True)
             return self._photograph(plate, rng, float(rng.uniform(0, 1) ** 2)), ""
         if 0 <= rest - self.mixture.foreign < self.mixture.two_lines:
-            sample = synthesize_straightened(self._one_of(self.drawn_two, rng), rng, lines=2, far=self._far(rng))
+            sample = synthesize_straightened(self._one_of(self.drawn_two, rng), rng, lines=2, sight=self._sight(rng))
             return sample.crop, sample.text
         scheme = self._one_of(self.drawn, rng)
         if self._straight(rng):
-            sample = synthesize_straightened(scheme, rng, far=self._far(rng))
+            sample = synthesize_straightened(scheme, rng, sight=self._sight(rng))
         else:
             sample = synthesize(scheme, rng)
         return sample.crop, sample.text
@@ -148,8 +150,8 @@ class Samples(TorchDataset[Batch]):
     def _photograph(self, plate: RealPlate, rng: np.random.Generator, severity: float) -> Frame:
         """A plate of two lines can only be read from a crop along its corners."""
         if plate.exact and (self._straight(rng) or plate.lines == 2):
-            far = self._far(rng)
-            return photograph_straightened(plate.picture, plate.corners, rng, severity, far=far, lines=plate.lines)
+            sight = self._sight(rng)
+            return photograph_straightened(plate.picture, plate.corners, rng, severity, sight, plate.lines)
         return photograph(plate.picture, plate.corners, rng, severity)
 
     def _one_of(self, schemes: Sequence[PlateScheme], rng: np.random.Generator) -> PlateScheme:
@@ -163,9 +165,11 @@ class Samples(TorchDataset[Batch]):
         """Whether to crop a plate along its corners."""
         return _lot(rng, self.mixture.straightened)
 
-    def _far(self, rng: np.random.Generator) -> bool:
-        """Whether to show a plate from a distance."""
-        return _lot(rng, self.mixture.far)
+    def _sight(self, rng: np.random.Generator) -> Sight:
+        """How to show a plate that is cropped along its corners."""
+        if _lot(rng, self.mixture.moving):
+            return "moving"
+        return "far" if _lot(rng, self.mixture.far) else "near"
 
 
 def _lot(rng: np.random.Generator, share: float) -> bool:

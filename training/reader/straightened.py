@@ -1,6 +1,8 @@
 """Simulates plates as they are cropped along found corners: straight, with the errors of the corners."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Literal
 
 import cv2
 import numpy as np
@@ -11,15 +13,24 @@ from plate_nets.recognition.rectification import RectificationSettings, straight
 from plate_nets.types import CROP_HEIGHT, Frame
 from training.synthesis import Sample, drawn_plate, placed, texts
 from training.synthesis.camera import Corners, draw_height, edge_height, take_photo, tilt
-from training.synthesis.far import draw_far_height, take_far_photo
+from training.synthesis.far import draw_far_height, draw_moving_height, take_far_photo, take_moving_photo
+
+Sight = Literal["near", "far", "moving"]
+"""How a plate is seen: well, from a distance by a cheap camera, or smeared by its movement (`synthesis.far`)."""
 
 HIGHEST = 60.0
 """Maximum plate height in the simulated photo, px: above it the crop does not change."""
 _LARGEST_BOX = 4.5
 """Height of the upright box around a drawn plate, in plate heights; a steep plate loses no rows."""
 _FAR_STRAY = 1.5
-"""Factor by which the corners of a distant plate stray more."""
+"""Factor by which the corners of a distant or smeared plate stray more."""
 _MARGINS = RectificationSettings()
+_HEIGHTS: Mapping[Sight, Callable[[np.random.Generator], float]] = {
+    "near": draw_height,
+    "far": draw_far_height,
+    "moving": draw_moving_height,
+}
+_CAMERAS = {"near": take_photo, "far": take_far_photo, "moving": take_moving_photo}
 
 
 def photograph_straightened(
@@ -27,45 +38,42 @@ def photograph_straightened(
     corners: Corners,
     rng: np.random.Generator,
     severity: float = 1.0,
-    far: bool = False,
+    sight: Sight = "near",
     lines: int = 1,
 ) -> Frame:
-    """As `training.synthesis.camera.photograph`, but cropped along corners, for 1 or 2 lines: (24, 94, 3) BGR.
-
-    ``far``: as seen from a distance by a cheap camera, see `training.synthesis.far`.
-    """
+    """As `training.synthesis.camera.photograph`, but cropped along corners, for 1 or 2 lines: (24, 94, 3) BGR."""
     source = edge_height(corners)
-    if far:
-        height = min(source, lines * draw_far_height(rng))
-    else:
+    if sight == "near":
         reduced = rng.random() < 0.6 * severity
         height = min(source, lines * (draw_height(rng, severity) if reduced else HIGHEST))
+    else:
+        height = min(source, lines * _HEIGHTS[sight](rng))
     centred = (corners - corners.mean(axis=0)) * np.float32(height / max(source, 1e-3))
     if rng.random() < 0.3:
         angle = float(np.clip(rng.normal(0, np.radians(9)), -0.5, 0.5))
         turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]], np.float32)
         centred = np.asarray(centred @ turn, np.float32)
     target = tilt(centred, height, rng, severity)
-    return shoot_straightened(picture, corners, target, rng, severity, lines, far)
+    return shoot_straightened(picture, corners, target, rng, severity, lines, sight)
 
 
 def synthesize_straightened(
-    scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None, lines: int = 1, far: bool = False
+    scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None, lines: int = 1, sight: Sight = "near"
 ) -> Sample:
     """A drawn plate of a format (one of ``lines`` lines unless given), photographed and cut along its corners."""
     kind, text = texts.sample_text(scheme if kind else scheme.by_lines[lines], rng, kind)
     lines = next(each.lines for each in scheme.formats if each.name == kind)
-    height = lines * (draw_far_height(rng) if far else draw_height(rng))
+    height = lines * _HEIGHTS[sight](rng)
     picture, corners = drawn_plate(scheme, kind, text, height, rng)
-    return Sample(photograph_drawn(picture, corners, height, rng, lines, far), text, kind, height)
+    return Sample(photograph_drawn(picture, corners, height, rng, lines, sight), text, kind, height)
 
 
 def photograph_drawn(
-    picture: Frame, corners: Corners, height: float, rng: np.random.Generator, lines: int = 1, far: bool = False
+    picture: Frame, corners: Corners, height: float, rng: np.random.Generator, lines: int = 1, sight: Sight = "near"
 ) -> Frame:
     """A drawn plate of ``lines`` lines from the front, about ``height`` px high in the photo -> (24, 94, 3) BGR."""
     target = placed(corners, height, rng, _LARGEST_BOX)
-    return shoot_straightened(picture, corners, target, rng, lines=lines, far=far)
+    return shoot_straightened(picture, corners, target, rng, lines=lines, sight=sight)
 
 
 def shoot_straightened(
@@ -75,14 +83,14 @@ def shoot_straightened(
     rng: np.random.Generator,
     severity: float = 1.0,
     lines: int = 1,
-    far: bool = False,
+    sight: Sight = "near",
 ) -> Frame:
     """As `training.synthesis.camera.shoot`, but cropped along corners that stray from ``target``: (24, 94, 3) BGR.
 
     The margins vary a little, so that the reader does not depend on them.
     """
     height = edge_height(target) / lines
-    found = stray(target, rng, _FAR_STRAY if far else 1.0)
+    found = stray(target, rng, 1.0 if sight == "near" else _FAR_STRAY)
     off_x, off_y = float(rng.normal(0, 0.06)), float(rng.normal(0, 0.04))
     margins = replace(
         _MARGINS,
@@ -96,8 +104,7 @@ def shoot_straightened(
     low = np.floor(points.min(axis=0) - around)
     size = np.maximum(np.ceil(points.max(axis=0) + around) - low, 4).astype(int)
     shifted = target - low.astype(np.float32)
-    take = take_far_photo if far else take_photo
-    photo = take(picture, corners, shifted, (int(size[0]), int(size[1])), rng, severity, lines)
+    photo = _CAMERAS[sight](picture, corners, shifted, (int(size[0]), int(size[1])), rng, severity, lines)
     how = cv2.INTER_CUBIC if rng.random() < 0.8 or height > CROP_HEIGHT else cv2.INTER_LINEAR
     return straighten(photo, np.asarray(found - low, np.float32), lines, margins, how)
 

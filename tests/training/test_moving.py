@@ -1,0 +1,61 @@
+"""Plates that their own movement smears in a video."""
+
+import cv2
+import numpy as np
+
+from plate_nets.plates import default_scheme
+from plate_nets.types import Frame
+from training.reader.real import RealPlate
+from training.reader.samples import Mixture, Samples
+from training.synthesis.camera import take_photo
+from training.synthesis.far import MOVING_HIGHEST, MOVING_LOWEST, draw_moving_height, take_moving_photo
+from training.synthesis.plates import draw
+
+RUSSIA = default_scheme()
+
+
+def drawn(text: str) -> RealPlate:
+    kind = RUSSIA.format_names(text).split(" or ")[0]
+    flat = draw(RUSSIA, kind, text, np.random.default_rng(4), scale=0.5)
+    picture = cv2.copyMakeBorder(flat, 20, 20, 20, 20, cv2.BORDER_CONSTANT, value=(90, 90, 90))
+    h, w = flat.shape[:2]
+    corners = np.array([[20, 20], [20 + w, 20], [20 + w, 20 + h], [20, 20 + h]], np.float32)
+    return RealPlate(np.asarray(picture, np.uint8), corners, text, True)
+
+
+def photos(take: object) -> list[Frame]:
+    """40 photos of a plate in the middle, of the size (60, 160)."""
+    assert callable(take)
+    plate, target = drawn("B126EK78"), np.array([[20, 17], [140, 17], [140, 43], [20, 43]], np.float32)
+    return [take(plate.picture, plate.corners, target, (160, 60), np.random.default_rng(n), 0.0) for n in range(40)]
+
+
+def detail(pictures: list[Frame], axis: int) -> float:
+    """How much neighbouring pixels of the plates differ, along an axis."""
+    return float(np.mean([np.abs(np.diff(each[20:40, 25:135].astype(float), axis=axis)).mean() for each in pictures]))
+
+
+def test_movement_smears_a_plate_more_down_than_along_and_leaves_it_in_its_place() -> None:
+    still, moving = photos(take_photo), photos(take_moving_photo)
+    assert all(each.shape == (60, 160, 3) and each.dtype == np.uint8 for each in moving)
+    kept_down, kept_along = (detail(moving, axis) / detail(still, axis) for axis in (0, 1))
+    assert kept_down < 0.8 * kept_along
+    inside = np.mean([each[27:33, 30:130] for each in moving])
+    outside = np.mean([each[:, :8] for each in moving])
+    assert inside > outside + 30, "the white plate lies where it was asked for"
+
+
+def test_smeared_plates_are_higher_than_distant_ones() -> None:
+    rng = np.random.default_rng(0)
+    heights = [draw_moving_height(rng) for _ in range(200)]
+    assert MOVING_LOWEST <= min(heights) < MOVING_LOWEST + 1
+    assert MOVING_HIGHEST - 3 < max(heights) <= MOVING_HIGHEST
+
+
+def test_smeared_plates_take_part_and_each_batch_depends_on_its_step_alone() -> None:
+    def batch(moving: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        mixture = Mixture(real=0.5, empty=0.0, straightened=1.0, moving=moving)
+        return Samples(RUSSIA, [drawn("B126EK78")], [], batch=12, seed=1, mixture=mixture)[3].crops
+
+    assert (batch(1.0) == batch(1.0)).all()
+    assert (batch(1.0) != batch(0.0)).any()
