@@ -47,15 +47,15 @@ class CornerSettings:
     ``settled``: corners with at most this expected error, in plate heights, get no further look; 0: all do. With 0.06,
     half of ru_dev needs one look, and 0.951 of the plates are read, as with two looks at all of them. With one look at
     all it is 0.936, with 0.07 it is 0.941.
-    ``convincing``: if the first look expects at most this error, in plate heights, the score is not lowered. 0.016 of
-    243 photos without plates have such a box, and 184 of 204 plates of ru_dev.
+    ``convincing``: if the first look expects at most this error, in plate heights, the score is not lowered. 0.053 of
+    243 photos without plates have such a box, none of which gets a text, and 192 of 204 plates of ru_dev.
     """
 
     looks: int = 2
     chunk: int = 32
     largest_error: float = 0.12
     settled: float = 0.06
-    convincing: float = 0.08
+    convincing: float = 0.085
 
     def __post_init__(self) -> None:
         for name, valid, expected in (
