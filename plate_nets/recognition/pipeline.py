@@ -149,24 +149,15 @@ class PlateReader(Generic[F, T]):
         """Crops -> the logits that the readings are based on, by reader, and the readings."""
         quads = crops.corners.reshape(-1, 4, 2)
         lines = lines_of(quads)
-        looks = self._appearances(crops.crops, plan)
-        logits, readings = self._read_cut(crops.crops, quads, lines, plan, looks)
+        logits, readings = self._read_cut(crops.crops, quads, lines, plan)
 
-        def read_too(
-            other: T,
-            rows: Sequence[int],
-            plan: _Plan,
-            other_looks: Sequence[Appearance] | None,
-            certain: bool = False,
-        ) -> None:
+        def read_too(other: T, rows: Sequence[int], plan: _Plan, certain: bool = False) -> None:
             """Also read some of the plates from other crops, as one line; the more certain reading wins."""
             one_line = np.ones(len(rows), np.intp)
-            other_logits, other_readings = self._read_cut(other, quads[list(rows)], one_line, plan, other_looks)
+            other_logits, other_readings = self._read_cut(other, quads[list(rows)], one_line, plan)
             for place, (row, reading) in enumerate(zip(rows, other_readings, strict=True)):
                 if certain or _sureness(reading) > _sureness(readings[row]):
                     readings[row] = reading
-                    if looks and other_looks:
-                        looks[row] = other_looks[place]
                     for name, rows_of_reader in other_logits.items():
                         logits[name][row] = rows_of_reader[place]
 
@@ -174,21 +165,18 @@ class PlateReader(Generic[F, T]):
         of_any_shape = [scheme for scheme in plan.schemes if scheme.any_shape]
         if two_lines and of_any_shape:
             certain = all(scheme.lines == 1 for scheme in plan.schemes)
-            as_one_looks = self._appearances(crops.as_one, plan)  # the network knows plates as their country cuts them
-            read_too(crops.as_one, two_lines, replace(plan, schemes=of_any_shape), as_one_looks, certain)
+            read_too(crops.as_one, two_lines, replace(plan, schemes=of_any_shape), certain)
         unread = plan.decoder.unread(readings, quad_size(quads)[0].tolist())
         if unread:
             with plan.stages("look_again"):
-                own_looks = [looks[row] for row in unread] if looks else None
-                read_too(self._take(crops.upright, unread), unread, replace(plan, stages=nullcontext), own_looks)
+                read_too(self._take(crops.upright, unread), unread, replace(plan, stages=nullcontext))
         return logits, readings
 
-    def _read_cut(
-        self, crops: T, quads: Quads, lines: Lines, plan: _Plan, looks: Sequence[Appearance] | None
-    ) -> tuple[dict[str, Logits], list[Reading]]:
+    def _read_cut(self, crops: T, quads: Quads, lines: Lines, plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> the logits of the first look, by reader, and the readings, after a second look if needed."""
         decoder, schemes = plan.decoder, plan.schemes
         logits = self._logits(crops, schemes, plan.stages)
+        looks = self._appearances(crops, plan)
         with plan.stages("decode_text"):
             readings = decoder.decode(logits, lines, schemes, looks)
         heights = line_heights(quads, lines).tolist()
