@@ -14,7 +14,7 @@ from tests.faults.load import Load
 from tests.serve import Serve
 
 CALLERS = 4
-DRAIN = 1.0
+DRAIN = 3.0
 
 
 def status(url: str) -> tuple[int, bytes]:

@@ -13,8 +13,9 @@ import subprocess
 import sys
 import threading
 import tomllib
+import urllib.request
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -38,6 +39,7 @@ from tests.paths import ROOT
 from tests.receiver import Receiver
 from tests.rtsp import RtspCamera
 from tests.serve import Served
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -232,8 +234,18 @@ class Walk:
         watchdog.cancel()
         if process.poll() is None and said[-1].startswith("Ready"):
             self._stack.callback(end, process)
+            # The supervisor knows only after its first look, which nobody who types is fast enough to see
+            assert "--health-port" not in command[-1] or eventually(self._is_healthy, SECONDS), said
         else:
             assert end(process) in ENDED and SIGN.search(said[-1]), f"{command[-1]}\n{''.join(said)}"
+
+    def _is_healthy(self) -> bool:
+        with (
+            suppress(OSError),
+            urllib.request.urlopen(f"http://127.0.0.1:{self._world.ports['8003']}/health", timeout=10),
+        ):
+            return True
+        return False
 
     def _run_yaml(self, code: str) -> None:
         document = yaml.safe_load(code)
