@@ -1,26 +1,13 @@
 """Plates of which something hides a part: what is hidden is not in the text, and what is left is no plate."""
 
-import cv2
 import numpy as np
 import pytest
 
-from plate_nets.plates import default_scheme
+from tests.real_plates import RUSSIA, drawn
 from training.reader.covered import can_cover, cover
 from training.reader.real import RealPlate
 from training.reader.samples import Mixture, Samples
 from training.synthesis.far import HIGHEST, LOWEST, draw_far_height, take_far_photo
-from training.synthesis.plates import draw
-
-RUSSIA = default_scheme()
-
-
-def drawn(text: str) -> RealPlate:
-    kind = RUSSIA.format_names(text).split(" or ")[0]
-    flat = draw(RUSSIA, kind, text, np.random.default_rng(4), scale=0.5)
-    picture = cv2.copyMakeBorder(flat, 20, 20, 20, 20, cv2.BORDER_CONSTANT, value=(90, 90, 90))
-    h, w = flat.shape[:2]
-    corners = np.array([[20, 20], [20 + w, 20], [20 + w, 20 + h], [20, 20 + h]], np.float32)
-    return RealPlate(np.asarray(picture, np.uint8), corners, text, True)
 
 
 @pytest.mark.parametrize("text", ["B126EK78", "B126EK178", "AB12377"])

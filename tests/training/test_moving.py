@@ -1,26 +1,12 @@
 """Plates that their own movement smears in a video."""
 
-import cv2
 import numpy as np
 
-from plate_nets.plates import default_scheme
 from plate_nets.types import Frame
-from training.reader.real import RealPlate
+from tests.real_plates import RUSSIA, drawn
 from training.reader.samples import Mixture, Samples
 from training.synthesis.camera import take_photo
 from training.synthesis.far import MOVING_HIGHEST, MOVING_LOWEST, draw_moving_height, take_moving_photo
-from training.synthesis.plates import draw
-
-RUSSIA = default_scheme()
-
-
-def drawn(text: str) -> RealPlate:
-    kind = RUSSIA.format_names(text).split(" or ")[0]
-    flat = draw(RUSSIA, kind, text, np.random.default_rng(4), scale=0.5)
-    picture = cv2.copyMakeBorder(flat, 20, 20, 20, 20, cv2.BORDER_CONSTANT, value=(90, 90, 90))
-    h, w = flat.shape[:2]
-    corners = np.array([[20, 20], [20 + w, 20], [20 + w, 20 + h], [20, 20 + h]], np.float32)
-    return RealPlate(np.asarray(picture, np.uint8), corners, text, True)
 
 
 def photos(take: object) -> list[Frame]:
