@@ -13,8 +13,8 @@ from rich.table import Table
 
 from plate_nets.errors import PlateError
 from plate_nets.evaluation.event_scores import FinalText
-from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence
-from plate_nets.evaluation.video import Clip, VideoOutcome, find_clips, judge, read_clip
+from plate_nets.evaluation.evidence import evidence_path, stored_or_read
+from plate_nets.evaluation.video import VideoOutcome, at_rate, find_clips, judge, read_clip
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from plate_nets.recognition.local import LocalReader
 from plate_nets.video.cars import CarSettings
@@ -31,7 +31,7 @@ def main(
         Path,
         typer.Option(help="Folder that stores the readings of each version of the networks, for later runs."),
     ] = Path("out/evidence"),
-    every: Annotated[int, typer.Option(min=1, help="Read one of this many frames.")] = 3,
+    rate: Annotated[float, typer.Option(min=0.1, help="Frames per second to read.")] = 9,
     scheme: Annotated[
         str, typer.Option(help="Countries of the plates, comma-separated (built-in name or TOML file).")
     ] = DEFAULT_SCHEME,
@@ -41,8 +41,11 @@ def main(
     country = load_scheme(scheme)
     reader = LocalReader(scheme=country)
     try:
-        kept = evidence / reader.model_version()
-        read = [_read(clip, reader, kept, every) for clip in track(find_clips(folder, None), "reading")]
+        version = reader.model_version()
+        read = []
+        for clip in track(find_clips(folder, None), "reading"):
+            path = evidence_path(evidence, clip.path, version, country, f"{rate:g}")
+            read.append((clip, stored_or_read(path, read_clip(clip.path, reader, [rate]))))
     except PlateError as error:
         Console(stderr=True).print(f"error: {error}", soft_wrap=True)
         raise typer.Exit(1) from error
@@ -54,7 +57,7 @@ def main(
         settings = CarSettings(fusion=replace(FusionSettings(), temperature=temperature))
         outcome = VideoOutcome()
         for clip, frames in read:
-            judge(clip, frames, range(len(frames)), country, outcome, settings)
+            judge(clip, frames, at_rate(frames, rate), country, outcome, settings)
         losses[temperature] = log_loss(outcome.final_texts)
         reported, likely = (
             [text for text in outcome.final_texts if text.probability >= gate] for gate in (FusionSettings.sure, 0.9)
@@ -69,13 +72,6 @@ def log_loss(texts: Sequence[FinalText]) -> float:
     """Final texts -> the mean of -log of the probability given to the outcome; less is better."""
     given = [(min(max(text.probability, _CERTAIN), 1 - _CERTAIN), text.right) for text in texts]
     return -sum(math.log(p if right else 1 - p) for p, right in given) / max(len(given), 1)
-
-
-def _read(clip: Clip, reader: LocalReader, kept: Path, every: int) -> tuple[Clip, list[ReadFrame]]:
-    path = kept / f"{clip.path.resolve().parent.name}_{clip.path.stem}_{every}.safetensors"
-    if not path.exists():
-        save_evidence(path, list(read_clip(clip.path, reader, every)))
-    return replace(clip, truth=clip.truth[::every]), load_evidence(path)
 
 
 if __name__ == "__main__":

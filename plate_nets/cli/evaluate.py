@@ -82,6 +82,10 @@ def evaluate(
         Path | None, typer.Option(help="Truth of the clip, as lines of JSON. Default: the *.jsonl beside it.")
     ] = None,
     rates: Annotated[str, typer.Option(help="Frames per second at which to read clips, comma-separated.")] = RATES,
+    evidence: Annotated[
+        Path | None,
+        typer.Option(help="Store what was read in clips in this folder; the same networks do not read them again."),
+    ] = None,
 ) -> None:
     """Measure how many plates of a labelled folder are read right, wrong, or not at all.
 
@@ -93,7 +97,8 @@ def evaluate(
         with needs("evaluate", "an evaluation"):
             from plate_nets.recognition.local import LocalReader
         schemes = load_schemes(scheme)
-        evaluate_video(video, truth, rates, joined(schemes), LocalReader(scheme=schemes, runtime=runtime), json_file)
+        reader = LocalReader(scheme=schemes, runtime=runtime)
+        evaluate_video(video, truth, rates, joined(schemes), reader, json_file, evidence)
         return
     if dataset is None:
         raise InputError("plates evaluate needs a folder with images/ and labels.csv, or --video CLIP")

@@ -1,7 +1,7 @@
 """`plates evaluate --video`: how well events match the cars of clips."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -10,21 +10,30 @@ from plate_nets.cli.output import write_figures
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.plates import PlateScheme
-from plate_nets.recognition.reader import Reader
+
+if TYPE_CHECKING:
+    from plate_nets.recognition.local import LocalReader
 
 RATES = "all,5"
 """Default frames per second to evaluate."""
 
 
 def evaluate_video(
-    video: Path, truth: Path | None, rates: str, scheme: PlateScheme, reader: Reader, json_file: Path | None
+    video: Path,
+    truth: Path | None,
+    rates: str,
+    scheme: PlateScheme,
+    reader: "LocalReader",
+    json_file: Path | None,
+    evidence: Path | None,
 ) -> None:
-    """Read every frame of the clips once, and judge their events at each rate."""
+    """Read the frames of the clips that a rate takes, once, and judge their events at each rate."""
     with needs("watch", "--video"):
         import av  # noqa: F401  of the other extra: named by its own name
 
         import plate_nets.video.cars  # noqa: F401
     with needs("evaluate", "--video"):
+        from plate_nets.evaluation.evidence import evidence_path, stored_or_read
         from plate_nets.evaluation.video import (
             VideoOutcome,
             at_rate,
@@ -42,11 +51,10 @@ def evaluate_video(
     read = []
     with Progress(console=Console(stderr=True), transient=True) as progress:
         for clip in clips:
-            task = progress.add_task(clip.path.name, total=count_frames(clip.path))
-            frames = []
-            for frame in read_clip(clip.path, reader):
-                frames.append(frame)
-                progress.advance(task)
+            taken = read_clip(clip.path, reader, list(speeds.values()))
+            watched = progress.track(taken, count_frames(clip.path), description=clip.path.name)
+            path = evidence and evidence_path(evidence, clip.path, reader.model_version(), scheme, rates)
+            frames = stored_or_read(path, watched)
             if not frames:
                 raise InputError(f"{clip.path}: expected frames, got none")
             read.append((clip, frames))

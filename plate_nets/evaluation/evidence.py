@@ -1,7 +1,8 @@
 """Stores what was read in the frames of a clip, so that later steps can be tried again in seconds."""
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from plate_nets.errors import DatasetError
+from plate_nets.plates import PlateScheme
 from plate_nets.types import Box, Plate, Reading
 from plate_nets.whole_file import whole_file
 
@@ -24,6 +26,29 @@ class ReadFrame:
     time: float
     plates: tuple[Plate, ...]
     cut: bool = False
+
+
+def stored_or_read(path: Path | None, frames: Iterable[ReadFrame]) -> list[ReadFrame]:
+    """The frames in a file of evidence; if it does not exist, the given ones, which it stores there.
+
+    Without a path, nothing is stored. ``frames`` are consumed only if they are needed.
+
+    Raises:
+        DatasetError: the file is damaged.
+        OSError: the disk is full or read-only.
+    """
+    if path is not None and path.exists():
+        return load_evidence(path)
+    read = list(frames)
+    if path is not None:
+        save_evidence(path, read)
+    return read
+
+
+def evidence_path(folder: Path, clip: Path, version: str, scheme: PlateScheme, rates: str) -> Path:
+    """Where the evidence of a clip is stored, by the version of the networks, the formats and the frames read."""
+    how = hashlib.sha256(f"{scheme.name} {rates}".encode()).hexdigest()[:8]
+    return folder / version / f"{clip.resolve().parent.name}_{clip.stem}_{how}.safetensors"
 
 
 def save_evidence(path: Path, frames: Sequence[ReadFrame]) -> None:

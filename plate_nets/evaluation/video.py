@@ -3,7 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, pairwise
+from itertools import pairwise
+from math import inf
 from pathlib import Path
 
 import av
@@ -137,17 +138,20 @@ def find_clips(video: Path, truth: Path | None) -> list[Clip]:
     return clips
 
 
-def read_clip(path: Path, reader: Reader, every: int = 1) -> Iterator[ReadFrame]:
-    """Read the plates of each frame of a clip, or of every ``every``-th one.
+def read_clip(path: Path, reader: Reader, rates: Sequence[float] = (inf,)) -> Iterator[ReadFrame]:
+    """Read the plates of the frames that one of the rates (frames per second) takes; the other frames have none.
 
     Raises:
         InputError: it does not open as a video.
     """
     cuts = Cuts()
-    for time, frame in islice(_frames(path), None, None, every):
+    clocks = [Clock(rate) for rate in rates]
+    for time, frame in _frames(path):
+        cut = cuts.at(np.asarray(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY), np.uint8))
         h, w = frame.shape[:2]
-        plates = tuple(Regions().select(reader.read(frame, evidence=True), (h, w)))
-        yield ReadFrame(time, plates, cuts.at(np.asarray(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY), np.uint8)))
+        taken = [clock.takes(time) for clock in clocks]
+        plates = Regions().select(reader.read(frame, evidence=True), (h, w)) if any(taken) else ()
+        yield ReadFrame(time, tuple(plates), cut)
 
 
 def count_frames(path: Path) -> int | None:
@@ -159,14 +163,25 @@ def count_frames(path: Path) -> int | None:
         raise InputError(f"{path}: expected a video, got {error}") from error
 
 
+@dataclass
+class Clock:
+    """When a reader at this many frames per second takes the next frame: as soon as it is free."""
+
+    rate: float
+    _due: float = -inf
+
+    def takes(self, time: float) -> bool:
+        """Whether it takes the frame at this time (seconds)."""
+        if time < self._due - 1e-6:
+            return False
+        self._due = max(self._due, time) + 1 / self.rate
+        return True
+
+
 def at_rate(frames: Sequence[ReadFrame], rate: float) -> list[int]:
-    """Numbers of the frames that a reader at this many frames per second takes: the next one whenever it is free."""
-    taken, due = [], -np.inf
-    for index, frame in enumerate(frames):
-        if frame.time >= due - 1e-6:
-            taken.append(index)
-            due = max(due, frame.time) + 1 / rate
-    return taken
+    """The numbers of the frames that a reader at this many frames per second takes."""
+    clock = Clock(rate)
+    return [index for index, frame in enumerate(frames) if clock.takes(frame.time)]
 
 
 def judge(

@@ -70,6 +70,7 @@ def _figures(outcome: VideoOutcome) -> dict[str, Any]:
         "headed": outcome.headed,
         "heading_reported": outcome.heading_reported,
         "heading_right": outcome.heading_right,
+        "most_probable_right": sum(text.right for text in outcome.final_texts),
         "wrong_from_0.9": sum(not text.right for text in outcome.final_texts if text.probability >= _SCORE),
         "wrong_texts": outcome.wrong_texts,
         "gates": [asdict(each) for each in gate_costs(outcome.final_texts, outcome.cars)],

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.event_scores import FinalText, event_reliability, gate_costs, right_by_height
-from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence
+from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence, stored_or_read
 from plate_nets.plates import default_scheme
 from tests.unit.video.traffic import plate
 from training import calibrate_events
@@ -56,6 +56,15 @@ def test_evidence_comes_back_as_it_was(tmp_path: Path) -> None:
         assert one.logits is not None and other.logits is not None and np.array_equal(one.logits, other.logits)
 
 
+def test_stored_evidence_is_not_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "version" / "clip.safetensors"
+    frames = [ReadFrame(0.0, (plate("A123BC77", 300),))]
+    assert stored_or_read(path, iter(frames)) == frames
+    again = iter(frames)
+    assert stored_or_read(path, again) == frames
+    assert list(again) == frames, "they were not asked for"
+
+
 def test_a_damaged_file_of_evidence_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "clip.safetensors"
     for content in (b"", b"no zip at all"):
@@ -73,7 +82,7 @@ def test_the_command_fits_a_temperature_and_reads_each_clip_once(
     monkeypatch.setattr(calibrate_events, "TEMPERATURES", (1.0, 1.5))
     command = typer.Typer()
     command.command()(calibrate_events.main)  # python -m training.calibrate_events
-    arguments = [str(tmp_path), "--evidence", str(tmp_path / "kept"), "--every", "2", "--scheme", "russia"]
+    arguments = [str(tmp_path), "--evidence", str(tmp_path / "kept"), "--rate", "5", "--scheme", "russia"]
     first = CliRunner().invoke(command, arguments)
     assert first.exit_code == 0, first.output
     assert re.search(r"temperature: 1(\.5)?, 1 clip", first.output)

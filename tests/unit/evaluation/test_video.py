@@ -10,15 +10,31 @@ from typer.testing import CliRunner
 from plate_nets.cli import app
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.evidence import ReadFrame
-from plate_nets.evaluation.video import Clip, VideoOutcome, at_rate, find_clips, fused_shares, judge
+from plate_nets.evaluation.video import (
+    Clip,
+    VideoOutcome,
+    at_rate,
+    count_frames,
+    find_clips,
+    fused_shares,
+    judge,
+    read_clip,
+)
 from plate_nets.evaluation.video_truth import TrueFrame, TruePlate, load_truth
 from plate_nets.plates import default_scheme
-from plate_nets.types import Plate
+from plate_nets.types import Frame, Plate
 from tests.unit.video.traffic import plate
 from training.synthesis.drive_by import DriveBySettings, write_drive_by
 
 RUSSIA = default_scheme()
 ONE, OTHER = "A123BC77", "X900KO99"
+
+
+class OnePlate:
+    """Finds the same plate in every picture."""
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        return [plate(ONE, 300)]
 
 
 def true(seen: Plate, car: int, text: str, visible: float = 1.0) -> TruePlate:
@@ -173,11 +189,29 @@ def test_the_command_reads_a_clip_and_judges_it(tmp_path: Path) -> None:
     path = tmp_path / "drive.mp4"
     for _ in write_drive_by(path, RUSSIA, 3, DriveBySettings(cars=1, rate=10)):
         pass
-    figures = tmp_path / "figures.json"
-    result = CliRunner().invoke(app, ["evaluate", "--video", str(path), "--rates", "all,5", "--json", str(figures)])
+    figures, evidence = tmp_path / "figures.json", tmp_path / "evidence"
+    arguments = ["evaluate", "--video", str(path), "--rates", "all,5", "--json", str(figures)]
+    result = CliRunner().invoke(app, [*arguments, "--evidence", str(evidence)])
     assert result.exit_code == 0, result.output
-    for row in json.loads(figures.read_text())["rates"].values():
+    first = json.loads(figures.read_text())
+    for row in first["rates"].values():
         assert (row["cars"], row["exact"], row["wrong"], row["duplicate"]) == (1, 1.0, 0, 0)
+    (stored,) = evidence.rglob("*.safetensors")
+    written = stored.stat().st_mtime_ns
+    assert CliRunner().invoke(app, [*arguments, "--evidence", str(evidence)]).exit_code == 0
+    assert json.loads(figures.read_text()) == first and stored.stat().st_mtime_ns == written
+
+
+def test_only_the_frames_that_a_rate_takes_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "drive.mp4"
+    for _ in write_drive_by(path, RUSSIA, 3, DriveBySettings(cars=1, rate=10)):
+        pass
+    reader = OnePlate()
+    frames = list(read_clip(path, reader, [5, 2]))
+    assert len(frames) == count_frames(path)
+    taken = {*at_rate(frames, 5), *at_rate(frames, 2)}
+    assert 0 < len(taken) < len(frames)
+    assert taken == {index for index, frame in enumerate(frames) if frame.plates}
 
 
 @pytest.mark.parametrize(
