@@ -52,9 +52,12 @@ TESTS ?= not soak and not image
 CONTAINER := tests/image/test_image.py -k 'may_nothing or health_check'
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: test
-test: .venv/all.stamp $(MODELS) out/scene.jpg ## set up with the tools of developers, then run every test: 15 minutes on two cores
+.PHONY: programs
+programs:
 	-@tools/debian.sh $(DEBIAN) # without them only the tests that start them fail
+
+.PHONY: test
+test: .venv/all.stamp $(MODELS) out/scene.jpg programs ## set up with the tools of developers, then run every test: 15 minutes on two cores
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not alone'
 	@echo "==> those that need the machine for themselves"
@@ -72,14 +75,14 @@ ROUNDS ?= 20
 TIMES ?= 30
 
 .PHONY: soak
-soak: .venv/all.stamp $(MODELS) ## the fault tests in full length, those of sinks too, over four hours: make soak MINUTES=60 ROUNDS=20
+soak: .venv/all.stamp $(MODELS) programs ## the fault tests in full length, those of sinks too, over four hours: make soak MINUTES=60 ROUNDS=20
 	@echo "==> full load and odd inputs for $(MINUTES) minutes each, every process killed $(ROUNDS) times, and more"
 	@PLATES_SOAK_MINUTES=$(MINUTES) PLATES_SOAK_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest tests/faults tests/unit/sinks -m soak
 
 ATTACKS := $(addprefix tests/faults/test_,page.py sinks.py reach.py)
 
 .PHONY: attacks
-attacks: .venv/all.stamp $(MODELS) ## what broke 0.3.0, over and over beside a good caller, who must not notice: make attacks TIMES=30
+attacks: .venv/all.stamp $(MODELS) programs ## what broke 0.3.0, over and over beside a good caller, who must not notice: make attacks TIMES=30
 	@PLATES_SOAK_TIMES=$(TIMES) $(BIN)/python -m pytest $(ATTACKS) -m soak -k over_and_over
 
 .PHONY: bench

@@ -11,6 +11,8 @@ TIMES = int(os.environ.get("PLATES_SOAK_TIMES", "30"))
 """How often each attack comes in full length."""
 GROWTH = 100 << 20
 """Bytes that whoever is attacked may have grown by when all is over."""
+LONGEST_CONTROL = 30.0
+"""Seconds that the good caller is watched without the attack, at most."""
 
 
 class GoodCaller:
@@ -51,19 +53,22 @@ class GoodCaller:
         return now
 
     def beside(self, name: str, attack: Callable[[], object], times: int) -> str:
-        """An attack so many times -> the row."""
+        """An attack so many times -> the row; where it comes more than once, beside the same time without it."""
         self._wait_for_answer()
-        usual, before, began = self._longest(0), self.memory(), time.monotonic()
+        before, began = self.memory(), time.monotonic()
         for _ in range(times):
             attack()
         self._wait_for_answer()
-        longest = self._longest(began)
+        longest, lasted = self._longest(began), time.monotonic() - began
         after = self.settled(before + GROWTH)
+        began = time.monotonic()
+        time.sleep(min(lasted, LONGEST_CONTROL) if times > 1 else 0)
+        self._wait_for_answer()
         assert not self.faults, self.faults[:3]
         assert after < before + GROWTH, (after - before) >> 20
         return (
-            f"{name}, {times} times: a good caller's longest wait {longest:.2f} s, {usual:.2f} s before; memory "
-            f"{(after - before) / 1e6:+.0f} MB"
+            f"{name}, {times} times in {lasted:.0f} s: a good caller's longest wait {longest:.2f} s, "
+            f"{self._longest(began):.2f} s without the attack; memory {(after - before) / 1e6:+.0f} MB"
         )
 
     def _wait_for_answer(self) -> None:
