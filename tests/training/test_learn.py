@@ -211,3 +211,12 @@ def test_from_photos_to_weights(tmp_path: Path) -> None:
     assert learnt.vehicles is not None and begun.vehicles is None
     assert torch.equal(learnt.down1.conv.weight, begun.down1.conv.weight), "the first stages stay"
     assert not torch.equal(learnt.out4.cv1.conv.weight, begun.out4.cv1.conv.weight)
+
+    other = tmp_path / "vehicles"
+    again = [weights if each == start else other if each == out else each for each in options]
+    run(learn, *again, "--steps", 2, "--only-vehicles")
+    further = YOLOv5n()
+    load_weights(further, other / "last" / "yolo.safetensors")
+    same = {name: torch.equal(value, learnt.state_dict()[name]) for name, value in further.state_dict().items()}
+    assert all(value for name, value in same.items() if not name.startswith("vehicles."))
+    assert not same["vehicles.m.0.weight"]

@@ -1,7 +1,8 @@
 """`python -m training.detector.learn`: trains on plates near and far, and vehicles, from photos and drawings.
 
 It starts from weights of the detector, with or without a head for vehicles. The first stages, which see edges and
-colours, are frozen. `training.detector.teach` and `training.detector.draw` prepare the input.
+colours, are frozen; with --only-vehicles, everything but the head for vehicles is. `training.detector.teach` and
+`training.detector.draw` prepare the input.
 """
 
 import math
@@ -52,6 +53,9 @@ from training.loop import (
 )
 
 FROZEN = ("down1", "down2", "stage2")
+"""Parts that do not learn."""
+_VEHICLE_HEAD = "vehicles"
+"""The only part that learns with --only-vehicles, so that plates are found exactly as before."""
 FAR, FAR_LONG_SIDE = (12, 15), 960
 """Heights of the plates searched in full HD, px, and the long side of the input."""
 MEASURED, MEASURED_FAR = 100, 40
@@ -63,14 +67,20 @@ _VEHICLES = 0.5
 
 
 class DetectorState(TrainingState[YOLOv5n]):
-    """The state for a detector with both heads, starting from the weights of another; a missing head is initialised."""
+    """The state for a detector with both heads, starting from the weights of another; a missing head is initialised.
 
-    def __init__(self, device: torch.device, start: YOLOv5n) -> None:
+    ``only_vehicles``: only the head for vehicles learns.
+    """
+
+    def __init__(self, device: torch.device, start: YOLOv5n, only_vehicles: bool = False) -> None:
         network = YOLOv5n()
         if start.vehicles is None:
             fresh(network.vehicles)
         network.load_state_dict(start.state_dict(), strict=False)
-        for name in FROZEN:
+        parts = tuple(name for name, _ in network.named_children() if name != _VEHICLE_HEAD)
+        self.frozen = parts if only_vehicles else FROZEN
+        self.only_vehicles = only_vehicles
+        for name in self.frozen:
             network.get_submodule(name).requires_grad_(False)
         super().__init__(f"{ARCHITECTURE}/vehicles", network.to(device).to(memory_format=torch.channels_last), 0.0)  # type: ignore[call-overload]
 
@@ -103,7 +113,7 @@ class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
     def loss(self, batch: Batch) -> torch.Tensor:
         """The loss of both heads on a batch."""
         network = self.state.network
-        for name in FROZEN:
+        for name in self.state.frozen:
             network.get_submodule(name).eval()  # freezes their means and variances too
         pictures = batch.pictures.to(self.device, memory_format=torch.channels_last)
         with mixed_precision(self.device):
@@ -113,7 +123,7 @@ class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
             head_loss(head, [each.float() for each in own], target.to(self.device))
             for head, own, target in zip(heads(network), maps, (batch.plates, batch.vehicles), strict=True)
         )
-        return plates + _VEHICLES * vehicles
+        return vehicles if self.state.only_vehicles else plates + _VEHICLES * vehicles
 
     def validate(self, writer: SummaryWriter) -> str:
         """Measure plates and vehicles of held-out photos, and distant plates in full HD."""
@@ -127,8 +137,9 @@ class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
                 figures[f"{name}: vehicles AP50"] = average_precision(vehicles)
         for name, value in figures.items():
             writer.add_scalar(name.replace(": ", "/"), value, self.state.step)
-        mean = float(np.mean([value for name, value in figures.items() if "AP50" in name]))
-        if mean > self.state.best:
+        deciding = "vehicles AP50" if self.state.only_vehicles else "AP50"
+        values = [value for name, value in figures.items() if deciding in name]
+        if values and (mean := float(np.mean(values))) > self.state.best:
             self.state.best = mean
             self.save("best")
         return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
@@ -213,6 +224,10 @@ def main(
     minutes: Minutes = None,
     batch: Annotated[int, typer.Option(min=1, help="Pictures of 640x448 per step; fewer of larger ones.")] = 8,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 8e-4,
+    only_vehicles: Annotated[
+        bool,
+        typer.Option("--only-vehicles", help="Train only the head for vehicles; plates are found exactly as before."),
+    ] = False,
     holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the photos to hold out.")] = 0.12,
     seed: int = 0,
     threads: Threads = 1,
@@ -230,7 +245,7 @@ def main(
             f"{len(chosen)} photos, {len(streets)} streets and {len(others)} other drawn pictures to learn from, "
             f"{len(held)} photos held out; {device}"
         )
-        state = DetectorState(device, detector(start))
+        state = DetectorState(device, detector(start), only_vehicles)
         if resume:
             continue_from(state, out)
         Detection(

@@ -17,7 +17,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from click import Argument, Group
 from click.testing import Result
+from typer.core import TyperArgument
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import plate_nets.cli
@@ -186,6 +189,14 @@ def test_pictures_that_are_not_there_start_no_server(tmp_path: Path) -> None:
 def test_why_a_sure_reading_is_no_text_is_said(run: Run, car: Path, reading: Reading, says: str) -> None:
     result = run(car, answers={PICTURE: [Plate(Box(1, 2, 3, 4), 0.5, reading)]})
     assert f"car.jpg: {says}" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["read", "batch", "watch", "swap", "evaluate"])
+def test_the_help_says_what_to_give(command: str) -> None:
+    group = get_command(app)
+    assert isinstance(group, Group)
+    for argument in (each for each in group.commands[command].params if isinstance(each, Argument)):
+        assert isinstance(argument, TyperArgument) and argument.help, f"{command} {argument.name}"
 
 
 def test_the_version_is_that_of_the_package() -> None:
