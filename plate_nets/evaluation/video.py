@@ -75,6 +75,8 @@ class VideoOutcome:
     """Cars with exactly one event, which has their text."""
     missed: int = 0
     """Cars without an event of their text."""
+    most_probable_right: int = 0
+    """Cars whose text is the most probable one at the end, reported or not."""
     events: int = 0
     wrong: int = 0
     """Events with the wrong text for their car, or without a car."""
@@ -209,12 +211,13 @@ def judge(
         best = each.event.candidates[0]
         is_right = _text_of(each.event, best.plate, clip) == best.plate
         outcome.final_texts.append(FinalText(best.score, is_right, each.event.box.height))
+    expected = _expected(clip)
+    outcome.most_probable_right += len(expected.keys() & {each.event.candidates[0].plate for each in last.values()})
     early = {each.event.id: each.event.plate for each in reversed(reported) if each.event.stage != "final"}
     outcome.provisional += len(early)
     outcome.changed += sum(id in last and last[id].event.plate != text for id, text in early.items())
     last = {id: each for id, each in last.items() if each.event.plate}
     reported = [each for each in reported if each.event.plate]
-    expected = _expected(clip)
     outcome.cars += len(expected)
     outcome.events += len(last)
     found: Counter[str] = Counter()
