@@ -189,6 +189,8 @@ class CarEvents:
     def cut(self) -> list[PlateEvent]:
         """The picture shows another scene from now on -> the final events of the cars in sight; they are remembered."""
         events = self._plate_events()
+        for stay in self._gone:
+            stay.track.seen = False
         self._lost += self._vehicles.tracks
         self._vehicles = VehicleTracker(self.settings.vehicles)
         self._tracker = self._new_tracker()

@@ -260,6 +260,17 @@ def test_at_a_cut_no_car_goes_on_as_another() -> None:
     assert {event.plate for event in events + cars.finish()} == {ONE, "A123BC78"}
 
 
+def test_a_car_that_is_there_after_a_cut_too_keeps_its_id() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = [event for frame in range(8) for event in cars.update([plate(ONE, 300)], T0 + frame / 10)]
+    events += cars.cut()
+    assert [car.seen for car in cars.cars] == [False]
+    events += [event for frame in range(8, 16) for event in cars.update([plate(ONE, 900)], T0 + frame / 10)]
+    events += cars.finish()
+    assert {event.id for event in events} == {events[0].id}
+    assert stages(events) == [("provisional", ONE), ("final", ONE), ("final", ONE)]
+
+
 def test_a_clock_that_goes_back_ends_what_was_seen() -> None:
     cars = CarEvents(Camera("gate"))
     events = []
