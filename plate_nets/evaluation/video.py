@@ -26,7 +26,7 @@ from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.types import Box, Frame, Plate
 from plate_nets.video.cars import Camera, CarEvents, CarSettings
 from plate_nets.video.cuts import Cuts
-from plate_nets.video.fusion import Fusion, Verdict, view
+from plate_nets.video.fusion import Fusion, FusionSettings, View, view
 from plate_nets.video.regions import Regions
 
 SUFFIXES = (".mp4", ".mkv", ".mov", ".avi", ".ts")
@@ -294,6 +294,7 @@ def fused_shares(
     rows = []
     for low, high in bands:
         sightings = [each for clip, frames in clips for each in _sightings(clip, frames, low, high)]
+        views = {id(plate): _view(plate, scheme) for _, plates in sightings for plate in plates}
         for count in counts:
             hits: Counter[str] = Counter()
             reported = wrong = 0
@@ -302,7 +303,10 @@ def fused_shares(
                 for _ in range(draws):
                     chosen = [plates[index] for index in rng.choice(len(plates), count, replace=False)]
                     hits.update(method for method, read in _SINGLE.items() if read(chosen) == text)
-                    verdict = _fused(chosen, scheme)
+                    fusion = Fusion(scheme)
+                    for plate in chosen:
+                        fusion.add(views[id(plate)])
+                    verdict = fusion.verdict
                     hits[_FUSED] += verdict.text == text
                     reported += verdict.sure
                     wrong += verdict.sure and verdict.text != text
@@ -321,12 +325,9 @@ def _vote(plates: Sequence[Plate]) -> str:
     return Counter(plate.reading.best for plate in plates).most_common(1)[0][0]
 
 
-def _fused(plates: Sequence[Plate], scheme: PlateScheme) -> Verdict:
-    fusion = Fusion(scheme)
-    for plate in plates:
-        assert plate.logits is not None, "_sightings leaves out plates without evidence"
-        fusion.add(view(plate.logits, scheme, fusion.settings.beam_width, plate.box, plate.reading.scheme))
-    return fusion.verdict
+def _view(plate: Plate, scheme: PlateScheme) -> View:
+    assert plate.logits is not None, "_sightings leaves out plates without evidence"
+    return view(plate.logits, scheme, FusionSettings.beam_width, plate.box, plate.reading.scheme)
 
 
 _SINGLE: dict[str, Callable[[Sequence[Plate]], str]] = {"best confidence": _best_frame, "majority": _vote}

@@ -364,6 +364,14 @@ def test_what_was_told_is_taken_back_where_no_text_is_sure_any_more() -> None:
     assert events[-1].stage == "final" and (events[-1].plate, events[-1].score, events[-1].watch) == ("", 0.0, ())
 
 
+def test_a_text_that_is_just_certain_waits_for_the_end() -> None:
+    shown = [plate(ONE, 300, doubts={4: ("8", 4.0)})]  # one look, so it gets no surer
+    score = watch(lambda _: shown, 1, settings=CarSettings(unread=True))[-1].candidates[0].score
+    for allowed, expected in ((0.9, []), (1.8, ["final"]), (2.2, ["provisional", "final"])):
+        settings = CarSettings(fusion=FusionSettings(sure=1 - allowed * (1 - score)))
+        assert [event.stage for event in watch(lambda _: shown, 1, settings=settings)] == expected
+
+
 @pytest.mark.parametrize("sure", [0.9, 0.99])
 def test_what_an_event_says_agrees_and_is_as_sure_as_the_gate(sure: float) -> None:
     doubts = [{4: ("K", 7.0)}, {}, {7: ("1", 6.0)}]
