@@ -26,7 +26,7 @@ from plate_nets.recognition.reader import FrameLimits, Reader
 from plate_nets.types import Box, Frame, Plate
 from plate_nets.video.cars import Camera, CarEvents, CarSettings
 from plate_nets.video.cuts import Cuts
-from plate_nets.video.fusion import Fusion, Verdict, view
+from plate_nets.video.fusion import Fusion, FusionSettings, View, view
 from plate_nets.video.regions import Regions
 
 SUFFIXES = (".mp4", ".mkv", ".mov", ".avi", ".ts")
@@ -75,6 +75,8 @@ class VideoOutcome:
     """Cars with exactly one event, which has their text."""
     missed: int = 0
     """Cars without an event of their text."""
+    most_probable_right: int = 0
+    """Cars whose text is the most probable one at the end, reported or not."""
     events: int = 0
     wrong: int = 0
     """Events with the wrong text for their car, or without a car."""
@@ -209,12 +211,13 @@ def judge(
         best = each.event.candidates[0]
         is_right = _text_of(each.event, best.plate, clip) == best.plate
         outcome.final_texts.append(FinalText(best.score, is_right, each.event.box.height))
+    expected = _expected(clip)
+    outcome.most_probable_right += len(expected.keys() & {each.event.candidates[0].plate for each in last.values()})
     early = {each.event.id: each.event.plate for each in reversed(reported) if each.event.stage != "final"}
     outcome.provisional += len(early)
     outcome.changed += sum(id in last and last[id].event.plate != text for id, text in early.items())
     last = {id: each for id, each in last.items() if each.event.plate}
     reported = [each for each in reported if each.event.plate]
-    expected = _expected(clip)
     outcome.cars += len(expected)
     outcome.events += len(last)
     found: Counter[str] = Counter()
@@ -291,6 +294,7 @@ def fused_shares(
     rows = []
     for low, high in bands:
         sightings = [each for clip, frames in clips for each in _sightings(clip, frames, low, high)]
+        views = {id(plate): _view(plate, scheme) for _, plates in sightings for plate in plates}
         for count in counts:
             hits: Counter[str] = Counter()
             reported = wrong = 0
@@ -299,7 +303,10 @@ def fused_shares(
                 for _ in range(draws):
                     chosen = [plates[index] for index in rng.choice(len(plates), count, replace=False)]
                     hits.update(method for method, read in _SINGLE.items() if read(chosen) == text)
-                    verdict = _fused(chosen, scheme)
+                    fusion = Fusion(scheme)
+                    for plate in chosen:
+                        fusion.add(views[id(plate)])
+                    verdict = fusion.verdict
                     hits[_FUSED] += verdict.text == text
                     reported += verdict.sure
                     wrong += verdict.sure and verdict.text != text
@@ -318,12 +325,9 @@ def _vote(plates: Sequence[Plate]) -> str:
     return Counter(plate.reading.best for plate in plates).most_common(1)[0][0]
 
 
-def _fused(plates: Sequence[Plate], scheme: PlateScheme) -> Verdict:
-    fusion = Fusion(scheme)
-    for plate in plates:
-        assert plate.logits is not None, "_sightings leaves out plates without evidence"
-        fusion.add(view(plate.logits, scheme, fusion.settings.beam_width, plate.box, plate.reading.scheme))
-    return fusion.verdict
+def _view(plate: Plate, scheme: PlateScheme) -> View:
+    assert plate.logits is not None, "_sightings leaves out plates without evidence"
+    return view(plate.logits, scheme, FusionSettings.beam_width, plate.box, plate.reading.scheme)
 
 
 _SINGLE: dict[str, Callable[[Sequence[Plate]], str]] = {"best confidence": _best_frame, "majority": _vote}

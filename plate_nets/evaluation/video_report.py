@@ -51,15 +51,18 @@ def print_video(console: Console, values: Mapping[str, Any]) -> None:
 
 def _figures(outcome: VideoOutcome) -> dict[str, Any]:
     cars = max(1, outcome.cars)
+    right_events = Share(outcome.events - outcome.wrong, outcome.events)
     return {
         "cars": outcome.cars,
         "exact": outcome.exact / cars,
         "exact_interval": list(Share(outcome.exact, cars).interval),
+        "most_probable_right": outcome.most_probable_right / cars,
         "exactly_one_event": outcome.once / cars,
         "missed": outcome.missed,
         "events": outcome.events,
         "wrong": outcome.wrong,
-        "wrong_of_events": outcome.wrong / max(1, outcome.events),
+        "right_of_events": right_events.value if outcome.events else None,
+        "right_of_events_interval": list(right_events.interval) if outcome.events else None,
         "duplicate": outcome.duplicate,
         "seconds_to_first_p50": _percentile(outcome.to_first, 50),
         "seconds_to_first_p95": _percentile(outcome.to_first, 95),
@@ -70,7 +73,6 @@ def _figures(outcome: VideoOutcome) -> dict[str, Any]:
         "headed": outcome.headed,
         "heading_reported": outcome.heading_reported,
         "heading_right": outcome.heading_right,
-        "most_probable_right": sum(text.right for text in outcome.final_texts),
         "wrong_from_0.9": sum(not text.right for text in outcome.final_texts if text.probability >= _SCORE),
         "wrong_texts": outcome.wrong_texts,
         "gates": [asdict(each) for each in gate_costs(outcome.final_texts, outcome.cars)],

@@ -73,7 +73,8 @@ class CarSettings:
 
     ``memory``: seconds for which a car that is gone keeps its id.
     ``parked_after``: seconds at one place after which a car is parked.
-    ``hold``: seconds for which a text of a car in sight must stay certain before its first event.
+    ``hold``: seconds for which a text of a car in sight must have at most half the doubt that ``fusion.sure`` allows
+    before its first event.
     ``unread``: also emit a final event without a text for a car without a certain text, if one of its candidates is
     more probable than none of them; and for a vehicle that never showed a plate, if vehicles are searched for.
     """
@@ -189,6 +190,8 @@ class CarEvents:
     def cut(self) -> list[PlateEvent]:
         """The picture shows another scene from now on -> the final events of the cars in sight; they are remembered."""
         events = self._plate_events()
+        for stay in self._gone:
+            stay.track.seen = False
         self._lost += self._vehicles.tracks
         self._vehicles = VehicleTracker(self.settings.vehicles)
         self._tracker = self._new_tracker()
@@ -390,17 +393,17 @@ class _Stay:
         self._settings = settings
         self._first = self._last = self._anchor = _Place.of(track)
         self._path = 0.0
-        self._sure: tuple[str, float] = ("", track.first_seen)
-        """The certain text, and when it became certain."""
+        self._early: tuple[str, float] = ("", track.first_seen)
+        """The text that may be reported early, and since when."""
         self.countries, self.grounds = Tally(), Tally()
-        self._note_sure()
+        self._note_early()
         self._note_look()
 
     def update(self) -> None:
         """The track was seen in this frame."""
         track, here = self.track, _Place.of(self.track)
         self.frames_seen += 1
-        self._note_sure()
+        self._note_early()
         self._note_look()
         self._prefer(track.plate, track.last_seen)
         for line in self._settings.lines:
@@ -455,7 +458,8 @@ class _Stay:
         verdict = self.track.evidence.verdict
         if gone or not verdict.sure:
             return verdict.text if verdict.sure or (not gone and verdict.text == self.text) else ""
-        holds = self.track.last_seen - self._sure[1] >= self._settings.hold
+        early, since = self._early
+        holds = early == verdict.text and self.track.last_seen - since >= self._settings.hold
         return verdict.text if self.text or holds else ""
 
     @property
@@ -464,11 +468,11 @@ class _Stay:
         verdict = self.track.evidence.verdict
         return verdict.probability > verdict.none
 
-    def _note_sure(self) -> None:
+    def _note_early(self) -> None:
         verdict = self.track.evidence.verdict
-        text = verdict.text if verdict.sure else ""
-        if text != self._sure[0]:
-            self._sure = (text, self.track.last_seen)
+        text = verdict.text if verdict.probability >= self._settings.fusion.early else ""
+        if text != self._early[0]:
+            self._early = (text, self.track.last_seen)
 
     def _note_look(self) -> None:
         """Add the frame's country and colour. Without a text, a frame says nothing about the country."""

@@ -37,7 +37,7 @@ _READINGS = 100
 class FusionSettings:
     """How to fuse the readings of a track, and when the result is certain.
 
-    ``sure``: the minimum probability of a text in an event.
+    ``sure``: the minimum probability of a text in an event; for the first text of a car in sight it is ``early``.
     ``beam_width``: the number of texts that a frame may propose. ``texts``, ``rivals``: the maximum and minimum number
     of candidate texts; if frames propose fewer, texts that differ from the best by one symbol are added.
     ``size``, ``distance``: a frame begins a new look if its plate differs from that of every look by this much in the
@@ -69,6 +69,12 @@ class FusionSettings:
 
     def __post_init__(self) -> None:
         check_sure(self.sure)
+
+    @property
+    def early(self) -> float:
+        """The minimum probability of a car's first text while it is in sight: half the doubt, so that few are taken
+        back by later frames."""
+        return (1 + self.sure) / 2
 
     def weight(self, height: float) -> float:
         """The weight of a look with a plate of this height in pixels: by its area, up to ``full_height``."""

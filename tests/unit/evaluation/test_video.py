@@ -66,7 +66,7 @@ def two_cars(first: str = ONE, second: str = OTHER) -> list[list[Plate]]:
 def test_cars_that_are_told_right_are_exact_once() -> None:
     outcome = judged(*clip_of(two_cars(), [ONE, OTHER]))
     assert (outcome.cars, outcome.exact, outcome.once, outcome.events) == (2, 2, 2, 2)
-    assert (outcome.missed, outcome.wrong, outcome.duplicate) == (0, 0, 0)
+    assert (outcome.missed, outcome.wrong, outcome.duplicate, outcome.most_probable_right) == (0, 0, 0, 2)
     assert outcome.idf1() == 1.0
     assert len(outcome.to_first) == 2 and max(outcome.to_first) < 0.5
 
@@ -109,6 +109,11 @@ def test_an_event_without_a_car_is_wrong() -> None:
     ghost = tuple(replace(each, plates=(*each.plates, plate(OTHER, 900, 600))) for each in frames)
     outcome = judged(clip, list(ghost))
     assert (outcome.events, outcome.wrong, outcome.missed) == (2, 1, 0)
+
+
+def test_the_most_probable_text_of_a_car_counts_though_it_is_not_told() -> None:
+    outcome = judged(*clip_of([[plate(ONE, 300, doubts={3: ("8", 8.0)})]] * 20, [ONE]))
+    assert (outcome.events, outcome.missed, outcome.most_probable_right) == (0, 1, 1)
 
 
 def test_two_events_of_a_car_are_a_duplicate() -> None:

@@ -260,6 +260,17 @@ def test_at_a_cut_no_car_goes_on_as_another() -> None:
     assert {event.plate for event in events + cars.finish()} == {ONE, "A123BC78"}
 
 
+def test_a_car_that_is_there_after_a_cut_too_keeps_its_id() -> None:
+    cars = CarEvents(Camera("gate"))
+    events = [event for frame in range(8) for event in cars.update([plate(ONE, 300)], T0 + frame / 10)]
+    events += cars.cut()
+    assert [car.seen for car in cars.cars] == [False]
+    events += [event for frame in range(8, 16) for event in cars.update([plate(ONE, 900)], T0 + frame / 10)]
+    events += cars.finish()
+    assert {event.id for event in events} == {events[0].id}
+    assert stages(events) == [("provisional", ONE), ("final", ONE), ("final", ONE)]
+
+
 def test_a_clock_that_goes_back_ends_what_was_seen() -> None:
     cars = CarEvents(Camera("gate"))
     events = []
@@ -351,6 +362,14 @@ def test_what_was_told_is_taken_back_where_no_text_is_sure_any_more() -> None:
     events += cars.finish()
     assert stages(events)[0] == ("provisional", ONE) and len(events[0].watch) == 1
     assert events[-1].stage == "final" and (events[-1].plate, events[-1].score, events[-1].watch) == ("", 0.0, ())
+
+
+def test_a_text_that_is_just_certain_waits_for_the_end() -> None:
+    shown = [plate(ONE, 300, doubts={4: ("8", 4.0)})]  # one look, so it gets no surer
+    score = watch(lambda _: shown, 1, settings=CarSettings(unread=True))[-1].candidates[0].score
+    for allowed, expected in ((0.9, []), (1.8, ["final"]), (2.2, ["provisional", "final"])):
+        settings = CarSettings(fusion=FusionSettings(sure=1 - allowed * (1 - score)))
+        assert [event.stage for event in watch(lambda _: shown, 1, settings=settings)] == expected
 
 
 @pytest.mark.parametrize("sure", [0.9, 0.99])

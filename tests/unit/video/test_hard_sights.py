@@ -23,13 +23,16 @@ def reader() -> LocalReader:
     return LocalReader(threads=1)
 
 
-def told(reader: LocalReader, frames: Sequence[Frame], times: int = 1) -> list[PlateEvent]:
-    """The events of a camera at 10 frames/s that sees each frame so many times, cars without a text among them."""
+def told(reader: LocalReader, frames: Sequence[Frame], times: int = 1, frozen: int = 0) -> list[PlateEvent]:
+    """The events of a camera at 10 frames/s that sees each frame so many times, cars without a text among them.
+
+    ``frozen``: how many times it sees the last frame after that.
+    """
     cars, plates = (
         CarEvents(Camera("gate"), CarSettings(unread=True)),
         [reader.read(each, evidence=True) for each in frames],
     )
-    shown = [each for each in plates for _ in range(times)]
+    shown = [each for each in plates for _ in range(times)] + plates[-1:] * frozen
     events = [event for number, each in enumerate(shown) for event in cars.update(each, number / 10)]
     return events + cars.finish()
 
@@ -54,6 +57,12 @@ def with_another_plate(frame: Frame, number: int) -> Frame:
     return frame
 
 
+def blurred(frame: Frame) -> Frame:
+    """As from far away, so that no text of it is sure."""
+    small = cv2.resize(frame, None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.GaussianBlur(small, (0, 0), 1.2), np.uint8)
+
+
 @pytest.mark.parametrize("spoil", [cut_by_the_edge, behind_a_post, behind_a_barrier, with_another_plate])
 def test_what_is_half_seen_gets_no_text_however_often(
     reader: LocalReader, spoil: Callable[[Frame, int], Frame]
@@ -76,9 +85,25 @@ def test_a_plate_on_a_screen_is_read_as_any_other(reader: LocalReader) -> None:
     assert often.score == pytest.approx(once.score, abs=1e-3)
 
 
+def test_frames_in_another_order_give_no_other_text(reader: LocalReader) -> None:
+    far = [blurred(each) for each in FRAMES]
+    mixed = [far[number] for number in (3, 0, 5, 1, 4, 2)]
+    (forth,), (back,), (other,) = (told(reader, frames) for frames in (far, far[::-1], mixed))
+    best = forth.candidates[0]
+    for event in (back, other):
+        assert event.plate == forth.plate and event.candidates[0].plate == best.plate
+        assert event.candidates[0].score == pytest.approx(best.score, abs=0.02)
+
+
+def test_a_clip_that_freezes_gets_no_surer(reader: LocalReader) -> None:
+    far = [blurred(each) for each in FRAMES]
+    frozen, moving, last = told(reader, far, frozen=1000)[-1], told(reader, far)[-1], told(reader, far[-1:])[-1]
+    assert frozen.plate == moving.plate
+    assert frozen.candidates[0].score <= max(moving.candidates[0].score, last.candidates[0].score) + 1e-3
+
+
 def test_a_frame_a_thousand_times_is_one_look_at_an_unsure_plate(reader: LocalReader) -> None:
-    blurred = cv2.GaussianBlur(cv2.resize(FRAMES[0], None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA), (0, 0), 1.2)
-    once, often = (told(reader, [np.asarray(blurred, np.uint8)], times) for times in (1, 1000))
+    once, often = (told(reader, [blurred(FRAMES[0])], times) for times in (1, 1000))
     assert [(event.plate, event.stage) for event in once] == [
         (event.plate, event.stage) for event in often if event.stage == "final"
     ]
