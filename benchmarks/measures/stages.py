@@ -26,6 +26,8 @@ WITHIN = {
     LPRNET.name: ("lprnet",),
 }
 """The stages that run inside each model; the others run inside `plate_recognition`."""
+CALLS = {"detect": YOLO.name, "rectify": STN.name, "read": LPRNET.name}
+"""The stages in which `plate_recognition` waits for a model, by the names of its metrics."""
 
 
 def measure_stages(server: MeasuredServer, repository: Path, seconds: float, progress: Progress) -> dict[str, Any]:
@@ -47,6 +49,7 @@ def measure_stages(server: MeasuredServer, repository: Path, seconds: float, pro
         before = server.statistics()
         if before is None:
             raise ServerError(f"{server.url}: its statistics need the control key")
+        spent_before = server.stage_ms()
         for _ in progress.track(range(ROUNDS), description="stages and the served frame in turn"):
             for _ in _for(seconds / ROUNDS / 2):
                 started = time.perf_counter()
@@ -55,46 +58,58 @@ def measure_stages(server: MeasuredServer, repository: Path, seconds: float, pro
             for _ in _for(seconds / ROUNDS / 2):
                 for stage, value in local.stages(picture).items():
                     spent[stage].append(value * 1000)
-        after = server.statistics()
+        after, spent_after = server.statistics(), server.stage_ms()
     finally:
         caller.close()
     assert after is not None
     alone = {stage: statistics.mean(values) for stage, values in spent.items()}
     wire = server.url.partition("://")[0].upper()
-    rows = attribute(alone, difference(before, after), statistics.mean(seen), wire)
+    calls = {stage: (spent_after[stage] - spent_before[stage]) / len(seen) for stage in CALLS if stage in spent_after}
+    rows = attribute(alone, difference(before, after), calls, statistics.mean(seen), wire)
     return {"title": "One encoded 1280x720 frame with one plate, one request at a time", "rows": rows}
 
 
 def attribute(
-    alone: Mapping[str, float], models: Mapping[str, Mapping[str, Any]], served: float, wire: str
+    alone: Mapping[str, float],
+    models: Mapping[str, Mapping[str, Any]],
+    calls: Mapping[str, float],
+    served: float,
+    wire: str,
 ) -> Sequence[dict[str, Any]]:
-    """Stages in this process, Triton's times of each model and the client's mean, all ms -> rows whose parts add up.
+    """Where a served frame's time goes, all ms -> rows whose parts add up to the client's mean.
 
-    What a model needs beyond its own stages is hand-over to it: queue, copies, its stub's work around the network,
-    and the cache that it finds cold where another process worked before. What `plate_recognition` needs beyond its own
-    stages and the models it asks is hand-over between them; what the client waits beyond Triton is the wire.
+    What a model needs beyond its own stages goes to its queue and copies, by Triton's clock, and to its stub: waking
+    up, Python, and the cache that it finds cold where another process worked before. What `plate_recognition` waits
+    for a model longer than Triton has it is the hop there and back. What is left of `plate_recognition` is its own
+    Python, queue and copies. What the client waits beyond Triton is the wire.
+
+    Args:
+        alone: the stages called in this process.
+        models: Triton's times of each model, from `difference`.
+        calls: how long `plate_recognition` waits in each of `CALLS`; without them, hops count as its own.
+        served: the client's mean.
+        wire: the name of the protocol.
     """
     rows = [_row(stage, value, "called in this process", True) for stage, value in alone.items()]
     whole = models[PLATE_RECOGNITION.name]["total_ms"]
-    inner = 0.0
+    own = whole - alone["CTC"]
     for name, stages in WITHIN.items():
-        total = models[name]["total_ms"]
-        inner += total
-        own = sum(alone[stage] for stage in stages)
-        rows.append(
-            _row(f"hand-over within {name}", total - own, f"Triton's {total:.2f} less {' + '.join(stages)}", True)
-        )
-    rows.append(
-        _row(
-            "hand-over around the models",
-            whole - inner - alone["CTC"],
-            f"Triton's {whole:.2f} less its models, CTC",
-            True,
-        )
-    )
+        total, infer = models[name]["total_ms"], models[name]["infer_ms"]
+        inside = sum(alone[stage] for stage in stages)
+        how = f"Triton's {total:.2f} less {infer:.2f} in the stub"
+        rows.append(_row(f"queue and copies of {name}", total - infer, how, True))
+        how = f"Triton's {infer:.2f} less {' + '.join(stages)}"
+        rows.append(_row(f"stub of {name}", infer - inside, how, True))
+        own -= total
+    for stage, waited in calls.items():
+        total = models[CALLS[stage]]["total_ms"]
+        how = f"{waited:.2f} that plate_recognition waits less Triton's {total:.2f}"
+        rows.append(_row(f"hop to {CALLS[stage]}", waited - total, how, True))
+        own -= waited - total
+    rows.append(_row("plate_recognition itself", own, f"Triton's {whole:.2f} less its models, hops, CTC", True))
     rows.append(_row(wire, served - whole, f"client's mean of {served:.2f} less Triton's {whole:.2f}", True))
     rows.append(_row("whole", served, "client's mean", False))
-    rows.append(_row("all stages in this process", sum(alone.values()), "sum of the first eight", False))
+    rows.append(_row("all stages in this process", sum(alone.values()), f"sum of the first {len(alone)}", False))
     return rows
 
 

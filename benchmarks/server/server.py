@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from benchmarks.server.processes import ServerProcesses, find_server
-from benchmarks.server.statistics import Statistics, by_model
+from benchmarks.server.statistics import Statistics, by_model, stage_ms
 from benchmarks.variants.contract import MODEL_REPOSITORY, PACKAGE
 from plate_nets.client import WireProtocol, parse_url
 from plate_nets.client.transports import ServerAccess, calls, open_transport
@@ -18,9 +18,12 @@ from plate_nets.contract import MODELS
 from plate_nets.control_key import KEY_VARIABLE
 from plate_nets.errors import ServerError
 from plate_nets.server import EmbeddedTriton
+from plate_nets.supervision.progress import read_metrics
 
 _LOADING = 120.0
 """Maximum seconds for a model to load."""
+_METRICS = 10.0
+"""Maximum seconds for the metrics to arrive."""
 
 T = TypeVar("T")
 
@@ -35,6 +38,8 @@ class MeasuredServer:
     processes: ServerProcesses | None
     start_seconds: float | None
     """From start to every production model ready, warm-up included; None if it was already running."""
+    metrics_url: str | None = None
+    """None if it was already running."""
 
     def ask(self, call: Call[T], seconds: float = 30.0) -> T:
         """Send a call to the server, with the key -> its answer."""
@@ -47,6 +52,10 @@ class MeasuredServer:
             return by_model(self.ask(statistics()))
         except ServerError:
             return None
+
+    def stage_ms(self) -> dict[str, float]:
+        """Milliseconds spent in each stage of `plate_recognition` so far, by its own clock; empty without metrics."""
+        return stage_ms(read_metrics(self.metrics_url, _METRICS)) if self.metrics_url else {}
 
     def answers(self) -> bool:
         """Whether anything answers at the address."""
@@ -109,4 +118,6 @@ def measured_server(
     with server:
         seconds = time.perf_counter() - started
         listens = server.http_url if protocol == "http" else server.grpc_url
-        yield MeasuredServer(f"{protocol}://{listens}", server.control_key, find_server(listens), seconds)
+        yield MeasuredServer(
+            f"{protocol}://{listens}", server.control_key, find_server(listens), seconds, server.metrics_url
+        )

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from prometheus_client.parser import text_string_to_metric_families
+
 PHASES = ("queue", "compute_input", "compute_infer", "compute_output")
 Statistics = Mapping[str, Mapping[str, Any]]
 """Model name -> its numbers so far."""
@@ -48,3 +50,14 @@ def difference(before: Statistics, after: Statistics) -> dict[str, dict[str, Any
             "batches": {str(size): count for size, count in sorted(batches.items()) if count > 0},
         }
     return result
+
+
+def stage_ms(metrics: str) -> dict[str, float]:
+    """The text of a server's metrics -> milliseconds spent in each stage of `plate_recognition` so far."""
+    spent: dict[str, float] = {}
+    for family in text_string_to_metric_families(metrics):
+        for sample in family.samples if family.name == "plates_stage_seconds" else ():
+            if sample.name.endswith("_sum"):
+                stage = sample.labels["stage"]
+                spent[stage] = spent.get(stage, 0.0) + sample.value * 1000
+    return spent

@@ -22,7 +22,7 @@ from benchmarks.report.__main__ import main as fill_page
 from benchmarks.report.plots import PLOTS
 from benchmarks.report.report import Report
 from benchmarks.report.tables import Table, tables
-from benchmarks.server.statistics import by_model, difference
+from benchmarks.server.statistics import by_model, difference, stage_ms
 from plate_nets.cli import guarded
 from plate_nets.errors import InputError
 
@@ -134,21 +134,36 @@ def test_a_target_is_met_at_its_very_value(value: float, at_most: bool, met: boo
     assert target_row("x", value, 2.0, "", at_most=at_most)["met"] is met
 
 
-def test_parts_of_a_frame_add_up_to_the_whole() -> None:
+@pytest.mark.parametrize(
+    ("calls", "own"),
+    [({"detect": 28.5, "rectify": 2.0, "read": 4.0}, 36.0 - 34.5 - 0.2), ({}, 36.0 - 32.9 - 0.2)],
+)
+def test_parts_of_a_frame_add_up_to_the_whole(calls: dict[str, float], own: float) -> None:
     names = ("decode", "letterbox", "detector", "NMS", "corners", "crop", "stn", "lprnet", "CTC")
     alone = dict(zip(names, (4.0, 1.0, 20.0, 0.5, 0.25, 0.25, 1.0, 3.0, 0.2), strict=True))
     models = {
         "plate_recognition": {"total_ms": 36.0},
-        "yolo": {"total_ms": 28.0},
-        "stn": {"total_ms": 1.5},
-        "lprnet": {"total_ms": 3.4},
+        "yolo": {"total_ms": 28.0, "infer_ms": 27.5},
+        "stn": {"total_ms": 1.5, "infer_ms": 1.25},
+        "lprnet": {"total_ms": 3.4, "infer_ms": 3.25},
     }
-    rows = attribute(alone, models, 37.5, "HTTP")
+    rows = attribute(alone, models, calls, 37.5, "HTTP")
     assert sum(row["ms"] for row in rows if row["part"]) == pytest.approx(37.5)
     found = {row["stage"]: row["ms"] for row in rows}
-    assert found["hand-over within yolo"] == pytest.approx(2.0)
-    assert found["hand-over around the models"] == pytest.approx(36.0 - 32.9 - 0.2)
+    assert found["queue and copies of yolo"] == pytest.approx(0.5)
+    assert found["stub of yolo"] == pytest.approx(1.5)
+    assert found.get("hop to stn") == (pytest.approx(0.5) if calls else None)
+    assert found["plate_recognition itself"] == pytest.approx(own)
     assert found["HTTP"] == pytest.approx(1.5)
+
+
+def test_stages_of_all_instances_are_added_up() -> None:
+    name = "plates_stage_seconds"
+    assert stage_ms(
+        f"# TYPE {name} histogram\n"
+        f'{name}_bucket{{stage="read",le="+Inf"}} 3\n{name}_count{{stage="read"}} 3\n{name}_sum{{stage="read"}} 0.5\n'
+        f'{name}_count{{stage="detect"}} 3\n{name}_sum{{stage="detect"}} 0.25\n'
+    ) == {"read": 500.0, "detect": 250.0}
 
 
 LOAD = {
