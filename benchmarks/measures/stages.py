@@ -80,37 +80,40 @@ def attribute(
 
     What a model needs beyond its own stages goes to its queue and copies, by Triton's clock, and to its stub: waking
     up, Python, and the cache that it finds cold where another process worked before. What `plate_recognition` waits
-    for a model longer than Triton has it is the hop there and back. What is left of `plate_recognition` is its own
-    Python, queue and copies. What the client waits beyond Triton is the wire.
+    for a model longer than Triton has it is the hop there and back. What the client waits beyond Triton is the wire.
 
     Args:
         alone: the stages called in this process.
         models: Triton's times of each model, from `difference`.
-        calls: how long `plate_recognition` waits in each of `CALLS`; without them, hops count as its own.
+        calls: how long `plate_recognition` waits in each of `CALLS`; without them, hops count to its stub.
         served: the client's mean.
         wire: the name of the protocol.
     """
     rows = [_row(stage, value, "called in this process", True) for stage, value in alone.items()]
-    whole = models[PLATE_RECOGNITION.name]["total_ms"]
-    own = whole - alone["CTC"]
+    waits = {CALLS[stage]: waited for stage, waited in calls.items()}
+    own = alone["CTC"]
     for name, stages in WITHIN.items():
-        total, infer = models[name]["total_ms"], models[name]["infer_ms"]
-        inside = sum(alone[stage] for stage in stages)
-        how = f"Triton's {total:.2f} less {infer:.2f} in the stub"
-        rows.append(_row(f"queue and copies of {name}", total - infer, how, True))
-        how = f"Triton's {infer:.2f} less {' + '.join(stages)}"
-        rows.append(_row(f"stub of {name}", infer - inside, how, True))
-        own -= total
-    for stage, waited in calls.items():
-        total = models[CALLS[stage]]["total_ms"]
-        how = f"{waited:.2f} that plate_recognition waits less Triton's {total:.2f}"
-        rows.append(_row(f"hop to {CALLS[stage]}", waited - total, how, True))
-        own -= waited - total
-    rows.append(_row("plate_recognition itself", own, f"Triton's {whole:.2f} less its models, hops, CTC", True))
+        total = models[name]["total_ms"]
+        rows += _around(name, models[name], sum(alone[stage] for stage in stages), " + ".join(stages))
+        own += waits.get(name, total)
+        if name in waits:
+            how = f"{waits[name]:.2f} that {PLATE_RECOGNITION.name} waits less Triton's {total:.2f}"
+            rows.append(_row(f"hop to {name}", waits[name] - total, how, True))
+    rows += _around(PLATE_RECOGNITION.name, models[PLATE_RECOGNITION.name], own, "models, hops and CTC")
+    whole = models[PLATE_RECOGNITION.name]["total_ms"]
     rows.append(_row(wire, served - whole, f"client's mean of {served:.2f} less Triton's {whole:.2f}", True))
     rows.append(_row("whole", served, "client's mean", False))
     rows.append(_row("all stages in this process", sum(alone.values()), f"sum of the first {len(alone)}", False))
     return rows
+
+
+def _around(name: str, times: Mapping[str, Any], inside: float, of: str) -> Sequence[dict[str, Any]]:
+    """Triton's times of a model, and the ms of what runs inside its stub -> the rows for what is around it."""
+    total, infer = times["total_ms"], times["infer_ms"]
+    return [
+        _row(f"queue and copies of {name}", total - infer, f"Triton's {total:.2f} less {infer:.2f} in the stub", True),
+        _row(f"stub of {name}", infer - inside, f"Triton's {infer:.2f} less {of}", True),
+    ]
 
 
 def _for(seconds: float) -> Iterator[None]:
