@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
 from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
+from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.stages import Stages
 from plate_nets.runtimes.rows import best_rows, row_scores
 from plate_nets.types import DEFAULT_DETAIL, Boxes, Detail, Frame, Scores, VehicleRows
@@ -159,7 +160,7 @@ class PlateDetector:
             if of_vehicles is not None:
                 around = select_vehicles(of_vehicles[0], self.settings)
                 around[:, :4] = clip(letterbox.to_frame(around[:, :4]), hw)
-                around = around[visible(around)]
+                around = distinct(around[visible(around)])
         seen = visible(boxes)
         return boxes[seen], scores[seen], around
 
@@ -191,6 +192,13 @@ def select_vehicles(rows: NDArray[np.float32], settings: DetectionSettings) -> V
     kept = best_rows(rows, settings.vehicle_threshold, SAME_VEHICLE)[: settings.max_detections]
     scores, kinds = row_scores(rows[kept]), rows[kept, 5:].argmax(axis=1)
     return np.column_stack((_corners(rows[kept]), scores, kinds)).astype(np.float32)
+
+
+def distinct(vehicles: VehicleRows) -> VehicleRows:
+    """Vehicles (N, 6) clipped to the frame, highest score first -> those that overlap no better one: boxes of a car
+    that is partly outside may differ only there."""
+    same = iou(vehicles[:, :4], vehicles[:, :4]) > SAME_VEHICLE
+    return vehicles[~np.triu(same, 1).any(axis=0)]
 
 
 def visible(boxes: NDArray[np.float32]) -> NDArray[np.bool_]:

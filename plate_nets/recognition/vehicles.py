@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.recognition.overlap import inside, stacked
+from plate_nets.recognition.overlap import inside, iou, stacked
 from plate_nets.types import VEHICLES, Box, Plate, Vehicle, VehicleRows
 
 
@@ -24,6 +24,8 @@ class BelongingSettings:
     ``narrowest``, ``widest``: the range of the plate's width as a share of the vehicle's. A car from the front has 0.3,
     a truck from the side 0.03, a motorcycle 0.5. ``highest``: the maximum share of the heights.
     ``alike``: the plate is unclear if it may also belong to another vehicle that is at most this many times as large.
+    ``same``, ``weak``: a vehicle that overlaps a better one by at least ``same`` (IoU) and has at most ``weak`` of its
+    score is the same vehicle, framed less well, and does not count.
     ``carried``: a vehicle is carried by another (as on a transporter) or pictured on it (as on a bus) if it lies inside
     and its bottom is higher by at least this share of the other's height. A vehicle that stands in front reaches lower.
     """
@@ -35,6 +37,8 @@ class BelongingSettings:
     widest: float = 0.65
     highest: float = 0.3
     alike: float = 1.5
+    same: float = 0.4
+    weak: float = 0.5
     carried: float = 0.1
 
 
@@ -98,9 +102,11 @@ def _chosen(
     within = inside(boxes, boxes) >= settings.inside
     above = boxes[None, :, 3] - boxes[:, None, 3] >= settings.carried * _size(boxes)[1]
     carried = within & above
+    scores = np.array([vehicle.score for vehicle in vehicles])
+    outdone = (iou(boxes, boxes) >= settings.same) & (scores[:, None] <= settings.weak * scores)
     assigned = np.full(len(plausible), -1, np.intp)
     for row, may in enumerate(plausible):
-        candidates = np.flatnonzero(may)
+        candidates = np.flatnonzero(may & ~outdone[:, may].any(axis=1))
         if not len(candidates):
             continue
         best = candidates[areas[candidates].argmin()]

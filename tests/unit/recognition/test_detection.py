@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plate_nets.errors import InputError
-from plate_nets.recognition.detection import DetectionSettings, PlateDetector, select
+from plate_nets.recognition.detection import DetectionSettings, PlateDetector, distinct, select
 from plate_nets.types import Detail
 
 
@@ -120,3 +120,9 @@ def test_settings_cannot_be_half_right(wrong: dict[str, object]) -> None:
 def test_finding_plates_needs_no_torch() -> None:
     code = "import sys, plate_nets.recognition.finder; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_boxes_of_a_car_that_differ_only_outside_the_frame_are_one() -> None:
+    rows = np.array([[0, 0, 90, 60, 0.9, 0], [0, 0, 100, 64, 0.6, 0], [120, 0, 200, 60, 0.5, 1]], np.float32)
+    assert distinct(rows).tolist() == rows[[0, 2]].tolist()
+    assert distinct(rows[:0]).shape == (0, 6)

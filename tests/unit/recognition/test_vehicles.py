@@ -38,6 +38,13 @@ def test_rows_are_vehicles_and_back() -> None:
     assert rows_of(()).shape == (0, 6) and vehicles_of(rows_of(())) == ()
 
 
+def test_a_weak_second_box_of_the_car_makes_nothing_unclear() -> None:
+    beside = Box(160, 130, 450, 360)
+    assert owners([plate(210, 280)], [vehicle(CAR), vehicle(beside, score=0.3)]) == [0]
+    assert owners([plate(210, 280)], [vehicle(CAR, score=0.3), vehicle(beside)]) == [1]
+    assert owners([plate(210, 280)], [vehicle(CAR), vehicle(beside, score=0.7)]) == [None]
+
+
 @pytest.mark.parametrize(
     ("there", "of", "own"),
     [
