@@ -29,7 +29,8 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
         crops = torch.from_numpy(batch.crops).to(self.device, memory_format=torch.channels_last)
         with mixed_precision(self.device):
             logits = self.state.network(crops)
-        return ctc_loss(logits.float(), torch.from_numpy(batch.targets), torch.from_numpy(batch.lengths))
+        targets, lengths = (torch.from_numpy(each).to(self.device) for each in (batch.targets, batch.lengths))
+        return ctc_loss(logits.float(), targets, lengths)
 
     def validate(self, writer: SummaryWriter) -> str:
         """The shares of plates read exactly; the mean over the folders decides which weights are best."""
