@@ -84,7 +84,7 @@ class DetectionSettings:
     max_detections: int = 300
     crop_margin: float = 0.1
     detail: Detail = DEFAULT_DETAIL
-    vehicle_threshold: float = 0.15
+    vehicle_threshold: float = 0.08
 
     def __post_init__(self) -> None:
         for name, valid, expected in (

@@ -279,6 +279,16 @@ def test_the_shipped_latin_reader_goes_on_learning(tmp_path: Path) -> None:
         again.start_from(tmp_path)
 
 
+def test_a_reader_can_learn_without_changing_the_stn_that_others_use(tmp_path: Path) -> None:
+    state = ReaderState(default_scheme(), CPU)
+    state.start_from(WEIGHTS)
+    assert state.network.stn_learns
+    state.start_from(WEIGHTS, beside=WEIGHTS)
+    assert not state.network.stn_learns
+    save_reader(state.network, tmp_path, {}, default_scheme())
+    assert [path.name for path in tmp_path.glob("*.safetensors")] == ["lprnet.safetensors"]
+
+
 def test_plates_of_several_schemes_are_drawn() -> None:
     schemes = [load_scheme(name) for name in ("brazil", "uzbekistan")]
     batch = Samples(load_scheme("latin"), [], [], batch=40, seed=0, mixture=Mixture(real=0, empty=0), drawn=schemes)[0]

@@ -86,8 +86,8 @@ def train(
     beside: Annotated[
         Path | None,
         typer.Option(
-            help="Folder with the weights of another alphabet's reader: its STN is used for this one too, and without "
-            "--start its LPRNet is the starting point."
+            help="Folder with the weights of another reader: its STN is used for this one too and stays as it is. "
+            "Without --start, its LPRNet is the starting point."
         ),
     ] = None,
     rate: Annotated[

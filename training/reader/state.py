@@ -49,18 +49,18 @@ class ReaderState(TrainingState[Reader]):
     def start_from(self, folder: Path, beside: Path | None = None) -> None:
         """Take over a reader of this alphabet from a folder: `stn.safetensors` and LPRNet's file; steps start at 0.
 
-        If the STN belongs to another alphabet's reader, it serves both and is frozen. ``beside``: the folder with that
-        STN, if it is another one.
+        An STN that serves another reader too is frozen: one that was trained for another alphabet, or that of the
+        folder ``beside``.
 
         Raises:
             WeightsError: a file is missing, damaged, of another architecture or another scheme.
         """
         stn = (beside or folder) / "stn.safetensors"
-        shared = read_metadata(stn).get("scheme", self.scheme.trained_as) != self.scheme.trained_as
+        foreign = read_metadata(stn).get("scheme", self.scheme.trained_as) != self.scheme.trained_as
         for reader in (self.network, self.average):
-            load_weights(reader.stn, stn, None if shared else self.scheme)
+            load_weights(reader.stn, stn, None if foreign else self.scheme)
             load_weights(reader.lprnet, folder / f"{reader_network(self.scheme)}.safetensors", self.scheme)
-            if shared:
+            if foreign or beside is not None:
                 keep(reader)
 
     def start_beside(self, folder: Path) -> None:
