@@ -63,7 +63,7 @@ class FusionSettings:
     views: int = 6
     floor: float = -6.5
     full_height: float = 11.0
-    temperature: float = 1.5
+    temperature: float = 1.95
     tempering: float = 0.6
     none: float = -5.0
 
