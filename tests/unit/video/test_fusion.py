@@ -136,9 +136,9 @@ def test_one_bad_frame_does_not_outvote_the_others() -> None:
 def test_the_gate_holds_for_a_clear_frame_and_not_for_two_equal_texts() -> None:
     assert fused([spell("A123BC77", peak=12.0)]).verdict.sure
     assert not fused([spell("A123BC77", doubts={4: ("K", 9.0)})] * 4, apart=100).verdict.sure
-    doubtful = fused([spell("A123BC77", doubts={4: ("K", 6.0)})]).verdict
+    doubtful = fused([spell("A123BC77", doubts={4: ("K", 6.7)})]).verdict
     assert not doubtful.sure and 0.5 < doubtful.probability < 0.999
-    assert fused([spell("A123BC77", doubts={4: ("K", 6.0)})], FusionSettings(sure=0.5)).verdict.sure
+    assert fused([spell("A123BC77", doubts={4: ("K", 6.7)})], FusionSettings(sure=0.5)).verdict.sure
 
 
 @pytest.mark.parametrize("sure", [0.0, 1.0, -1.0, 99.0])

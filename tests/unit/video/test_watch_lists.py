@@ -59,7 +59,7 @@ def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_an_entry_matches_by_the_probability_of_its_text() -> None:
     staff = WatchList("staff", {"A123KC77": "Kim", "A128BC77": "near", "X900KO99": "far"})
-    (match,) = matches([staff], "A123BC77", evidence("A123BC77", {4: ("K", 8.9)}))
+    (match,) = matches([staff], "A123BC77", evidence("A123BC77", {4: ("K", 8.92)}))
     assert (match.entry, match.label, match.distance) == ("A123KC77", "Kim", 1)
     assert match.probability == pytest.approx(0.475, abs=0.02)
     assert matches([staff], "A123BC77", evidence("A123BC77", {4: ("K", 8.0)}, frames=5)) == ()
