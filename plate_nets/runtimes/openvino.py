@@ -1,6 +1,6 @@
 """OpenVINO networks on the CPU."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 Network = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
-Precision = Literal["float32", "bfloat16", "int8"]
-"""The precision of a network's computations (with int8, of most of them); inputs and outputs are always float32."""
+Precision = Literal["float32", "bfloat16", "int8", "int8-bfloat16"]
+"""The precision of a network's computations; inputs and outputs are always float32. Layers that int8 leaves out run in
+float32, or in bfloat16 with "int8-bfloat16"."""
+INT8: Collection[Precision] = ("int8", "int8-bfloat16")
+"""The precisions that need the ranges of a network's layers."""
 
-_HINTS: Mapping[Precision, str] = {"float32": "f32", "bfloat16": "bf16", "int8": "f32"}
+_HINTS: Mapping[Precision, str] = {"float32": "f32", "bfloat16": "bf16", "int8": "f32", "int8-bfloat16": "bf16"}
 
 
 def load_ir(path: Path, threads: int, precision: Precision = "float32") -> Network:
@@ -51,7 +54,7 @@ def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
         model = openvino.Core().read_model(path)
     except RuntimeError as error:
         raise WeightsError(f"{path}: cannot be loaded: {error}") from error
-    if precision == "int8":
+    if precision in INT8:
         quantize(model)
     return model
 

@@ -18,11 +18,12 @@ from plate_nets.errors import ContractError, WeightsError
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.runtimes import precision
 from plate_nets.runtimes.networks import IR, network_folder, released
-from plate_nets.runtimes.openvino import Precision, has_bfloat16
+from plate_nets.runtimes.openvino import INT8, Precision, has_bfloat16
 from plate_nets.runtimes.precision import (
     CANDIDATES,
     CHOICES_VARIABLE,
     PRECISION_VARIABLE,
+    PRECISIONS,
     Candidate,
     Choice,
     choose,
@@ -38,7 +39,8 @@ def file_of(repository: Path, name: str) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "precision"),
-    [*((name, "bfloat16") for name in sorted(CANDIDATES)), *((name, "int8") for name in (YOLO.name, *READERS))],
+    [(name, "bfloat16") for name in sorted(CANDIDATES)]
+    + [(name, precision) for name in (YOLO.name, *READERS) for precision in INT8],
 )
 def test_the_shipped_weights_bear_it(model_repository: Path, name: str, precision: Precision) -> None:
     path, candidate = file_of(model_repository, name), CANDIDATES[name]
@@ -46,20 +48,21 @@ def test_the_shipped_weights_bear_it(model_repository: Path, name: str, precisio
     assert candidate.agree(exact, short)
 
 
-@pytest.mark.parametrize("wanted", ["float32", "bfloat16", "int8"])
+@pytest.mark.parametrize("wanted", PRECISIONS)
 def test_it_can_be_set(model_repository: Path, wanted: str) -> None:
     environ = {PRECISION_VARIABLE: wanted}
     assert choose(YOLO.name, file_of(model_repository, YOLO.name), environ).precision == wanted
     assert choose(STN.name, file_of(model_repository, STN.name), environ).precision == "float32"
 
 
-def test_int8_is_for_networks_with_ranges(model_repository: Path) -> None:
-    choice = choose(CORNERS.name, file_of(model_repository, CORNERS.name), {PRECISION_VARIABLE: "int8"})
+@pytest.mark.parametrize("wanted", INT8)
+def test_int8_is_for_networks_with_ranges(model_repository: Path, wanted: Precision) -> None:
+    choice = choose(CORNERS.name, file_of(model_repository, CORNERS.name), {PRECISION_VARIABLE: wanted})
     assert choice == Choice("float32", "its weights have no ranges for int8")
 
 
 def test_a_setting_that_is_none_is_refused() -> None:
-    with pytest.raises(ContractError, match="PLATES_PRECISION: expected auto, float32, bfloat16, int8, got 'int4'"):
+    with pytest.raises(ContractError, match=r"PLATES_PRECISION: expected auto, .*, int8-bfloat16, got 'int4'"):
         choose(YOLO.name, Path("none"), {PRECISION_VARIABLE: "int4"})
 
 
@@ -80,6 +83,24 @@ def test_the_faster_one_is_taken(model_repository: Path, monkeypatch: pytest.Mon
         assert choice.why.startswith("bfloat16 takes ")
     else:
         assert choice == Choice("float32", "the processor has no bfloat16")
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+def test_int8_leaves_bfloat16_to_what_it_leaves_out_where_that_is_fast(
+    model_repository: Path, monkeypatch: pytest.MonkeyPatch, emulated: bool
+) -> None:
+    loaded = []
+
+    def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
+        """Float32 in any precision, three times over in bfloat16 if it is emulated, or else in float32."""
+        run = CANDIDATES[LPRNET.name].load(path, threads, "float32")
+        loaded.append(wanted)
+        return lambda given: [run(given) for _ in range(3 if (wanted == "bfloat16") == emulated else 1)][-1]
+
+    monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
+    candidate = replace(CANDIDATES[LPRNET.name], load=load)
+    precision._measured(candidate, file_of(model_repository, LPRNET.name))
+    assert loaded == ["float32", "bfloat16", "int8" if emulated else "int8-bfloat16"]
 
 
 def test_weights_that_do_not_bear_it_stay_in_float32(model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
