@@ -15,9 +15,13 @@ Rows = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class BusDetector:
-    """A detector that sees one bus, which is nearly as large as the picture."""
+    """A detector that sees one bus, which is nearly as large as the picture.
+
+    ``widest``: the width of the input from which on it no longer sees the bus.
+    """
 
     plates: Callable[[NDArray[np.uint8]], Rows]
+    widest: int = 8192
 
     def __call__(self, pictures: NDArray[np.uint8], /) -> Rows:
         return self.plates(pictures)
@@ -25,14 +29,15 @@ class BusDetector:
     def both(self, pictures: NDArray[np.uint8], /) -> tuple[Rows, Rows]:
         h, w = pictures.shape[1:3]
         row = [w / 2, h / 2, 0.98 * w, 0.96 * h, 0.9, 0.1, 0.2, 0.9, 0.1]
-        return self.plates(pictures), np.array([[row]], np.float32)
+        seen = np.array([[row]], np.float32)
+        return self.plates(pictures), seen if w < self.widest else seen[:, :0]
 
 
-def _networks() -> Networks:
-    found = load_converted(first_versions(repository()), threads=1)
-    return replace(found, yolo=BusDetector(found.yolo))
+def bus_reader(widest: int = 8192) -> LocalReader:
+    """A reader of this process to whom every picture is one of a bus, see `BusDetector`."""
 
+    def networks() -> Networks:
+        found = load_converted(first_versions(repository()), threads=1)
+        return replace(found, yolo=BusDetector(found.yolo, widest))
 
-def bus_reader() -> LocalReader:
-    """A reader of this process to whom every picture is one of a bus."""
-    return LocalReader(threads=1, networks=_networks)
+    return LocalReader(threads=1, networks=networks)

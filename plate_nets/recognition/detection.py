@@ -13,6 +13,7 @@ from plate_nets.errors import InputError
 from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.stages import Stages
+from plate_nets.recognition.vehicles import belonging, vehicles_of
 from plate_nets.runtimes.rows import best_rows, row_scores
 from plate_nets.types import DEFAULT_DETAIL, Boxes, Detail, Frame, Scores, VehicleRows
 
@@ -48,7 +49,12 @@ NO_HEAD = "yolo: its weights cannot find vehicles, so a request for them returns
 _log = logging.getLogger(__name__)
 
 CLOSE_UP_SIDE = 320
-"""The input's long side, pixels, at which a plate that fills the picture has a size that the network knows."""
+"""The input's long side, pixels, at which a plate or vehicle that fills the picture has a size that the network
+knows."""
+
+_NEAR = 0.06
+"""Width of a plate, as a share of the picture's, from which on its vehicle may fill the picture. With 0, ru_dev takes
+two looks more and gains no vehicle; with 0.08 it loses one."""
 
 _DETAILS: dict[Detail, tuple[float, int]] = {"fast": (0.0, LEAST_SIDE), "balanced": (0.42, 800), "far": (1.0, 1280)}
 """The input's long side as a share of the picture's, and its maximum in pixels."""
@@ -143,6 +149,28 @@ class PlateDetector:
         """
         return self._look(frame, self._side_for(frame), stages, vehicles=True)
 
+    def with_large_vehicles(
+        self, frame: Frame, plates: Boxes, vehicles: VehicleRows, stages: Stages = nullcontext
+    ) -> VehicleRows:
+        """If a near plate has no vehicle, look again with a smaller input, for vehicles that fill the frame.
+
+        Of 201 plates of ru_dev, 188 get their vehicle with it, and 161 without it.
+
+        Args:
+            frame: the frame.
+            plates: (N, 4) boxes xyxy of its plates in pixels.
+            vehicles: (M, 6) what `detect_both` found.
+            stages: see `detect`.
+
+        Returns:
+            (M or more, 6) vehicles, highest score first.
+        """
+        near = plates[:, 2] - plates[:, 0] > _NEAR * frame.shape[1]
+        if not (near & (belonging(plates, vehicles_of(vehicles)) < 0)).any():
+            return vehicles
+        rows = np.concatenate((vehicles, self._look(frame, CLOSE_UP_SIDE, stages, vehicles=True)[2]))
+        return distinct(rows[np.argsort(-rows[:, 4], kind="stable")])
+
     def _side_for(self, frame: Frame) -> int:
         return self.settings.side_for((frame.shape[0], frame.shape[1]))
 
@@ -198,7 +226,8 @@ def distinct(vehicles: VehicleRows) -> VehicleRows:
     """Vehicles (N, 6) clipped to the frame, highest score first -> those that overlap no better one: boxes of a car
     that is partly outside may differ only there."""
     same = iou(vehicles[:, :4], vehicles[:, :4]) > SAME_VEHICLE
-    return vehicles[~np.triu(same, 1).any(axis=0)]
+    best: VehicleRows = vehicles[~np.triu(same, 1).any(axis=0)]
+    return best
 
 
 def visible(boxes: NDArray[np.float32]) -> NDArray[np.bool_]:

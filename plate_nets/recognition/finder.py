@@ -75,7 +75,10 @@ class PlateFinder:
             crops = self._crop(frame, boxes, quads)
         around = clip(quad_boxes(quads), (height, width))
         seen = (around[:, 2:] > around[:, :2]).all(axis=1)
-        return crops, np.where(seen[:, None], around, boxes), scores, vehicle_rows
+        boxes = np.where(seen[:, None], around, boxes)
+        if vehicles:
+            vehicle_rows = self.detector.with_large_vehicles(frame, boxes, vehicle_rows, stages)
+        return crops, boxes, scores, vehicle_rows
 
     def cut(self, frame: Frame, boxes: Boxes) -> PlateCrops[Crops]:
         """Boxes (N, 4) xyxy of a frame -> crops of the plates in them."""

@@ -6,6 +6,7 @@ OpenCV.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,15 +63,25 @@ def with_vehicles(
     another vehicle of about that size is possible too, if the smallest is a picture on a bus, and if two plates would
     share a vehicle.
     """
-    if not plates or not vehicles:
-        return list(plates)
-    boxes, others = stacked(plate.box for plate in plates), stacked(vehicle.box for vehicle in vehicles)
-    assigned = _chosen(_plausible(boxes, others, settings), others, vehicles, settings)
-    claims = np.bincount(assigned[assigned >= 0], minlength=len(vehicles))
+    assigned = belonging(stacked(plate.box for plate in plates), vehicles, settings)
     return [
-        replace(plate, vehicle=vehicles[index] if index >= 0 and claims[index] == 1 else None)
+        replace(plate, vehicle=vehicles[index] if index >= 0 else None)
         for plate, index in zip(plates, assigned.tolist(), strict=True)
     ]
+
+
+def belonging(
+    plates: NDArray[np.floating[Any]],
+    vehicles: Sequence[Vehicle],
+    settings: BelongingSettings = BelongingSettings(),
+) -> NDArray[np.intp]:
+    """Boxes (N, 4) xyxy of plates -> the index of the vehicle of each (N,), as in `with_vehicles`, or -1."""
+    if not len(plates) or not vehicles:
+        return np.full(len(plates), -1, np.intp)
+    others = stacked(vehicle.box for vehicle in vehicles)
+    assigned = _chosen(_plausible(plates.astype(np.float64), others, settings), others, vehicles, settings)
+    claims = np.bincount(assigned[assigned >= 0], minlength=len(vehicles))
+    return np.where((assigned >= 0) & (claims[assigned] == 1), assigned, -1)
 
 
 def _plausible(

@@ -45,10 +45,10 @@ def test_a_sheet_shows_plates_with_and_without_a_vehicle(tmp_path: Path) -> None
     photo = tmp_path / "a.png"
     cv2.imwrite(str(photo), compose(240, 320, [Placed("A123BC77", 60, 150)]))
     picture = Picture(photo, np.array([[60, 150, 154, 174], [240, 10, 300, 30]], np.float32), True)
-    own = save_sheet(tmp_path / "sheet.png", [picture], lambda _: (Vehicle(Box(20, 20, 220, 200), "car", 0.9),), 5)
+    own = save_sheet(tmp_path / "sheet.png", [picture], lambda *_: (Vehicle(Box(20, 20, 220, 200), "car", 0.9),), 5)
     sheet = cv2.imread(str(tmp_path / "sheet.png"))
     assert own == 1 and sheet.shape == (240, 1200, 3)
-    assert save_sheet(tmp_path / "sheet.png", [picture], lambda _: (), 1) == 0
+    assert save_sheet(tmp_path / "sheet.png", [picture], lambda *_: (), 1) == 0
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from plate_nets.evaluation.report import figure_table
 from plate_nets.recognition.annotation import READ, UNREAD, VEHICLE
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.vehicles import rows_of, vehicles_of, with_vehicles
-from plate_nets.types import VEHICLES, Box, Frame, Plate, Reading, Vehicle
+from plate_nets.types import VEHICLES, Box, Boxes, Frame, Plate, Reading, Vehicle
 from training.detector.measure import network
 from training.detector.objects import KINDS, Objects
 from training.detector.pictures import Picture, split_photos
@@ -38,11 +38,20 @@ _MARGIN = 0.15
 """Margin around the content of a tile."""
 
 Find = Callable[[Frame], tuple[Vehicle, ...]]
+FindAround = Callable[[Frame, Boxes], tuple[Vehicle, ...]]
+"""A frame and the boxes (N, 4) of its plates -> the vehicles."""
 
 
 def finder(detector: PlateDetector) -> Find:
     """A detector -> a function that finds the vehicles of a frame."""
     return lambda frame: vehicles_of(detector.detect_both(frame)[2])
+
+
+def finder_around_plates(detector: PlateDetector) -> FindAround:
+    """A detector -> a function that finds the vehicles of a frame as `PlateFinder` does."""
+    return lambda frame, plates: vehicles_of(
+        detector.with_large_vehicles(frame, plates, detector.detect_both(frame)[2])
+    )
 
 
 def taught(teacher: VehicleTeacher) -> Find:
@@ -82,7 +91,7 @@ def print_figures(console: Console, results: dict[str, list[tuple[tuple[Vehicle,
     console.print(table)
 
 
-def save_sheet(path: Path, pictures: Sequence[Picture], find: Find, most: int) -> int:
+def save_sheet(path: Path, pictures: Sequence[Picture], find: FindAround, most: int) -> int:
     """Draw labelled plates with their vehicles to a PNG of at most ``most`` tiles -> how many plates have one.
 
     Raises:
@@ -93,7 +102,7 @@ def save_sheet(path: Path, pictures: Sequence[Picture], find: Find, most: int) -
     for picture in pictures:
         frame = read_photo(picture.photo)
         plates = [Plate(Box(*box), 1.0, Reading("", "", 0.0)) for box in np.asarray(picture.boxes).tolist()]
-        for plate in with_vehicles(plates, find(frame)):
+        for plate in with_vehicles(plates, find(frame, picture.boxes)):
             own += plate.vehicle is not None
             tiles.append(_tile(frame, plate, f"{len(tiles)} {picture.photo.stem}"))
             if len(tiles) == most:
@@ -166,7 +175,7 @@ def main(
             "teacher": taught(VehicleTeacher(vehicles, (long_side,))),
         }
         oracle = VehicleTeacher(vehicles, (2 * long_side,))
-        settings = DetectionSettings(long_side=long_side)
+        detector = PlateDetector(network(weights), DetectionSettings(long_side=long_side))
         for folder in data:
             chosen, held = split_photos([folder], holdout)
             pictures = (held if holdout else chosen)[:most]
@@ -179,7 +188,7 @@ def main(
             console.print(f"{folder.name}, {len(pictures)} photos, {long_side} px")
             print_figures(console, results)
             if sheet:
-                own = save_sheet(sheet, pictures, finder(PlateDetector(network(weights), settings)), most)
+                own = save_sheet(sheet, pictures, finder_around_plates(detector), most)
                 console.print(f"{sheet}: {own} plates with a vehicle")
 
 

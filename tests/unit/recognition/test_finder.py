@@ -15,6 +15,7 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.rectification import straighten
 from plate_nets.types import Frame, Plate
 from tests.frames import Placed, compose, overlap
+from tests.vehicles import bus_reader
 
 PLACED = [Placed("A123BC77", 40, 60), Placed("M456OP199", 380, 120), Placed("K777AA97", 200, 320)]
 CAR = compose(480, 640, PLACED)
@@ -51,6 +52,18 @@ def test_the_tight_crop_of_a_plate_is_read(reader: LocalReader, placed: Placed, 
 def test_a_wide_picture_without_a_plate_has_no_text(reader: LocalReader, hw: tuple[int, int]) -> None:
     noise = np.random.default_rng(0).integers(0, 255, (*hw, 3), np.uint8)
     assert texts(reader.read(np.asarray(cv2.GaussianBlur(noise, (0, 0), 3), np.uint8))) == set()
+
+
+def test_a_vehicle_that_fills_the_picture_is_found_for_a_near_plate_without_one() -> None:
+    near = compose(480, 640, [Placed("A123BC77", 200, 300)])
+    whole, smaller = (bus_reader(widest).scene(near) for widest in (8192, 640))
+    assert [plate.vehicle for plate in smaller.plates] == list(smaller.vehicles)
+    assert smaller.vehicles[0].type == "bus"
+    assert smaller.vehicles[0].box.sides == pytest.approx(whole.vehicles[0].box.sides, abs=10)
+
+    far = compose(960, 1280, [Placed("A123BC77", 600, 500, 70)])
+    assert bus_reader(640).scene(far).vehicles == (), "only a near plate is worth another look"
+    assert bus_reader(640).scene(np.full_like(near, 110)).vehicles == ()
 
 
 def warped(frame: Frame, matrix: np.ndarray) -> Frame:
