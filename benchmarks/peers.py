@@ -1,9 +1,10 @@
 """`python -m benchmarks.peers FOLDER...`: compares another plate reader with this one, on the same labelled plates.
 
-The other reads crops of the labelled boxes, stretched; ours first finds the corners in these boxes. They take turns, so
-that a busy machine slows both. If the labels have a column `country`, as `training.reader.locate` writes it, the table
-says how often the country is right among the plates with a right text. It needs `pip install onnxruntime`, which is not
-a dependency of the project.
+The other reads crops of the labelled boxes, stretched; ours first finds the corners in these boxes. With ``--detector``
+both read whole photos: each finds the plates by itself, and a plate that it does not find has no text. They take turns,
+so that a busy machine slows both. If the labels have a column `country`, as `training.reader.locate` writes it, the
+table says how often the country is right among the plates with a right text. It needs `pip install onnxruntime`, which
+is not a dependency of the project.
 """
 
 import statistics
@@ -15,11 +16,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import cv2
+import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.measures.other_detector import OtherDetector
 from benchmarks.measures.other_reader import SYMBOLS, OtherReader
 from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import REQUIRED, csv_rows, load_dataset, read_photo
@@ -27,7 +31,11 @@ from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.plates import load_schemes
 from plate_nets.recognition.local import LocalReader
-from plate_nets.types import Reading
+from plate_nets.recognition.overlap import iou
+from plate_nets.types import Boxes, Frame, Plate, Reading
+
+_OVERLAP = 0.3
+"""Minimum overlap (IoU) of a found plate with the labelled box."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,10 @@ class Compared:
 def main(
     folders: Annotated[list[Path], typer.Argument(help="Labelled folders.")],
     model: Annotated[Path, typer.Option(help="The other reader: an ONNX file of fast-plate-ocr.")],
+    detector: Annotated[
+        Path | None,
+        typer.Option(help="The other detector, to read whole photos: an ONNX file of open-image-models."),
+    ] = None,
     scheme: Annotated[str, typer.Option(help="Countries that our reader reads, comma-separated.")] = "world",
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
@@ -83,26 +95,27 @@ def main(
     try:
         schemes = load_schemes(scheme)
         ours, other = LocalReader(scheme=schemes, threads=threads), OtherReader(model, threads)
+        finder = None if detector is None else OtherDetector(detector, threads)
         cv2.setNumThreads(threads)
         title = f"{scheme}; of the plates, shares with intervals of 95 %"
         table = Table("folder", "plates", "best right", "text right", "wrong", "country right", title=title)
         for name in ("other: text right", "wrong", "country right", "ms a plate, ours / other"):
             table.add_column(name)
         for folder in folders:
-            table.add_row(*compare(folder, ours, other).cells())
+            table.add_row(*compare(folder, ours, other, finder).cells())
         Console(width=200).print(table)
     except PlateError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from error
 
 
-def compare(folder: Path, ours: LocalReader, other: OtherReader) -> Compared:
-    """Compare both readers on the plates of a labelled folder.
+def compare(folder: Path, ours: LocalReader, other: OtherReader, detector: OtherDetector | None = None) -> Compared:
+    """Compare both readers on the plates of a labelled folder: in the labelled boxes or, with the other's detector, in
+    whole photos.
 
     Raises:
         PlateError: the folder cannot be read.
     """
-    countries = {scheme.name: scheme.country for scheme in ours.schemes}
     labelled = {row["file"]: (row.get("country") or "").lower() for _, row in csv_rows(folder / "labels.csv", REQUIRED)}
     found = Compared(folder.name)
     for path, plates in track(list(load_dataset(folder).photos()), folder.name, console=Console(stderr=True)):
@@ -110,15 +123,47 @@ def compare(folder: Path, ours: LocalReader, other: OtherReader) -> Compared:
         if not known:
             continue
         frame, boxes = read_photo(path), boxes_of(known)
-        cut = ours.cut(frame, boxes)
-        stretched = other.cut(frame, boxes)
-        readings: Sequence[Reading] = _timed(partial(ours.read_crops, cut), found.our_ms, len(known))
-        texts: Sequence[str] = _timed(partial(other.read, stretched), found.other_ms, len(known))
+        if detector is None:
+            cut, stretched = ours.cut(frame, boxes), other.cut(frame, boxes)
+            readings: Sequence[Reading] = _timed(partial(ours.read_crops, cut), found.our_ms, len(known))
+            texts: Sequence[str] = _timed(partial(other.read, stretched), found.other_ms, len(known))
+            found.ours += [_answer(reading, ours) for reading in readings]
+            found.other += _answers(texts, stretched, other)
+        else:
+            seen: Sequence[Plate] = _timed(partial(ours.read, frame), found.our_ms, len(known))
+            found.ours += _of_labels(boxes, boxes_of(seen), [_answer(plate.reading, ours) for plate in seen])
+            pair = partial(_read_whole, frame, detector, other)
+            theirs, texts, stretched = _timed(pair, found.other_ms, len(known))
+            found.other += _of_labels(boxes, theirs, _answers(texts, stretched, other))
         found.labels += [(plate.text, labelled[path.name]) for plate in known]
-        found.ours += [Answer(each.text, each.best, each.country or countries[each.scheme]) for each in readings]
-        regions = other.regions(stretched)
-        found.other += [Answer(text, text, country) for text, (country, _) in zip(texts, regions, strict=True)]
     return found
+
+
+def _read_whole(
+    frame: Frame, detector: OtherDetector, reader: OtherReader
+) -> tuple[Boxes, Sequence[str], NDArray[np.uint8]]:
+    """A photo -> the boxes of the other detector, the texts in them, and the crops that were read."""
+    boxes = detector.find(frame)
+    if not len(boxes):
+        return boxes, (), np.empty(0, np.uint8)
+    crops = reader.cut(frame, boxes)
+    return boxes, reader.read(crops), crops
+
+
+def _answer(reading: Reading, reader: LocalReader) -> Answer:
+    countries = {scheme.name: scheme.country for scheme in reader.schemes}
+    return Answer(reading.text, reading.best, reading.country or countries.get(reading.scheme, ""))
+
+
+def _answers(texts: Sequence[str], crops: NDArray[np.uint8], reader: OtherReader) -> list[Answer]:
+    regions = reader.regions(crops) if len(texts) else []
+    return [Answer(text, text, country) for text, (country, _) in zip(texts, regions, strict=True)]
+
+
+def _of_labels(labelled: Boxes, found: Boxes, answers: Sequence[Answer]) -> list[Answer]:
+    """Boxes (N, 4) of labels and (M, 4) of M answers -> the answer to each label, empty if no box overlaps it."""
+    overlaps = iou(labelled, found)
+    return [answers[int(row.argmax())] if row.max(initial=0) > _OVERLAP else Answer("", "", "") for row in overlaps]
 
 
 def _cell(share: Share) -> str:
@@ -128,7 +173,7 @@ def _cell(share: Share) -> str:
     return f"{share.value:.2f} ({low:.2f}-{high:.2f})"
 
 
-def _timed(read: Callable[[], Sequence[Any]], times: list[float], plates: int) -> Sequence[Any]:
+def _timed(read: Callable[[], Any], times: list[float], plates: int) -> Any:
     started = time.perf_counter()
     answer = read()
     times.append((time.perf_counter() - started) * 1000 / plates)

@@ -24,6 +24,24 @@ REGIONS = (
 _HEIGHT, _WIDTH = 64, 128
 
 
+def session(model: Path, threads: int) -> Any:
+    """An ONNX file -> a session of ONNX Runtime on the CPU.
+
+    Raises:
+        InputError: ONNX Runtime is not installed, or the file does not load.
+    """
+    try:
+        onnxruntime: Any = import_module("onnxruntime")
+    except ModuleNotFoundError as error:
+        raise InputError(f"{model}: needs onnxruntime: pip install onnxruntime") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    try:
+        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime has one class of exception per cause
+        raise InputError(f"{model}: does not load: {error}") from error
+
+
 class OtherReader:
     """A reader as fast-plate-ocr publishes them: uint8 (N, 64, 128, 3) RGB -> (N, slots, 37), "_" last, and regions.
 
@@ -31,13 +49,7 @@ class OtherReader:
     """
 
     def __init__(self, model: Path, threads: int) -> None:
-        try:
-            onnxruntime: Any = import_module("onnxruntime")
-        except ModuleNotFoundError as error:
-            raise InputError(f"{model}: needs onnxruntime: pip install onnxruntime") from error
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        self._session = session(model, threads)
         self._input = self._session.get_inputs()[0].name
 
     def cut(self, frame: Frame, boxes: Boxes) -> NDArray[np.uint8]:

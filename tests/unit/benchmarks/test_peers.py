@@ -6,9 +6,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.measures.other_detector import OtherDetector
 from benchmarks.measures.other_reader import OtherReader
 from benchmarks.peers import compare
 from plate_nets.recognition.local import LocalReader
+from plate_nets.types import Boxes, Frame
 from tests.frames import Placed, compose
 
 
@@ -25,14 +27,36 @@ class Other(OtherReader):
         return [("ro", 0.9)] * len(crops)
 
 
+class Finder(OtherDetector):
+    """Finds the first of the plates below, and something that is no plate."""
+
+    def __init__(self) -> None:
+        pass
+
+    def find(self, frame: Frame) -> Boxes:
+        return np.array([[200, 0, 300, 30], [62, 42, 220, 75]], np.float32)
+
+
+def test_whole_photos_are_read_by_detectors_of_their_own(tmp_path: Path) -> None:
+    labelled(tmp_path)
+    found = compare(tmp_path, LocalReader(threads=1), Other(), Finder())
+    assert [answer.text for answer in found.ours] == ["A123BC77", "K456MH99"]
+    assert [answer.text for answer in found.other] == ["A123BC77", ""]
+
+
 def test_both_readers_are_judged_by_the_same_labels(tmp_path: Path) -> None:
-    (tmp_path / "images").mkdir()
-    plates = [Placed("A123BC77", 60, 40), Placed("K456MH99", 60, 160)]
-    cv2.imwrite(str(tmp_path / "images" / "a.png"), compose(240, 320, plates))
-    rows = [f"a.png,{plate.x},{plate.y},{plate.x + 160},{plate.y + 35},{plate.text},ru" for plate in plates]
-    (tmp_path / "labels.csv").write_text("\n".join(["file,xmin,ymin,xmax,ymax,text,country", *rows]) + "\n")
+    labelled(tmp_path)
     found = compare(tmp_path, LocalReader(threads=1), Other())
     assert [(answer.text, answer.country) for answer in found.ours] == [("A123BC77", "ru"), ("K456MH99", "ru")]
     cells = found.cells()
     assert cells[:2] == [tmp_path.name, "2"]
     assert [cell.split()[0] for cell in cells[2:9]] == ["1.00", "1.00", "0.00", "1.00", "0.50", "0.50", "0.00"]
+
+
+def labelled(folder: Path) -> None:
+    """A labelled folder with one photo of two plates."""
+    (folder / "images").mkdir()
+    plates = [Placed("A123BC77", 60, 40), Placed("K456MH99", 60, 160)]
+    cv2.imwrite(str(folder / "images" / "a.png"), compose(240, 320, plates))
+    rows = [f"a.png,{plate.x},{plate.y},{plate.x + 160},{plate.y + 35},{plate.text},ru" for plate in plates]
+    (folder / "labels.csv").write_text("\n".join(["file,xmin,ymin,xmax,ymax,text,country", *rows]) + "\n")
