@@ -13,7 +13,7 @@ from plate_nets.recognition.rectification import RectificationSettings, straight
 from plate_nets.types import CROP_HEIGHT, Frame
 from training.synthesis import Sample, drawn_plate, placed, texts
 from training.synthesis.camera import Corners, draw_height, edge_height, take_photo, tilt
-from training.synthesis.far import draw_far_height, draw_moving_height, take_far_photo, take_moving_photo
+from training.synthesis.far import draw_far_height, draw_moving_height, smear, soften
 
 Sight = Literal["near", "far", "moving"]
 """How a plate is seen: well, from a distance by a cheap camera, or smeared by its movement (`synthesis.far`)."""
@@ -30,7 +30,8 @@ _HEIGHTS: Mapping[Sight, Callable[[np.random.Generator], float]] = {
     "far": draw_far_height,
     "moving": draw_moving_height,
 }
-_CAMERAS = {"near": take_photo, "far": take_far_photo, "moving": take_moving_photo}
+_SEVERITY: Mapping[Sight, float] = {"near": 1.0, "far": 0.7, "moving": 0.5}
+"""Share of the usual faults of a photo, which leaves room for those of the cheap camera."""
 
 
 def photograph_straightened(
@@ -104,7 +105,12 @@ def shoot_straightened(
     low = np.floor(points.min(axis=0) - around)
     size = np.maximum(np.ceil(points.max(axis=0) + around) - low, 4).astype(int)
     shifted = target - low.astype(np.float32)
-    photo = _CAMERAS[sight](picture, corners, shifted, (int(size[0]), int(size[1])), rng, severity, lines)
+    severity *= _SEVERITY[sight]
+    photo = take_photo(picture, corners, shifted, (int(size[0]), int(size[1])), rng, severity, lines)
+    if sight == "far":
+        photo = soften(photo, rng)
+    elif sight == "moving":
+        photo = smear(photo, height, rng)
     how = cv2.INTER_CUBIC if rng.random() < 0.8 or height > CROP_HEIGHT else cv2.INTER_LINEAR
     return straighten(photo, np.asarray(found - low, np.float32), lines, margins, how)
 
