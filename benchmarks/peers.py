@@ -1,9 +1,9 @@
 """`python -m benchmarks.peers FOLDER...`: compares another plate reader with this one, on the same labelled plates.
 
-The other reads crops of the labelled boxes, stretched; ours first finds the corners in these boxes. They take turns, so
-that a busy machine slows both. If the labels have a column `country`, as `training.reader.locate` writes it, the table
-says how often the country is right among the plates with a right text. It needs `pip install onnxruntime`, which is not
-a dependency of the project.
+The other reader gets stretched crops of the labelled boxes; ours first finds the corners in these boxes. They take
+turns, so that a busy machine slows both. If the labels have a column `country`, as `training.reader.locate` writes it,
+the table says how often the country is right among the plates with a right text. It needs `pip install onnxruntime`,
+which is not a dependency of the project.
 """
 
 import statistics

@@ -120,7 +120,7 @@ def cause(error: Exception) -> str:
 
 
 def faults() -> dict[str, int]:
-    """The number of turns that failed by a bug, by the names of the living threads."""
+    """The number of turns that failed because of a bug, by the names of the living threads."""
     counts: Counter[str] = Counter()
     for each in _living():
         counts[each.name] += each.faults
@@ -128,7 +128,7 @@ def faults() -> dict[str, int]:
 
 
 def failing() -> dict[str, str]:
-    """Threads whose last turn failed by a bug, and why."""
+    """Threads whose last turn failed because of a bug, and why."""
     errors = {each.name: each.error for each in _living()}
     return {name: cause(error) for name, error in errors.items() if error and not isinstance(error, PlateError)}
 

@@ -154,7 +154,7 @@ def measure_memory(server: MeasuredServer, frames: int, progress: Progress) -> l
 def target_row(
     what: str, value: float, target: float | None, detail: str, unit: str = "", at_most: bool = True
 ) -> dict[str, Any]:
-    """A measured value beside its target -> a row of the table; ``at_most``: met up to it, else from it on."""
+    """A measured value beside its target -> a row of the table; ``at_most``: whether the target is an upper limit."""
     met = None if target is None else value <= target if at_most else value >= target
     return {
         "what": what,

@@ -1,4 +1,4 @@
-"""A batch from start to end: list and cut once, process what is left, mark it as done."""
+"""Runs a batch from start to end: lists and cuts once, processes what is left, marks it as done."""
 
 import dataclasses
 import fcntl

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import psutil
 
 LOOKS = 6
-"""Checks in a row that make a judgement, so that a short peak for one large picture does not count."""
+"""Checks in a row that are compared, so that a short peak for one large picture does not count."""
 _AT_START = 3
-"""A new process may grow by this many times the limit: what happens in its first half minute does not become its usual
-size."""
+"""A new process may grow by this many times the limit: its first half minute does not count as its usual size."""
 
 
 class GrowthWatch:
@@ -28,9 +27,8 @@ class GrowthWatch:
         """Process ids and their models -> the models whose processes grew by more than is allowed, and by how many
         bytes the largest did.
 
-        Compares the maximum of a process's first `LOOKS` checks with the minimum of the last ones. Once reported it
-        starts
-        over: it may take a while to exit, or may not be replaced.
+        Compares the maximum of a process's first `LOOKS` checks with the minimum of the last ones. A reported process
+        starts over, because it may take a while to exit or may not be replaced.
         """
         found: dict[int, _Memory] = {}
         grown: dict[str, int] = {}
@@ -56,9 +54,9 @@ class _Memory:
     last: deque[int] = field(default_factory=lambda: deque(maxlen=LOOKS))
 
     def add(self, own: int, at_start: int) -> int:
-        """Add the present memory, bytes -> how many bytes it grew by; 0 while it is new.
+        """Add the present memory in bytes -> how many bytes it grew by; 0 while it is new.
 
-        ``at_start``: bytes that it may use during its first checks; more counts as growth too.
+        ``at_start``: the bytes that it may use during its first checks. More counts as growth too.
         """
         if len(self.first) < LOOKS:
             self.first.append(own)

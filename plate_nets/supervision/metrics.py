@@ -35,7 +35,7 @@ class StatusCollector(Collector):
 
 
 class ThreadFaults(Collector):
-    """How often a turn of each lasting thread of this process failed by a bug."""
+    """How often a turn of each lasting thread of this process failed because of a bug."""
 
     def collect(self) -> Iterator[Metric]:
         """The present values."""

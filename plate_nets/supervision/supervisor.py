@@ -118,7 +118,7 @@ class Supervisor:
                 time.sleep(_LOOK)
             self._drain()
         finally:
-            self._server.stop()  # without it a probe under way is answered or refused at once
+            self._server.stop()  # without a server, the probe in progress is answered or refused at once
             self._prober.end(self._deadline)
             self._status.enter("stopped")
 
@@ -170,7 +170,7 @@ class Supervisor:
         assert self._server.guard_pid is not None
         died = self._stubs.look(self._server.guard_pid)
         if died and self._server.server_pid is None:
-            return  # they went with the server; the guard cleans up and ends next
+            return  # they ended with the server; the guard cleans up next
         if self._server.server_pid in self._stubs.still:
             self._restart("the server stands still")
             return
@@ -200,7 +200,7 @@ class Supervisor:
 
     def _judge(self, verdict: Verdict) -> None:
         if verdict.began < self._changed:
-            return  # about a server or model that no longer exists
+            return  # it concerns a server or model that no longer exists
         if not verdict.fault:
             self._policy.recognised(time.monotonic())
             if not verdict.refused:

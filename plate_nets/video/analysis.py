@@ -224,7 +224,7 @@ class Analysis:
             self._on_frame(AnalysedFrame(self.camera.id, frame, found, cars.cars, events, seen))
 
     def _follow(self, size: tuple[int, int]) -> CarEvents:
-        """The cars in frames of this height and width; another size starts over, as boxes cannot be compared."""
+        """The cars in frames of this height and width. Another size starts over, because boxes cannot be compared."""
         if self._cars is None or size != self._size:
             if self._cars is not None:
                 self._notice(f"its pictures are now {size[1]}x{size[0]} (width x height)")

@@ -63,7 +63,7 @@ class VehicleTrack:
 
 
 class Sights:
-    """The type and the growth of a vehicle, from all its sights."""
+    """The type and the growth of a vehicle from all its sights."""
 
     def __init__(self) -> None:
         self._scores: dict[str, float] = {}
@@ -110,7 +110,8 @@ class Sights:
 
 
 def side_of(growth: float, least: float) -> Side | None:
-    """The side that a growing or shrinking vehicle shows to a camera that does not move; None if it hardly changes."""
+    """The side that a vehicle shows to a camera at rest: the front if it grows, the rear if it shrinks, None if
+    neither."""
     return None if abs(growth) < least else "front" if growth > 0 else "rear"
 
 

@@ -1,6 +1,6 @@
-"""Receives HTTP bodies: the only entrance over HTTP, counting bytes as they come, so nothing over a limit is kept.
+"""The only entrance for HTTP bodies. It counts bytes as they come, so nothing over a limit is kept.
 
-Each body is limited in bytes, in pauses and in total time; all of them together are limited in memory and on disk, so
+Each body is limited in bytes, in pauses and in total time. All of them together are limited in memory and on disk, so
 that senders are refused before the machine is full.
 """
 

@@ -1,8 +1,7 @@
 """`python -m training.detector.measure_vehicles WEIGHTS --vehicles TEACHER --data DIR`: how well vehicles are found.
 
-The truth is what the teacher is sure of at twice the input size; less sure objects are ignored. The teacher itself is
-measured too, at the same input size. With ``--sheet``, a picture shows labelled plates with their vehicles, for
-inspection.
+The truth is what the teacher is sure of at twice the input size; its less sure objects are ignored. The teacher is
+measured too, at the same input size. ``--sheet`` draws labelled plates with their vehicles, for inspection.
 """
 
 from collections.abc import Callable, Sequence

@@ -70,9 +70,9 @@ def main(
 
 
 def far(photo: Frame, box: Box, height: float, hw: tuple[int, int] = FULL_HD) -> tuple[Frame, Boxes] | None:
-    """Shrink a photo until its plate is ``height`` px high -> the frame with it, and the plate's box (4,) there.
+    """Shrink a photo until its plate is ``height`` px high -> a frame with it, and the plate's box (4,) there.
 
-    None if the plate is smaller than that in the photo, or the shrunk photo does not fit into the frame.
+    None if the plate is already smaller, or the shrunk photo does not fit into the frame.
     """
     scale = height / box.height
     h, w = round(photo.shape[0] * scale), round(photo.shape[1] * scale)

@@ -54,7 +54,7 @@ def look_alike(scheme: PlateScheme, plate: ReadPlate, crop: Frame, rng: np.rando
     drawn = shoot_straightened(picture, corners, target, rng, severity=0.0)
     blurs = (np.asarray(cv2.GaussianBlur(drawn, (0, 0), sigma), np.uint8) for sigma in _BLURS)
     limit = _sharpness(crop)
-    for blurred in blurs:  # the last one is used if none is blurred enough
+    for blurred in blurs:  # if none is blurred enough, the last one stays
         if _sharpness(blurred) <= limit:
             break
     deviation = np.maximum(blurred.std(axis=(0, 1)), 1.0)

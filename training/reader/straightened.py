@@ -23,7 +23,7 @@ HIGHEST = 60.0
 _LARGEST_BOX = 4.5
 """Height of the upright box around a drawn plate, in plate heights; a steep plate loses no rows."""
 _FAR_STRAY = 1.5
-"""Factor by which the corners of a distant or smeared plate stray more."""
+"""How much more the corners of a distant or smeared plate stray."""
 _MARGINS = RectificationSettings()
 _HEIGHTS: Mapping[Sight, Callable[[np.random.Generator], float]] = {
     "near": draw_height,
@@ -31,7 +31,7 @@ _HEIGHTS: Mapping[Sight, Callable[[np.random.Generator], float]] = {
     "moving": draw_moving_height,
 }
 _SEVERITY: Mapping[Sight, float] = {"near": 1.0, "far": 0.7, "moving": 0.5}
-"""Share of the usual faults of a photo, which leaves room for those of the cheap camera."""
+"""Factor for the usual faults of a photo: a cheap camera adds its own."""
 
 
 def photograph_straightened(
@@ -116,9 +116,9 @@ def shoot_straightened(
 
 
 def stray(corners: Corners, rng: np.random.Generator, times: float = 1.0) -> Corners:
-    """Corners (4, 2) as found by CornerNet: off by about 0.06 of the height, one in twenty by 0.15 and more.
+    """Corners (4, 2) as CornerNet finds them: off by about 0.06 of the height, one in twenty by 0.15 and more.
 
-    The plate's ends stray most, along the plate. ``times``: factor for all errors.
+    The plate's ends are off most, along the plate. ``times``: a factor for all errors.
     """
     heights, widths = quad_size(corners[None])
     height, width = float(heights[0]), float(widths[0])

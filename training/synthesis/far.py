@@ -39,7 +39,7 @@ def draw_moving_height(rng: np.random.Generator) -> float:
 
 
 def smear(photo: Frame, height: float, rng: np.random.Generator) -> Frame:
-    """Smear a photo by the movement of its plate, ``height`` px high a line, and film it at a low bit rate."""
+    """Smear a photo by the movement of its plate, ``height`` px high per line, and film it at a low bit rate."""
     length = float(rng.uniform(*_SMEAR)) * height**2
     angle, sign = float(rng.uniform(-_ASIDE, _ASIDE)), float(rng.choice((-1.0, 1.0)))
     right, down = length * np.sin(angle), sign * length * np.cos(angle)
@@ -51,7 +51,7 @@ def smear(photo: Frame, height: float, rng: np.random.Generator) -> Frame:
 
 
 def soften(photo: Frame, rng: np.random.Generator) -> Frame:
-    """Send a photo through a soft lens and a low bit rate, as a cheap camera does."""
+    """Add a soft lens and a low bit rate to a photo, as of a cheap camera."""
     if rng.random() < 0.5:
         photo = np.asarray(cv2.GaussianBlur(photo, (0, 0), float(rng.uniform(0.2, 0.8))), np.uint8)
     kind = rng.random()
@@ -64,7 +64,7 @@ def soften(photo: Frame, rng: np.random.Generator) -> Frame:
 
 
 def _filmed(photo: Frame, rng: np.random.Generator, right: float, down: float) -> Frame:
-    """A photo as the last of one to five frames of a video, before which it moved by this many px a frame."""
+    """A photo as the last of one to five frames of a video, in which it moves by this many px per frame."""
     height, width = photo.shape[:2]
     top, left = (int(rng.integers(_BLOCK)) for _ in range(2))  # block borders may fall anywhere on the plate
     earlier = min(int(rng.integers(5)), int(_FARTHEST / max(abs(right), abs(down), 1.0)))
