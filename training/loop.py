@@ -188,7 +188,7 @@ def prepare(out: Path, threads: int, seed: int) -> torch.device:
 
 
 def mixed_precision(device: torch.device) -> torch.autocast:
-    """bfloat16 if the device computes in it. A processor that only emulates it takes 3.5 times as long as with float32."""
+    """bfloat16 if the device computes in it; emulated by a processor, it takes 3.5 times as long as float32."""
     return torch.autocast(device.type, torch.bfloat16, enabled=device.type != "cpu" or has_bfloat16())
 
 

@@ -106,7 +106,7 @@ def test_nothing_that_is_promised_is_missing(kind: str) -> None:
 
 
 def test_variables_that_are_promised_are_read() -> None:
-    """The variables of a model's settings are made of the model and the field; the others stand in the code."""
+    """Model variables are composed of model and field; the others appear in the code."""
     settings = (
         *(("yolo", each) for each in (*fields(DetectionSettings), *fields(FrameLimits))),
         *(("plate_recognition", each) for each in (*fields(DecodingSettings), *fields(SchemeSettings))),

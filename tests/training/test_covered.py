@@ -1,4 +1,4 @@
-"""Plates of which something hides a part: what is hidden is not in the text, and what is left is no plate."""
+"""Partly hidden plates: the text lacks what is hidden, and the rest fits no format."""
 
 import numpy as np
 import pytest

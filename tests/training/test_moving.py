@@ -1,4 +1,4 @@
-"""Plates that their own movement smears in a video."""
+"""Plates that are smeared by their own movement in a video."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def photos(moving: bool) -> list[Frame]:
 
 
 def detail(pictures: list[Frame], axis: int) -> float:
-    """How much neighbouring pixels of the plates differ, along an axis."""
+    """How much neighbouring pixels of the plates differ along an axis."""
     return float(np.mean([np.abs(np.diff(each[20:40, 25:135].astype(float), axis=axis)).mean() for each in pictures]))
 
 

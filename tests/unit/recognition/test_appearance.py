@@ -1,4 +1,4 @@
-"""Formats and look decide together: whose plate it is, of which colour, and what a text that could be two says."""
+"""Formats and look decide together: the country and the colour of a plate, and the meaning of an ambiguous text."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def looking(ground: str = "white", **designs: float) -> Appearance:
 
 
 def spelt(*texts: str, sure: float = 12.0) -> Logits:
-    """Logits (1, 37, 18) by which the reader of Latin letters says one of several texts of a length, each alike."""
+    """Logits (1, 37, 18) of the Latin reader for several equally probable texts of the same length."""
     logits = np.zeros((1, LATIN.classes, STEPS), np.float32)
     for text in texts:
         path = [step for symbol in text for step in (LATIN.index[symbol], LATIN.blank)]
@@ -82,7 +82,7 @@ def test_a_text_of_one_country_speaks_for_it() -> None:
 
 
 def test_brazils_designs_tell_its_texts_apart() -> None:
-    """The fifth symbol is an O of Mercosur or a nought of before: the reader cannot tell, the design can."""
+    """The fifth symbol is an O of Mercosur or an older 0. The reader cannot tell them apart, but the design can."""
     decoder = SchemeDecoder([load_scheme("brazil")])
     logits = {"lprnet_latin": spelt("ABC1O23", "ABC1023")}
     for look, text, name in ((looking(br=0.9), "ABC1O23", "Mercosur"), (looking(br_old=0.9), "ABC1023", "old")):
@@ -131,7 +131,7 @@ def test_a_text_of_no_country_has_none() -> None:
 
 
 def test_between_readers_the_look_speaks_too() -> None:
-    """Of what two readers say of one plate the less sure text may be the likelier one, by what the plate looks like."""
+    """Of two readers' texts for a plate, the less certain one may be more probable given the look."""
     asked = load_schemes("russia,kazakhstan")
     russian = Reading("A123BC77", "A123BC77", 0.95, scheme="russia")
     kazakh = Reading("123ABC02", "123ABC02", 0.9, scheme="kazakhstan")

@@ -1,4 +1,4 @@
-"""Plates of several schemes: who reads, whose plate it is, what is said of it."""
+"""Plates of several schemes: which reader reads, which country the plate is from, what the result says."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ RUSSIA, LATIN, UZBEKISTAN = default_scheme(), load_scheme("latin"), load_scheme(
 
 
 def spelt(scheme: PlateScheme, text: str, sure: float = 12.0) -> Logits:
-    """Logits (1, C, 18) by which a reader says a text."""
+    """Logits (1, C, 18) of a reader for a text."""
     logits = np.zeros((1, scheme.classes, STEPS), np.float32)
     path = [step for symbol in text for step in (scheme.index[symbol], scheme.blank)]
     path += [scheme.blank] * (STEPS - len(path))
@@ -81,7 +81,7 @@ def test_equal_readings_are_those_of_the_first() -> None:
 
 
 def test_countries_of_one_reader_are_searched_together() -> None:
-    """Where two countries would read other texts, neither is sure; where both read the same, both are named."""
+    """If two countries would read different texts, neither is sure; if they read the same, both are named."""
     spain, sweden = load_scheme("spain"), load_scheme("sweden")
     logits = {"lprnet_latin": spelt(LATIN, "1234BCD")}
     (reading,) = SchemeDecoder([sweden, spain]).decode(logits)
@@ -90,7 +90,7 @@ def test_countries_of_one_reader_are_searched_together() -> None:
     for names in ("sweden,lithuania", "lithuania,sweden"):
         (reading,) = SchemeDecoder(load_schemes(names)).decode(logits)
         assert ",".join(reading.schemes) == names and reading.scheme == names.split(",")[0]
-    between = spelt(LATIN, "0BC123") + spelt(LATIN, "OBC123")  # a nought or an O
+    between = spelt(LATIN, "0BC123") + spelt(LATIN, "OBC123")  # a 0 or an O
     kazakh, united = load_schemes("kazakhstan,lithuania")
     assert SchemeDecoder([united]).decode({"lprnet_latin": between})[0].text == "OBC123"
     assert SchemeDecoder([united, load_scheme("united_states")]).decode({"lprnet_latin": between})[0].text == ""

@@ -1,4 +1,4 @@
-"""Growth of memory, seen on real processes."""
+"""Growth of memory, measured on real processes."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from plate_nets.supervision.growth import LOOKS, GrowthWatch
 
 MEGABYTE = 1 << 20
 
-# Takes as many megabytes as it is told, in place of those that it had
+# Allocates as many megabytes as it is told, instead of those that it had
 TAKER = """
 import sys
 for line in sys.stdin:
@@ -22,7 +22,7 @@ for line in sys.stdin:
 
 
 class Taker:
-    """A process that takes as much memory as it is told."""
+    """A process that allocates as much memory as it is told."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Whether a server answers, and which models hang, by metrics as Triton shows them."""
+"""Whether a server answers, and which models hang, from metrics in Triton's form."""
 
 from collections.abc import Callable
 
@@ -10,14 +10,14 @@ LONGEST = 0.0
 
 
 class Metrics:
-    """Of Triton: model -> runs ended and requests waiting."""
+    """Triton's metrics: model -> finished runs and waiting requests."""
 
     def __init__(self) -> None:
         self.models: dict[str, tuple[int, int]] = {}
         self.frames = 5
 
     def __call__(self) -> str:
-        """As the metrics port shows them, in two versions and on a GPU."""
+        """The text of the metrics port, for two versions and a GPU."""
         lines = ["# TYPE nv_inference_exec_count counter"]
         for model, (runs, waiting) in self.models.items():
             labels = f'gpu_uuid="GPU-1",model="{model}"'
@@ -51,7 +51,7 @@ def test_a_model_that_ends_no_run_hangs_and_not_the_one_that_waits_for_it(metric
 def test_frames_that_were_answered_since_it_refused_before(metrics: Metrics) -> None:
     progress = Progress(metrics, 1000.0)
     found = []
-    for frames in (5, 5, 7, 0, 3):  # a new server begins at 0
+    for frames in (5, 5, 7, 0, 3):  # a new server starts at 0
         metrics.frames = frames
         found.append(progress.look().answers)
     assert found == [False, False, True, False, True]

@@ -1,4 +1,4 @@
-"""Deaths of stubs, seen on real processes: small programs that bear the name of Triton's stub."""
+"""Deaths of stubs on real processes: small programs with the name of Triton's stub."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 
 from plate_nets.supervision.stubs import STUB, StubWatch, stub_model
 
-# A parent that starts the stubs and waits for one of them when told its number, as Triton does when it unloads
+# A parent that starts the stubs, and waits for one of them when told its number, as Triton does on unloading
 PARENT = """
 import subprocess, sys
 stub, *paths = sys.argv[1:]
@@ -27,14 +27,14 @@ for line in sys.stdin:
 
 
 class Server:
-    """A stand-in of the server with stubs of these models."""
+    """A stand-in for the server, with stubs of these models."""
 
     def __init__(self, folder: Path, *models: str) -> None:
         paths = []
         for number, model in enumerate(models):
             path = folder / str(number) / model / "1" / "model.py"
             path.parent.mkdir(parents=True)
-            os.mkfifo(path)  # cat waits on it
+            os.mkfifo(path)  # cat waits for it
             paths.append(str(path))
         self.process = subprocess.Popen(
             [sys.executable, "-c", PARENT, f"/somewhere/{STUB}", *paths],
@@ -45,7 +45,7 @@ class Server:
         assert self.process.stdout is not None
         self.pids = [int(pid) for pid in self.process.stdout.readline().split()]
         while not all(psutil.Process(pid).cmdline() for pid in self.pids):
-            pass  # for a moment after its start a program has no arguments yet
+            pass  # just after its start, a program has no arguments yet
 
     def unload(self, number: int) -> None:
         """End a stub and wait for it."""
