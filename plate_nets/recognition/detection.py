@@ -195,10 +195,13 @@ def select_vehicles(rows: NDArray[np.float32], settings: DetectionSettings) -> V
 
 
 def distinct(vehicles: VehicleRows) -> VehicleRows:
-    """Vehicles (N, 6) clipped to the frame, highest score first -> those that overlap no better one: boxes of a car
-    that is partly outside may differ only there."""
+    """Vehicles (N, 6) clipped to the frame, highest score first -> those that overlap no better one.
+
+    Clipping makes them overlap: the boxes of a car that is partly outside may only differ there.
+    """
     same = iou(vehicles[:, :4], vehicles[:, :4]) > SAME_VEHICLE
-    return vehicles[~np.triu(same, 1).any(axis=0)]
+    kept: VehicleRows = vehicles[~np.triu(same, 1).any(axis=0)]
+    return kept
 
 
 def visible(boxes: NDArray[np.float32]) -> NDArray[np.bool_]:

@@ -63,7 +63,8 @@ class Letterbox:
         # The size is rounded, so the two factors differ by up to half a pixel over the frame
         down = self.inner_hw[0] / self.frame_hw[0]
         across = self.inner_hw[1] / self.frame_hw[1]
-        return (boxes / np.array([across, down, across, down])).astype(np.float32)
+        factors: NDArray[np.float64] = np.array([across, down, across, down])
+        return (boxes / factors).astype(np.float32)
 
 
 def resize(frame: Frame, hw: tuple[int, int], enlarge: int = cv2.INTER_LINEAR) -> Frame:

@@ -39,7 +39,7 @@ class ThreadFaults(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """The present values."""
-        text = "Turns of a thread that ended by a fault of the program"
+        text = "Turns of a thread that failed because of a bug"
         family = CounterMetricFamily("plates_thread_faults", text, labels=["thread"])
         for name, count in lasting.faults().items():
             family.add_metric([name], count)
