@@ -21,13 +21,13 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.measures.other_reader import SYMBOLS, OtherReader
-from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import REQUIRED, csv_rows, load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.evaluation.reading_metrics import Share
 from plate_nets.plates import load_schemes
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Reading
+from training.command import errors_in_one_line
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,7 @@ class Compared:
         return [_cell(found[name]) for name in columns]
 
 
+@errors_in_one_line()
 def main(
     folders: Annotated[list[Path], typer.Argument(help="Labelled folders.")],
     model: Annotated[Path, typer.Option(help="The other reader: an ONNX file of fast-plate-ocr.")],
@@ -80,20 +81,16 @@ def main(
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
     """Print how many plates each reader reads right, with 95 % intervals, and the time of each per plate."""
-    try:
-        schemes = load_schemes(scheme)
-        ours, other = LocalReader(scheme=schemes, threads=threads), OtherReader(model, threads)
-        cv2.setNumThreads(threads)
-        title = f"{scheme}; of the plates, shares with intervals of 95 %"
-        table = Table("folder", "plates", "best right", "text right", "wrong", "country right", title=title)
-        for name in ("other: text right", "wrong", "country right", "ms a plate, ours / other"):
-            table.add_column(name)
-        for folder in folders:
-            table.add_row(*compare(folder, ours, other).cells())
-        Console(width=200).print(table)
-    except PlateError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
+    schemes = load_schemes(scheme)
+    ours, other = LocalReader(scheme=schemes, threads=threads), OtherReader(model, threads)
+    cv2.setNumThreads(threads)
+    title = f"{scheme}; of the plates, shares with intervals of 95 %"
+    table = Table("folder", "plates", "best right", "text right", "wrong", "country right", title=title)
+    for name in ("other: text right", "wrong", "country right", "ms a plate, ours / other"):
+        table.add_column(name)
+    for folder in folders:
+        table.add_row(*compare(folder, ours, other).cells())
+    Console(width=200).print(table)
 
 
 def compare(folder: Path, ours: LocalReader, other: OtherReader) -> Compared:

@@ -125,7 +125,7 @@ class PlateDetector:
         Returns:
             (N, 4) boxes xyxy in pixels of the frame, clamped to it, and (N,) scores 0..1.
         """
-        return self._look(frame, self._side_for(frame), stages, vehicles=False)[:2]
+        return self._detect(frame, self._side_for(frame), stages, vehicles=False)[:2]
 
     def detect_close_up(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores]:
         """Like `detect`, with a smaller input, for plates that fill the picture; empty if the input was small already.
@@ -134,19 +134,19 @@ class PlateDetector:
         """
         if self._side_for(frame) <= LEAST_SIDE:
             return np.empty((0, 4), np.float32), np.empty(0, np.float32)
-        return self._look(frame, CLOSE_UP_SIDE, stages, vehicles=False)[:2]
+        return self._detect(frame, CLOSE_UP_SIDE, stages, vehicles=False)[:2]
 
     def detect_both(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores, VehicleRows]:
         """Like `detect`, and also the vehicles of the frame, highest score first.
 
         A network without a head for vehicles finds none, and the log says so once.
         """
-        return self._look(frame, self._side_for(frame), stages, vehicles=True)
+        return self._detect(frame, self._side_for(frame), stages, vehicles=True)
 
     def _side_for(self, frame: Frame) -> int:
         return self.settings.side_for((frame.shape[0], frame.shape[1]))
 
-    def _look(self, frame: Frame, side: int, stages: Stages, vehicles: bool) -> tuple[Boxes, Scores, VehicleRows]:
+    def _detect(self, frame: Frame, side: int, stages: Stages, vehicles: bool) -> tuple[Boxes, Scores, VehicleRows]:
         hw = (frame.shape[0], frame.shape[1])
         letterbox = Letterbox(hw, side)
         with stages("letterbox"):

@@ -198,7 +198,7 @@ class Prober(LastingThread):
         try:
             self._client.check()
         except ServerOverloaded:
-            work = self._progress.look()
+            work = self._progress.check()
             if work.hanging:
                 self.verdicts.put(Verdict(began, "requests wait, and none is answered", True, work.hanging))
             elif work.answers:

@@ -44,7 +44,7 @@ class Progress:
         """Note that the server did not refuse."""
         self._before = None
 
-    def look(self) -> Work:
+    def check(self) -> Work:
         """Call this after the server refused -> what it did since the previous refusal.
 
         A model hangs after ``longest`` seconds without a run. The first check knows nothing, and neither does one that

@@ -23,7 +23,7 @@ class StubWatch:
         """The processes, stubs or not, that were stopped at the last two checks."""
         self._reported: set[int] = set()
 
-    def look(self, root: int) -> Counter[str]:
+    def check(self, root: int) -> Counter[str]:
         """The process above the server -> models, each with how many of its stubs died since the last check.
 
         The server waits for stubs that it unloads, so they vanish. A stub that died on its own stays a zombie, because

@@ -307,10 +307,10 @@ def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box:
     return View(_spread(logp, own, scheme), texts, found[texts[0]] if texts else 0.0, centre, max(box.height, 1.0))
 
 
-def _spread(logp: LogProbabilities, own: PlateScheme, scheme: PlateScheme) -> LogProbabilities:
+def _spread(logp: LogProbabilities, reader_scheme: PlateScheme, scheme: PlateScheme) -> LogProbabilities:
     """Log-probabilities in one reader's alphabet -> in a joint alphabet, where symbols that it lacks are impossible."""
-    if own.alphabet == scheme.alphabet:
+    if reader_scheme.alphabet == scheme.alphabet:
         return logp
     spread = np.full((scheme.classes, logp.shape[1]), -np.inf, np.float32)
-    spread[[*(scheme.index[symbol] for symbol in own.alphabet), scheme.blank]] = logp
+    spread[[*(scheme.index[symbol] for symbol in reader_scheme.alphabet), scheme.blank]] = logp
     return spread

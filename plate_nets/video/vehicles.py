@@ -109,10 +109,10 @@ class Sights:
         return float((n * th - t * h) / spread * self._last) if spread > 1e-9 else 0.0
 
 
-def side_of(growth: float, least: float) -> Side | None:
+def side_of(growth: float, least_growth: float) -> Side | None:
     """The side that a vehicle shows to a camera at rest: the front if it grows, the rear if it shrinks, None if
     neither."""
-    return None if abs(growth) < least else "front" if growth > 0 else "rear"
+    return None if abs(growth) < least_growth else "front" if growth > 0 else "rear"
 
 
 class VehicleTracker:

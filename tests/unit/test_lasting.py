@@ -48,8 +48,8 @@ def test_a_turn_that_raises_is_counted_said_and_followed_by_the_next() -> None:
         "worker",
         turn,
         failed=lambda error: told.append(lasting.cause(error)),
-        well=lambda: told.append("well"),
-        last=lambda: told.append("last"),
+        recovered=lambda: told.append("well"),
+        ended=lambda: told.append("last"),
         first_pause=0.01,
     )
     thread.start()
@@ -65,7 +65,7 @@ def test_who_is_told_ends_no_thread_and_a_thread_that_shall_end_does_not_pause()
     def fail(*_: object) -> bool:
         raise ValueError
 
-    thread = LastingThread("worker", fail, ending=ending, failed=fail, last=fail, first_pause=3600)  # type: ignore[arg-type]
+    thread = LastingThread("worker", fail, ending=ending, failed=fail, ended=fail, first_pause=3600)  # type: ignore[arg-type]
     thread.start()
     assert eventually(lambda: lasting.failing(), 60)
     assert lasting.faults()["worker"] == 1

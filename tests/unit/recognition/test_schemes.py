@@ -5,7 +5,7 @@ import pytest
 
 from plate_nets.errors import InputError, SchemeError
 from plate_nets.plates import PlateScheme, default_scheme, load_scheme, load_schemes
-from plate_nets.recognition.schemes import SchemeDecoder, evidence_of, surest
+from plate_nets.recognition.schemes import SchemeDecoder, best_of, evidence_of
 from plate_nets.types import STEPS, Logits, Reading
 
 RUSSIA, LATIN, UZBEKISTAN = default_scheme(), load_scheme("latin"), load_scheme("uzbekistan")
@@ -75,9 +75,9 @@ def test_a_caller_chooses_among_what_is_read() -> None:
 
 def test_equal_readings_are_those_of_the_first() -> None:
     one, other = (Reading("A123BC77", "A123BC77", 0.9, scheme=name) for name in ("russia", "latin"))
-    assert surest([one, other], [RUSSIA, LATIN]).schemes == ("russia", "latin")
-    assert surest([one, other], [LATIN, RUSSIA]).scheme == "latin"
-    assert surest([Reading("", "B", 0.99, scheme="russia"), other], [RUSSIA, LATIN]).scheme == "latin", "a text first"
+    assert best_of([one, other], [RUSSIA, LATIN]).schemes == ("russia", "latin")
+    assert best_of([one, other], [LATIN, RUSSIA]).scheme == "latin"
+    assert best_of([Reading("", "B", 0.99, scheme="russia"), other], [RUSSIA, LATIN]).scheme == "latin", "a text first"
 
 
 def test_countries_of_one_reader_are_searched_together() -> None:

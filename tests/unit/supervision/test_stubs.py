@@ -72,7 +72,7 @@ def kill(pid: int) -> None:
 
 
 def look_twice(watch: StubWatch, server: Server) -> Counter[str]:
-    return watch.look(os.getpid()) + watch.look(os.getpid())
+    return watch.check(os.getpid()) + watch.check(os.getpid())
 
 
 def test_a_stub_tells_its_model(server: Server) -> None:
@@ -114,36 +114,36 @@ def test_stubs_that_shall_end_are_ended(server: Server) -> None:
 def test_a_server_that_is_gone_has_no_stubs(server: Server) -> None:
     watch = StubWatch()
     look_twice(watch, server)
-    assert not watch.look(2**22 + 1)
+    assert not watch.check(2**22 + 1)
 
 
 def test_a_stub_that_stands_still_is_ended_and_counts_once(server: Server) -> None:
     watch = StubWatch()
-    watch.look(server.process.pid)
+    watch.check(server.process.pid)
     frozen = psutil.Process(server.pids[3])
     frozen.suspend()
     while frozen.status() != psutil.STATUS_STOPPED:
         pass
-    looks = [watch.look(server.process.pid) for _ in range(2)]
-    assert looks == [Counter(), Counter(plate_recognition=1)]
+    checks = [watch.check(server.process.pid) for _ in range(2)]
+    assert checks == [Counter(), Counter(plate_recognition=1)]
     assert watch.still == {frozen.pid}
     while frozen.status() != psutil.STATUS_ZOMBIE:
         pass
-    assert [watch.look(server.process.pid) for _ in range(3)] == [Counter()] * 3
+    assert [watch.check(server.process.pid) for _ in range(3)] == [Counter()] * 3
     assert len(watch.living) == 3
 
 
 def test_a_stub_that_goes_on_is_left_alone(server: Server) -> None:
     watch = StubWatch()
-    watch.look(server.process.pid)
+    watch.check(server.process.pid)
     stopped = psutil.Process(server.pids[0])
     stopped.suspend()
     while stopped.status() != psutil.STATUS_STOPPED:
         pass
-    assert watch.look(server.process.pid) == Counter()
+    assert watch.check(server.process.pid) == Counter()
     stopped.resume()
     while stopped.status() == psutil.STATUS_STOPPED:
         pass
-    assert watch.look(server.process.pid) == Counter()
+    assert watch.check(server.process.pid) == Counter()
     assert not watch.still
     assert len(watch.living) == 4
