@@ -119,18 +119,18 @@ def bench(
         raise typer.Exit(NOTHING if report.empty else IN_PART) from failure
 
 
-def numbers(option: str, text: str, least: int) -> list[int]:
+def numbers(option: str, text: str, minimum: int) -> list[int]:
     """``1,2,4`` -> [1, 2, 4].
 
     Raises:
-        InputError: not whole numbers of at least ``least``.
+        InputError: not whole numbers of at least ``minimum``.
     """
     try:
         found = [int(each) for each in text.split(",")]
     except ValueError:
         found = []
-    if not found or min(found) < least:
-        raise InputError(f"{option}: expected numbers of {least} or more with commas between them, got {text!r}")
+    if not found or min(found) < minimum:
+        raise InputError(f"{option}: expected numbers of {minimum} or more with commas between them, got {text!r}")
     return found
 
 

@@ -107,7 +107,7 @@ class Server:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Freeze server and supervisor, like a machine that hangs; connections are still accepted."""
+        """Freeze server and supervisor, like a machine that hangs. Connections are still accepted."""
         assert self._process is not None
         stopped = [psutil.Process(self._process.pid), self.tritonserver()]
         for each in stopped:
@@ -201,7 +201,7 @@ def both(servers: Sequence[Server]) -> dict[str, Sequence[str] | str]:
 
 @contextmanager
 def names(addresses: list[str]) -> Iterator[None]:
-    """Give `NAME` these addresses, which may change, during the block."""
+    """Let `NAME` resolve to these addresses, which may change, during the block."""
     known = socket.getaddrinfo
 
     def getaddrinfo(host: Any, port: Any, *arguments: Any, **options: Any) -> Any:
@@ -227,7 +227,7 @@ def shares(servers: Sequence[Server], seconds: float) -> list[str]:
 
 
 def restarts(servers: Sequence[Server]) -> list[str]:
-    """Each ended by SIGTERM and started again, in turn."""
+    """Each server is ended by SIGTERM and started again, in turn."""
     with Callers(both(servers)) as callers:
         for _ in range(ROUNDS):
             for server in servers:
@@ -237,7 +237,7 @@ def restarts(servers: Sequence[Server]) -> list[str]:
 
 
 def killed(servers: Sequence[Server]) -> list[str]:
-    """`kill -9` of a tritonserver; its supervisor starts it again."""
+    """A tritonserver is killed by SIGKILL. Its supervisor starts it again."""
     with Callers(both(servers)) as callers:
         servers[0].tritonserver().kill()
         callers.all_answered()
@@ -246,7 +246,7 @@ def killed(servers: Sequence[Server]) -> list[str]:
 
 
 def frozen(servers: Sequence[Server]) -> list[str]:
-    """SIGSTOP of a server and its supervisor."""
+    """A server and its supervisor are stopped by SIGSTOP."""
     with Callers(both(servers)) as callers, servers[1].frozen():
         seconds = callers.all_answered()
     said = f"left after {seconds:.1f} s, {len(callers.faults)} failed"
@@ -254,7 +254,7 @@ def frozen(servers: Sequence[Server]) -> list[str]:
 
 
 def joins(servers: Sequence[Server]) -> list[str]:
-    """A second server joins a name; both have the same ports, on different addresses."""
+    """A second server joins a name. Both have the same ports, on different addresses."""
     first, second = servers
     second.terminate()
     addresses = [first.address]
@@ -272,7 +272,7 @@ def joins(servers: Sequence[Server]) -> list[str]:
 
 
 def overhead(one: Server, fleet: Sequence[Server], seconds: float) -> list[str]:
-    """Several servers with a share of the cores each, against one with all, in turn, under the same callers.
+    """Compare several servers that share the cores with one that has all, in turn, under the same callers.
 
     CPU time per picture, and pictures per second.
     """
@@ -329,7 +329,7 @@ def fleet(
             show(*shares(pair, seconds))
             for measure in (restarts, killed, frozen, joins):
                 show(*measure(pair))
-            for server in pair:  # what they were asked has changed them
+            for server in pair:  # the experiments have changed them
                 server.close()
             for server in (pair[0], *sharing):
                 server.start()

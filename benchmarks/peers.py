@@ -1,10 +1,10 @@
 """`python -m benchmarks.peers FOLDER...`: compares another plate reader with this one, on the same labelled plates.
 
-The other reads crops of the labelled boxes, stretched; ours first finds the corners in these boxes. With ``--detector``
-both read whole photos: each finds the plates by itself, and a plate that it does not find has no text. They take turns,
-so that a busy machine slows both. If the labels have a column `country`, as `training.reader.locate` writes it, the
-table says how often the country is right among the plates with a right text. It needs `pip install onnxruntime`, which
-is not a dependency of the project.
+The other reader gets stretched crops of the labelled boxes; ours first finds the corners in these boxes. With
+``--detector`` both read whole photos: each finds the plates by itself, and a plate that it does not find has no text.
+They take turns, so that a busy machine slows both. If the labels have a column `country`, as `training.reader.locate`
+writes it, the table says how often the country is right among the plates with a right text. It needs
+`pip install onnxruntime`, which is not a dependency of the project.
 """
 
 import statistics
@@ -25,7 +25,6 @@ from rich.table import Table
 
 from benchmarks.measures.other_detector import OtherDetector
 from benchmarks.measures.other_reader import SYMBOLS, OtherReader
-from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import REQUIRED, csv_rows, load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.evaluation.reading_metrics import Share
@@ -33,6 +32,7 @@ from plate_nets.plates import load_schemes
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.overlap import iou
 from plate_nets.types import Boxes, Frame, Plate, Reading
+from training.command import errors_in_one_line
 
 _OVERLAP = 0.3
 """Minimum overlap (IoU) of a found plate with the labelled box."""
@@ -81,6 +81,7 @@ class Compared:
         return [_cell(found[name]) for name in columns]
 
 
+@errors_in_one_line()
 def main(
     folders: Annotated[list[Path], typer.Argument(help="Labelled folders.")],
     model: Annotated[Path, typer.Option(help="The other reader: an ONNX file of fast-plate-ocr.")],
@@ -92,21 +93,17 @@ def main(
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
     """Print how many plates each reader reads right, with 95 % intervals, and the time of each per plate."""
-    try:
-        schemes = load_schemes(scheme)
-        ours, other = LocalReader(scheme=schemes, threads=threads), OtherReader(model, threads)
-        finder = None if detector is None else OtherDetector(detector, threads)
-        cv2.setNumThreads(threads)
-        title = f"{scheme}; of the plates, shares with intervals of 95 %"
-        table = Table("folder", "plates", "best right", "text right", "wrong", "country right", title=title)
-        for name in ("other: text right", "wrong", "country right", "ms a plate, ours / other"):
-            table.add_column(name)
-        for folder in folders:
-            table.add_row(*compare(folder, ours, other, finder).cells())
-        Console(width=200).print(table)
-    except PlateError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
+    schemes = load_schemes(scheme)
+    ours, other = LocalReader(scheme=schemes, threads=threads), OtherReader(model, threads)
+    finder = None if detector is None else OtherDetector(detector, threads)
+    cv2.setNumThreads(threads)
+    title = f"{scheme}; of the plates, shares with intervals of 95 %"
+    table = Table("folder", "plates", "best right", "text right", "wrong", "country right", title=title)
+    for name in ("other: text right", "wrong", "country right", "ms a plate, ours / other"):
+        table.add_column(name)
+    for folder in folders:
+        table.add_row(*compare(folder, ours, other, finder).cells())
+    Console(width=200).print(table)
 
 
 def compare(folder: Path, ours: LocalReader, other: OtherReader, detector: OtherDetector | None = None) -> Compared:

@@ -1,7 +1,7 @@
 """`python -m benchmarks.web`: measures the page: its size, a photo, a million events, fifty browsers.
 
-The reader itself, the page's request, and a request with crops read a photo in turn, so all meet the same load.
-The page cuts its crops itself, after it has shown the texts.
+The reader itself, the page's request and a request with crops read a photo in turn, so that all meet the same load. The
+page cuts its crops in the browser, after it has shown the texts.
 """
 
 import http.client
@@ -83,7 +83,7 @@ def main(
 
 
 def show(name: str, facts: dict[str, Any]) -> None:
-    """One measure as a line."""
+    """Print one measurement as a line."""
     typer.echo(json.dumps({"measure": name, **facts}))
 
 
@@ -96,7 +96,7 @@ def weight(url: str) -> dict[str, Any]:
 
 
 def photos(backend: Backend, url: str, encoded: bytes, rounds: int) -> dict[str, Any]:
-    """Milliseconds of a photo by the reader, the page's request, and one with crops, in turn: medians, ratios."""
+    """Read a photo with the reader, the page's request and one with crops in turn -> median milliseconds and ratios."""
     with httpx.Client(base_url=url, timeout=60, trust_env=False) as client:
         ways: dict[str, Callable[[], object]] = {
             "reader": lambda: backend.reader.read(encoded),
@@ -119,7 +119,7 @@ def photos(backend: Backend, url: str, encoded: bytes, rounds: int) -> dict[str,
 
 
 def make_store(path: Path, count: int) -> None:
-    """A store of so many events of eight cameras, 25 s apart, one in a thousand on a list."""
+    """Write a store with so many events of eight cameras, 25 s apart, one in a thousand on a list."""
     rng = random.Random(1)
     begin = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -141,13 +141,14 @@ def make_store(path: Path, count: int) -> None:
 
 
 def make_plate(rng: random.Random) -> str:
-    """A private plate of Russia."""
+    """A random private Russian plate."""
     letters = [rng.choice(_LETTERS) for _ in range(3)]
     return f"{letters[0]}{rng.randrange(1000):03}{letters[1]}{letters[2]}{rng.choice(('77', '177', '199', '50', '78'))}"
 
 
 def searches(path: Path) -> dict[str, Any]:
-    """Milliseconds, 95 % of 40 questions each after one that is not counted, of the wall and of this process's CPU."""
+    """Time 40 searches of each kind after a warm-up -> the 95th percentile in milliseconds, of the wall clock and of
+    CPU."""
     store = EventStore(path)
     rng = random.Random(2)
     kinds: dict[str, Callable[[], EventFilter]] = {
@@ -174,9 +175,9 @@ def searches(path: Path) -> dict[str, Any]:
 
 
 def browsers(backend: Backend, folder: Path, count: int, seconds: float) -> dict[str, Any]:
-    """Browsers on the live page, which a process of its own plays: the stream, and what the page looks at besides.
+    """Play browsers on the live page from another process: the stream, and the requests that the page makes besides.
 
-    Ten events a second are written by another connection; a camera is watched meanwhile, and before alone.
+    Another connection writes ten events a second. A camera is watched meanwhile, and alone before.
     """
     path = folder / "stream.sqlite"
     store = EventStore(path)
@@ -233,7 +234,8 @@ def browsers(backend: Backend, folder: Path, count: int, seconds: float) -> dict
 
 
 def browse(url: str, count: int, seconds: float, results: Connection) -> None:
-    """In a process of its own: what so many browsers ask for -> the delays of all events, and how many pictures."""
+    """In its own process: make the requests of so many browsers -> the delays of all events, and the number of
+    pictures."""
     ended = threading.Event()
     delays: list[float] = []
     pictures: list[int] = []
@@ -263,7 +265,7 @@ def browse(url: str, count: int, seconds: float, results: Connection) -> None:
         thread.start()
     connected.wait(60)
     results.send("ready")
-    time.sleep(seconds + 1)  # what was written last comes
+    time.sleep(seconds + 1)  # let the last events arrive
     ended.set()
     results.send((delays, len(pictures)))
 

@@ -28,8 +28,8 @@ class LastingThread(threading.Thread):
         turn: does a piece of work and returns whether there is more; False ends the thread.
         ending: while it is set, a failed turn is the last one.
         failed: called with the first error of several failed turns in a row.
-        well: called when a turn succeeds after a failed one.
-        last: called when the thread ends.
+        recovered: called when a turn succeeds after a failed one.
+        ended: called when the thread ends.
         first_pause: seconds.
     """
 
@@ -40,8 +40,8 @@ class LastingThread(threading.Thread):
         *,
         ending: threading.Event | None = None,
         failed: Callable[[Exception], None] | None = None,
-        well: Callable[[], None] | None = None,
-        last: Callable[[], None] | None = None,
+        recovered: Callable[[], None] | None = None,
+        ended: Callable[[], None] | None = None,
         first_pause: float = FIRST_PAUSE,
     ) -> None:
         super().__init__(name=name, daemon=True)
@@ -52,8 +52,8 @@ class LastingThread(threading.Thread):
         self._turn = turn
         self._ending = ending or threading.Event()
         self._failed = failed
-        self._well = well
-        self._last = last
+        self._at_recovery = recovered
+        self._at_end = ended
         self._first_pause = first_pause
         self._error: Exception | None = None
         self._began: float | None = None
@@ -85,10 +85,10 @@ class LastingThread(threading.Thread):
                 pause = self._first_pause
                 if self._error is not None:
                     self._error = None
-                    self._call(self._well)
+                    self._call(self._at_recovery)
                 if not more:
                     break
-        self._call(self._last)
+        self._call(self._at_end)
 
     def _note(self, error: Exception) -> None:
         first = self._error is None
@@ -120,7 +120,7 @@ def cause(error: Exception) -> str:
 
 
 def faults() -> dict[str, int]:
-    """The number of turns that failed by a bug, by the names of the living threads."""
+    """The number of turns that failed because of a bug, by the names of the living threads."""
     counts: Counter[str] = Counter()
     for each in _living():
         counts[each.name] += each.faults
@@ -128,7 +128,7 @@ def faults() -> dict[str, int]:
 
 
 def failing() -> dict[str, str]:
-    """Threads whose last turn failed by a bug, and why."""
+    """Threads whose last turn failed because of a bug, and why."""
     errors = {each.name: each.error for each in _living()}
     return {name: cause(error) for name, error in errors.items() if error and not isinstance(error, PlateError)}
 

@@ -1,4 +1,4 @@
-"""Pictures that ended, stalled or filled a server before they were refused; each takes 1.3 MB at most."""
+"""Pictures that ended, stalled or filled a server before they were refused. Each has 1.3 MB at most."""
 
 import io
 import struct
@@ -11,7 +11,7 @@ PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8"
 
 
 def chunk(kind: bytes, body: bytes = b"", length: int | None = None) -> bytes:
-    """A PNG chunk, also of a false length."""
+    """A PNG chunk, possibly with a false length."""
     size = len(body) if length is None else length
     return struct.pack(">I", size) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
@@ -31,7 +31,7 @@ IEND = chunk(b"IEND")
 
 
 def progressive(side: int, scans: int) -> bytes:
-    """A progressive JPEG that is read over and over."""
+    """A progressive JPEG that makes a decoder scan it many times."""
     file = io.BytesIO()
     Image.new("RGB", (128, 96)).save(file, "JPEG", progressive=True)
     whole = bytearray(file.getvalue())

@@ -15,7 +15,7 @@ USER = "cameras"
 
 
 class Broker:
-    """mosquitto on a free port, with one user; who gives no name is taken too."""
+    """mosquitto on a free port with one user. Anonymous clients are accepted too."""
 
     def __init__(self, folder: Path) -> None:
         program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
@@ -49,7 +49,7 @@ class Broker:
         return f"mqtt://{USER}:{password}@{LOOPBACK}:{self.port}/site/plates"
 
     def subscribe(self) -> tuple[Client, "queue.Queue[MQTTMessage]"]:
-        """A client that is subscribed to everything, and what it gets."""
+        """A client subscribed to everything, and the messages it gets."""
         messages: queue.Queue[MQTTMessage] = queue.Queue()
         client = Client(CallbackAPIVersion.VERSION2)
         client.username_pw_set(USER, "s@crt")

@@ -1,4 +1,4 @@
-"""Video files for tests: plates that pass on a plain ground, encoded for real."""
+"""Video files for tests: plates that pass on a plain ground, really encoded."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -13,11 +13,11 @@ from tests.frames import Placed, compose
 _TICKS = 90_000
 TEXT = "A123BC77"
 SMALL = (96, 128)
-"""Height and width of frames in which nothing is to be read."""
+"""Height and width of frames in which there is nothing to read."""
 
 
 def passing(count: int, text: str = TEXT, size: tuple[int, int] = (360, 640), empty: int = 0) -> Iterator[Frame]:
-    """Frames of a car that goes from left to right, and then of the empty street."""
+    """Frames of a car that drives from left to right, followed by the empty street."""
     h, w = size
     for number in range(count):
         x = round((w - 200) * number / max(1, count - 1)) + 20
@@ -42,7 +42,7 @@ def write_clip(
     codec: str = "libx264",
     audio: bool = False,
 ) -> Path:
-    """Encode frames (H, W, 3) BGR of one size; ``times``: seconds of each in place of the steady rate."""
+    """Encode frames (H, W, 3) BGR of one size. ``times``: the seconds of each frame, instead of a steady rate."""
     with av.open(str(path), "w") as container:
         options = {"preset": "ultrafast", "tune": "zerolatency", "crf": "20"} if codec == "libx264" else {}
         stream = container.add_stream(codec, rate=Fraction(fps), options=options)
@@ -68,7 +68,7 @@ def write_clip(
 
 
 def write_silence(container: av.container.OutputContainer, stream: av.AudioStream, seconds: float = 1.0) -> None:
-    """Add sound that nobody hears."""
+    """Add a silent sound track."""
     for number in range(round(seconds * 16_000 / 1024)):
         sound = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), format="fltp", layout="mono")
         sound.sample_rate, sound.pts = 16_000, number * 1024
@@ -77,7 +77,7 @@ def write_silence(container: av.container.OutputContainer, stream: av.AudioStrea
 
 
 def write_sound(path: Path) -> Path:
-    """A file of sound alone."""
+    """A file with sound only."""
     with av.open(str(path), "w") as container:
         stream = container.add_stream("aac", rate=16_000, layout="mono")
         assert isinstance(stream, av.AudioStream)

@@ -1,11 +1,11 @@
-"""Shared by all tests: the stand-in for Triton's Python API, the repository of models, and the one server."""
+"""Shared by all tests: the stand-in for Triton's Python API, the model repository, and one server."""
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads wait for each other by spinning: two are slower
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # torch's threads spin while they wait, so two are slower
 os.environ.setdefault("PLATES_PRECISION", "float32")  # the same answers on every processor
 
 import hypothesis
@@ -31,7 +31,7 @@ _running: list[EmbeddedTriton] = []
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark as slow what needs a server or an environment, and what may ask a container, or needs one."""
+    """Mark as slow what needs a server or an environment. Also mark what may run against a container, or needs one."""
     fixtures = {"served", "neighbour", "start"} & set(getattr(item, "fixturenames", ()))
     layer = item.path.relative_to(ROOT / "tests").parts[0]
     if fixtures or layer in SLOW_LAYERS:
@@ -43,7 +43,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where there are several processes, the slow tests come first."""
+    """With several processes, run the slow tests first."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
@@ -58,7 +58,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.fixture(autouse=True)
 def no_setting_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command tells a server of its own process some settings by the environment: not that of the next test."""
+    """A command passes some settings to its own server by environment variables. They must not reach the next test."""
     for variable in (SCHEME_VARIABLE, DETAIL_VARIABLE):
         monkeypatch.setenv(variable, "")
         monkeypatch.delenv(variable)
@@ -66,7 +66,7 @@ def no_setting_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def model_repository() -> Path:
-    """The project's own, as it is in the checkout."""
+    """The checkout's own repository."""
     return ROOT / "model_repository"
 
 
@@ -86,7 +86,7 @@ def served() -> Iterator[Served]:
     """A real Triton: the embedded one, one of the image PLATES_IMAGE, or the one at TRITON_URL and TRITON_GRPC_URL with
     its key in PLATES_CONTROL_KEY.
 
-    It never skips: where no server can be had, every test of it fails with the server's own words.
+    It never skips. If there is no server, every test of it fails with the server's own message.
     """
     if url := os.environ.get("TRITON_URL"):
         http = parse_url(url)
@@ -104,6 +104,6 @@ def served() -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def start() -> Start:
-    """How a supervised server is started: `plates serve`, or a container of the image PLATES_IMAGE."""
+    """Starts a supervised server: `plates serve`, or a container of the image PLATES_IMAGE."""
     image = os.environ.get(IMAGE)
     return (lambda folder, arguments: Container(image, arguments)) if image else Serve

@@ -1,4 +1,4 @@
-"""The image as it is deployed: a container of its own, asked and killed as `plates serve` is in the other tests."""
+"""The image as it is deployed: a container that the tests use and kill as they do `plates serve`."""
 
 import contextlib
 import json
@@ -20,21 +20,21 @@ from plate_nets.runtimes.precision import PRECISION_VARIABLE
 from tests.serve import Serve, Served
 
 IMAGE = "PLATES_IMAGE"
-"""The variable that names the image which the tests run, see `make test-image`."""
+"""The variable with the name of the image under test, see `make test-image`."""
 HARDENED = ("--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges")
-"""What the container may not, as in deploy/compose.yaml."""
+"""The restrictions of the container, as in deploy/compose.yaml."""
 ENOUGH_MEMORY = ("--shm-size", "1g")
 PORTS = {"http": 8000, "grpc": 8001, "metrics": 8002, "health": 8003}
 GRACE = 40
-"""Seconds that a stop may take; deploy/compose.yaml has the same."""
+"""Seconds that a stop may take; deploy/compose.yaml has the same value."""
 QUIET = ("--probe-interval", "86400")
-"""For tests that count what a model does: the supervisor's own probes would be counted too."""
+"""For tests that count the runs of a model: the supervisor's own probes would count too."""
 _READY = 180.0
-"""Seconds until it must be healthy, on a machine that does other things too."""
+"""Seconds until it must be healthy, on a busy machine."""
 
 
 def engine(*arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
-    """A command of the container engine that tools/engine.sh found."""
+    """Run a command of the container engine that tools/engine.sh found."""
     command = [os.environ["ENGINE"], *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert not check or done.returncode == 0, f"{shlex.join(command)}: {done.stderr}"
@@ -42,13 +42,13 @@ def engine(*arguments: str, check: bool = True) -> "subprocess.CompletedProcess[
 
 
 class Container(Serve):
-    """A container of an image with `plates serve`, healthy.
+    """A healthy container of an image with `plates serve`.
 
     Args:
         image: its name.
-        arguments: further ones for the image's own command.
-        options: of the engine, beside what the container may not and its ports.
-        environment: of the container.
+        arguments: further arguments for the image's own command.
+        options: for the engine, besides its security options and ports.
+        environment: variables of the container.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Container(Serve):
         self.family = self.members()
 
     def look(self) -> None:
-        """Find its process and its ports, which a restart changes."""
+        """Find its process and its ports, which change with a restart."""
         self.root = int(self.inspect("{{.State.Pid}}"))
         assert self.root, self.logs()
         self._main = psutil.Process(self.root)
@@ -97,7 +97,7 @@ class Container(Serve):
         }
 
     def wait_until_healthy(self) -> None:
-        """Wait for the supervisor's word that it reads the known picture."""
+        """Wait until the supervisor reports that it reads the known picture."""
         deadline = time.monotonic() + _READY
         while True:
             with contextlib.suppress(OSError), urllib.request.urlopen(self.addresses["health"], timeout=10):
@@ -107,19 +107,19 @@ class Container(Serve):
             time.sleep(0.2)
 
     def served(self) -> Served:
-        """Where it listens."""
+        """The addresses that it listens on."""
         return Served(self.http_url, self.addresses["grpc"].removeprefix("grpc://"), self.control_key)
 
     def inspect(self, template: str) -> str:
-        """What the engine knows of it, by a template of Go's."""
+        """What the engine knows about it, by a Go template."""
         return engine("inspect", "--format", template, self.name).stdout.strip()
 
     def run(self, *command: str, user: str = "") -> "subprocess.CompletedProcess[str]":
-        """A command inside of it."""
+        """Run a command inside it."""
         return engine("exec", *(("--user", user) if user else ()), self.name, *command, check=False)
 
     def logs(self) -> str:
-        """Both of its streams."""
+        """Its standard output and error."""
         done = engine("logs", self.name)
         return done.stdout + done.stderr
 
@@ -158,7 +158,7 @@ class Container(Serve):
 
 @contextlib.contextmanager
 def deployed(image: str, options: Sequence[str] = ENOUGH_MEMORY) -> Iterator[Container]:
-    """A container that is stopped as an engine stops it, within the time that it has for that, and ends cleanly."""
+    """A container that the engine stops in its usual way, and that must end cleanly within the engine's time limit."""
     container = Container(image, QUIET, options)
     try:
         yield container

@@ -1,4 +1,4 @@
-"""A disk of its own, so that a test can fill it."""
+"""A disk that a test can fill."""
 
 import contextlib
 import subprocess
@@ -17,19 +17,19 @@ class SmallDisk:
         self._filling = path / "filling"
 
     def fill(self) -> None:
-        """Leave not one byte."""
+        """Use up every byte."""
         with self._filling.open("ab", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(bytes(4096))
 
     def free(self) -> None:
-        """Give the room back."""
+        """Free the space again."""
         self._filling.unlink()
 
 
 @contextmanager
 def small_disk(path: Path, megabytes: int = 1) -> Iterator[SmallDisk]:
-    """A file system at a new folder; the test is skipped where it may not mount one."""
+    """A file system at a new folder. The test is skipped if it may not mount one."""
     path.mkdir()
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", path], capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Events for tests that are about what becomes of them."""
+"""Events for tests of what happens to them."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ MOMENT = datetime(2026, 11, 22, 10, 0, 0, 250_000, UTC)
 def event(
     number: int = 0, *, camera: str = "gate", stage: Stage = "final", revision: int = 1, listed: bool = False
 ) -> PlateEvent:
-    """A whole event; those of different numbers are of different cars, a second apart."""
+    """A complete event. Events with different numbers belong to different cars, a second apart."""
     text = f"A{number % 1000:03}BC77"
     moment = MOMENT + timedelta(seconds=number)
     match = WatchMatch("staff", text, "Ann", 0.98, 0)

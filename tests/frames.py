@@ -1,4 +1,4 @@
-"""Frames for tests: plates drawn by the project's synthesis on a plain ground, so every box and text is known."""
+"""Frames for tests: drawn plates on a plain ground, so that every box and text is known."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ ASPECT = 112 / 520
 
 @dataclass(frozen=True)
 class Placed:
-    """A private plate of a text, its top left corner and width in pixels of the frame."""
+    """A private plate with its text, and its top left corner and width in pixels of the frame."""
 
     text: str
     x: int
@@ -28,7 +28,7 @@ class Placed:
 
 
 def compose(h: int, w: int, plates: Iterable[Placed] = (), seed: int = 0) -> Frame:
-    """A grey frame (h, w, 3) with a little noise and the plates on it."""
+    """A grey frame (h, w, 3) with a little noise and these plates."""
     rng = np.random.default_rng(seed)
     frame = np.clip(rng.normal(110, 4, (h, w, 3)), 0, 255).astype(np.uint8)
     for plate in plates:
@@ -39,7 +39,7 @@ def compose(h: int, w: int, plates: Iterable[Placed] = (), seed: int = 0) -> Fra
 
 
 def hard_to_read(frame: Frame) -> Frame:
-    """A frame of 480x640 as from far away and out of focus: readers are not sure of its plates."""
+    """A frame of 480x640 that looks distant and out of focus: readers are not sure of its plates."""
     small = cv2.resize(frame, None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.GaussianBlur(small, (0, 0), 1.2), np.uint8)
 

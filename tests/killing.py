@@ -1,4 +1,4 @@
-"""An exception in the middle of another thread's turn."""
+"""Raises an exception in the middle of another thread's turn."""
 
 import ctypes
 import threading
@@ -9,11 +9,11 @@ from tests.waiting import eventually
 
 
 class Killed(Exception):
-    """What no code of ours expects."""
+    """An exception that none of our code expects."""
 
 
 def lasting_thread(name: str, others: Collection[threading.Thread] = ()) -> LastingThread:
-    """The one thread of a name that is none of the others, as soon as it is there."""
+    """The only thread of this name besides ``others``, as soon as it exists."""
     found: list[LastingThread] = []
 
     def look() -> bool:
@@ -29,9 +29,9 @@ def lasting_thread(name: str, others: Collection[threading.Thread] = ()) -> Last
 def kill(
     name: str, meanwhile: Callable[[], object] = lambda: None, others: Collection[threading.Thread] = ()
 ) -> LastingThread:
-    """Have a thread's turn end by an exception -> the thread, after that.
+    """End a thread's turn by an exception -> the thread, after that.
 
-    ``meanwhile``: has it do something, where it waits in C and would see the exception only then.
+    ``meanwhile``: makes the thread work, if it waits in C and would only see the exception later.
     """
     thread = lasting_thread(name, others)
     before = thread.faults

@@ -1,4 +1,4 @@
-"""Attacks on memory, in a process of their own that may not have much."""
+"""Attacks on memory, each in its own process with a memory limit."""
 
 import multiprocessing
 import resource
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 MORE = 512 << 20
-"""Bytes of address space beyond what the process has when it begins."""
+"""Bytes of address space beyond those in use at its start."""
 
 
 def in_little_memory(work: Callable[..., None], *arguments: Any, more: int = MORE, seconds: float = 240) -> None:
-    """Call it in a new process that gets ``more`` bytes; it must end well within ``seconds``."""
+    """Call ``work`` in a new process that gets ``more`` bytes. It must succeed within ``seconds``."""
     process = multiprocessing.get_context("spawn").Process(target=_limited, args=(work, arguments, more))
     process.start()
     process.join(seconds)

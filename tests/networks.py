@@ -1,4 +1,4 @@
-"""Networks of a test's own as the converters would write them."""
+"""A test's own networks, saved as the converters would save them."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from plate_nets.conversion import openvino_ir
 
 
 def save_ir(network: torch.nn.Module, folder: Path) -> None:
-    """A network of crops -> `model.xml` and `model.bin` in ``folder``, made if it is not there."""
+    """A network of crops -> `model.xml` and `model.bin` in ``folder``, which is created if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     model = openvino.convert_model(network.eval(), example_input=torch.zeros(2, *CROP_DIMS), input=[(-1, *CROP_DIMS)])
     openvino_ir.save(model, {}, folder)

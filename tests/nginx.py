@@ -42,7 +42,7 @@ class Proxy:
         return context.wrap_socket(socket.create_connection(("localhost", self.https), 60), server_hostname="localhost")
 
     def ask(self, method: str, path: str, body: bytes = b"", token: str = TOKEN, **headers: str) -> tuple[int, bytes]:
-        """One request of any path -> status and body."""
+        """Send one request to any path -> status and body."""
         connection = http.client.HTTPSConnection(
             "localhost", self.https, timeout=60, context=ssl.create_default_context(cafile=self.ca)
         )
@@ -55,14 +55,14 @@ class Proxy:
         return answer.status, answer.read()
 
     def infer(self, picture: bytes, outputs: list[dict[str, object]], **parameters: object) -> tuple[int, bytes]:
-        """A picture for recognition over HTTP, with parameters of the request and of outputs -> status and body."""
+        """Send a picture for recognition over HTTP, with parameters of request and outputs -> status and body."""
         head = json.dumps(encoded(picture) | {"outputs": outputs, "parameters": parameters}).encode()
         return self.ask("POST", INFER, head + picture, Inference_Header_Content_Length=str(len(head)))
 
     def infer_grpc(
         self, picture: bytes, classes: int = 0, compression: str | None = None
     ) -> tritonclient.grpc.InferResult:
-        """The same over gRPC by NVIDIA's client."""
+        """The same over gRPC with NVIDIA's client."""
         sent = {"authorization": f"Bearer {TOKEN}"}
         given = tritonclient.grpc.InferInput("image", [len(picture)], "UINT8")
         given.set_data_from_numpy(np.frombuffer(picture, np.uint8))
@@ -76,7 +76,7 @@ class Proxy:
 
 
 def encoded(picture: bytes) -> dict[str, object]:
-    """The JSON before the bytes of a picture."""
+    """The JSON that precedes the bytes of a picture."""
     size = {"binary_data_size": len(picture)}
     return {"inputs": [{"name": "image", "shape": [len(picture)], "datatype": "UINT8", "parameters": size}]}
 
@@ -102,7 +102,7 @@ def free_ports(count: int) -> list[int]:
 
 @contextmanager
 def nginx(http_url: str, grpc_url: str, folder: Path) -> Iterator[Proxy]:
-    """nginx before the server at two ``host:port``, with the example as it is, but for its ports and paths."""
+    """nginx in front of the server at two ``host:port``, with the example's configuration but other ports and paths."""
     folder.mkdir(exist_ok=True)
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(

@@ -12,12 +12,12 @@ from plate_nets.server.ports import LOOPBACK, accepts, choose_ports
 from tests.waiting import eventually
 
 VARIABLES = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}
-"""The environment of whoever asks it."""
+"""The environment of its clients."""
 
 
 @contextmanager
 def object_store(bucket: str, objects: Mapping[str, bytes]) -> Iterator[str]:
-    """A bucket with objects by key -> what follows the path in an address of it."""
+    """Create a bucket with objects by key -> the query part of its addresses."""
     port = choose_ports({"s3": 0})["s3"]
     with subprocess.Popen(
         [Path(sys.executable).with_name("moto_server"), "-p", str(port)],

@@ -1,4 +1,4 @@
-"""Where the checkout lies, and the real photographs beside it."""
+"""The paths of the checkout and of the real photographs beside it."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SHARED = Path(os.environ.get("PLATES_SHARED", ROOT.parent / "shared"))
-"""Data that is not in git; not every machine has it."""
+"""Data outside git, which not every machine has."""
 PHOTOS = SHARED / "data" / "ru_dev"
 
 needs_photos = pytest.mark.skipif(

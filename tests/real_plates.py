@@ -1,4 +1,4 @@
-"""Drawn plates that take the place of labelled ones in tests of trainings."""
+"""Drawn plates that replace labelled ones in tests of trainings."""
 
 import cv2
 import numpy as np

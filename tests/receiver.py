@@ -1,4 +1,4 @@
-"""A web server that gets webhooks, and fails when it is told to."""
+"""A web server that receives webhooks, and fails on request."""
 
 import threading
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ class Received:
     """A request."""
 
     headers: Mapping[str, str]
-    """Names in lower case."""
+    """With names in lower case."""
     body: bytes
 
 
 class Receiver:
-    """Answers each POST with the next of ``answers`` while there are some, then with 204."""
+    """Answers each POST with the next of ``answers`` while there are any, then with 204."""
 
     def __init__(self, port: int = 0) -> None:
         self.answers: list[int] = []
@@ -49,7 +49,7 @@ class Receiver:
         return f"http://127.0.0.1:{self.port}/hook"
 
     def wait(self, count: int, seconds: float = 60) -> list[Received]:
-        """What came, as soon as it is so many."""
+        """The requests received, once there are so many."""
         with self._changed:
             assert self._changed.wait_for(lambda: len(self.received) >= count, seconds), len(self.received)
             return list(self.received)

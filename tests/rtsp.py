@@ -1,4 +1,4 @@
-"""An RTSP camera on loopback that can be killed, frozen and started again: gst-rtsp-server, in the system's Python."""
+"""An RTSP camera on loopback that can be killed, frozen and restarted: gst-rtsp-server, in the system's Python."""
 
 import signal
 import subprocess
@@ -11,7 +11,7 @@ _SERVER = Path(__file__).with_name("rtsp_server.py")
 
 
 class RtspCamera:
-    """Sends a Matroska file of H.264, in its own time, from its beginning to each who asks."""
+    """Sends a Matroska file of H.264 at its own pace, from the beginning for each client."""
 
     def __init__(self, clip: Path, *credentials: str) -> None:
         self.port = choose_ports({"rtsp": 0})["rtsp"]
@@ -23,21 +23,21 @@ class RtspCamera:
         return f"rtsp://{user}127.0.0.1:{self.port}/cam"
 
     def start(self) -> None:
-        """Start it, on the port that it had."""
+        """Start it, on the same port as before."""
         self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stdout is not None and self.process.stderr is not None
         if not self.process.stdout.readline():
             raise AssertionError(f"no RTSP server: tools/debian.sh {PACKAGES}\n{self.process.stderr.read()}")
 
     def kill(self) -> None:
-        """End it as a power failure does."""
+        """End it as a power failure would."""
         self.process.kill()
         self.process.communicate()
 
     def freeze(self) -> None:
-        """Have it send nothing more, and close nothing."""
+        """Stop sending, without closing anything."""
         self.process.send_signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Continue sending."""
         self.process.send_signal(signal.SIGCONT)

@@ -17,7 +17,7 @@ server = GstRtspServer.RTSPServer()
 server.set_address("127.0.0.1")
 server.set_service(port)
 factory = GstRtspServer.RTSPMediaFactory()
-# Parameter sets go in the SDP alone: rtph264pay would repeat them before each slice, which ends a picture half way
+# Parameter sets go only into the SDP: rtph264pay would repeat them before each slice, which splits a picture
 factory.set_launch(f"( filesrc location={file} ! matroskademux ! h264parse ! rtph264pay name=pay0 )")
 if credentials:
     auth = GstRtspServer.RTSPAuth()

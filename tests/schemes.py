@@ -1,4 +1,4 @@
-"""The countries that the package has, and one that it has not: another alphabet, other formats."""
+"""The countries of the package, and one that it lacks, with another alphabet and other formats."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from plate_nets.plates import PlateScheme, load_scheme
 from tests.paths import ROOT
 
 SHIPPED = sorted(path.stem for path in (ROOT / "plate_nets" / "plates").glob("*.toml"))
-"""The names of the schemes that the package has."""
+"""The names of the schemes in the package."""
 
 TESTLAND = """\
 name = "testland"
@@ -28,19 +28,19 @@ pattern = "9999 LLL"
 
 
 def write_testland(folder: Path, text: str = TESTLAND) -> Path:
-    """The file of a scheme in a folder."""
+    """Write the scheme's file into a folder."""
     path = folder / "testland.toml"
     path.write_text(text, encoding="utf-8")
     return path
 
 
 def make_testland(folder: Path) -> PlateScheme:
-    """The scheme, by way of a file in a folder."""
+    """The scheme, loaded from a file in a folder."""
     return load_scheme(str(write_testland(folder)))
 
 
 def for_testland(repository: Path) -> PlateScheme:
-    """A copy of the model repository becomes one that reads plates of Testland: a file, three lines of configs."""
+    """Make a copy of the model repository read plates of Testland: a file, and three lines of configs."""
     folder = repository / "plate_recognition"
     write_testland(folder)
     config = folder / "config.pbtxt"

@@ -1,4 +1,4 @@
-"""Real servers: where one listens, and `plates serve` in a process of its own with what it leaves behind."""
+"""Real servers: the address of one, and `plates serve` in its own process with everything it leaves behind."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ from plate_nets.supervision.stubs import stub_model
 
 SHARED_MEMORY = Path("/dev/shm")
 NAMESPACE = ("unshare",) if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user")
-"""How a command gets mounts or process numbers of its own."""
+"""A prefix that gives a command its own mounts or process ids."""
 ANY_PORTS = ("--http-port", "0", "--grpc-port", "0", "--metrics-port", "0", "--health-port", "0")
 
 
@@ -43,14 +43,14 @@ class Served:
         return self.http if protocol == "http" else self.grpc
 
     def executions(self, *models: str) -> list[int]:
-        """How often each model ran, by Triton's own statistics."""
+        """How often each model ran, from Triton's own statistics."""
         with open_transport(ServerAccess(parse_url(self.http), control_key=self.control_key)) as transport:
             found = [transport.send(statistics(model), 60) for model in models]
         return [int(versions[0].get("execution_count", 0)) for versions in found]
 
 
 class Serve:
-    """`plates serve` on free ports, started and ready; ``prefix`` is run before it, as ``unshare`` is."""
+    """`plates serve` on free ports, started and ready; ``prefix`` comes before the command, such as ``unshare``."""
 
     def __init__(
         self,
@@ -103,11 +103,11 @@ class Serve:
             return error.code, json.load(error)
 
     def is_healthy(self) -> bool:
-        """Whether it recognises."""
+        """Whether it recognises plates."""
         return self.health()[0] == 200
 
     def members(self) -> list[psutil.Process]:
-        """The guard, the server, its stubs: all that are there now."""
+        """The guard, the server and its stubs that exist now."""
         return psutil.Process(self.root).children(recursive=True)
 
     def server(self) -> psutil.Process:
@@ -124,21 +124,21 @@ class Serve:
         return list(SHARED_MEMORY.glob(f"plates_{self.root}_*"))
 
     def environments(self) -> list[Path]:
-        """Folders of Triton's Python backend, those of other servers on this machine included."""
+        """Folders of Triton's Python backend, also those of other servers on this machine."""
         return list(ENVIRONMENTS.glob("python_env_*"))
 
     def left(self) -> list[object]:
-        """What is left of the processes of its start, its regions and its files."""
+        """What is left of its processes, regions and files."""
         alive = [each for each in self.family if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
         return [*alive, *self.regions(), *self.folder.iterdir()]
 
     def events(self, kind: str | None = None) -> list[dict[str, Any]]:
-        """What the supervisor wrote, or of it what is of one kind."""
+        """The supervisor's events, or those of one kind."""
         lines = self._events.read_text(encoding="utf-8").splitlines()[self._forgotten :]
         return [event for event in map(json.loads, lines) if kind in (None, event["event"])]
 
     def forget_events(self) -> None:
-        """From now on `events` gives only what comes: for a test that is not the server's first."""
+        """From now on, `events` only gives new ones, for a test that is not the server's first."""
         self._forgotten += len(self.events())
 
     def errors(self) -> str:
@@ -163,27 +163,27 @@ class Serve:
         return self.wait(60)
 
     def close(self) -> None:
-        """End it, however it is."""
+        """End it, whatever its state."""
         self.process.kill()
         self.process.communicate()
 
 
 Start = Callable[[Path, Sequence[str]], Serve]
-"""A folder of its own and arguments of `plates serve` -> a supervised server, ready."""
+"""A folder and arguments of `plates serve` -> a supervised server, ready."""
 
 
 def stubs_below(root: int, model: str) -> list[psutil.Process]:
-    """The living processes of a model below a process of this number."""
+    """The living processes of a model below a process."""
     found = []
     for each in psutil.Process(root).children(recursive=True):
-        with contextlib.suppress(psutil.Error):  # it has just ended
+        with contextlib.suppress(psutil.Error):  # it just ended
             if each.status() != psutil.STATUS_ZOMBIE and stub_model(each) == model:
                 found.append(each)
     return found
 
 
 def system_server(folder: Path) -> dict[str, str]:
-    """The wheel's server as one on PATH with backends of its own, as in NVIDIA's image -> the environment for it."""
+    """The wheel's server as if on PATH with its own backends, as in NVIDIA's image -> the environment for it."""
     installation = wheel()
     system = folder / "system"
     for name, source in installation.files.items():

@@ -1,4 +1,4 @@
-"""LPRNet's logits of a text, made by hand."""
+"""Handmade logits of LPRNet for a text."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def spell(
     peak: float = 9.0,
     scheme: PlateScheme = RUSSIA,
 ) -> Logits:
-    """Logits (1, C, 18) of a text, a symbol at every second step; doubts: place -> (other symbol, its logit)."""
+    """Logits (1, C, 18) of a text, one symbol at every second step. ``doubts``: place -> (other symbol, its logit)."""
     logits = np.zeros((1, scheme.classes, STEPS), np.float32)
     logits[0, scheme.blank] = peak
     for place, symbol in enumerate(text):

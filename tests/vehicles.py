@@ -1,4 +1,4 @@
-"""Vehicles for tests that are about what becomes of them, whatever the weights at hand find."""
+"""Vehicles for tests of what happens to them, whatever the present weights find."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ Rows = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class BusDetector:
-    """A detector that sees one bus, which is nearly as large as the picture.
+    """A detector that sees one bus, nearly as large as the picture.
 
     ``widest``: the width of the input from which on it no longer sees the bus.
     """
@@ -34,7 +34,7 @@ class BusDetector:
 
 
 def bus_reader(widest: int = 8192) -> LocalReader:
-    """A reader of this process to whom every picture is one of a bus, see `BusDetector`."""
+    """A reader in this process that sees a bus in every picture, see `BusDetector`."""
 
     def networks() -> Networks:
         found = load_converted(first_versions(repository()), threads=1)

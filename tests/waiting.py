@@ -1,11 +1,11 @@
-"""Waiting for an event, with a deadline."""
+"""Waiting for a condition, with a deadline."""
 
 import time
 from collections.abc import Callable
 
 
 def eventually(condition: Callable[[], object], seconds: float) -> bool:
-    """Whether a condition comes true within so many seconds."""
+    """Whether a condition becomes true within so many seconds."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

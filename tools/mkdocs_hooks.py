@@ -48,8 +48,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     here = page.file.src_uri
     folder = posixpath.dirname(SOURCES.get(here, f"docs/{here}"))
 
-    def link(found: re.Match[str]) -> str:
-        image, text, path, anchor = found.groups("")
+    def link(match: re.Match[str]) -> str:
+        image, text, path, anchor = match.groups("")
         name = posixpath.normpath(posixpath.join(folder, path))
         uri = ELSEWHERE.get(name, name.removeprefix("docs/"))
         if uri == name and (ROOT / name).exists():

@@ -14,8 +14,10 @@ from plate_nets.errors import PlateError
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
+from training.command import errors_in_one_line
 
 
+@errors_in_one_line()
 def main(
     files: Annotated[list[Path], typer.Argument(help="Weights of one network.")],
     out: Annotated[Path, typer.Option(help="File for their mean, named after the network, such as yolo.safetensors.")],
@@ -28,16 +30,12 @@ def main(
 ) -> None:
     """Average weights. An optional part, such as the head for vehicles, is averaged over the files that have it."""
     shares = share or [1.0] * len(files)
-    try:
-        if len(shares) != len(files) or min(shares) <= 0:
-            raise PlateError(f"{len(files)} files and {len(shares)} shares; give one above 0 for each file, or none")
-        if out.stem not in NETWORKS:
-            raise PlateError(f"{out}: expected a file named after one of {', '.join(NETWORKS)}")
-        registered, country = NETWORKS[out.stem], load_scheme(scheme)
-        networks = [registered.load(country, path) for path in files]
-    except PlateError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
+    if len(shares) != len(files) or min(shares) <= 0:
+        raise PlateError(f"{len(files)} files and {len(shares)} shares; give one above 0 for each file, or none")
+    if out.stem not in NETWORKS:
+        raise PlateError(f"{out}: expected a file named after one of {', '.join(NETWORKS)}")
+    registered, country = NETWORKS[out.stem], load_scheme(scheme)
+    networks = [registered.load(country, path) for path in files]
     states = [network.state_dict() for network in networks]
     mean = max(networks, key=lambda network: len(network.state_dict()))
     with torch.no_grad():

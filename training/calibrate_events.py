@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from plate_nets.errors import PlateError
 from plate_nets.evaluation.event_scores import FinalText
 from plate_nets.evaluation.evidence import evidence_path, stored_or_read
 from plate_nets.evaluation.video import VideoOutcome, at_rate, find_clips, judge, read_clip
@@ -19,12 +18,14 @@ from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from plate_nets.recognition.local import LocalReader
 from plate_nets.video.cars import CarSettings
 from plate_nets.video.fusion import FusionSettings
+from training.command import errors_in_one_line
 
 TEMPERATURES = (0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 _CERTAIN = 1e-4
 """Probabilities are clipped to this distance from 0 and 1, so that one wrong car does not outweigh thousands."""
 
 
+@errors_in_one_line()
 def main(
     folder: Annotated[Path, typer.Argument(help="Clips with their truth: `training.synthesis --drive-by-set`.")],
     evidence: Annotated[
@@ -40,15 +41,11 @@ def main(
     console = Console()
     country = load_scheme(scheme)
     reader = LocalReader(scheme=country)
-    try:
-        version = reader.model_version()
-        read = []
-        for clip in track(find_clips(folder, None), "reading"):
-            path = evidence_path(evidence, clip.path, version, country, f"{rate:g}")
-            read.append((clip, stored_or_read(path, read_clip(clip.path, reader, [rate]))))
-    except PlateError as error:
-        Console(stderr=True).print(f"error: {error}", soft_wrap=True)
-        raise typer.Exit(1) from error
+    version = reader.model_version()
+    read = []
+    for clip in track(find_clips(folder, None), "reading"):
+        path = evidence_path(evidence, clip.path, version, country, f"{rate:g}")
+        read.append((clip, stored_or_read(path, read_clip(clip.path, reader, [rate]))))
     table = Table(
         "temperature", "log loss", "reported", "wrong", "wrong from 0.9", title=f"{FusionSettings.sure:g} is sure"
     )

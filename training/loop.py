@@ -2,11 +2,9 @@
 
 import logging
 import math
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, Protocol, TypeVar
@@ -20,13 +18,15 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from torch.utils.tensorboard.writer import SummaryWriter
 
-from plate_nets.errors import PlateError
 from plate_nets.runtimes.openvino import has_bfloat16
 from training.checkpoint import TrainingState
 
 B = TypeVar("B", covariant=True)
 V = TypeVar("V")
 S = TypeVar("S", bound=TrainingState[Any])
+
+_LOG = 25
+"""Steps between two points of the curves."""
 
 
 class StepSamples(Protocol[B]):
@@ -71,19 +71,11 @@ class Budget:
         return by_steps if self.minutes is None else max(by_steps, state.seconds / (60 * self.minutes))
 
 
-@dataclass(frozen=True)
-class Rhythm:
-    """Numbers of steps between recurring actions."""
-
-    validate: int = 500
-    checkpoint: int = 250
-    log: int = 25
-
-
 class Trainer(ABC, Generic[S, B, V]):
     """Trains a state on samples within a budget; writes checkpoints, curves and the best weights to ``out``.
 
-    ``validation``: sets to measure on, by name; the first decides which weights are best.
+    ``validation``: sets to measure on, by name; the first decides which weights are best. ``rate``: the highest
+    learning rate. ``every``, ``checkpoint``: steps between two validations, and between two checkpoints.
     """
 
     def __init__(
@@ -96,8 +88,9 @@ class Trainer(ABC, Generic[S, B, V]):
         *,
         device: torch.device,
         workers: int,
-        schedule: Schedule = Schedule(),
-        rhythm: Rhythm = Rhythm(),
+        rate: float = Schedule.peak,
+        every: int = 500,
+        checkpoint: int = 250,
         metadata: Mapping[str, str] | None = None,
     ) -> None:
         self.state = state
@@ -107,8 +100,9 @@ class Trainer(ABC, Generic[S, B, V]):
         self.out = out
         self.device = device
         self.workers = workers
-        self.schedule = schedule
-        self.rhythm = rhythm
+        self.schedule = Schedule(rate)
+        self.every = every
+        self.checkpoint = checkpoint
         self.metadata = dict(metadata or {})
 
     @abstractmethod
@@ -137,15 +131,15 @@ class Trainer(ABC, Generic[S, B, V]):
                 state.seconds += time.monotonic() - before
                 before = time.monotonic()
                 bar.update(task, completed=state.step, description=f"loss {loss:.3f}")
-                if state.step % self.rhythm.log == 0:
+                if state.step % _LOG == 0:
                     writer.add_scalar("loss", loss, state.step)
                     writer.add_scalar("rate", rate, state.step)
                 ended = self.budget.progress(state) >= 1
-                if state.step % self.rhythm.validate == 0 or ended:
+                if state.step % self.every == 0 or ended:
                     at = f"step {state.step}, {state.seconds / 60:.1f} min, loss {loss:.4f}"
                     said = self.validate(writer) if self.validation else "not measured, without --validate"
                     bar.console.print(f"{at}: {said}")
-                if state.step % self.rhythm.checkpoint == 0 or ended:
+                if state.step % self.checkpoint == 0 or ended:
                     state.save(self.out / "checkpoint.pt")
         writer.close()
         self.save("last")
@@ -188,8 +182,7 @@ def prepare(out: Path, threads: int, seed: int) -> torch.device:
 
 
 def mixed_precision(device: torch.device) -> torch.autocast:
-    """bfloat16 if the device computes in it: a processor that only emulates it takes 3.5 times as long as with
-    float32."""
+    """bfloat16 if the device computes in it; emulated by a processor, it takes 3.5 times as long as float32."""
     return torch.autocast(device.type, torch.bfloat16, enabled=device.type != "cpu" or has_bfloat16())
 
 
@@ -210,16 +203,6 @@ def continue_from(state: TrainingState[Any], out: Path) -> None:
     """
     state.load(out / "checkpoint.pt")
     logging.info("continuing at step %d", state.step)
-
-
-@contextmanager
-def faults_in_a_line() -> Iterator[None]:
-    """End a training's command with one line and exit code 1 for our errors and those of the disk."""
-    try:
-        yield
-    except (PlateError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(1)
 
 
 def _one_thread(_: int) -> None:

@@ -11,21 +11,19 @@ from plate_nets.errors import PlateError
 from plate_nets.networks.checkpoint import read_metadata, save_weights
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme
+from training.command import errors_in_one_line
 
 
+@errors_in_one_line()
 def main(
     files: Annotated[list[Path], typer.Argument(help="Weights named after their network, such as yolo.safetensors.")],
 ) -> None:
     """Check each file against its network; put it, its hash and its reference output into plate_nets/weights."""
     for path in files:
-        try:
-            if path.stem not in NETWORKS:
-                raise PlateError(f"{path}: expected a file named after one of {', '.join(NETWORKS)}")
-            network = NETWORKS[path.stem].load(default_scheme(), path)
-            metadata = read_metadata(path)
-        except PlateError as error:
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(1) from error
+        if path.stem not in NETWORKS:
+            raise PlateError(f"{path}: expected a file named after one of {', '.join(NETWORKS)}")
+        network = NETWORKS[path.stem].load(default_scheme(), path)
+        metadata = read_metadata(path)
         committed = NETWORKS[path.stem].weights
         save_weights(network, committed, metadata)
         record(conversions(default_scheme())[path.stem])

@@ -33,7 +33,7 @@ from plate_nets.runtimes.networks import Networks, default_repository, first_ver
 from plate_nets.runtimes.precision import CANDIDATES
 from plate_nets.runtimes.quantization import RANGES, Ranges
 from plate_nets.runtimes.torchscript import detector_input
-from training.loop import faults_in_a_line
+from training.command import errors_in_one_line
 
 _DIGITS = 6
 """Significant digits of a range; a step is a 256th of it."""
@@ -102,6 +102,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@errors_in_one_line()
 def main(
     weights: Annotated[
         Path, typer.Argument(help="Weights of the detector, CornerNet or LPRNet; the ranges are written into the file.")
@@ -114,20 +115,19 @@ def main(
 ) -> None:
     """Measure the ranges of a network's layers on photos, so that it can run in int8."""
     logging.getLogger("nncf").setLevel(logging.WARNING)
-    with faults_in_a_line():
-        name = network or weights.stem
-        if name not in CANDIDATES:
-            raise PlateError(f"--network: expected {', '.join(CANDIDATES)}, got {name!r}")
-        found = [path for folder in pictures for path in pictures_below(folder)]
-        chosen = np.random.default_rng(seed).permutation(len(found))[:count]
-        schemes = load_schemes(scheme)
-        loaded, of_weights = NETWORKS[name].load(schemes[0], weights), NETWORKS[name].scheme_of_weights(schemes[0])
-        inputs = inputs_of(name, [found[index] for index in chosen], schemes)
-        if not inputs:
-            raise PlateError(f"{weights}: no plate was found in the photos")
-        ranges = ranges_on(name, build(GRAPHS[name], weights, of_weights), inputs)
-        metadata = read_metadata(weights) | {RANGES: json.dumps(ranges)}
-        save_weights(loaded, weights, metadata, of_weights)
+    name = network or weights.stem
+    if name not in CANDIDATES:
+        raise PlateError(f"--network: expected {', '.join(CANDIDATES)}, got {name!r}")
+    found = [path for folder in pictures for path in pictures_below(folder)]
+    chosen = np.random.default_rng(seed).permutation(len(found))[:count]
+    schemes = load_schemes(scheme)
+    loaded, of_weights = NETWORKS[name].load(schemes[0], weights), NETWORKS[name].scheme_of_weights(schemes[0])
+    inputs = inputs_of(name, [found[index] for index in chosen], schemes)
+    if not inputs:
+        raise PlateError(f"{weights}: no plate was found in the photos")
+    ranges = ranges_on(name, build(GRAPHS[name], weights, of_weights), inputs)
+    metadata = read_metadata(weights) | {RANGES: json.dumps(ranges)}
+    save_weights(loaded, weights, metadata, of_weights)
     typer.echo(f"{weights}: the ranges of {len(ranges)} layers, on {len(inputs)} inputs in {len(chosen)} photos")
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.callers.caller import CallerFactory
 from benchmarks.callers.pictures import Picture
+from plate_nets.closing import Closing
 from plate_nets.contract import LPRNET, YOLO
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme
@@ -46,7 +47,7 @@ _TRIALS = 25
 """Calls per runtime to find the fastest one for a network."""
 
 
-class InProcess:
+class InProcess(Closing):
     """Encoded picture -> plates by the converted networks of a model repository, on all cores.
 
     They run on OpenVINO, as in the server. It is a `Caller`.
@@ -67,9 +68,6 @@ class InProcess:
     def __call__(self, picture: Picture) -> int:
         """An encoded picture -> the number of its plates."""
         return len(self._reader.read(picture.encoded))
-
-    def close(self) -> None:
-        """Nothing to end."""
 
     def inputs(self, picture: Picture) -> tuple[Pictures, Crops]:
         """A picture -> the inputs of the detector's network and of the reader."""
@@ -92,7 +90,7 @@ class InProcess:
         return spent
 
 
-class _Alone:
+class _Alone(Closing):
     """A network called with the same input repeatedly, as a `Caller`."""
 
     def __init__(self, network: Run, given: NDArray[Any]) -> None:
@@ -102,9 +100,6 @@ class _Alone:
     def __call__(self, picture: Picture) -> int:
         self._network(self._given)
         return 0
-
-    def close(self) -> None:
-        """Nothing to end."""
 
 
 def bare_networks(local: InProcess, picture: Picture) -> dict[str, CallerFactory]:

@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @contextmanager
-def version_folder(named: str) -> Iterator[Path]:
+def version_folder(base: str) -> Iterator[Path]:
     """Resolve a folder, a wheel or a commit -> the folder to import that version from, with converted networks.
 
     A wheel is unpacked; a commit is checked out beside this one and converted; both are temporary.
@@ -29,7 +29,7 @@ def version_folder(named: str) -> Iterator[Path]:
     Raises:
         InputError: none of the three, or its networks cannot be converted.
     """
-    path = Path(named)
+    path = Path(base)
     if path.is_dir():
         yield path.resolve()
         return
@@ -39,9 +39,9 @@ def version_folder(named: str) -> Iterator[Path]:
             with zipfile.ZipFile(path) as wheel:
                 wheel.extractall(folder)
         else:
-            _run(f"--against {named}: no folder, wheel or commit", "git", "worktree", "add", "--detach", folder, named)
+            _run(f"--against {base}: no folder, wheel or commit", "git", "worktree", "add", "--detach", folder, base)
             stack.callback(_run, "its worktree could not be removed", "git", "worktree", "remove", "--force", folder)
-            _run(f"--against {named}: not converted", sys.executable, "-m", "converters", version=folder)
+            _run(f"--against {base}: not converted", sys.executable, "-m", "converters", version=folder)
         yield folder
 
 

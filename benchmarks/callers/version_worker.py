@@ -51,9 +51,9 @@ def timed(read: Read, picture: str, seconds: float) -> list[float]:
     return spent
 
 
-def main(what: str) -> None:
+def main(role: str) -> None:
     """Print a line when ready, then answer until standard input ends."""
-    with os.fdopen(os.dup(1), "w") as answers, server() if what == "serve" else nullcontext() as served:
+    with os.fdopen(os.dup(1), "w") as answers, server() if role == "serve" else nullcontext() as served:
         os.dup2(2, 1)
         read = reader() if served is None else None
         print(json.dumps(None if served is None else served.http_url), file=answers, flush=True)

@@ -1,7 +1,7 @@
 """Runs the same loads on two versions of the package, in turn within one run.
 
-Each version has a reading process and a server, which run all the time; one of the four works. A ratio is the median of
-the rounds' ratios; its spread is their minimum and maximum.
+Each version has a reading process and a server that run all the time; only one of the four works at once. A ratio is
+the median of the rounds' ratios, its spread their minimum and maximum.
 """
 
 import statistics
@@ -75,14 +75,14 @@ def measure_against(
     """Another version, as `version_folder` takes it, and this checkout -> the figures so far, after each round.
 
     Args:
-        base: the other version; figures of a pair are first its, then this one's.
+        base: the other version; in a pair of figures its own comes first.
         pictures: each is read in process, and served to each number of callers.
         callers: requests at once.
         seconds: of each load on each version, all rounds together.
         progress: shows how far it is.
 
     Raises:
-        InputError: the other version is not to be had.
+        InputError: the other version cannot be had.
         ServerError: one of the two does not start, or fails.
     """
     with ExitStack() as stack:

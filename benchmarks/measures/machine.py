@@ -48,7 +48,8 @@ def ahead_of_others() -> Iterator[bool]:
 
 
 def _nice(file: Path) -> str | None:
-    """Of a session, as ``/autogroup-17 nice 0`` says it; None where the process is gone or Linux keeps none."""
+    """A session's nice value from a line such as ``/autogroup-17 nice 0``; None if the process ended or Linux keeps
+    none."""
     try:
         return file.read_text(encoding="ascii").split()[-1]
     except (OSError, IndexError):

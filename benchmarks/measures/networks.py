@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from rich.progress import Progress
 from torch import Tensor
 from torch.jit._trace import TracerWarning
@@ -27,7 +25,6 @@ SHAPES = {
 }
 """A 16:9 frame at the default size; the crops, or windows, of one plate and of sixteen."""
 
-Array = NDArray[np.float32]
 Run = Callable[[Tensor], Tensor]
 
 

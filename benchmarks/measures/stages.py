@@ -76,11 +76,11 @@ def attribute(
     served: float,
     wire: str,
 ) -> Sequence[dict[str, Any]]:
-    """Where a served frame's time goes, all ms -> rows whose parts add up to the client's mean.
+    """Attribute a served frame's time, all in ms -> rows whose parts add up to the client's mean.
 
     What a model needs beyond its own stages goes to its queue and copies, by Triton's clock, and to its stub: waking
-    up, Python, and the cache that it finds cold where another process worked before. What `plate_recognition` waits
-    for a model longer than Triton has it is the hop there and back. What the client waits beyond Triton is the wire.
+    up, Python, and a cold cache. If `plate_recognition` waits longer for a model than Triton spends on it, the rest is
+    the hop there and back. What the client waits beyond Triton is the wire.
 
     Args:
         alone: the stages called in this process.
@@ -108,7 +108,7 @@ def attribute(
 
 
 def _around(name: str, times: Mapping[str, Any], inside: float, of: str) -> Sequence[dict[str, Any]]:
-    """Triton's times of a model, and the ms of what runs inside its stub -> the rows for what is around it."""
+    """Triton's times of a model, and the ms of the work inside its stub -> the rows for everything around that work."""
     total, infer = times["total_ms"], times["infer_ms"]
     return [
         _row(f"queue and copies of {name}", total - infer, f"Triton's {total:.2f} less {infer:.2f} in the stub", True),
@@ -117,7 +117,7 @@ def _around(name: str, times: Mapping[str, Any], inside: float, of: str) -> Sequ
 
 
 def _for(seconds: float) -> Iterator[None]:
-    """Turns for so long, three at least."""
+    """Yield for so many seconds, at least three times."""
     deadline = time.perf_counter() + seconds
     for turn in itertools.count():
         if turn >= 3 and time.perf_counter() > deadline:

@@ -152,12 +152,12 @@ def measure_memory(server: MeasuredServer, frames: int, progress: Progress) -> l
 
 
 def target_row(
-    what: str, value: float, target: float | None, detail: str, unit: str = "", at_most: bool = True
+    name: str, value: float, target: float | None, detail: str, unit: str = "", at_most: bool = True
 ) -> dict[str, Any]:
-    """A measured value beside its target -> a row of the table; ``at_most``: met up to it, else from it on."""
+    """A measured value beside its target -> a row of the table; ``at_most``: whether the target is an upper limit."""
     met = None if target is None else value <= target if at_most else value >= target
     return {
-        "what": what,
+        "what": name,
         "value": value,
         "target": target,
         "at_most": at_most,
@@ -179,11 +179,11 @@ def frames_per_s(rounds: Rounds, name: str) -> list[float]:
 
 
 def _ratio(
-    what: str, over: Sequence[float], under: Sequence[float], target: float | None, detail: str, at_most: bool = True
+    name: str, over: Sequence[float], under: Sequence[float], target: float | None, detail: str, at_most: bool = True
 ) -> dict[str, Any]:
     each = [a / b for a, b in zip(over, under, strict=True)]
     spread = f"{min(each):.2f} to {max(each):.2f} over the rounds"
-    return target_row(what, statistics.median(each), target, f"{detail}; {spread}", at_most=at_most)
+    return target_row(name, statistics.median(each), target, f"{detail}; {spread}", at_most=at_most)
 
 
 def _workloads(server: MeasuredServer, local: InProcess) -> dict[str, Workload]:

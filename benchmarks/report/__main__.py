@@ -31,14 +31,14 @@ def read_tables(reports: Path) -> dict[str, Table]:
     return found
 
 
-def fill(page: str, found: Mapping[str, Table], machine: str | None) -> tuple[str, list[str]]:
+def fill(page: str, tables: Mapping[str, Table], machine: str | None) -> tuple[str, list[str]]:
     """Put the figures into a page -> the page, and the blocks without figures, which stay as they are."""
     missing = []
 
     def block(match: "re.Match[str]") -> str:
         start, what, end = match.groups()
         name, *cells = what.split()
-        table = found.get(name)
+        table = tables.get(name)
         if table is not None:
             text: str | None = table.where(dict(cell.split("=", 1) for cell in cells)).markdown()
         else:

@@ -133,15 +133,15 @@ def _workloads(workloads: Mapping[str, Mapping[str, Any]]) -> Table:
     return Table("workloads", "What the ratios are computed from, all rounds together", columns, rows)
 
 
-def _overload(found: Mapping[str, Any]) -> Table:
+def _overload(figures: Mapping[str, Any]) -> Table:
     rows = [
-        ["answered at best", f"{found['maximum']:.1f} frames/s"],
-        ["offered", f"{found['offered']:.1f} frames/s"],
-        ["answered then", f"{found['goodput']:.1f} frames/s, {found['ratio']:.2f} of the best"],
-        ["an answer took", "{:.0f} ms, p95 {:.0f} ms".format(*found["answer_ms"])],
-        ["a refusal took", "{:.0f} ms, p95 {:.0f} ms".format(*found["refusal_ms"])],
-        ["refused as too many", str(found["refused"])],
-        ["failed otherwise", "; ".join(found["failed"]) or "none"],
+        ["answered at best", f"{figures['maximum']:.1f} frames/s"],
+        ["offered", f"{figures['offered']:.1f} frames/s"],
+        ["answered then", f"{figures['goodput']:.1f} frames/s, {figures['ratio']:.2f} of the best"],
+        ["an answer took", "{:.0f} ms, p95 {:.0f} ms".format(*figures["answer_ms"])],
+        ["a refusal took", "{:.0f} ms, p95 {:.0f} ms".format(*figures["refusal_ms"])],
+        ["refused as too many", str(figures["refused"])],
+        ["failed otherwise", "; ".join(figures["failed"]) or "none"],
     ]
     return Table("overload", "Overload", ("figure", "measured"), rows)
 
@@ -168,27 +168,27 @@ def _networks(rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table("networks", "Each network alone", columns, cells)
 
 
-def _detector(found: Mapping[str, Any]) -> Table:
-    rows = [[row["name"], str(row["boxes"]), _number(row["ms"], 2)] for row in found["rows"]]
-    rows.append(["ours over the package's", "", _number(found["ratio"], 3)])
-    return Table("detector", found["title"], ("detector", "boxes found", "ms a frame"), rows)
+def _detector(figures: Mapping[str, Any]) -> Table:
+    rows = [[row["name"], str(row["boxes"]), _number(row["ms"], 2)] for row in figures["rows"]]
+    rows.append(["ours over the package's", "", _number(figures["ratio"], 3)])
+    return Table("detector", figures["title"], ("detector", "boxes found", "ms a frame"), rows)
 
 
-def _against(found: Mapping[str, Any]) -> Table:
+def _against(figures: Mapping[str, Any]) -> Table:
     columns = ("load", "p50 ms", "now", "ratio", "spread", "frames/s", "now", "ratio", "spread")
     rows = []
-    for row in found["rows"]:
+    for row in figures["rows"]:
         cells = [row["load"]]
         for figure, ratio, digits in (("p50_ms", "p50", 1), ("frames_per_s", "frames", 1)):
             spread = " to ".join(_number(value, 2) for value in row[f"{ratio}_spread"])
             cells += [*(_number(value, digits) for value in row[figure]), _number(row[f"{ratio}_ratio"], 2), spread]
         rows.append(cells)
     for what, key, digits in (("start of the server, s", "start_seconds", 1), ("its memory, MB", "megabytes", 0)):
-        base, this = found[key]
+        base, this = figures[key]
         rows.append([what, _number(base, digits), _number(this, digits), _number(this / base, 2), *[""] * 5])
     title = (
-        f"This checkout over {found['base']}; others kept {found['cores_of_others']:.2f} of {found['cores']} cores busy"
-        f"{'' if found['ahead_of_others'] else ' and had the same priority'}"
+        f"This checkout over {figures['base']}; others kept {figures['cores_of_others']:.2f} of {figures['cores']} "
+        f"cores busy{'' if figures['ahead_of_others'] else ' and had the same priority'}"
     )
     return Table("against", title, columns, rows)
 

@@ -38,7 +38,7 @@ class ServerProcesses:
         return sum(_memory(each.pid, "Pss:") for each in self._all())
 
     def own(self) -> int:
-        """The same without mapped files, whose share becomes smaller when other processes map them too."""
+        """The same without mapped files, whose share shrinks when other processes map them too."""
         return sum(_memory(each.pid, "Pss_Anon:", "Pss_Shmem:") for each in self._all())
 
     def _all(self) -> Sequence[psutil.Process]:

@@ -76,7 +76,7 @@ class MeasuredServer:
         }
 
     def need(self, models: Sequence[str], load: bool = False) -> None:
-        """Raise ServerError if a model is not ready; with ``load``, load it first."""
+        """Raise ServerError if a model is not ready. With ``load``, load it first."""
         for model in models:
             if load and not self.ask(is_model_ready(model)):
                 self.ask(calls.load(model), _LOADING)

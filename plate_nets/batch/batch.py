@@ -1,4 +1,4 @@
-"""A batch from start to end: list and cut once, process what is left, mark it as done."""
+"""Runs a batch from start to end: lists and cuts once, processes what is left, marks it as done."""
 
 import dataclasses
 import fcntl
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 SUCCESS = "_SUCCESS"
 _LOCK = "_lock"
-_LOOK = 1.0
+_CHECK_INTERVAL = 1.0
 """Seconds between two checks whether another run has begun the batch."""
 
 
@@ -61,7 +61,7 @@ def begin(
         "package": plate_nets.__version__, "sure": reader.sure, "detail": reader.detail, "vehicles": reader.vehicles,
     }  # fmt: skip
     while MANIFEST not in (names := out.names()) and part.number:
-        time.sleep(_LOOK)
+        time.sleep(_CHECK_INTERVAL)
     manifest = None
     if MANIFEST in names:
         manifest = read_manifest(out)

@@ -1,4 +1,4 @@
-"""What a batch is, and which shards are done, as told by the files in its folder."""
+"""What a batch is, and which of its shards are done, from the files in its folder."""
 
 import json
 from collections.abc import Iterable

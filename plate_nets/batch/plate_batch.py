@@ -1,4 +1,4 @@
-"""Plate reading as a step in your own pipeline: Ray Data, Dask and pandas map it over batches of photos."""
+"""Plate reading as a step of your own pipeline: Ray Data, Dask and pandas map it over batches of photos."""
 
 from contextlib import ExitStack
 from functools import cached_property

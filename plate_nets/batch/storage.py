@@ -50,19 +50,19 @@ class Folder:
         """Raise BatchError if the address belongs to no known file system; no connection is made."""
         _ = self._opened
 
-    def read(self, name: str, most: int = MAX_TEXT) -> bytes:
+    def read(self, name: str, max_bytes: int = MAX_TEXT) -> bytes:
         """Return the bytes of a file in it.
 
         Raises:
             OSError: it is missing or, on disk, does not open or is not a file.
-            InputTooLarge: it has more than ``most`` bytes; nothing was read.
+            InputTooLarge: it has more than ``max_bytes`` bytes; nothing was read.
             BatchError: the object store does not answer or refuses.
         """
         if self.is_local or isinstance(self._opened[0], fs.LocalFileSystem):  # an address with file://
-            return read_file(os.path.join(self._opened[1], name), most)  # noqa: PTH118  a name may be no path at all
+            return read_file(os.path.join(self._opened[1], name), max_bytes)  # noqa: PTH118  a name may be no path at all
         with self.open(name) as file:
-            if (size := file.size()) > most:
-                raise InputTooLarge(f"expected a file of at most {most} bytes, got {size}")
+            if (size := file.size()) > max_bytes:
+                raise InputTooLarge(f"expected a file of at most {max_bytes} bytes, got {size}")
             return bytes(file.read())
 
     def open(self, name: str) -> NativeFile:

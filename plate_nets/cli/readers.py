@@ -76,10 +76,10 @@ def started(server: EmbeddedTriton, *, as_line: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def waiting(what: str, *, as_line: bool = False) -> Iterator[None]:
+def waiting(message: str, *, as_line: bool = False) -> Iterator[None]:
     """Show a message on the terminal during the block; with ``as_line``, print it as a line if there is none."""
     console = Console(stderr=True, highlight=False)
     if as_line and not console.is_terminal:
-        typer.echo(f"{what} ...", err=True)
-    with console.status(what):
+        typer.echo(f"{message} ...", err=True)
+    with console.status(message):
         yield

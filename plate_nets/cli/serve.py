@@ -31,6 +31,8 @@ from plate_nets.supervision.supervisor import (
     Supervisor,
 )
 
+TUNING = "Tuning"
+"""The group of options that docs/reference/stability.md does not promise for 1.x."""
 _STDERR = 2
 
 
@@ -66,18 +68,39 @@ def serve(
     ] = None,
     log: Log = None,
     growth: Annotated[
-        int, typer.Option(help="How much a model process may grow before it is renewed (MB); 0: no limit.", min=0)
+        int,
+        typer.Option(
+            help="How much a model process may grow before it is renewed (MB); 0: no limit.",
+            min=0,
+            rich_help_panel=TUNING,
+        ),
     ] = GROWTH >> 20,
     server_growth: Annotated[
-        int, typer.Option(help="How much the server may grow before it is restarted (MB); 0: no limit.", min=0)
+        int,
+        typer.Option(
+            help="How much the server may grow before it is restarted (MB); 0: no limit.",
+            min=0,
+            rich_help_panel=TUNING,
+        ),
     ] = SERVER_GROWTH >> 20,
-    probe_interval: Annotated[float, typer.Option(help="Time between two probes (seconds).", min=0.1)] = INTERVAL,
+    probe_interval: Annotated[
+        float, typer.Option(help="Time between two probes (seconds).", min=0.1, rich_help_panel=TUNING)
+    ] = INTERVAL,
     probe_deadline: Annotated[
-        float, typer.Option(help="How long a probe may take (seconds); set it higher than a request may wait.", min=0.1)
+        float,
+        typer.Option(
+            help="How long a probe may take (seconds); set it higher than a request may wait.",
+            min=0.1,
+            rich_help_panel=TUNING,
+        ),
     ] = DEADLINE,
     grace: Annotated[
         float,
-        typer.Option(help="How long old model processes may take to exit after a reload (seconds).", min=0),
+        typer.Option(
+            help="How long old model processes may take to exit after a reload (seconds).",
+            min=0,
+            rich_help_panel=TUNING,
+        ),
     ] = GRACE,
     drain: Annotated[
         float,
@@ -98,7 +121,9 @@ def serve(
     restart_pause: Annotated[
         float,
         typer.Option(
-            help="Pause before the second restart in a row (seconds); it doubles before each further one.", min=0
+            help="Pause before the second restart in a row (seconds); it doubles before each further one.",
+            min=0,
+            rich_help_panel=TUNING,
         ),
     ] = Limits.pause,
 ) -> None:

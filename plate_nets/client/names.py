@@ -53,7 +53,7 @@ class NameWatch(LastingThread):
 
     def __init__(self, names: Sequence[ServerAddress], changed: Callable[[list[ServerAddress]], bool]) -> None:
         self._ended = threading.Event()
-        super().__init__("plates-names", self._resolve, ending=self._ended, last=self._ended.set)
+        super().__init__("plates-names", self._resolve, ending=self._ended, ended=self._ended.set)
         self._known: dict[ServerAddress, list[ServerAddress]] = {name: [] for name in names}
         self._changed = changed
         self.first = threading.Event()

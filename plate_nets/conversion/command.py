@@ -78,11 +78,11 @@ def _one(conversion: Conversion, mode: Mode, only_check: bool, repository: Path)
             _report(conversion, convert(conversion, mode, repository), "converted")
 
 
-def _report(conversion: Conversion, comparisons: tuple[Comparison, ...], what: str) -> None:
+def _report(conversion: Conversion, comparisons: tuple[Comparison, ...], verb: str) -> None:
     for comparison in comparisons:
         console.print(
-            f"{conversion.name}: {what}, {' + '.join(comparison.files)}, "
+            f"{conversion.name}: {verb}, {' + '.join(comparison.files)}, "
             f"largest difference {comparison.difference:.1e} (tolerance {conversion.tolerance:.0e})"
         )
     if not comparisons:
-        console.print(f"{conversion.name}: {what}, not compared: no {REFERENCE} beside {conversion.weights}")
+        console.print(f"{conversion.name}: {verb}, not compared: no {REFERENCE} beside {conversion.weights}")

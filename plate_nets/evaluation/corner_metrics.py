@@ -9,10 +9,10 @@ TURNED = 3.0
 """Plates turned by more than this, degrees, count as turned."""
 
 
-def corner_errors(found: Quads, labelled: Quads) -> NDArray[np.float32]:
+def corner_errors(predicted: Quads, labelled: Quads) -> NDArray[np.float32]:
     """Quads (N, 4, 2) twice -> the distance of each corner (N, 4), as a share of the labelled plate's height."""
     heights, _ = quad_size(labelled)
-    distances = np.linalg.norm(found - labelled, axis=2)
+    distances = np.linalg.norm(predicted - labelled, axis=2)
     return np.asarray(distances / np.maximum(heights, 1e-6)[:, None], np.float32)
 
 

@@ -29,9 +29,10 @@ class ReadFrame:
 
 
 def stored_or_read(path: Path | None, frames: Iterable[ReadFrame]) -> list[ReadFrame]:
-    """The frames in a file of evidence; if it does not exist, the given ones, which it stores there.
+    """The frames stored in a file of evidence, or the given ones if there is no such file yet; then they are stored in
+    it.
 
-    Without a path, nothing is stored. ``frames`` are consumed only if they are needed.
+    Without a path, nothing is stored. ``frames`` are only consumed if they are needed.
 
     Raises:
         DatasetError: the file is damaged.

@@ -387,11 +387,11 @@ def _overlaps(boxes: Sequence[Box], others: Sequence[tuple[float, ...]]) -> NDAr
 
 
 def _tracks(
-    clip: Clip, numbers: Sequence[int], seen: Sequence[list[tuple[str, Box]]], reported: Mapping[str, int]
+    clip: Clip, numbers: Sequence[int], plates_seen: Sequence[list[tuple[str, Box]]], reported: Mapping[str, int]
 ) -> motmetrics.MOTAccumulator:
     """Compare the tracks of reported cars with the true ones, leaving out plates that do not count."""
     accumulator = motmetrics.MOTAccumulator(auto_id=True)
-    for number, boxes in zip(numbers, seen, strict=True):
+    for number, boxes in zip(numbers, plates_seen, strict=True):
         frame = clip.truth[number]
         expected = [plate for plate in frame.plates if _readable(plate)]
         given = [(reported[car], box) for car, box in boxes if car in reported]  # motmetrics wants numbers

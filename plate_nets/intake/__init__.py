@@ -1,4 +1,4 @@
-"""The one entrance for data from outside: bounded in size, time and kind before any other part sees it.
+"""The one entrance for data from outside: it limits size, time and kind before any other part sees the data.
 
 `files` reads files; `yaml_file`, `toml_file` and `table` read documents; `video` opens containers and streams;
 `http_answer` takes the answers of webhooks. HTTP bodies arrive through `plate_nets/web/uploads.py`, pictures from

@@ -19,7 +19,7 @@ MAX_VALUES = 20_000
 _MAX_SECRET = 64 << 10
 
 
-def read_file(path: str | os.PathLike[str], most: int) -> bytes:
+def read_file(path: str | os.PathLike[str], max_bytes: int) -> bytes:
     """Return the bytes of a file, at most as many as it has when it is opened.
 
     A pipe, a device or a socket is never read: it could block or never end. A file that grows meanwhile is cut at the
@@ -27,12 +27,12 @@ def read_file(path: str | os.PathLike[str], most: int) -> bytes:
 
     Raises:
         OSError: it is missing, does not open, or is not a regular file.
-        InputTooLarge: it has more than ``most`` bytes; nothing was read.
+        InputTooLarge: it has more than ``max_bytes`` bytes; nothing was read.
     """
     handle, size = _open(path)
     with os.fdopen(handle, "rb") as file:
-        if size > most:
-            raise InputTooLarge(f"expected a file of at most {most} bytes, got {size}")
+        if size > max_bytes:
+            raise InputTooLarge(f"expected a file of at most {max_bytes} bytes, got {size}")
         return file.read(size)
 
 
@@ -59,14 +59,14 @@ def read_secret(path: str | os.PathLike[str], pause: float = 10) -> str:
     raise InputTooLarge(f"{path}: expected at most {_MAX_SECRET} bytes through a pipe")
 
 
-def read_text(path: str | os.PathLike[str], most: int = MAX_TEXT) -> str:
+def read_text(path: str | os.PathLike[str], max_bytes: int = MAX_TEXT) -> str:
     """Return the text of a UTF-8 file, with or without a byte order mark.
 
     Raises:
-        InputError: it does not open, has more than ``most`` bytes, or is not UTF-8; the message names the file.
+        InputError: it does not open, has more than ``max_bytes`` bytes, or is not UTF-8; the message names the file.
     """
     try:
-        return read_file(path, most).decode("utf-8-sig")
+        return read_file(path, max_bytes).decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     except InputTooLarge as error:

@@ -53,6 +53,6 @@ def is_line(text: str) -> bool:
 
 
 def excerpt(text: str) -> str:
-    """A text of a user as a message shows it: in one line without control characters, cut where it is long."""
+    """A user's text for a message: one line without control characters, shortened if it is long."""
     line = text if is_line(text) else ascii(text)
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}..."

@@ -50,5 +50,5 @@ def _check_size(path: Path, values: Any) -> None:
     raise _too_large(path, MAX_DEPTH, "levels")
 
 
-def _too_large(path: Path, most: int, what: str) -> InputTooLarge:
-    return InputTooLarge(f"{path}: expected TOML of at most {most} {what}, got more")
+def _too_large(path: Path, limit: int, unit: str) -> InputTooLarge:
+    return InputTooLarge(f"{path}: expected TOML of at most {limit} {unit}, got more")

@@ -1,6 +1,6 @@
-"""Videos of users and streams of cameras, opened by FFmpeg with only the intended formats and protocols.
+"""Opens videos of users and streams of cameras with FFmpeg, limited to the intended formats and protocols.
 
-FFmpeg guesses what it reads and opens whatever that refers to: a text that begins with `ffconcat` is a list of local
+FFmpeg guesses the format and opens whatever the data refers to: a text that begins with `ffconcat` is a list of local
 files, and a playlist leads to other hosts. So formats and protocols come from a list, and oversized pictures are not
 decoded.
 """

@@ -1,7 +1,6 @@
 """YAML from users: no aliases, no duplicate keys, bounded in size, depth and number of values.
 
-A parser does what a document says: ten lines of nested aliases are a billion values, and deep nesting overflows the
-stack.
+Ten lines of nested aliases expand to a billion values, and deep nesting overflows the stack.
 """
 
 from pathlib import Path

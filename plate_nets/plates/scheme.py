@@ -217,10 +217,10 @@ class PlateScheme:
         """The schemes that a plate with this text may belong to: of several countries, those whose formats it fits."""
         return tuple(member for member in self.members or (self,) if member.is_plate(text))
 
-    def owner(self, text: str, named: str = "") -> "PlateScheme":
-        """The scheme of a plate with this text: of several, ``named`` if the text fits it, or the first that fits."""
+    def owner(self, text: str, preferred: str = "") -> "PlateScheme":
+        """The scheme of a plate with this text: of several, ``preferred`` if it fits, or the first that fits."""
         owners = self.owners(text) if self.members else (self,)
-        return next((owner for owner in owners if owner.name == named), next(iter(owners), self))
+        return next((owner for owner in owners if owner.name == preferred), next(iter(owners), self))
 
     def read_with(self, name: str) -> "PlateScheme":
         """Of several countries, those with the same reader as ``name``; all if they share one reader."""

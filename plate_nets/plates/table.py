@@ -51,11 +51,11 @@ class Table:
                 raise self.error(key, expected, repr(value))
         return tuple(values)
 
-    def number(self, key: str, least: float, most: float, expected: str) -> float:
+    def number(self, key: str, lowest: float, highest: float, expected: str) -> float:
         """A number within limits."""
         self._taken.add(key)
         value: Any = self.values.get(key)
-        if type(value) not in (int, float) or not least <= value <= most:
+        if type(value) not in (int, float) or not lowest <= value <= highest:
             raise self.error(key, expected, "none" if value is None else repr(value))
         return float(value)
 

@@ -82,7 +82,7 @@ class PlateDecoder:
         self.settings = settings
 
     def decode(
-        self, logits: Logits, lines: Lines | None = None, looks: Sequence[Appearance] | None = None
+        self, logits: Logits, lines: Lines | None = None, appearances: Sequence[Appearance] | None = None
     ) -> list[Reading]:
         """Logits (N, C, 18), N of 0 or more -> readings in the same order.
 
@@ -91,7 +91,7 @@ class PlateDecoder:
         Args:
             logits: (N, C, 18).
             lines: the number of lines of each plate, 1 by default; only formats with as many lines are tried.
-            looks: the appearance of each plate. It influences the choice of a text, but not its confidence.
+            appearances: the appearance of each plate. It influences the choice of a text, but not its confidence.
 
         Raises:
             ContractError: the number of classes is not that of the scheme.
@@ -102,29 +102,28 @@ class PlateDecoder:
                 f"got {logits.shape}; is the reader's network of another scheme?"
             )
         counts = np.ones(len(logits), np.intp) if lines is None else lines
+        rows = zip(log_softmax(logits), counts, appearances or repeat(None, len(logits)), strict=True)
         return [
-            self._decode_one(logp, self.scheme.by_lines[int(count)], look)
-            for logp, count, look in zip(log_softmax(logits), counts, looks or repeat(None, len(logits)), strict=True)
+            self._decode_one(logp, self.scheme.by_lines[int(count)], appearance) for logp, count, appearance in rows
         ]
 
-    def _decode_one(self, logp: NDArray[np.float32], scheme: PlateScheme, look: Appearance | None) -> Reading:
+    def _decode_one(self, logp: NDArray[np.float32], scheme: PlateScheme, appearance: Appearance | None) -> Reading:
         best = best_path(logp, scheme)
         if not best.text:
             return _reading(best, scheme, sure=False)
         chosen: Candidate | None = best
         if not scheme.is_plate(best.text) or not self._certain(best, logp, scheme):
             texts = format_texts(logp, scheme, self.settings.beam_width)
-            chosen = most_probable(texts, favour=_favour(look, scheme))
+            chosen = most_probable(texts, favour=_favour(appearance, scheme))
         if chosen is None or chosen.probability < self.settings.floor:
             return _reading(best, scheme, sure=False)
         return _reading(chosen, scheme, sure=chosen.confidence >= self.settings.sure)
 
-    def decode_looks(self, logits: Logits, lines: int = 1, look: Appearance | None = None) -> Reading:
+    def decode_looks(self, logits: Logits, lines: int = 1, appearance: Appearance | None = None) -> Reading:
         """Logits (V, C, 18) of V looks at one plate, the first one unchanged -> one reading.
 
         Each look proposes texts. The probability of a text is its geometric mean over the looks: a text that one look
-        rules out gets almost none, and looks that disagree leave little to any text. ``look``: the appearance of the
-        plate, as in `decode`.
+        rules out gets almost none, and looks that disagree leave little to any text. ``appearance``: as in `decode`.
         """
         scheme, settings = self.scheme.by_lines[lines], self.settings
         logp = log_softmax(logits)
@@ -135,7 +134,7 @@ class PlateDecoder:
             return _reading(best_path(logp[0], scheme), scheme, sure=False)
         means = np.maximum(text_log_probabilities(logp, texts, scheme), _LEAST_LOG).mean(axis=0)
         probabilities = dict(zip(texts, np.exp(means).tolist(), strict=True))
-        chosen = most_probable(probabilities, settings.doubt, _favour(look, scheme))
+        chosen = most_probable(probabilities, settings.doubt, _favour(appearance, scheme))
         assert chosen is not None, "there are texts"
         return _reading(chosen, scheme, sure=chosen.confidence >= settings.sure)
 
@@ -145,8 +144,8 @@ class PlateDecoder:
         return best.probability >= certain or text_probability(logp, best.text, scheme) >= certain
 
 
-def _favour(look: Appearance | None, scheme: PlateScheme) -> Favour | None:
-    return None if look is None else partial(look.favour, scheme)
+def _favour(appearance: Appearance | None, scheme: PlateScheme) -> Favour | None:
+    return None if appearance is None else partial(appearance.favour, scheme)
 
 
 def at_height(reading: Reading, height: float, settings: DecodingSettings) -> Reading:

@@ -131,7 +131,7 @@ class PlateDetector:
         Returns:
             (N, 4) boxes xyxy in pixels of the frame, clamped to it, and (N,) scores 0..1.
         """
-        return self._look(frame, self._side_for(frame), stages, vehicles=False)[:2]
+        return self._detect(frame, self._side_for(frame), stages, vehicles=False)[:2]
 
     def detect_close_up(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores]:
         """Like `detect`, with a smaller input, for plates that fill the picture; empty if the input was small already.
@@ -140,14 +140,14 @@ class PlateDetector:
         """
         if self._side_for(frame) <= LEAST_SIDE:
             return np.empty((0, 4), np.float32), np.empty(0, np.float32)
-        return self._look(frame, CLOSE_UP_SIDE, stages, vehicles=False)[:2]
+        return self._detect(frame, CLOSE_UP_SIDE, stages, vehicles=False)[:2]
 
     def detect_both(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores, VehicleRows]:
         """Like `detect`, and also the vehicles of the frame, highest score first.
 
         A network without a head for vehicles finds none, and the log says so once.
         """
-        return self._look(frame, self._side_for(frame), stages, vehicles=True)
+        return self._detect(frame, self._side_for(frame), stages, vehicles=True)
 
     def with_large_vehicles(
         self, frame: Frame, plates: Boxes, vehicles: VehicleRows, stages: Stages = nullcontext
@@ -168,13 +168,13 @@ class PlateDetector:
         near = plates[:, 2] - plates[:, 0] > _NEAR * frame.shape[1]
         if not (near & (belonging(plates, vehicles_of(vehicles)) < 0)).any():
             return vehicles
-        rows = np.concatenate((vehicles, self._look(frame, CLOSE_UP_SIDE, stages, vehicles=True)[2]))
+        rows = np.concatenate((vehicles, self._detect(frame, CLOSE_UP_SIDE, stages, vehicles=True)[2]))
         return distinct(rows[np.argsort(-rows[:, 4], kind="stable")])
 
     def _side_for(self, frame: Frame) -> int:
         return self.settings.side_for((frame.shape[0], frame.shape[1]))
 
-    def _look(self, frame: Frame, side: int, stages: Stages, vehicles: bool) -> tuple[Boxes, Scores, VehicleRows]:
+    def _detect(self, frame: Frame, side: int, stages: Stages, vehicles: bool) -> tuple[Boxes, Scores, VehicleRows]:
         hw = (frame.shape[0], frame.shape[1])
         letterbox = Letterbox(hw, side)
         with stages("letterbox"):
@@ -223,11 +223,13 @@ def select_vehicles(rows: NDArray[np.float32], settings: DetectionSettings) -> V
 
 
 def distinct(vehicles: VehicleRows) -> VehicleRows:
-    """Vehicles (N, 6) clipped to the frame, highest score first -> those that overlap no better one: boxes of a car
-    that is partly outside may differ only there."""
+    """Vehicles (N, 6) clipped to the frame, highest score first -> those that overlap no better one.
+
+    Clipping makes them overlap: the boxes of a car that is partly outside may only differ there.
+    """
     same = iou(vehicles[:, :4], vehicles[:, :4]) > SAME_VEHICLE
-    best: VehicleRows = vehicles[~np.triu(same, 1).any(axis=0)]
-    return best
+    kept: VehicleRows = vehicles[~np.triu(same, 1).any(axis=0)]
+    return kept
 
 
 def visible(boxes: NDArray[np.float32]) -> NDArray[np.bool_]:

@@ -58,19 +58,13 @@ class Letterbox:
             cv2.resize(frame, (inner_w, inner_h), dst=inner, interpolation=_interpolation(frame, self.inner_hw))
         return placed
 
-    def to_input(self, boxes: Boxes) -> Boxes:
-        """Boxes (N, 4) xyxy in pixels of the frame -> in pixels of the network's input."""
-        return (boxes * self._factors()).astype(np.float32)
-
     def to_frame(self, boxes: Boxes) -> Boxes:
         """Boxes (N, 4) xyxy in pixels of the network's input -> in pixels of the frame, not clipped."""
-        return (boxes / self._factors()).astype(np.float32)
-
-    def _factors(self) -> NDArray[np.float64]:
         # The size is rounded, so the two factors differ by up to half a pixel over the frame
         down = self.inner_hw[0] / self.frame_hw[0]
         across = self.inner_hw[1] / self.frame_hw[1]
-        return np.array([across, down, across, down])
+        factors: NDArray[np.float64] = np.array([across, down, across, down])
+        return (boxes / factors).astype(np.float32)
 
 
 def resize(frame: Frame, hw: tuple[int, int], enlarge: int = cv2.INTER_LINEAR) -> Frame:

@@ -14,19 +14,19 @@ def stacked(boxes: Iterable[Box]) -> NDArray[np.float64]:
     return np.array([box.sides for box in boxes], np.float64).reshape(-1, 4)
 
 
-def iou(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def iou(boxes: NDArray[np.floating[Any]], others: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Boxes (N, 4) and (M, 4) xyxy -> intersection over union of each pair, (N, M), 0..1."""
-    common = _common(a, b)
-    return _share(common, _areas(a)[:, None] + _areas(b) - common)
+    common = _common(boxes, others)
+    return _share(common, _areas(boxes)[:, None] + _areas(others) - common)
 
 
-def inside(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def inside(boxes: NDArray[np.floating[Any]], others: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Boxes (N, 4) and (M, 4) xyxy -> the share of the first box's area that lies in the second, (N, M), 0..1."""
-    return _share(_common(a, b), _areas(a)[:, None])
+    return _share(_common(boxes, others), _areas(boxes)[:, None])
 
 
-def _common(a: NDArray[np.floating[Any]], b: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    first, second = a[:, None].astype(np.float64), b[None].astype(np.float64)
+def _common(boxes: NDArray[np.floating[Any]], others: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    first, second = boxes[:, None].astype(np.float64), others[None].astype(np.float64)
     sides = np.minimum(first[..., 2:], second[..., 2:]) - np.maximum(first[..., :2], second[..., :2])
     areas: NDArray[np.float64] = np.clip(sides, 0, None).prod(axis=-1)
     return areas

@@ -69,27 +69,28 @@ class SchemeDecoder:
         logits: Mapping[str, Logits],
         lines: Lines | None = None,
         schemes: Sequence[PlateScheme] = (),
-        looks: Sequence[Appearance] | None = None,
+        appearances: Sequence[Appearance] | None = None,
     ) -> list[Reading]:
         """Logits (N, C, 18) by the reader's name -> N readings in the same order; see `PlateDecoder.decode`.
 
-        ``schemes``: only these, if given. ``looks``: the appearance of each plate.
+        ``schemes``: only these, if given. ``appearances``: the appearance of each plate.
         """
         chosen = tuple(schemes or self.schemes)
         searches = self._searches_of(chosen)
-        found = [search.decode(logits[reader_of(search.scheme).name], lines, looks) for search in searches]
+        found = [search.decode(logits[reader_of(search.scheme).name], lines, appearances) for search in searches]
         if len(chosen) == 1:
             return found[0]
         counts = np.ones(len(found[0]), np.intp) if lines is None else lines
+        rows = zip(*found, counts, appearances or repeat(None, len(counts)), strict=True)
         return [
-            surest(readings, [scheme.by_lines[int(count)] for scheme in chosen], look)
-            for *readings, count, look in zip(*found, counts, looks or repeat(None, len(counts)), strict=True)
+            best_of(readings, [scheme.by_lines[int(count)] for scheme in chosen], appearance)
+            for *readings, count, appearance in rows
         ]
 
     def describe(
         self,
         readings: Sequence[Reading],
-        looks: Sequence[Appearance],
+        appearances: Sequence[Appearance],
         lines: Lines | None = None,
         schemes: Sequence[PlateScheme] = (),
     ) -> list[Reading]:
@@ -97,8 +98,8 @@ class SchemeDecoder:
         chosen = tuple(schemes or self.schemes)
         counts = np.ones(len(readings), np.intp) if lines is None else lines
         return [
-            look.describe(reading, [scheme.by_lines[int(count)] for scheme in chosen])
-            for reading, look, count in zip(readings, looks, counts, strict=True)
+            appearance.describe(reading, [scheme.by_lines[int(count)] for scheme in chosen])
+            for reading, appearance, count in zip(readings, appearances, counts, strict=True)
         ]
 
     def _searches_of(self, schemes: tuple[PlateScheme, ...]) -> list[PlateDecoder]:
@@ -116,16 +117,18 @@ class SchemeDecoder:
         logits: Mapping[str, Logits],
         lines: int = 1,
         schemes: Sequence[PlateScheme] = (),
-        look: Appearance | None = None,
+        appearance: Appearance | None = None,
     ) -> Reading:
         """The logits (V, C, 18) of V looks at one plate, by the reader's name -> its reading.
 
-        See `PlateDecoder.decode_looks`; ``schemes`` and ``look`` as in `decode`.
+        See `PlateDecoder.decode_looks`; ``schemes`` and ``appearance`` as in `decode`.
         """
         chosen = tuple(schemes or self.schemes)
         searches = self._searches_of(chosen)
-        found = [search.decode_looks(logits[reader_of(search.scheme).name], lines, look) for search in searches]
-        return found[0] if len(chosen) == 1 else surest(found, [scheme.by_lines[lines] for scheme in chosen], look)
+        found = [search.decode_looks(logits[reader_of(search.scheme).name], lines, appearance) for search in searches]
+        if len(chosen) == 1:
+            return found[0]
+        return best_of(found, [scheme.by_lines[lines] for scheme in chosen], appearance)
 
     def unsure(self, readings: Sequence[Reading], heights: Sequence[float]) -> list[int]:
         """Readings, and the heights of their lines in pixels -> the rows that need a second look."""
@@ -145,22 +148,24 @@ class SchemeDecoder:
         return [row for row, (reading, height) in pairs if not reading.text and height >= self.settings.least_height]
 
 
-def surest(readings: Sequence[Reading], chosen: Sequence[PlateScheme], look: Appearance | None = None) -> Reading:
+def best_of(
+    readings: Sequence[Reading], chosen: Sequence[PlateScheme], appearance: Appearance | None = None
+) -> Reading:
     """The best of the readings that searches returned for one plate, with all schemes that give its text.
 
     Args:
         readings: one per search.
         chosen: the schemes that were read, in the caller's order.
-        look: the appearance of the plate, which influences the choice.
+        appearance: the appearance of the plate, which influences the choice.
     """
     candidates = [reading for reading in readings if reading.text] or readings
     possible = _schemes_of(reading for reading in candidates if reading.text)
 
     def likely(reading: Reading) -> float:
-        if look is None or not reading.text:
+        if appearance is None or not reading.text:
             return reading.confidence
         return reading.confidence * max(
-            look.favour(scheme, reading.text) for scheme in chosen if scheme.name in possible
+            appearance.favour(scheme, reading.text) for scheme in chosen if scheme.name in possible
         )
 
     best = max(candidates, key=likely)  # the first of equals

@@ -22,7 +22,7 @@ class LogCopy:
         self._source = os.fdopen(read, "rb", buffering=0)
         self._target = os.fdopen(os.dup(target), "wb", buffering=0)
         self._kept: deque[bytes] = deque(maxlen=_KEPT)
-        self._thread = LastingThread("log", self._copy, last=self._close)
+        self._thread = LastingThread("log", self._copy, ended=self._close)
         self._thread.start()
 
     def _copy(self) -> bool:

@@ -69,8 +69,8 @@ class Delivery:
             self._deliver,
             ending=self._closing,
             failed=lambda error: notice(f"{name}: {cause(error)}; records wait in the outbox"),
-            well=lambda: notice(f"{name}: takes records again"),
-            last=sink.close,
+            recovered=lambda: notice(f"{name}: takes records again"),
+            ended=sink.close,
             first_pause=first_pause,
         )
         self._thread.start()

@@ -11,7 +11,7 @@ from plate_nets.client.transports.http import HttpTransport
 from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.errors import PlateError
 
-_LOOK = 0.05
+_CHECK_INTERVAL = 0.05
 """Seconds between two checks of a model that is being unloaded."""
 _LOADED = ("READY", "UNLOADING")
 
@@ -57,5 +57,5 @@ def _unload(
         loaded = {row["name"] for row in index if row.get("state") in _LOADED}
         living = processes()
         waiting = {model for model in waiting & loaded if before[model] <= living.keys()}
-        time.sleep(_LOOK if waiting else 0.0)
+        time.sleep(_CHECK_INTERVAL if waiting else 0.0)
     return waiting

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 
 import psutil
 
-LOOKS = 6
-"""Checks in a row that make a judgement, so that a short peak for one large picture does not count."""
+CHECKS = 6
+"""Checks in a row that are compared, so that a short peak for one large picture does not count."""
 _AT_START = 3
-"""A new process may grow by this many times the limit: what happens in its first half minute does not become its usual
-size."""
+"""A new process may grow by this many times the limit: its first half minute does not count as its usual size."""
 
 
 class GrowthWatch:
@@ -24,23 +23,22 @@ class GrowthWatch:
         self._allowed = allowed
         self._processes: dict[int, _Memory] = {}
 
-    def look(self, processes: Mapping[int, str]) -> dict[str, int]:
+    def check(self, processes: Mapping[int, str]) -> dict[str, int]:
         """Process ids and their models -> the models whose processes grew by more than is allowed, and by how many
         bytes the largest did.
 
-        Compares the maximum of a process's first `LOOKS` checks with the minimum of the last ones. Once reported it
-        starts
-        over: it may take a while to exit, or may not be replaced.
+        Compares the maximum of a process's first `CHECKS` checks with the minimum of the last ones. A reported process
+        starts over, because it may take a while to exit or may not be replaced.
         """
         found: dict[int, _Memory] = {}
         grown: dict[str, int] = {}
         for pid, owner in processes.items() if self._allowed else ():
             try:
-                own = psutil.Process(pid).memory_full_info().uss
+                used = psutil.Process(pid).memory_full_info().uss
             except psutil.Error:
                 continue
             found[pid] = self._processes.get(pid, _Memory())
-            by = found[pid].add(own, _AT_START * self._allowed)
+            by = found[pid].add(used, _AT_START * self._allowed)
             if by > self._allowed:
                 found[pid] = _Memory()
                 grown[owner] = max(by, grown.get(owner, 0))
@@ -53,15 +51,15 @@ class _Memory:
     """The memory of one process over time."""
 
     first: list[int] = field(default_factory=list)
-    last: deque[int] = field(default_factory=lambda: deque(maxlen=LOOKS))
+    last: deque[int] = field(default_factory=lambda: deque(maxlen=CHECKS))
 
-    def add(self, own: int, at_start: int) -> int:
-        """Add the present memory, bytes -> how many bytes it grew by; 0 while it is new.
+    def add(self, used: int, at_start: int) -> int:
+        """Add the present memory in bytes -> how many bytes it grew by; 0 while it is new.
 
-        ``at_start``: bytes that it may use during its first checks; more counts as growth too.
+        ``at_start``: the bytes that it may use during its first checks. More counts as growth too.
         """
-        if len(self.first) < LOOKS:
-            self.first.append(own)
+        if len(self.first) < CHECKS:
+            self.first.append(used)
             return 0
-        self.last.append(own)
-        return min(self.last) - min(max(self.first), min(self.first) + at_start) if len(self.last) == LOOKS else 0
+        self.last.append(used)
+        return min(self.last) - min(max(self.first), min(self.first) + at_start) if len(self.last) == CHECKS else 0

@@ -22,7 +22,7 @@ from plate_nets.supervision.metrics import ThreadFaults
 HEALTH, LIVE, METRICS = "/health", "/live", "/metrics"
 _SLOWEST = 5.0
 """Seconds for a client to send its request."""
-_LOOK = 0.2
+_CHECK_INTERVAL = 0.2
 """Seconds between two checks whether to stop."""
 _AT_ONCE = 64
 """Connections that are answered at the same time."""
@@ -87,7 +87,7 @@ class HealthEndpoint:
             raise ServerStartError(f"health port {port} on {address}: {error.strerror}; choose another") from error
         host, port = self._server.server_address[:2]
         self.url = f"http://{host!s}:{port}{HEALTH}"
-        self._server.timeout = _LOOK
+        self._server.timeout = _CHECK_INTERVAL
         self._ending = threading.Event()
         self._thread = LastingThread("health", self._answer_one, ending=self._ending)
         self._thread.start()

@@ -35,11 +35,11 @@ class StatusCollector(Collector):
 
 
 class ThreadFaults(Collector):
-    """How often a turn of each lasting thread of this process failed by a bug."""
+    """How often a turn of each lasting thread of this process failed because of a bug."""
 
     def collect(self) -> Iterator[Metric]:
         """The present values."""
-        text = "Turns of a thread that ended by a fault of the program"
+        text = "Turns of a thread that failed because of a bug"
         family = CounterMetricFamily("plates_thread_faults", text, labels=["thread"])
         for name, count in lasting.faults().items():
             family.add_metric([name], count)

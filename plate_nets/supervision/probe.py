@@ -50,9 +50,9 @@ T = TypeVar("T")
 class Verdict:
     """The result of one probe, and when it began. ``fault`` is empty if the picture was read.
 
-    ``refused``: the server was too busy for the probe, and answered others meanwhile.
-    ``confirmed``: it failed twice in a row. ``suspects`` are then the models that do not answer by themselves either,
-    or that hang; none if the server as a whole does not answer.
+    ``refused``: the server was too busy for the probe, but answered others meanwhile.
+    ``confirmed``: it failed twice in a row. ``suspects`` are then the models that fail when asked directly, or that
+    hang; none if the server as a whole does not answer.
     """
 
     began: float
@@ -80,7 +80,7 @@ class ProbeClient:
 
     def read(self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None) -> list[Plate]:
         """An encoded picture -> its plates, through the whole pipeline; the users' metrics do not count it."""
-        options = ReadOptions(evidence, appearance=True, sure=sure)  # with the appearance every model has to answer
+        options = ReadOptions(evidence, appearance=True, sure=sure)  # the appearance involves every model
         picture = np.frombuffer(image, np.uint8)
         return plates(self._infer(PLATE_RECOGNITION, IMAGE, picture, options.outputs, options.parameters))
 
@@ -91,7 +91,7 @@ class ProbeClient:
             self._check_ready(model)
 
     def suspects(self) -> tuple[str, ...]:
-        """The models to blame if `check` fails: those that fail by themselves, or else the one that calls them.
+        """The models to blame if `check` fails: those that fail when asked directly, or else the one that calls them.
 
         None if nothing answers at all.
         """
@@ -166,8 +166,8 @@ class Prober(LastingThread):
     def end(self, timeout: float) -> None:
         """Stop probing, and wait at most so many seconds for a probe in progress.
 
-        A thread that is in gevent, which tritonclient's HTTP stands on, when the interpreter ends takes the process
-        down with a segmentation fault.
+        tritonclient's HTTP runs on gevent. A thread that is in gevent when the interpreter ends crashes the process
+        with a segmentation fault.
         """
         self._ended.set()
         self._wanted.set()
@@ -198,7 +198,7 @@ class Prober(LastingThread):
         try:
             self._client.check()
         except ServerOverloaded:
-            work = self._progress.look()
+            work = self._progress.check()
             if work.hanging:
                 self.verdicts.put(Verdict(began, "requests wait, and none is answered", True, work.hanging))
             elif work.answers:

@@ -44,11 +44,11 @@ class Progress:
         """Note that the server did not refuse."""
         self._before = None
 
-    def look(self) -> Work:
-        """Called after the server refused -> what it did since the previous refusal.
+    def check(self) -> Work:
+        """Call this after the server refused -> what it did since the previous refusal.
 
-        A model hangs after ``longest`` seconds without a run. The first check knows nothing, nor does one that cannot
-        read the metrics.
+        A model hangs after ``longest`` seconds without a run. The first check knows nothing, and neither does one that
+        cannot read the metrics.
         """
         try:
             answered, runs = _read(self._metrics())
@@ -75,7 +75,7 @@ def _read(metrics: str) -> tuple[int, dict[str, int]]:
     """Answered frames, and runs of models with waiting requests; versions and devices are added up."""
     counts: dict[str, Counter[str]] = {_ENDED: Counter(), _WAITING: Counter(), _ANSWERED: Counter()}
     for family in text_string_to_metric_families(metrics):
-        # by the family: of a counter the parser ends the names of samples with _total
+        # by the family, because the parser appends _total to the samples of a counter
         for sample in family.samples if family.name in counts else ():
             counts[family.name][sample.labels.get("model", "")] += int(sample.value)
     runs = {model: counts[_ENDED][model] for model, waiting in counts[_WAITING].items() if waiting}

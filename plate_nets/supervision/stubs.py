@@ -1,4 +1,4 @@
-"""Watches the processes of the Python models directly, so that a death, and the model, is seen at once.
+"""Watches the processes of the Python models directly, so that a death is seen at once, and whose it was.
 
 `plate_recognition` has several processes. A dead one breaks only some requests, which a probe may miss.
 """
@@ -23,13 +23,12 @@ class StubWatch:
         """The processes, stubs or not, that were stopped at the last two checks."""
         self._reported: set[int] = set()
 
-    def look(self, root: int) -> Counter[str]:
+    def check(self, root: int) -> Counter[str]:
         """The process above the server -> models, each with how many of its stubs died since the last check.
 
         The server waits for stubs that it unloads, so they vanish. A stub that died on its own stays a zombie, because
-        the server does not know; it counts when two checks in a row find it so. A stopped one (SIGSTOP) would keep its
-        requests
-        forever: it is killed when two checks in a row find it so, and counts.
+        the server does not know. It counts once two checks in a row find it. A stopped stub (SIGSTOP) would keep its
+        requests forever: once two checks in a row find it, it is killed and counts as dead.
         """
         zombies = set()
         frozen = set()

@@ -26,9 +26,9 @@ INTERVAL = 3.0
 """Seconds between two probes."""
 DEADLINE = 10.0
 """Seconds until a probe counts as failed."""
-_LOOK = 0.2
+_CHECK_INTERVAL = 0.2
 """Seconds between two checks of the processes."""
-_LOOK_AT_MEMORY = 5.0
+_MEMORY_INTERVAL = 5.0
 """Seconds between two checks of their memory."""
 GROWTH = 256 << 20
 """Bytes that a model process may grow by."""
@@ -84,10 +84,10 @@ class Supervisor:
         self._exit_timeout = exit_timeout
         self._ending = False
         self._policy = Policy(Limits(pause=restart_pause))
-        self._stubs = self._first_look()
+        self._stubs = self._first_check()
         self._growth = GrowthWatch(growth)
         self._server_growth = GrowthWatch(server_growth)
-        self._looked_at_memory = 0.0
+        self._memory_checked = 0.0
         self._shared_memory_is_full = False
         self._replaced: deque[tuple[float, frozenset[int]]] = deque()
         """Until when replaced stubs may live."""
@@ -115,16 +115,16 @@ class Supervisor:
         try:
             while not self._ending:
                 self._turn()
-                time.sleep(_LOOK)
+                time.sleep(_CHECK_INTERVAL)
             self._drain()
         finally:
-            self._server.stop()  # without it a probe under way is answered or refused at once
+            self._server.stop()  # without a server, the probe in progress is answered or refused at once
             self._prober.end(self._deadline)
             self._status.enter("stopped")
 
     def _turn(self) -> None:
         self._status.turns_within(_TURN)
-        self._look()
+        self._check()
         self._end_replaced()
         self._server.trim_log()
         reap_orphans(self._server.guard_pid)
@@ -136,7 +136,7 @@ class Supervisor:
         deadline = time.monotonic() + self._drain_seconds
         while self._runs and time.monotonic() < deadline:
             self._turn()
-            time.sleep(_LOOK)
+            time.sleep(_CHECK_INTERVAL)
         unfinished = self._finish_requests()
         self._status.report("drained", unfinished=unfinished)
         if unfinished:
@@ -159,18 +159,18 @@ class Supervisor:
 
     def _living_processes(self) -> dict[int, str]:
         assert self._server.guard_pid is not None
-        self._stubs.look(self._server.guard_pid)
+        self._stubs.check(self._server.guard_pid)
         return self._stubs.living
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         code = self._server.wait(0)
         if code is not None:
             self._restart(f"the server {ending(code)}")
             return
         assert self._server.guard_pid is not None
-        died = self._stubs.look(self._server.guard_pid)
+        died = self._stubs.check(self._server.guard_pid)
         if died and self._server.server_pid is None:
-            return  # they went with the server; the guard cleans up and ends next
+            return  # they ended with the server; the guard cleans up next
         if self._server.server_pid in self._stubs.still:
             self._restart("the server stands still")
             return
@@ -180,27 +180,27 @@ class Supervisor:
         with contextlib.suppress(queue.Empty):
             self._judge(self._prober.verdicts.get_nowait())
         now = time.monotonic()
-        if self._status.state == "serving" and now >= self._looked_at_memory + _LOOK_AT_MEMORY:
-            self._looked_at_memory = now
-            self._look_at_memory()
-            self._look_at_shared_memory()
+        if self._status.state == "serving" and now >= self._memory_checked + _MEMORY_INTERVAL:
+            self._memory_checked = now
+            self._check_memory()
+            self._check_shared_memory()
 
-    def _look_at_shared_memory(self) -> None:
+    def _check_shared_memory(self) -> None:
         fault = full_shared_memory()
         if fault and not self._shared_memory_is_full:
             self._status.report("warning", fault=fault)
         self._shared_memory_is_full = bool(fault)
 
-    def _look_at_memory(self) -> None:
+    def _check_memory(self) -> None:
         server = self._server.server_pid
-        for by in self._server_growth.look({server: PROGRAM} if server else {}).values():
+        for by in self._server_growth.check({server: PROGRAM} if server else {}).values():
             self.renew_server(by)  # after which no stub is known
-        for model, by in self._growth.look(self._stubs.living).items():
+        for model, by in self._growth.check(self._stubs.living).items():
             self.renew(model, by)
 
     def _judge(self, verdict: Verdict) -> None:
         if verdict.began < self._changed:
-            return  # about a server or model that no longer exists
+            return  # it concerns a server or model that no longer exists
         if not verdict.fault:
             self._policy.recognised(time.monotonic())
             if not verdict.refused:
@@ -286,23 +286,23 @@ class Supervisor:
             self._status.report(
                 "restart", cause=cause, pause=decision.pause, seconds=round(time.monotonic() - started, 2)
             )
-            self._stubs = self._first_look()
+            self._stubs = self._first_check()
             self._replaced.clear()
             self._ask_again()
             return
 
-    def _first_look(self) -> StubWatch:
+    def _first_check(self) -> StubWatch:
         """A watch over the processes of a server that just started, so that no death goes unseen."""
         stubs = StubWatch()
         if self._server.guard_pid is not None:
-            stubs.look(self._server.guard_pid)
+            stubs.check(self._server.guard_pid)
         return stubs
 
     def _pause(self, seconds: float) -> bool:
         """Wait -> whether to continue."""
         until = time.monotonic() + seconds
         while not self._ending and time.monotonic() < until:
-            time.sleep(min(_LOOK, seconds))
+            time.sleep(min(_CHECK_INTERVAL, seconds))
         return not self._ending
 
     def _ask_again(self) -> None:

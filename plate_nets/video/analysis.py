@@ -123,7 +123,7 @@ class Analysis:
             self._take_one,
             ending=self._stop,
             failed=lambda error: notice(f"{cause(error)}; the cars in view are tracked as new ones"),
-            last=self._end,
+            ended=self._end,
         )
 
     def start(self) -> None:
@@ -224,7 +224,7 @@ class Analysis:
             self._on_frame(AnalysedFrame(self.camera.id, frame, found, cars.cars, events, seen))
 
     def _follow(self, size: tuple[int, int]) -> CarEvents:
-        """The cars in frames of this height and width; another size starts over, as boxes cannot be compared."""
+        """The cars in frames of this height and width. Another size starts over, because boxes cannot be compared."""
         if self._cars is None or size != self._size:
             if self._cars is not None:
                 self._notice(f"its pictures are now {size[1]}x{size[0]} (width x height)")
@@ -258,7 +258,7 @@ class Analysis:
         deadline = time.monotonic() + _PATIENCE
         while True:
             try:
-                scene = self._look(frame.bgr())
+                scene = self._ask(frame.bgr())
             except (InputError, ServerError) as error:
                 self._failed += 1
                 self._report(error)
@@ -274,7 +274,7 @@ class Analysis:
                     self._notice("frames are read again")
                 return scene
 
-    def _look(self, frame: Frame) -> Scene:
+    def _ask(self, frame: Frame) -> Scene:
         if not self._settings.vehicles:
             return Scene(self._reader.read(frame, evidence=True))
         assert isinstance(self._reader, SceneReader), "`Watcher` checks this"

@@ -40,7 +40,7 @@ _STAMP_FAULTS: dict[StampFault, str] = {
 
 
 class Handover:
-    """Passes frames from the decoding thread to the analysing one: only the newest, or all in order."""
+    """Passes frames from the decoding thread to the analysing thread: only the newest, or all in order."""
 
     def __init__(self, newest_only: bool) -> None:
         self._newest_only = newest_only
@@ -72,7 +72,7 @@ class Handover:
             return self._frames.popleft()
 
     def newer(self, frame: VideoFrame) -> VideoFrame:
-        """A newer frame instead of one that was taken, if only the newest counts and there is one."""
+        """A newer frame, if only the newest counts and there is one; otherwise the frame itself."""
         with self._changed:
             if self._newest_only and self._frames:
                 self.dropped += 1

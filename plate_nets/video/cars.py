@@ -73,10 +73,10 @@ class CarSettings:
 
     ``memory``: seconds for which a car that is gone keeps its id.
     ``parked_after``: seconds at one place after which a car is parked.
-    ``hold``: seconds for which a text of a car in sight must have at most half the doubt that ``fusion.sure`` allows
-    before its first event.
-    ``unread``: also emit a final event without a text for a car without a certain text, if one of its candidates is
-    more probable than none of them; and for a vehicle that never showed a plate, if vehicles are searched for.
+    ``hold``: a car in sight gets its first event once its text has had at most half the doubt that ``fusion.sure``
+    allows for this many seconds.
+    ``unread``: also emit a final event for a car without a certain text, if one of its candidates is more probable than
+    none of them. If vehicles are searched for, also for a vehicle that never showed a plate.
     """
 
     memory: float = 60.0
@@ -111,7 +111,7 @@ class CarEvents:
     """Tracks the plates of one camera and emits the events of each car. It has no clock, threads, input or output.
 
     Plates need their evidence (``read(..., evidence=True)``); without it they are tracked but not read. Times are Unix
-    seconds. A time that goes back by less than a track may be missed counts as the last one; one that goes back further
+    seconds. A small step back in time, shorter than the time a track may be missed, counts as no time. A larger one
     ends all cars and starts over.
     """
 
@@ -238,7 +238,7 @@ class CarEvents:
         ]
 
     def _plate_events(self, tracked: Collection[int] = ()) -> list[PlateEvent]:
-        """The events of all cars in sight; those that are no longer tracked are gone."""
+        """The events of all cars in sight. Cars that are no longer tracked are gone."""
         events = []
         for number, stay in list(self._stays.items()):
             if self._stays.get(number) is stay:  # and was not joined with another car of this frame
@@ -339,7 +339,7 @@ class CarEvents:
     def _unread_event(
         self, id: str, box: Box, best_time: float, first_seen: float, last_seen: float, frames: Frames
     ) -> PlateEvent:
-        """A final event with the parts that all events have, but without a reading. Times are Unix seconds."""
+        """A final event without a reading; it has only the parts that all events have. Times are Unix seconds."""
         camera = self.camera
         assert self._start is not None, "an event comes after a frame"
         return PlateEvent(
@@ -450,7 +450,7 @@ class _Stay:
         return Box(float(left), float(top), float(left + width), float(top + height))
 
     def sure_text(self, gone: bool) -> str:
-        """The text that can be reported now, or none.
+        """The text that can be reported now, if any.
 
         The first text of a car in sight must hold for a while. A later text stays as long as it is the most probable
         one.

@@ -39,17 +39,17 @@ class FusionSettings:
 
     ``sure``: the minimum probability of a text in an event; for the first text of a car in sight it is ``early``.
     ``beam_width``: the number of texts that a frame may propose. ``texts``, ``rivals``: the maximum and minimum number
-    of candidate texts; if frames propose fewer, texts that differ from the best by one symbol are added.
+    of candidate texts. If frames propose fewer, texts that differ from the best by one symbol are added.
     ``size``, ``distance``: a frame begins a new look if its plate differs from that of every look by this much in the
-    logarithm of its height, or by this many heights in its place. ``looks``: the maximum number of looks; more are
-    merged, the nearest two first. ``views``: the maximum number of frames to keep per look.
-    ``floor``: the minimum log-probability of a text in one frame. ``full_height``: the height of a plate's box in
-    pixels from which a look has full weight; below it, the weight follows the plate's area.
+    logarithm of its height, or by this many heights in its place. ``looks``: the maximum number of looks. If there are
+    more, the nearest two are merged. ``views``: the maximum number of frames to keep per look.
+    ``floor``: the minimum log-probability of a text in one frame. ``full_height``: from this height of a plate's box in
+    pixels, a look has full weight; below it, the weight follows the plate's area.
     ``temperature``, ``tempering``: sums over looks are multiplied by ``temperature * W ** -tempering``, where W is the
     total weight of the looks. ``none``: the log-probability per look that the plate has none of the candidate texts.
 
     The last five are the calibration. `python -m training.calibrate_events` fits ``temperature``. The others were
-    chosen with it, on drive-bys of cheap cameras (seeds 401 to 410 of `training.synthesis`) and the real clips: without
+    chosen with it, on drive-bys of cheap cameras (seeds 401 to 410 of `training.synthesis`) and the real clips. Without
     ``tempering``, a mark that the reader takes for a letter in every other frame becomes certain.
     """
 
@@ -72,8 +72,8 @@ class FusionSettings:
 
     @property
     def early(self) -> float:
-        """The minimum probability of a car's first text while it is in sight: half the doubt, so that few are taken
-        back by later frames."""
+        """The minimum probability of a car's first text while it is in sight: half the doubt, so that few texts are
+        taken back."""
         return (1 + self.sure) / 2
 
     def weight(self, height: float) -> float:
@@ -307,10 +307,10 @@ def view(logits: NDArray[np.float32], scheme: PlateScheme, beam_width: int, box:
     return View(_spread(logp, own, scheme), texts, found[texts[0]] if texts else 0.0, centre, max(box.height, 1.0))
 
 
-def _spread(logp: LogProbabilities, own: PlateScheme, scheme: PlateScheme) -> LogProbabilities:
+def _spread(logp: LogProbabilities, reader_scheme: PlateScheme, scheme: PlateScheme) -> LogProbabilities:
     """Log-probabilities in one reader's alphabet -> in a joint alphabet, where symbols that it lacks are impossible."""
-    if own.alphabet == scheme.alphabet:
+    if reader_scheme.alphabet == scheme.alphabet:
         return logp
     spread = np.full((scheme.classes, logp.shape[1]), -np.inf, np.float32)
-    spread[[*(scheme.index[symbol] for symbol in own.alphabet), scheme.blank]] = logp
+    spread[[*(scheme.index[symbol] for symbol in reader_scheme.alphabet), scheme.blank]] = logp
     return spread

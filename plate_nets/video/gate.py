@@ -26,7 +26,7 @@ class GateSettings:
 class MotionGate:
     """Compares each frame with a learned background (a mixture of Gaussians per pixel: Zivkovic, 2004).
 
-    Times may go back, as with the damaged time stamps of a file.
+    Times may go back, as they do if a file's time stamps are damaged.
     """
 
     def __init__(self, regions: Regions, settings: GateSettings = GateSettings()) -> None:

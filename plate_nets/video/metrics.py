@@ -27,7 +27,7 @@ class WatchStatus(Collector):
 
     @property
     def is_live(self) -> bool:
-        """Always true; a camera that hangs shows in the age of its frames."""
+        """Always true: a camera that hangs shows in the age of its frames."""
         return True
 
     def summary(self) -> dict[str, Any]:

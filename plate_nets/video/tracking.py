@@ -220,11 +220,11 @@ class Tracker:
             agreement[np.ix_(rows, columns)] = np.exp(text_log_probabilities(logp, texts, self._scheme)).T
         return agreement
 
-    def _is_other(self, text: str, seen: View, agreement: float) -> bool:
+    def _is_other(self, text: str, view: View, agreement: float) -> bool:
         """Whether a plate clearly reads another text than a track."""
         return (
-            seen.probability - agreement >= self.settings.least_agreement
-            and Levenshtein.distance(text, seen.best) >= self.settings.other_car
+            view.probability - agreement >= self.settings.least_agreement
+            and Levenshtein.distance(text, view.best) >= self.settings.other_car
         )
 
     def _begin(self, plate: Plate, seen: View | None) -> None:

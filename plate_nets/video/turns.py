@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class Turns:
-    """Lets a number of threads in at once; the others follow in the order of their requests."""
+    """Lets a fixed number of threads in at once. The others follow in the order of their requests."""
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once

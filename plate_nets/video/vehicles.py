@@ -63,7 +63,7 @@ class VehicleTrack:
 
 
 class Sights:
-    """The type and the growth of a vehicle, from all its sights."""
+    """The type and the growth of a vehicle from all its sights."""
 
     def __init__(self) -> None:
         self._scores: dict[str, float] = {}
@@ -109,9 +109,10 @@ class Sights:
         return float((n * th - t * h) / spread * self._last) if spread > 1e-9 else 0.0
 
 
-def side_of(growth: float, least: float) -> Side | None:
-    """The side that a growing or shrinking vehicle shows to a camera that does not move; None if it hardly changes."""
-    return None if abs(growth) < least else "front" if growth > 0 else "rear"
+def side_of(growth: float, least_growth: float) -> Side | None:
+    """The side that a vehicle shows to a camera at rest: the front if it grows, the rear if it shrinks, None if
+    neither."""
+    return None if abs(growth) < least_growth else "front" if growth > 0 else "rear"
 
 
 class VehicleTracker:

@@ -99,12 +99,12 @@ class Access:
             raise Refused(NO_ACCESS, "token: expected `Authorization: Bearer TOKEN`, or a login")
         return Caller(name, session)
 
-    def check_site(self, connection: HTTPConnection, caller: Caller, given: str | None = None) -> None:
-        """Raise Refused for a POST that another site may have caused. ``given``: the page token from a form."""
+    def check_site(self, connection: HTTPConnection, caller: Caller, form_token: str | None = None) -> None:
+        """Raise Refused for a POST that another site may have caused. ``form_token``: the page token from a form."""
         headers = connection.headers
         if _bearer(headers) or not any(name in headers for name in _FROM_BROWSER):
             return
-        token = headers.get(PAGE_HEADER, "") if given is None else given
+        token = headers.get(PAGE_HEADER, "") if form_token is None else form_token
         if not hmac.compare_digest(token.encode(), self.page_token(caller).encode()):
             raise Refused(NOT_ALLOWED, "page token: missing, or from another session; reload the page")
 

@@ -129,9 +129,9 @@ def _there(event: Document | None) -> Document:
     return event
 
 
-def _number(text: str, name: str, least: int, most: int) -> int:
-    if not (text.isdecimal() and len(text) < 6 and least <= int(text) <= most):
-        raise InputError(f"{name}: expected {least} to {most}")
+def _number(text: str, name: str, lowest: int, highest: int) -> int:
+    if not (text.isdecimal() and len(text) < 6 and lowest <= int(text) <= highest):
+        raise InputError(f"{name}: expected {lowest} to {highest}")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""Pictures of events, by the names that the store gives."""
+"""Finds the pictures of events by the names in the store."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from plate_nets.web.store import Document
 
 
 def kept_picture(folder: Path, event: Document, kind: str) -> Path | None:
-    """An event and a kind of its pictures -> the file, where it is a picture below ``folder``, which is resolved."""
+    """An event and a kind of its pictures -> the file, if it is a picture below ``folder``, which must be resolved."""
     names = event.get("images")
     name = names.get(kind) if isinstance(names, dict) else None
     if not isinstance(name, str) or Path(name).suffix.lower() not in SUFFIXES:

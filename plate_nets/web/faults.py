@@ -30,7 +30,7 @@ class Fault:
 
 
 def answer_of(error: Exception) -> ErrorAnswer:
-    """The row for an exception: that of `plates web` if there is one, else that of the models."""
+    """The error row for an exception: that of `plates web` if it has one, else that of the models."""
     if isinstance(error, Refused):
         return error.answer
     if isinstance(error, AccessDenied):  # the server behind refused us
@@ -39,7 +39,7 @@ def answer_of(error: Exception) -> ErrorAnswer:
 
 
 def row_of(code: str) -> ErrorAnswer:
-    """The row for a code: that of `plates web` if there is one, else that of the models."""
+    """The error row for a code: that of `plates web` if it has one, else that of the models."""
     return next(each for each in (*WEB, *OURS) if each.phrase == code)
 
 

@@ -34,13 +34,13 @@ class PictureFetcher:
 
     Args:
         allowed: hosts, as `host` or `host:port`; empty: nothing is fetched.
-        most: maximum size of a picture, bytes.
+        max_bytes: maximum size of a picture.
         resolve: a name -> its addresses.
     """
 
-    def __init__(self, allowed: Sequence[str], most: int, resolve: Resolve = resolve) -> None:
+    def __init__(self, allowed: Sequence[str], max_bytes: int, resolve: Resolve = resolve) -> None:
         self._allowed = frozenset(each.lower() for each in allowed)
-        self._most = most
+        self._max_bytes = max_bytes
         self._resolve = resolve
 
     async def fetch(self, address: str) -> Upload:
@@ -93,8 +93,8 @@ class PictureFetcher:
             encoded = bytearray()
             async for part in answer.aiter_raw():
                 encoded += part
-                if len(encoded) > self._most:
-                    raise InputTooLarge(f"url: expected at most {self._most} bytes, got more")
+                if len(encoded) > self._max_bytes:
+                    raise InputTooLarge(f"url: expected at most {self._max_bytes} bytes, got more")
             return bytes(encoded)
 
 

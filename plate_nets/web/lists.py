@@ -28,7 +28,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Entries(Mapping[str, str]):
-    """Plates and their labels, replaced as a whole: an iteration in progress keeps the old ones."""
+    """Plates and their labels. They are replaced as a whole, so an iteration in progress keeps the old ones."""
 
     def __init__(self, entries: Mapping[str, str]) -> None:
         self._now = dict(entries)

@@ -105,7 +105,7 @@ class PictureReader:
         self._read = staged(reader)
         self._limits = limits
         self.scheme = scheme
-        self._most = workers + waiting
+        self._limit = workers + waiting
         self._taken = 0
         self._threads = ThreadPoolExecutor(workers, "picture")
         self._decoders = ThreadPoolExecutor(workers, "decoder")
@@ -130,9 +130,9 @@ class PictureReader:
         Raises:
             ServerOverloaded: too many are waiting.
         """
-        if self._taken + len(uploads) > self._most:
+        if self._taken + len(uploads) > self._limit:
             raise ServerOverloaded(
-                f"pictures: {self._taken} of at most {self._most} are being read or waiting; try again later"
+                f"pictures: {self._taken} of at most {self._limit} are being read or waiting; try again later"
             )
         loop = asyncio.get_running_loop()
         self._taken += len(uploads)

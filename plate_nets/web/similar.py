@@ -1,7 +1,7 @@
-"""Finds similar texts among a million: first a cheap bound on the edit distance, then the distance itself.
+"""Finds similar texts among a million: first by a cheap bound on the edit distance, then by the distance itself.
 
-Texts within k edits differ in at most 2k of the symbols that occur in them. The occurring symbols of a text form a word
-of 32 bits, so the bound is an XOR and a bit count over an array.
+Texts within k edits differ in at most 2k of the symbols that occur in them. The symbols of a text form a word of 32
+bits, so the bound is an XOR and a bit count over an array.
 """
 
 from collections.abc import Collection

@@ -10,7 +10,7 @@ from plate_nets.errors import ServerOverloaded
 from plate_nets.lasting import LastingThread
 from plate_nets.web.store import Document, EventStore
 
-_LOOK = 0.2
+_CHECK_INTERVAL = 0.2
 """Seconds between two checks of the store."""
 _HELD = 64
 """Batches that may wait for one reader; a slower one is disconnected and may resume where it left off."""
@@ -28,12 +28,12 @@ class EventTail:
 
     Args:
         store: receives events from this process or another.
-        most: maximum number of readers.
+        max_readers: maximum number of readers.
     """
 
-    def __init__(self, store: EventStore, most: int) -> None:
+    def __init__(self, store: EventStore, max_readers: int) -> None:
         self._store = store
-        self._most = most
+        self._max_readers = max_readers
         self._readers: set[_Reader] = set()
         self._thread: LastingThread | None = None
         self._ending = threading.Event()
@@ -46,8 +46,8 @@ class EventTail:
 
     def check_room(self) -> None:
         """Raise ServerOverloaded if there is no room for another reader."""
-        if len(self._readers) >= self._most:
-            raise ServerOverloaded(f"streams: at most {self._most} at once are allowed; try again later")
+        if len(self._readers) >= self._max_readers:
+            raise ServerOverloaded(f"streams: at most {self._max_readers} at once are allowed; try again later")
 
     async def events(self, after: int | None) -> AsyncIterator[dict[str, str]]:
         """Server-sent events from now on, or after a sequence number; ends for a reader that is too slow."""
@@ -59,7 +59,7 @@ class EventTail:
             if self._thread is None:
                 self._reached = newest
                 self._loop = asyncio.get_running_loop()
-                self._thread = LastingThread("events", self._look, ending=self._ending)
+                self._thread = LastingThread("events", self._send_new, ending=self._ending)
                 self._thread.start()
             while after is not None:
                 reached, missed = await asyncio.to_thread(self._store.since, reached)
@@ -82,11 +82,11 @@ class EventTail:
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
 
-    def _look(self) -> bool:
+    def _send_new(self) -> bool:
         self._reached, events = self._store.since(self._reached)
         if events:
             self._loop.call_soon_threadsafe(self._hand_out, events)
-        return not self._ending.wait(0 if events else _LOOK)
+        return not self._ending.wait(0 if events else _CHECK_INTERVAL)
 
     def _hand_out(self, events: Batch) -> None:
         for reader in set(self._readers):

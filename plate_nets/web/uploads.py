@@ -1,6 +1,6 @@
-"""Receives HTTP bodies: the only entrance over HTTP, counting bytes as they come, so nothing over a limit is kept.
+"""The only entrance for HTTP bodies. It counts bytes as they come, so nothing over a limit is kept.
 
-Each body is limited in bytes, in pauses and in total time; all of them together are limited in memory and on disk, so
+Each body is limited in bytes, in pauses and in total time. All of them together are limited in memory and on disk, so
 that senders are refused before the machine is full.
 """
 
@@ -49,8 +49,8 @@ class Upload:
 class Room:
     """Bytes that all requests together may hold; one sender may hold half of them."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._held: Counter[str] = Counter()
 
     def hold(self, sender: str) -> "Held":
@@ -59,7 +59,7 @@ class Room:
 
     def take(self, sender: str, count: int) -> None:
         """Raise ServerOverloaded if there is no room for this many bytes more."""
-        if self._held.total() + count > self._most or 2 * (self._held[sender] + count) > self._most:
+        if self._held.total() + count > self._max_bytes or 2 * (self._held[sender] + count) > self._max_bytes:
             raise ServerOverloaded("body: too many requests are being sent at once; try again later")
         self._held[sender] += count
 
@@ -116,11 +116,11 @@ class Uploads:
         self._disk = Room(settings.max_stored)
         self._trimming = False
 
-    async def text(self, request: Request, most: int = SHORT) -> bytes:
+    async def text(self, request: Request, max_bytes: int = SHORT) -> bytes:
         """Read a body as a whole: short ones, and tables."""
-        seconds = self._settings.short if most <= SHORT else self._settings.whole
+        seconds = self._settings.short if max_bytes <= SHORT else self._settings.whole
         with self._memory.hold(_sender(request)) as held:
-            return bytes(await self._read(request, most, seconds, held))
+            return bytes(await self._read(request, max_bytes, seconds, held))
 
     @asynccontextmanager
     async def picture(self, request: Request) -> AsyncIterator[Upload]:
@@ -160,9 +160,9 @@ class Uploads:
             raise
         return video
 
-    async def _read(self, request: Request, most: int, seconds: float, held: Held) -> bytearray:
+    async def _read(self, request: Request, max_bytes: int, seconds: float, held: Held) -> bytearray:
         body = bytearray()  # a list of parts would fragment memory that could then not be returned
-        async for part in _parts(_bounded(request, most, self._settings.idle, seconds, held)):
+        async for part in _parts(_bounded(request, max_bytes, self._settings.idle, seconds, held)):
             body += part
         return body
 
@@ -195,8 +195,8 @@ async def _parts(request: Request) -> AsyncIterator[bytes]:
         raise InputError("body: the sender disconnected") from error
 
 
-def _bounded(request: Request, most: int, idle: float, seconds: float, held: Held) -> Request:
-    """Limit the body of a request to ``most`` bytes.
+def _bounded(request: Request, max_bytes: int, idle: float, seconds: float, held: Held) -> Request:
+    """Limit the body of a request to ``max_bytes`` bytes.
 
     It may not pause longer than ``idle`` seconds nor take more than ``seconds``; its bytes are charged to ``held``.
     """
@@ -219,23 +219,23 @@ def _bounded(request: Request, most: int, idle: float, seconds: float, held: Hel
         came += part
         declared = int(request.headers.get("content-length", "0"))  # uvicorn only accepts digits
         try:
-            if max(came, declared) > most:
+            if max(came, declared) > max_bytes:
                 got = "more" if came > declared else declared
-                raise InputTooLarge(f"body: expected at most {most} bytes, got {got}")
+                raise InputTooLarge(f"body: expected at most {max_bytes} bytes, got {got}")
             held.take(part)
         except (InputTooLarge, ServerOverloaded):
-            await _drain(next_part, message, most * _DRAINED - came, min(idle, seconds))
+            await _drain(next_part, message, max_bytes * _DRAINED - came, min(idle, seconds))
             raise
         return message
 
     return Request(request.scope, count)
 
 
-async def _drain(receive: Receive, message: Message, most: int, seconds: float) -> None:
+async def _drain(receive: Receive, message: Message, max_bytes: int, seconds: float) -> None:
     until = time.monotonic() + seconds
-    while message["type"] == "http.request" and message.get("more_body") and most > 0 and time.monotonic() < until:
+    while message["type"] == "http.request" and message.get("more_body") and max_bytes > 0 and time.monotonic() < until:
         message = await receive()
-        most -= len(message.get("body", b""))
+        max_bytes -= len(message.get("body", b""))
 
 
 @asynccontextmanager
@@ -279,10 +279,10 @@ async def files_of(form: FormData, settings: WebSettings) -> list[Upload]:
     ]
 
 
-async def read_file(file: UploadFile, most: int) -> bytes:
-    """The bytes of a file; raises InputTooLarge for more than ``most`` before they are in memory."""
-    if file.size is not None and file.size > most:
-        raise InputTooLarge(f"{plain_name(file.filename)}: expected at most {most} bytes, got {file.size}")
+async def read_file(file: UploadFile, max_bytes: int) -> bytes:
+    """The bytes of a file; raises InputTooLarge for more than ``max_bytes`` before they are in memory."""
+    if file.size is not None and file.size > max_bytes:
+        raise InputTooLarge(f"{plain_name(file.filename)}: expected at most {max_bytes} bytes, got {file.size}")
     return await file.read()
 
 

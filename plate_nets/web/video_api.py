@@ -27,7 +27,7 @@ from plate_nets.web.uploads import StoredVideo, Uploads
 _AT_ONCE = 2
 _KINDS = ("video/", "application/octet-stream")
 _ID = "video"
-_LOOK = 0.1
+_CHECK_INTERVAL = 0.1
 """Seconds between two checks for a line."""
 
 Line = dict[str, Any]
@@ -108,7 +108,7 @@ class VideoApi:
         try:
             while thread.is_alive() or not lines.empty():
                 if lines.empty():
-                    await asyncio.sleep(_LOOK)
+                    await asyncio.sleep(_CHECK_INTERVAL)
                     (status,) = watcher.status()
                     line: Line = {"position": round(status.position, 1), "length": status.length}
                     if line == last:

@@ -1,4 +1,4 @@
-"""Readers of the batch's tests, sent to workers as the real one is."""
+"""Readers for the batch tests. They are sent to workers like the real one."""
 
 import os
 import signal
@@ -13,14 +13,14 @@ from plate_nets.errors import InputError, ServerUnavailable
 from plate_nets.types import Box, Frame, Plate, Reading
 
 BAD, GONE, DEADLY = b"bad", b"gone", b"deadly"
-"""Photos that are refused, find no server, and kill the process that reads them, the first time."""
+"""Photos that are refused, that find no server, and that kill the process that first reads them."""
 
 
 @dataclass(frozen=True)
 class FakeReaderSettings(ReaderSettings):
-    """A reader that finds one plate in each photo, its text the photo's bytes, 0.9 sure.
+    """A reader that finds one plate per photo: its text is the photo's bytes, its confidence 0.9.
 
-    ``seconds``: for a photo. ``killed``: file that says that `DEADLY` killed a process.
+    ``seconds``: time per photo. ``killed``: a file that notes that `DEADLY` killed a process.
     """
 
     seconds: float = 0.0
@@ -29,7 +29,7 @@ class FakeReaderSettings(ReaderSettings):
 
     @contextmanager
     def open(self) -> Iterator[OpenReader]:
-        """The reader."""
+        """Return the reader."""
         yield OpenReader(FakeReader(self), self.version, lambda: None)
 
 

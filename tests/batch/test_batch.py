@@ -1,4 +1,4 @@
-"""The core of a batch: every photo is there exactly once, whatever ended a run before."""
+"""The core of a batch: every photo is there exactly once, however a run ended before."""
 
 import errno
 import hashlib
@@ -34,7 +34,7 @@ from tests.paths import ROOT
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    """A folder of 40 photos, one of them bad, in two folders."""
+    """A folder with a subfolder and 40 photos, one of them bad."""
     folder = tmp_path / "photos"
     for number in range(40):
         path = folder / str(number % 2) / f"{number}.jpg"
@@ -50,7 +50,7 @@ def begun(source: Path | str, out: Path, reader: ReaderSettings, shard_size: int
 
 
 def done(job: Job) -> dict[str, dict[str, Any]]:
-    """All shards done in this process -> the rows by path."""
+    """Process all shards in this process -> the rows by path."""
     worker = ShardWorker(job)
     for shard in job.manifest.missing(job.out.names()):
         worker.do(shard)
@@ -118,7 +118,7 @@ def test_a_second_run_does_what_is_missing_and_what_is_new(photos: Path, tmp_pat
     kept = {path.name: path.stat().st_mtime_ns for path in out.glob("shard-*")}
     for number in (50, 51):
         (photos / f"{number}.jpg").write_bytes(b"A%03dAA77" % number)
-    (photos / "0/2.jpg").unlink()  # what was read of it stays
+    (photos / "0/2.jpg").unlink()  # what was read stays
     again = begun(photos, out, FakeReaderSettings(), shard_size=1)
     assert SUCCESS not in again.out.names()
     assert again.manifest.missing(again.out.names()) == [3, 4, 5]

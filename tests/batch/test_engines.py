@@ -1,4 +1,4 @@
-"""Batches as a user runs them: the command with the real networks, Ray, an object store, one's own pipeline."""
+"""Batches as a user runs them: the command with the real networks, Ray, an object store, your own pipeline."""
 
 import json
 import os
@@ -36,7 +36,7 @@ KNOWN = known_picture()
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    """A folder of the known picture, twice, and a file that is no picture."""
+    """A folder with two copies of the known picture and a file that is no picture."""
     folder = tmp_path / "photos"
     folder.mkdir()
     (folder / "a.jpg").write_bytes(KNOWN.image)
@@ -46,7 +46,7 @@ def photos(tmp_path: Path) -> Path:
 
 
 def texts(folder: Path) -> dict[str, list[str] | str]:
-    """The result in a folder -> by path the texts, or the error."""
+    """A result folder -> the texts or the error of each path."""
     rows = pq.read_table(folder).to_pylist()
     return {row["path"]: row["error"] or sorted(plate["text"] for plate in row["plates"]) for row in rows}
 
@@ -101,7 +101,7 @@ def test_command_without_an_answer_leaves_no_folder(photos: Path, tmp_path: Path
 
 
 def test_parts_of_an_indexed_job(photos: Path, tmp_path: Path) -> None:
-    """As the pods of an Indexed Job run it, each with its number from the environment; the second comes first."""
+    """Runs like the pods of an Indexed Job, each with its number from the environment. The second part comes first."""
     out = tmp_path / "out"
     command = [sys.executable, "-m", "plate_nets", "batch", str(photos), "--out", str(out), "--parts", "2"]
     pods = [
@@ -130,7 +130,7 @@ def test_command_by_a_server(photos: Path, tmp_path: Path, served: Served) -> No
     assert json.loads((out / "_manifest.json").read_text())["model"].startswith("yolo:1 stn:1 lprnet:1")
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # of its own settings
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # a setting of Ray itself
 @pytest.mark.alone  # Ray gives its own processes 15 s to start
 def test_ray_does_a_killed_workers_shard_again(tmp_path: Path) -> None:
     photos = tmp_path / "photos"
@@ -145,7 +145,7 @@ def test_ray_does_a_killed_workers_shard_again(tmp_path: Path) -> None:
 
 
 def test_own_pipeline(photos: Path) -> None:
-    """`PlateBatch` over a table, and the same over Dask's partitions."""
+    """`PlateBatch` maps over a table, and over Dask's partitions."""
     step = PlateBatch()
     table = step(pa.table({"bytes": [KNOWN.image, b"no picture"]}))
     assert table.column_names == ["bytes", "size", "digest", "error", "message", "milliseconds", "plates"]
@@ -159,7 +159,7 @@ def test_own_pipeline(photos: Path) -> None:
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A bucket ``plates`` with photos -> what follows the path in an address of it."""
+    """A bucket ``plates`` with photos -> the query part of its addresses."""
     for name, value in VARIABLES.items():
         monkeypatch.setenv(name, value)
     with object_store("plates", {f"photos/{n % 2}/{n}.jpg": b"A%03dAA77" % n for n in range(5)}) as where:

@@ -1,4 +1,4 @@
-"""Sources that others wrote: what cannot be read is a row with an error, and the rest is read."""
+"""Sources that others wrote: an unreadable photo becomes a row with an error, and the rest is read."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ GOOD = b"A001AA77"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A good photo among links that lead nowhere or to the kernel's log, a pipe, and a file that claims a terabyte."""
+    """A good photo among links to nowhere and to the kernel's log, a pipe, and a file that claims a terabyte."""
     folder = tmp_path / "photos"
     folder.mkdir()
     (folder / "good.jpg").write_bytes(GOOD)
@@ -40,7 +40,7 @@ def read_folder(folder: Path, out: Path) -> None:
         "good.jpg": None,
         "loop.jpg": UNREADABLE,
         "nowhere.jpg": UNREADABLE,
-        "kernel.jpg": None,  # it is empty, which this reader takes
+        "kernel.jpg": None,  # it is empty, and this reader accepts that
         "huge.jpg": "PLATES_TOO_LARGE",
     }
     assert rows["huge.jpg"]["message"] == f"expected a file of at most {64 << 20} bytes, got {1 << 40}"

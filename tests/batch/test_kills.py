@@ -1,4 +1,4 @@
-"""`plates batch` with the real networks, ended by ``kill -9`` at random moments, and begun again."""
+"""`plates batch` with the real networks, killed with ``kill -9`` at random moments and started again."""
 
 import random
 import subprocess
@@ -21,18 +21,18 @@ pytestmark = [
     pytest.mark.soak,
     pytest.mark.timeout(1800),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:ray"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # of Ray's own processes
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # for Ray's own processes
 ]
 
 KILLS = 10
 PHOTOS = 120
 ENDED_WITHIN = 180.0
-"""Seconds that a run may take, Ray's noticing that a machine is gone included."""
+"""Seconds that a run may take, including the time until Ray notices that a machine is gone."""
 
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    """A folder of the known picture under many names."""
+    """A folder with many copies of the known picture."""
     folder = tmp_path / "photos"
     folder.mkdir()
     (folder / "0.jpg").write_bytes(known_picture().image)
@@ -43,7 +43,7 @@ def photos(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    """Ray on two machines, which are both this one, with a core each."""
+    """A Ray cluster of two machines, both of them this one, with one core each."""
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
@@ -52,9 +52,9 @@ def cluster() -> Iterator[Cluster]:
 
 
 def kills(photos: Path, folder: Path, options: list[str], kill: Callable[[psutil.Process], bool]) -> str:
-    """Run a batch, kill at a random moment, run it again, and look at the result; `KILLS` times -> what happened.
+    """Run a batch, kill at a random moment, run it again and check the result; `KILLS` times -> what happened.
 
-    ``kill``: the command's process -> whether what is to be killed was there.
+    ``kill``: the command's process -> whether there was something to kill.
     """
     rng = random.Random(photos.name)
     command = [
@@ -100,7 +100,7 @@ def kills(photos: Path, folder: Path, options: list[str], kill: Callable[[psutil
 
 
 def end(process: psutil.Process) -> bool:
-    """SIGKILL -> whether it was there."""
+    """Send SIGKILL -> whether the process existed."""
     try:
         process.kill()
     except psutil.NoSuchProcess:
@@ -118,7 +118,7 @@ def local_worker(run: psutil.Process) -> bool:
 
 
 def ray_worker(_: psutil.Process) -> bool:
-    """An actor that reads, of this test's own machines."""
+    """An actor that reads, on this test's own cluster."""
     own = {each.pid for each in psutil.Process().children(recursive=True)}
     found = [each for each in psutil.process_iter(["cmdline"]) if each.pid in own]
     actors = [each for each in found if "MapWorker" in " ".join(each.info["cmdline"] or ())]

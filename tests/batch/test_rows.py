@@ -1,4 +1,4 @@
-"""A row of a batch: what Parquet holds of a plate."""
+"""A row of a batch: what Parquet stores of a plate."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The files of the model repositories against their contracts."""
+"""The files of the model repositories match their contracts."""
 
 import shutil
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_an_ensemble_s_steps_are_models_of_a_contract(name: str) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
 def test_nothing_in_a_config_is_of_one_machine(folder: Path) -> None:
     config = parse_config(folder / "config.pbtxt")
-    # Which runtime takes the network is the network's; all other settings are of one deployment, for its environment
+    # Only the runtime belongs to the network; all other settings belong to a deployment, so to its environment
     assert set(config.parameters) <= {"openvino", "stalled_after"}
     for group in config.instance_group:
         assert not group.gpus

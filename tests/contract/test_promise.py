@@ -16,6 +16,7 @@ import typer.main
 import plate_nets
 from plate_nets import answers, cli, contract
 from plate_nets.batch.rows import PLATE, ROW
+from plate_nets.cli.serve import TUNING
 from plate_nets.events import event_schema
 from plate_nets.python_backend.settings import SchemeSettings
 from plate_nets.recognition.decoding import DecodingSettings
@@ -46,7 +47,8 @@ def options() -> list[str]:
     assert isinstance(group, click.Group)
     found = []
     for name, command in {**group.commands, "events export": group.commands["events"].commands["export"]}.items():  # type: ignore[attr-defined]
-        found += [f"{name} {option}" for each in command.params for option in (*each.opts, *each.secondary_opts)]
+        stable = [each for each in command.params if getattr(each, "rich_help_panel", None) != TUNING]
+        found += [f"{name} {option}" for each in stable for option in (*each.opts, *each.secondary_opts)]
     return [each for each in found if " --" in each and not each.startswith("evaluate ")]
 
 
@@ -104,7 +106,7 @@ def test_nothing_that_is_promised_is_missing(kind: str) -> None:
 
 
 def test_variables_that_are_promised_are_read() -> None:
-    """The variables of a model's settings are made of the model and the field; the others stand in the code."""
+    """Model variables are composed of model and field; the others appear in the code."""
     settings = (
         *(("yolo", each) for each in (*fields(DetectionSettings), *fields(FrameLimits))),
         *(("plate_recognition", each) for each in (*fields(DecodingSettings), *fields(SchemeSettings))),

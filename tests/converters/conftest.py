@@ -1,4 +1,4 @@
-"""Networks with weights drawn at random: what the converters promise holds for any weights."""
+"""Networks with random weights: the converters' promises hold for any weights."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ SHAPES = tuple((batch, *CROP_DIMS) for batch in (2, 1, 5, 32))
 
 
 def randomize(network: nn.Module) -> None:
-    """Weights and running statistics that let every layer show in the output."""
+    """Set weights and running statistics so that every layer shows in the output."""
     torch.manual_seed(0)
     for module in network.modules():
         if isinstance(module, nn.BatchNorm2d):
@@ -32,7 +32,7 @@ def randomize(network: nn.Module) -> None:
 
 @pytest.fixture
 def conversion_of(tmp_path: Path) -> Callable[..., Conversion]:
-    """A network class -> its conversion, with random weights in a folder of the test's own."""
+    """A network class -> its conversion, with random weights in the test's own folder."""
 
     def build(network: Callable[[], nn.Module], name: str = "net", **changes: Any) -> Conversion:
         instance = network()

@@ -1,4 +1,4 @@
-"""`python -m converters`, run as a user runs it, on the committed weights and configurations."""
+"""`python -m converters` as a user runs it, on the committed weights and configurations."""
 
 import os
 import shutil

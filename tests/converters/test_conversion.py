@@ -1,4 +1,4 @@
-"""Saved file against network."""
+"""Saved files against their networks."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,7 +28,7 @@ SCALE = 2
 
 
 class PlainLinear(nn.Module):
-    """A network that converts right; the faulty ones below share its weights."""
+    """A network that converts correctly; the faulty ones below share its weights."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,14 +39,14 @@ class PlainLinear(nn.Module):
 
 
 class FixedBatch(PlainLinear):
-    """Takes the batch of the traced run for a constant."""
+    """Freezes the batch size of the traced run."""
 
     def forward(self, crops: Tensor) -> Tensor:
         return self.linear(crops).reshape(int(crops.shape[0]), -1)
 
 
 class FrozenChoice(PlainLinear):
-    """Scales batches of 5 and more: a trace keeps the branch that it saw."""
+    """Scales batches of 5 and more. A trace keeps only the branch that it saw."""
 
     def forward(self, crops: Tensor) -> Tensor:
         return self.linear(crops * 2) if int(crops.shape[0]) >= 5 else self.linear(crops)
@@ -65,7 +65,7 @@ class Unscriptable(PlainLinear):
 
 
 def scaled(weights: Path | None) -> Path:
-    """Weights of the same network, other than ``weights``."""
+    """Weights of the same network that differ from ``weights``."""
     assert weights is not None
     path = weights.with_name("scaled.safetensors")
     save_file({key: tensor * 2 for key, tensor in load_file(weights).items()}, path)
@@ -210,7 +210,7 @@ def test_the_modules_of_the_ensemble_compute_what_production_does(repository: Pa
     crops = rng.integers(0, 256, (5, 24, 94, 3), np.uint8)
     np.testing.assert_array_equal(pre(torch.from_numpy(crops)).numpy(), normalized(list(crops)))
     logits = rng.normal(0, 3, (40, 23, 18)) + 6 * (rng.integers(0, 23, (40, 1, 18)) == np.arange(23)[:, None])
-    logits[0, :-1] = -30  # nothing but blanks
+    logits[0, :-1] = -30  # only blanks
     texts, confidences = (each.numpy() for each in post(torch.from_numpy(logits.astype(np.float32))))
     for text, (confidence,), row in zip(texts, confidences, log_softmax(logits.astype(np.float32)), strict=True):
         expected = best_path(row, default_scheme())

@@ -1,4 +1,4 @@
-"""The graphs that are built without torch, against the torch networks."""
+"""Graphs that are built without torch match the torch networks."""
 
 import json
 import os
@@ -41,7 +41,7 @@ ROOT = Path(__file__).parents[2]
 CONVERSIONS = conversions(default_scheme())
 
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None; from converters.__main__ import app; app()"
-"""A Python in which torch cannot be imported, as where it is not installed."""
+"""A Python in which torch cannot be imported, as if it was not installed."""
 
 
 def convert_without_torch(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -57,7 +57,7 @@ def convert_without_torch(*arguments: str | Path) -> subprocess.CompletedProcess
 
 @pytest.fixture(scope="module")
 def made_without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model repository of the committed networks, converted where torch cannot be imported."""
+    """A model repository of the committed networks, converted without torch."""
     repository = tmp_path_factory.mktemp("model_repository")
     stale = repository / CONVERSIONS["stn"].folder / "model.pt"
     stale.parent.mkdir(parents=True)
@@ -117,7 +117,7 @@ def test_the_numbers_beside_the_weights_are_the_networks(name: str) -> None:
 
 
 def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
-    """Weights that are not those whose numbers were recorded."""
+    """The weights are not those whose reference numbers were recorded."""
     script = (
         "import sys; sys.modules['torch'] = None\n"
         "from dataclasses import replace\n"

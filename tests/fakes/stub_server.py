@@ -1,6 +1,6 @@
-"""A server that speaks Triton's HTTP and gRPC, has one model, `double`, and keeps what it was asked.
+"""A server that speaks Triton's HTTP and gRPC, serves one model, `double`, and records requests.
 
-It answers as Triton 24.10 does where the protocols differ; `StubServer.fault` and `StubServer.pause` make it fail.
+Where the protocols differ, it answers as Triton 24.10 does. `StubServer.fault` and `StubServer.pause` make it fail.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ ANSWERED = 7
 
 @dataclass
 class Question:
-    """What arrived: the method by its gRPC name, its headers in lower case, and its fields."""
+    """A request: the method by its gRPC name, its headers in lower case, and its fields."""
 
     method: str
     headers: Mapping[str, str]
@@ -36,7 +36,7 @@ class Question:
 
 @dataclass
 class StubServer:
-    """Where it listens, what it was asked, and how it shall answer."""
+    """Where it listens, the requests it got, and how to answer."""
 
     http_url: str = ""
     grpc_url: str = ""
@@ -45,20 +45,20 @@ class StubServer:
     fault: tuple[int, str, str] | None = None
     """HTTP status, gRPC status and message of all answers."""
     states: list[str] = field(default_factory=lambda: ["READY"])
-    """What the index says of the model, in turn over HTTP; the last stays."""
+    """The model's state in the index, one after another over HTTP; the last one stays."""
     connections: int = 0
-    """How many were opened over HTTP."""
+    """Connections opened over HTTP."""
     pause: float = 0.0
     """Seconds before an answer."""
     outputs: bool = True
-    """Whether a success has the outputs that were asked for."""
+    """Whether a success has the requested outputs."""
 
     def url(self, protocol: str) -> str:
         """``host:port``."""
         return self.http_url if protocol == "http" else self.grpc_url
 
     def take(self, method: str, headers: Mapping[str, str], **fields: Any) -> None:
-        """Keep a question, and do what it asks for with shared memory."""
+        """Record a request, and do what it asks for with shared memory."""
         self.asked.append(Question(method, {name.lower(): value for name, value in headers.items()}, fields))
         time.sleep(self.pause)
         if method == "SystemSharedMemoryRegister":
@@ -69,7 +69,7 @@ class StubServer:
 
 @contextmanager
 def stub_server() -> Iterator[StubServer]:
-    """Runs while the block does, on free ports."""
+    """A stub on free ports that runs during the block."""
     stub = StubServer()
 
     class Handler(_HttpHandler):
@@ -168,7 +168,7 @@ class _HttpHandler(BaseHTTPRequestHandler):
             status, _, message = stub.fault
             answer = {"error": message}
         body = b"" if answer is None else json.dumps(answer).encode()
-        with contextlib.suppress(ConnectionError):  # the client no longer waits
+        with contextlib.suppress(ConnectionError):  # the client has given up
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -270,14 +270,14 @@ class _Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[
 
 
 def _array(dtype: str, shape: Sequence[int], sent: bytes | None) -> NDArray[np.float32]:
-    """An input; one zero in place of what lies in shared memory, or is of another dtype than `double` takes."""
+    """An input array; a single zero for one in shared memory, or with a dtype that `double` does not take."""
     if sent is None or dtype != "FP32":
         return np.zeros(1, np.float32)
     return np.frombuffer(sent, np.float32).reshape(shape)
 
 
 def _double(array: NDArray[np.float32], names: list[str]) -> dict[str, NDArray[np.float32]]:
-    """Twice the input under every name asked for."""
+    """Twice the input, under every requested name."""
     return {name: array * np.float32(2) for name in names}
 
 

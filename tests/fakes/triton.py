@@ -1,7 +1,7 @@
 """A stand-in for `triton_python_backend_utils`, in one process and without a server.
 
-It refuses what Triton refuses: unknown models and tensors, missing inputs, wrong dtypes, dims and batch sizes, on the
-way in and on the way out, as `contract.py` says. Models answer each other (BLS) through `server.models`.
+It refuses what Triton refuses: unknown models and tensors, missing inputs, wrong dtypes, dims and batch sizes, for
+requests and responses, according to `contract.py`. Models call each other (BLS) through `server.models`.
 """
 
 import importlib.util
@@ -28,11 +28,11 @@ TRITONSERVER_MEMORY_CPU = 0
 
 
 class TritonModelException(Exception):
-    """What Triton raises and takes in `initialize`."""
+    """Triton raises it, and accepts it from `initialize`."""
 
 
 class TritonError:
-    """An error of one response."""
+    """The error of one response."""
 
     INTERNAL, NOT_FOUND, INVALID_ARG, UNAVAILABLE = 1, 2, 3, 4
 
@@ -70,7 +70,7 @@ class Tensor:
         return self._array
 
     def __dlpack__(self, stream: Any = None) -> Any:
-        # numpy gives no capsule of a read-only array, and one that came by DLPack is read-only
+        # numpy exports no read-only array, and one imported by DLPack is read-only
         array = self._array if self._array.flags.writeable else _writeable(self._array)
         return array.__dlpack__()
 
@@ -87,7 +87,7 @@ def _writeable(array: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PreferredMemory:
-    """Where an answer is wanted."""
+    """Where the caller wants the response."""
 
     kind: int
     device: int = 0
@@ -111,7 +111,7 @@ class InferenceResponse:
 
 
 class InferenceRequest:
-    """A question to a model; `exec` asks it of `server`."""
+    """A request to a model; `exec` sends it to `server`."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class InferenceRequest:
 
 
 class Logger:
-    """Triton's log: its errors."""
+    """Triton's log; only errors are kept."""
 
     lines: list[str] = []  # noqa: RUF012
 
@@ -161,11 +161,11 @@ class Logger:
 
     @staticmethod
     def log_info(message: str) -> None:
-        """What is no error is kept by nobody."""
+        """Drop a message that is no error."""
 
 
 class MetricFamily:
-    """Metrics of one name; the instances of a model add to the same ones."""
+    """Metrics of one name. The instances of a model add to the same ones."""
 
     COUNTER, GAUGE, HISTOGRAM = 1, 2, 3
 
@@ -185,7 +185,7 @@ class MetricFamily:
 
 
 class Metric:
-    """One metric; what it holds is in `server.metrics`."""
+    """One metric; `server.metrics` holds its value."""
 
     def __init__(self, family: MetricFamily, kind: int, key: str) -> None:
         self._family = weakref.ref(family)
@@ -205,7 +205,7 @@ class Metric:
 
 @dataclass
 class Server:
-    """Models by name, the requests that were put to them, and what they counted (histograms: their observations)."""
+    """Models by name, the requests they got, and their metrics (histograms: their observations)."""
 
     models: dict[str, Any] = field(default_factory=dict)
     asked: list[InferenceRequest] = field(default_factory=list)
@@ -226,16 +226,16 @@ class Server:
             return _refused(f"unexpected inference output {unknown}", TritonError.INVALID_ARG)
         (response,) = model.execute([request])
         if response.has_error():
-            # An error's code is lost on its way through BLS (server#7804).
+            # BLS loses the code of an error (server#7804).
             return _refused(response.error().message(), TritonError.INTERNAL)
-        # Others than those asked for are dropped
+        # Outputs that were not requested are dropped
         given = [each for each in response.output_tensors() if each.name() in wanted]
         fault = _fault(spec, [output for output in spec.outputs if output.name in wanted], given)
         assert fault is None, f"{spec.name} answers wrongly: {fault}"
         return InferenceResponse(given)
 
     def counts(self) -> dict[str, int]:
-        """How often each model was asked."""
+        """How many requests each model got."""
         names = [request.model_name for request in self.asked]
         return {name: names.count(name) for name in dict.fromkeys(names)}
 
@@ -244,12 +244,12 @@ server = Server()
 
 
 def install() -> None:
-    """Put this module where Triton's stub has its own."""
+    """Install this module under the name of Triton's own."""
     sys.modules[NAME] = sys.modules[__name__]
 
 
 def load_model(path: Path, config: Path, folder: Path | None = None) -> Any:
-    """A `model.py` and its `config.pbtxt` -> the model, initialized as an instance of Triton would be."""
+    """A `model.py` and its `config.pbtxt` -> the model, initialized like an instance of Triton."""
     module = _import(path)
     model = module.TritonPythonModel()
     model.initialize(model_args(config, folder or config.parent))

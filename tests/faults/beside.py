@@ -1,4 +1,4 @@
-"""A good caller beside attacks, who must not notice: what `make attacks` repeats."""
+"""A good caller that must not notice attacks; `make attacks` uses it."""
 
 import os
 import threading
@@ -8,19 +8,19 @@ from collections.abc import Callable
 import psutil
 
 TIMES = int(os.environ.get("PLATES_SOAK_TIMES", "30"))
-"""How often each attack comes in full length."""
+"""How often each attack is repeated in full length."""
 GROWTH = 100 << 20
-"""Bytes that whoever is attacked may have grown by when all is over."""
+"""Bytes that the attacked process may have grown by at the end."""
 LONGEST_CONTROL = 30.0
-"""Seconds that the good caller is watched without the attack, at most."""
+"""Maximum seconds to observe the good caller without the attack."""
 
 
 class GoodCaller:
-    """Asks one thing after another in a thread of its own, as a context manager, and notes how long each took.
+    """Sends requests one after another in its own thread, and records how long each took; a context manager.
 
     Args:
-        process: whose memory the attacks must not fill.
-        ask: waits for one answer; raises where it does not come, or is not the right one.
+        process: its memory must not grow by the attacks.
+        ask: waits for one answer; raises if it does not come or is wrong.
     """
 
     def __init__(self, process: psutil.Process, ask: Callable[[], object]) -> None:
@@ -42,7 +42,7 @@ class GoodCaller:
         self._thread.join()
 
     def memory(self) -> int:
-        """Bytes that the process has now."""
+        """Bytes that the process uses now."""
         return int(self._process.memory_info().rss)
 
     def settled(self, most: int) -> int:
@@ -53,7 +53,7 @@ class GoodCaller:
         return now
 
     def beside(self, name: str, attack: Callable[[], object], times: int) -> str:
-        """An attack so many times -> the row; where it comes more than once, beside the same time without it."""
+        """Repeat an attack -> a row of the table; if repeated, it is compared with the same time without it."""
         self._wait_for_answer()
         before, began = self.memory(), time.monotonic()
         for _ in range(times):
@@ -72,7 +72,7 @@ class GoodCaller:
         )
 
     def _wait_for_answer(self) -> None:
-        """Wait until what is being asked has its answer: a wait counts where it ends."""
+        """Wait for the answer in progress, because a wait counts where it ends."""
         known = len(self._waits)
         while len(self._waits) == known and self._thread.is_alive():
             time.sleep(0.01)

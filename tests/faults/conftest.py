@@ -1,7 +1,7 @@
 """Real servers under supervision.
 
-In `make test` the fault tests are short and their deadlines generous, for the machine may be loaded; `make soak` runs
-those marked `soak`, in full length and with the deadlines that the project promises.
+In `make test` the fault tests are short and their deadlines generous, because the machine may be busy. `make soak` runs
+those marked `soak` in full length, with the deadlines that the project promises.
 """
 
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ import pytest
 from tests.serve import Serve, Start
 
 LENIENT = 4.0
-"""By what the short tests multiply the promised deadlines."""
+"""Factor by which the short tests extend the promised deadlines."""
 IMPATIENT = ("--probe-deadline", "6", "--grace", "10")
-"""Options of `plates serve` for tests that wait for a probe to fail, or for processes to be ended."""
+"""Options of `plates serve` for tests that wait for a probe to fail, or for processes to end."""
 
 
 @pytest.fixture
 def serve(start: Start, tmp_path: Path) -> Iterator[Serve]:
-    """`plates serve`, ready."""
+    """A ready `plates serve`."""
     running = start(tmp_path, ())
     yield running
     running.close()

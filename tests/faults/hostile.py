@@ -1,7 +1,7 @@
-"""Hostile inputs, each made from its number alone: pictures, frames, tensors, headers, paths, bytes.
+"""Hostile inputs: pictures, frames, tensors, headers, paths, bytes. Each one is generated from its number.
 
-Left out is what is known to end Triton 24.10 itself (docs/explanation/security.md): JSON nested a million deep, JSON
-data of a shape beyond memory, compressed bombs, and bodies of millions of tiny chunks.
+Inputs that are known to end Triton 24.10 itself are left out (docs/explanation/security.md): JSON nested a million
+deep, JSON data of a shape beyond memory, compressed bombs, and bodies of millions of tiny chunks.
 """
 
 import gzip
@@ -46,7 +46,7 @@ SIDES = (0, 1, 2, 3, 7, 8, 9, 64, 255, 4096, 65535, 65536, 2**31 - 1, 2**31, 2**
 ODD: tuple[Any, ...] = (None, True, -1, 0, 1.5, "4", [], {}, [[]], {"a": {}}, 2**63, 1e308, "\0", "я" * 300, -(2**63))
 
 NO_TEXT = (b"\xff", b"\xc3\x28", b"\xed\xa0\x80", b"\xf0\x9f", b"\xc0\xaf\0", b"\x80" * 300)
-"""Bytes that are no UTF-8."""
+"""Bytes that are not UTF-8."""
 CROPS = [1, 3, 24, 94]
 ASKED: dict[str, tuple[str, list[int], str, int]] = {
     "plate_recognition": ("image", [4], "UINT8", 4),
@@ -54,12 +54,12 @@ ASKED: dict[str, tuple[str, list[int], str, int]] = {
     "stn": ("input__0", CROPS, "FP32", 4 * math.prod(CROPS)),
     "lprnet": ("input__0", CROPS, "FP32", 4 * math.prod(CROPS)),
 }
-"""Model -> name, shape, dtype and bytes of an input that it takes."""
+"""Model -> name, shape, dtype and bytes of an input that it accepts."""
 
 
 @dataclass
 class Answer:
-    """What came back: a status where there was one, all its bytes, and after how long."""
+    """An answer: its status if there was one, all its bytes, and the seconds it took."""
 
     status: int | str | None = None
     body: bytes = b""
@@ -80,7 +80,7 @@ class Target:
         self.channel = grpc.insecure_channel(f"127.0.0.1:{self.grpc}", [("grpc.max_receive_message_length", 1 << 26)])
 
     def ask_http(self, head: bytes, body: bytes = b"") -> Answer:
-        """A complete request -> its answer; a connection that is closed without one has no status."""
+        """Send a complete request -> its answer; without a status if the connection was just closed."""
         started = time.monotonic()
         answer = Answer()
         with socket.create_connection(("127.0.0.1", self.http), timeout=self.timeout) as connection:
@@ -96,7 +96,7 @@ class Target:
         return answer
 
     def poke(self, port: int, pieces: list[bytes], patience: float) -> Answer:
-        """Bytes that need not be a request -> whatever came back until ``patience`` seconds of silence."""
+        """Send any bytes, valid or not -> whatever came back until ``patience`` seconds of silence."""
         started = time.monotonic()
         answer = Answer("poked")
         with socket.create_connection(("127.0.0.1", port), timeout=self.timeout) as connection:
@@ -112,7 +112,7 @@ class Target:
         return answer
 
     def ask_grpc(self, method: str, message: bytes) -> Answer:
-        """A message of any bytes to a method -> its answer."""
+        """Send any bytes as a message to a method -> its answer."""
         started = time.monotonic()
         call = self.channel.unary_unary(f"/inference.GRPCInferenceService/{method}")
         try:
@@ -128,14 +128,14 @@ Rng = random.Random
 
 
 def attack(number: int, target: Target) -> tuple[str, Answer]:
-    """The hostile input of this number, sent -> its kind and the answer."""
+    """Send the hostile input of this number -> its kind and the answer."""
     rng = random.Random(number)
     kind = KINDS[number % len(KINDS)]
     return kind.__name__, kind(rng, target)
 
 
 def mutated(rng: Rng, data: bytes) -> bytes:
-    """Bytes with a few of them changed, cut, doubled, put in or left out."""
+    """Bytes with a few of them changed, removed, repeated or inserted."""
     changed = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 5, 40))):
         where = rng.randrange(max(1, len(changed)))
@@ -255,7 +255,7 @@ def message(rng: Rng, target: Target) -> Answer:
 
 
 def values(rng: Rng, depth: int = 0) -> Any:
-    """Any JSON value, often of the names that Triton knows."""
+    """Any JSON value, often with names that Triton knows."""
     names = (
         "inputs",
         "outputs",
@@ -310,12 +310,12 @@ def json_body(rng: Rng, target: Target) -> Answer:
         case _:
             parameters = {rng.choice(("sequence_id", "priority", "timeout", "x")): rng.choice(ODD) for _ in range(3)}
             body = json.dumps(good | {"parameters": parameters}).encode()
-            body = body.replace(b"\\u0000", rng.choice((b"\\u0000", b"\xff\xfe")))  # no UTF-8
+            body = body.replace(b"\\u0000", rng.choice((b"\\u0000", b"\xff\xfe")))  # not UTF-8
     return target.ask_http(head(len(body)), body)
 
 
 def no_text(rng: Rng, target: Target) -> Answer:
-    """A request that is right but for one text, which is no UTF-8."""
+    """A valid request except for one text that is not UTF-8."""
     model = rng.choice(tuple(ASKED))
     name, shape, dtype, size = ASKED[model]
     given = tensor(name, shape, dtype, size)
@@ -342,7 +342,7 @@ def no_text_grpc(rng: Rng, target: Target) -> Answer:
     model = rng.choice(tuple(ASKED))
     name, shape, dtype, size = ASKED[model]
     broken = rng.choice(NO_TEXT)
-    mark = "M" * len(broken)  # a string's length stands before it
+    mark = "M" * len(broken)  # a string follows its length
     request = service_pb2.ModelInferRequest(model_name=model, raw_input_contents=[bytes(size)])
     given = request.inputs.add(name=name, datatype=dtype, shape=shape)
     match rng.randrange(6):
@@ -362,7 +362,7 @@ def no_text_grpc(rng: Rng, target: Target) -> Answer:
 
 
 def headers(rng: Rng, target: Target) -> Answer:
-    """Headers that contradict the body; the request itself is complete."""
+    """Headers that contradict the body of a complete request."""
     body = b'{"inputs":[]}abcd'
     lengths = ("-1", "0", "5", "13", "17", "18", "2147483648", "99999999999999999999", "x", "1e3", "", "13 13", "0x5")
     more = [f"Inference-Header-Content-Length: {rng.choice(lengths)}"] * rng.choice((1, 1, 2))
@@ -451,4 +451,4 @@ COMPLETE = frozenset(
         "headers",
     )
 )
-"""Kinds whose every input is a whole request and so has an answer with a status."""
+"""Kinds whose inputs are all complete requests, and so are answered with a status."""

@@ -1,4 +1,4 @@
-"""Load on a served pipeline whose right answers are known: who asked when, and what came back."""
+"""Load on a served pipeline whose right answers are known, and a record of every request."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ EMPTY: Frame = np.zeros((240, 320, 3), np.uint8)
 
 @dataclass(frozen=True)
 class Answer:
-    """One request: seconds of the monotonic clock, and why it failed, empty where it did not."""
+    """One request: its time on the monotonic clock in seconds, and why it failed; empty if it did not."""
 
     began: float
     ended: float
@@ -25,9 +25,9 @@ class Answer:
 
 
 class Load:
-    """Clients that ask without a pause and without retries, as a context manager.
+    """Clients that send without a pause and without retries; a context manager.
 
-    A wrong answer is remembered in `wrong`: it is never allowed. A refusal is in `answers` like a plate.
+    A wrong answer is kept in `wrong`: it is never allowed. A refusal is in `answers` like a plate.
     """
 
     def __init__(self, url: str, concurrency: int, timeout: float = 60.0) -> None:
@@ -49,7 +49,7 @@ class Load:
             thread.join(self._timeout + 10)
 
     def failed(self) -> list[Answer]:
-        """The requests that got no answer of the pipeline."""
+        """The requests without an answer of the pipeline."""
         return [each for each in list(self.answers) if each.fault]
 
     def since(self, moment: float) -> list[Answer]:
@@ -57,7 +57,7 @@ class Load:
         return [each for each in list(self.answers) if each.began >= moment]
 
     def wait_for_success(self, moment: float, count: int, seconds: float) -> None:
-        """Wait until ``count`` requests, begun at ``moment`` or later, succeeded in a row."""
+        """Wait until ``count`` requests in a row succeeded that began at ``moment`` or later."""
         deadline = time.monotonic() + seconds
         while True:
             recent = sorted(self.since(moment), key=lambda each: each.ended)[-count:]
@@ -81,5 +81,5 @@ class Load:
                         self.wrong.append(f"expected {expected}, got {texts}")
                 except ServerError as error:
                     fault = f"{type(error).__name__}: {error}"
-                    time.sleep(0.05)  # where nothing listens, a failure takes no time at all
+                    time.sleep(0.05)  # if nothing listens, a failure takes no time
                 self.answers.append(Answer(began, time.monotonic(), fault))

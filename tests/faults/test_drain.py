@@ -1,4 +1,4 @@
-"""SIGTERM: the server says that it goes, serves on for a while, answers what it was asked, and ends with 0."""
+"""On SIGTERM the server announces its end, goes on serving for a while, answers every request, and exits with 0."""
 
 import json
 import signal
@@ -33,7 +33,7 @@ def wait_for(serve: Serve, state: str) -> None:
 
 
 def test_no_request_that_was_taken_is_lost(tmp_path: Path) -> None:
-    """Who is refused in the end is told so by an error for which another server may be asked."""
+    """Requests that are refused at the end get an error that lets the client ask another server."""
     serve = Serve(tmp_path, ["--drain", str(DRAIN), "--grpc-max-connection-age", "1"])
     try:
         assert "--grpc-max-connection-age=1000" in serve.server().cmdline()
@@ -51,7 +51,7 @@ def test_no_request_that_was_taken_is_lost(tmp_path: Path) -> None:
             assert not load.wrong
             assert [each for each in load.since(told) if not each.fault], "it goes on serving"
             refused = [each for each in load.failed() if each.fault.startswith("ServerUnavailable")]
-            # From the first refusal on nothing is taken: in the end connections are cut under further ones
+            # After the first refusal nothing is accepted, so connections may break under later requests
             taking_ended = min(each.ended for each in refused)
             assert taking_ended >= told + DRAIN
             lost = [each for each in load.failed() if each not in refused and each.began < taking_ended]

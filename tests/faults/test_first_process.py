@@ -1,4 +1,4 @@
-"""As a container runs it: the server on PATH, and `plates serve` as the first process of its own process namespace."""
+"""As in a container: the server on PATH, and `plates serve` as the first process of its own process namespace."""
 
 import signal
 import time
@@ -9,7 +9,7 @@ import psutil
 from tests.serve import NAMESPACE, Serve, system_server
 
 GRACE = 40
-"""Seconds; deploy/compose.yaml has the same."""
+"""Seconds; deploy/compose.yaml has the same value."""
 
 
 def test_the_first_process_waits_for_orphans_and_ends_on_a_signal(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_the_first_process_waits_for_orphans_and_ends_on_a_signal(tmp_path: Path
     try:
         first = psutil.Process(serve.process.pid).children()[0]
         (guard,) = first.children()
-        guard.kill()  # its server dies with it, the stubs come to the first process
+        guard.kill()  # its server dies with it, and the first process inherits the stubs
         deadline = time.monotonic() + 120
         while not serve.events("restart"):
             assert time.monotonic() < deadline

@@ -1,4 +1,4 @@
-"""Two servers behind one client, under load: one is restarted, killed, frozen, and no call fails."""
+"""Two servers behind one client under load. One is restarted, killed or frozen, and no call fails."""
 
 import signal
 import time
@@ -39,7 +39,7 @@ def is_healthy(serve: Serve) -> bool:
 
 
 def start_again(serve: Serve, folder: Path) -> Serve:
-    """A server that ended -> one at the same ports."""
+    """A server that ended -> a new one on the same ports."""
     folder.mkdir()
     ports = [(f"--{name}-port", url.split("/")[2].rpartition(":")[2]) for name, url in serve.addresses.items()]
     return Serve(folder, [word for pair in ports for word in pair])
@@ -47,7 +47,7 @@ def start_again(serve: Serve, folder: Path) -> Serve:
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Serve]]:
-    """Two; a test leaves them well, though perhaps others in their places."""
+    """Two servers. A test leaves both healthy, though perhaps replaced."""
     with ThreadPoolExecutor(2) as threads:
         running = list(threads.map(lambda name: Serve(tmp_path_factory.mktemp(name)), ("one", "two")))
     yield running
@@ -57,7 +57,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Serve]]:
 
 @pytest.fixture
 def callers(servers: list[Serve]) -> Iterator[Callers]:
-    """At work; none of their calls may fail."""
+    """Working callers; none of their calls may fail."""
     for serve in servers:
         wait(lambda: is_healthy(serve), "not healthy")  # noqa: B023
     with callers_of(servers) as callers:
@@ -67,7 +67,7 @@ def callers(servers: list[Serve]) -> Iterator[Callers]:
 
 def test_the_calls_are_shared_evenly(servers: list[Serve], callers: Callers) -> None:
     before = [frames(serve) for serve in servers]
-    for _ in range(30):  # a busy moment of one of them evens out
+    for _ in range(30):  # a busy moment of one server evens out
         callers.all_answered()
     own = [frames(serve) - then for serve, then in zip(servers, before, strict=True)]
     assert 0.4 <= own[0] / sum(own) <= 0.6, own
@@ -90,7 +90,7 @@ def test_a_server_that_is_killed_costs_no_call(servers: list[Serve], callers: Ca
 
 
 def test_a_server_that_freezes_is_left(servers: list[Serve]) -> None:
-    """With its supervisor, as where a machine hangs; its kernel still takes connections."""
+    """The supervisor freezes too, as if the machine hung. The kernel still accepts connections."""
     wait(lambda: is_healthy(servers[1]), "not healthy")
     frozen = [psutil.Process(servers[1].process.pid), servers[1].server()]
     try:

@@ -1,7 +1,7 @@
-"""The ways in that a user has, with kin of each fault that was found: client, command line, labels.
+"""Fuzzes the entrances of a user with inputs like those that once failed: client, command line, labels.
 
-Each input is made from its number alone, so a failure names the input that repeats it. `tests/faults/hostile.py` has
-the inputs that no client sends.
+Each input is generated from its number, so a failure names the input that repeats it. `tests/faults/hostile.py` has the
+inputs that no client sends.
 """
 
 import itertools
@@ -30,7 +30,7 @@ from tests.serve import Served
 SHORT = 160
 BETWEEN_GOOD = 40
 MINUTES = float(os.environ.get("PLATES_SOAK_MINUTES", "60"))
-"""Of the full form."""
+"""Length in full."""
 KIN = (*PICTURES, *(made() for made in BOMBS.values()), known_picture().image)
 TEXTS = (
     "",
@@ -49,7 +49,7 @@ TEXTS = (
     "x" * 5000,
 )
 ARGUMENTS = tuple(text for text in TEXTS if "\0" not in text)
-"""What an argument of a process may be: it ends at a zero."""
+"""A process argument, which ends at a zero byte."""
 NAMES = (
     b"car.jpg",
     b"\xff.png",
@@ -69,7 +69,7 @@ def picture(rng: Rng) -> bytes:
 
 
 def client(rng: Rng, served: Served, folder: Path) -> str:
-    """Anything that is handed to `PlateClient.read`."""
+    """Anything that can be passed to `PlateClient.read`."""
     shape = [rng.choice((0, 1, 3, 7, 8, 64, 300)) for _ in range(rng.randrange(5))]
     odd: tuple[Callable[[], Any], ...] = (
         lambda: np.zeros(shape, rng.choice((np.uint8, np.float32, np.bool_, np.int64, np.complex64, np.dtype("S3")))),
@@ -92,7 +92,7 @@ def address(rng: Rng, served: Served, folder: Path) -> str:
 
 
 def command(rng: Rng, served: Served, folder: Path) -> str:
-    """`plates read` of files that nobody would call so."""
+    """`plates read` of files with absurd names."""
     for name in rng.sample(NAMES, rng.randrange(1, 4)):
         (folder / os.fsdecode(name)).write_bytes(picture(rng))
     if rng.random() < 0.3:
@@ -130,7 +130,7 @@ KINDS: tuple[Callable[[Rng, Served, Path], str], ...] = (client, address, comman
 
 
 def fuzz(served: Served, numbers: Iterable[int], folder: Path) -> None:
-    """Every input of these numbers: the answer, or an error of ours without a path of the server; nothing else."""
+    """Try every input of these numbers: each gives an answer, or an error of ours without a path of the server."""
     found: Counter[str] = Counter()
     target = Target(parse_url(served.http).port, parse_url(served.grpc).port, timeout=60)
     with PlateClient(served.grpc, "grpc", timeout=60, retries=0) as good:

@@ -1,4 +1,4 @@
-"""Processes that live and do not work: they are found and ended, and their model answers again."""
+"""Processes that live but do not work are found and ended, and their model answers again."""
 
 import shutil
 import time
@@ -42,7 +42,7 @@ class TritonPythonModel:
 
 
 def with_detectors_that_hang(tmp_path: Path, model_repository: Path, environment: dict[str, str]) -> tuple[Serve, Path]:
-    """A server -> it, and the file for the numbers of those processes of `yolo` that shall hang from then on."""
+    """A server -> itself, and the file that lists the processes of `yolo` that hang from then on."""
     repository = tmp_path / "models"
     shutil.copytree(model_repository, repository)
     victims = tmp_path / "victims"
@@ -81,7 +81,7 @@ def test_one_instance_that_hangs_is_found_though_the_others_answer(tmp_path: Pat
 
 
 def test_a_model_that_hangs_under_load_is_healed(tmp_path: Path, model_repository: Path) -> None:
-    """Its process lives, and the queues refuse the probe: for that alone it would look like an overload."""
+    """Its process lives, and the queues refuse the probe. By that alone it would look like an overload."""
     serve, victims = with_detectors_that_hang(tmp_path, model_repository, {})
     try:
         with Load(serve.http_url, 2 * CONCURRENCY) as load:

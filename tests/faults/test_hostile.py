@@ -1,4 +1,4 @@
-"""Hostile inputs on a real server: each has its answer in time, without a path or traceback, and harms nobody else."""
+"""Hostile inputs on a real server: each is answered in time, without a path or traceback, and harms no other user."""
 
 import json
 import re
@@ -23,14 +23,14 @@ RESTRICTED = b"This protocol is restricted"
 BETWEEN_GOOD = 100
 """Hostile inputs between two good requests."""
 DEADLINE = 60.0
-"""Seconds for one answer, on a machine that does other things too."""
+"""Seconds for one answer, on a busy machine."""
 GROWTH = 400 << 20
-"""Bytes that the server may grow by after the warm-up: two pictures of the largest accepted size, decoded."""
+"""Bytes that the server may grow by after the warm-up: two decoded pictures of the largest accepted size."""
 
 
 @pytest.fixture(scope="module")
 def serve(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """A supervised server that is healed of nothing: that would be seen, and be a fault."""
+    """A supervised server that must need no healing; a heal would show as a fault."""
     serve = start(tmp_path_factory.mktemp("hostile"), ())
     yield serve
     serve.close()
@@ -78,7 +78,7 @@ SCALARS = st.none() | st.booleans() | st.integers(-40, 40) | st.floats() | st.te
 JSON = st.recursive(
     SCALARS, lambda part: st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=9), part, max_size=4)
 )
-"""As a shape it stays below 100 MB: larger ones are a fault of Triton 24.10 that docs/explanation/security.md names."""
+"""As a shape it stays below 100 MB. Triton 24.10 has a fault with larger ones, see docs/explanation/security.md."""
 INPUT = st.fixed_dictionaries(
     {},
     optional={

@@ -1,4 +1,4 @@
-"""`kill -9` of every process in turn, under load: it answers again, never wrongly, and nothing is left over."""
+"""`kill -9` of every process in turn under load: the server answers again, never wrongly, and nothing is left over."""
 
 import contextlib
 import os
@@ -18,21 +18,21 @@ from tests.waiting import eventually
 
 CONCURRENCY = 4
 TOO_MANY = 40
-"""Callers: more than a server works on and keeps waiting."""
+"""Callers: more than a server processes and queues."""
 STUB_SECONDS = 10.0
 SERVER_SECONDS = 15.0
 ROUNDS = int(os.environ.get("PLATES_SOAK_ROUNDS", "20"))
-"""Of the full form."""
+"""Rounds in full length."""
 HELD_FILES = 8
-"""By how many open files the server may differ: connections come and go."""
+"""How many open files the server may differ by, because connections come and go."""
 
 
 def holdings(serve: Serve) -> dict[str, int]:
-    """What a leak would make more of."""
+    """Everything that a leak would increase."""
     members = serve.members()
     connections = []
     for member in members:
-        with contextlib.suppress(psutil.NoSuchProcess):  # one that was replaced has just ended
+        with contextlib.suppress(psutil.NoSuchProcess):  # a replaced process has just ended
             connections += member.net_connections()
     return {
         "processes": len(members),
@@ -44,7 +44,7 @@ def holdings(serve: Serve) -> dict[str, int]:
 
 
 def kill_under_load(serve: Serve, load: Load, victim: psutil.Process, seconds: float) -> float:
-    """Kill -9 a process -> the seconds until the last request that failed was over; all before and after succeeded."""
+    """Kill -9 a process -> the seconds until the last failed request was over; all before and after succeeded."""
     before = len(load.failed())
     assert before == 0 or max(each.ended for each in load.failed()) < time.monotonic()
     killed = time.monotonic()
@@ -75,7 +75,7 @@ def test_every_process_killed_over_and_over_under_load(serve: Serve, capsys: pyt
 
 
 def kill_all(serve: Serve, capsys: pytest.CaptureFixture[str], rounds: int, patience: float) -> None:
-    """Kill each kind of stub and the server ``rounds`` times, with the promised deadlines times ``patience``."""
+    """Kill each kind of stub and the server ``rounds`` times, within the promised deadlines times ``patience``."""
     assert eventually(serve.is_healthy, 30 * LENIENT)
     at_first = holdings(serve)
     files_at_first = None
@@ -85,10 +85,10 @@ def kill_all(serve: Serve, capsys: pytest.CaptureFixture[str], rounds: int, pati
             windows = {}
             for model in MODELS:
                 windows[model] = kill_under_load(serve, load, serve.stubs(model)[0], STUB_SECONDS * patience)
-            if turn:  # sooner again, it is a server that keeps ending, before whose start the supervisor pauses
+            if turn:  # if it ends again sooner, the supervisor pauses before it restarts it
                 time.sleep(Limits().lasting)
             windows["server"] = kill_under_load(serve, load, serve.server(), SERVER_SECONDS * patience)
-            # The instances that were replaced are unloaded in the meantime
+            # The replaced instances are unloaded meanwhile
             assert eventually(lambda: holdings(serve) == at_first, 30 * LENIENT), (holdings(serve), at_first)
             files = serve.server().num_fds() + psutil.Process(serve.root).num_fds()
             files_at_first = files_at_first or files
@@ -109,7 +109,7 @@ def kill_all(serve: Serve, capsys: pytest.CaptureFixture[str], rounds: int, pati
 
 @pytest.fixture(scope="module")
 def healed_serve(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """One server for the tests after which it is as before."""
+    """One server for tests that leave it as it was."""
     running = start(tmp_path_factory.mktemp("healed"), IMPATIENT)
     yield running
     running.close()
@@ -117,7 +117,7 @@ def healed_serve(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture
 def healing(healed_serve: Serve) -> Serve:
-    """The same, recognising, and nothing said yet."""
+    """The same server, healthy and with no events yet."""
     assert eventually(healed_serve.is_healthy, 30 * LENIENT)
     healed_serve.forget_events()
     return healed_serve
@@ -135,7 +135,7 @@ def test_a_server_that_is_killed_is_healthy_again_while_it_refuses_the_probe(hea
 
 @pytest.mark.parametrize("model", ["plate_recognition", "yolo"])
 def test_the_other_processes_of_a_healed_model_end(healing: Serve, model: str) -> None:
-    """Triton keeps them where a request has met the dead one."""
+    """Triton keeps them if a request has met the dead one."""
     with Load(healing.http_url, CONCURRENCY) as load:
         load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
         before = healing.stubs(model)

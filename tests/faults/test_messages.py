@@ -1,4 +1,4 @@
-"""What anybody is told of a fault: no name of shared memory, no path, no key, no traceback."""
+"""Messages about faults reveal nothing: no name of shared memory, no path, no key, no traceback."""
 
 import json
 import re
@@ -26,10 +26,10 @@ from tests.waiting import eventually
 REGION = re.compile(rb"plates_\d+_|shm_region|python_backend_shm|key '")
 TRITONS_OWN = re.compile(r"[|+]| ?\d+# ")
 PREFIX = re.compile(r"[IWE]\d{4} \S+ \d+ \w+\.\w+:\d+\] ")
-"""Of a line of Triton's log: the time and where in the sources it was written."""
+"""The beginning of a line in Triton's log: the time and the place in the sources."""
 """Lines of the log that begin so are what it was started with, and its own stack where it ends by a signal."""
 ROOM = "24m"
-"""Of shared memory: what a server starts with, and less than a frame of `LARGE` takes."""
+"""Shared memory: what a server starts with, and less than a frame of `LARGE` takes."""
 LARGE = np.zeros((3000, 3300, 3), np.uint8)
 PROTOCOLS = ("http", "grpc")
 
@@ -49,7 +49,7 @@ def cramped(tmp_path: Path) -> Iterator[Serve]:
 
 
 def test_full_shared_memory_is_told_without_its_name(cramped: Serve, tmp_path: Path) -> None:
-    """Triton names the region, by which CVE-2025-23320 begins; the client and the proxy take the name out."""
+    """Triton names the region, which CVE-2025-23320 exploits. The client and the proxy remove the name."""
     assert eventually(cramped.is_healthy, 30 * LENIENT)
     http, grpc = (str(parse_url(cramped.addresses[each])) for each in PROTOCOLS)
     for protocol in PROTOCOLS:
@@ -79,7 +79,7 @@ def test_full_shared_memory_is_told_without_its_name(cramped: Serve, tmp_path: P
 
 @pytest.mark.timeout(900)
 def test_no_fault_tells_a_name_a_path_or_the_key(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pictures of every fault, processes that die and stand still, and a server that ends: all that is said of them."""
+    """Checks all messages after every kind of bad picture, dead and stopped processes, and the end of a server."""
     monkeypatch.setenv(KEY_VARIABLE, "0123456789abcdef" * 4)
     serve = start(tmp_path, ())
     try:
@@ -105,7 +105,7 @@ def test_no_fault_tells_a_name_a_path_or_the_key(start: Start, tmp_path: Path, m
 
 
 def asked(url: str) -> Iterator[str]:
-    """Pictures that are refused -> what the client's exceptions say."""
+    """Send pictures that are refused -> the messages of the client's exceptions."""
     pictures: list[bytes | Frame] = [made() for made in BOMBS.values()]
     pictures += [mutated(Rng(number), PICTURES[number % len(PICTURES)]) for number in range(16)]
     pictures += [oversized(Rng(number)) for number in range(12)] + [np.zeros((2, 2, 3), np.uint8)]
@@ -118,7 +118,7 @@ def asked(url: str) -> Iterator[str]:
 
 
 def harms(serve: Serve) -> Iterator[tuple[Callable[[], object], str]]:
-    """What ends or stops a process -> and the event that follows."""
+    """End or stop a process -> and the event that follows."""
     http, grpc = (parse_url(serve.addresses[each]).port for each in PROTOCOLS)
     target = Target(http, grpc, timeout=60)
     picture = known_picture().image

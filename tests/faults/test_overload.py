@@ -1,4 +1,4 @@
-"""More load than the server can carry: it answers as many as before, and refuses the rest at once."""
+"""Under more load than it can carry, a server answers as many requests as before and refuses the rest at once."""
 
 import sys
 
@@ -12,9 +12,9 @@ from plate_nets.contract import PLATE_RECOGNITION
 from tests.serve import Serve
 
 PROMISED = 0.9
-"""Of the maximum, on a machine that does nothing else."""
+"""Share of the maximum, on an idle machine."""
 ENOUGH = 0.6
-"""Of the maximum in the short form: `make test` also runs beside other work, which may take the cores from one load."""
+"""Share of the maximum in the short form: other work beside `make test` may take the cores from one load."""
 
 
 @pytest.mark.alone

@@ -1,7 +1,7 @@
-"""What strangers do to `plates web`, beside a good caller who must not notice; each soak prints a row.
+"""Attacks on `plates web` beside a good caller that must not notice; each soak prints a row.
 
-Attacks are those that broke 0.3.0. The fuzzer makes each request of its number alone, so a failure names the request
-that repeats it.
+The attacks are those that broke 0.3.0. The fuzzer generates each request from its number, so a failure names the
+request that repeats it.
 """
 
 import json
@@ -52,7 +52,7 @@ SHORT = 300
 
 @dataclass
 class Page:
-    """`plates web --local`, a stranger with a token, and a good caller with another."""
+    """`plates web --local`, an attacker with a token, and a good caller with another."""
 
     url: str
     folder: Path
@@ -112,7 +112,7 @@ def giant(page: Page) -> bytes:
 
 
 def slow_logins(page: Page) -> None:
-    """Bodies of 100 MB, as they are announced, without a token's rate being asked."""
+    """Logins that announce a body of 100 MB; no token limits their rate."""
     for _ in range(5):
         with page.connect() as raw, suppress(ConnectionError):
             raw.sendall(head("/login", "application/x-www-form-urlencoded", 100 << 20) + bytes(1 << 16))
@@ -166,7 +166,7 @@ def wrong_values(page: Page) -> None:
 
 
 def hostile_files(page: Page) -> None:
-    """What a user's own machine is given, in the process of the test."""
+    """Files given to a user's own machine, in the test's process."""
     path = page.folder / "cameras.yaml"
     for text in (LAUGHS, "[" * 3000, "&a [*a]", "a: 1\na: 2"):
         path.write_text(text, encoding="utf-8")
@@ -181,7 +181,7 @@ def hostile_files(page: Page) -> None:
 
 
 def hostile_sinks(page: Page) -> None:
-    """Files that were moved, of others and no files at all, and a password with a space, in the process of the test."""
+    """Moved files, foreign files, non-files, and a password with a space, in the test's process."""
     path, notes = page.folder / "events.jsonl", page.folder / "notes.txt"
     path.unlink(missing_ok=True)
     with JsonlSink(path) as sink:
@@ -215,7 +215,7 @@ ATTACKS: dict[str, Callable[[Page], None]] = {
     "A11, A14, A16, A20 files": hostile_files,
 }
 LONG = ("A10 40 bodies of 60 MB",)
-"""Not in the short form."""
+"""Left out of the short form."""
 
 
 @pytest.mark.parametrize("attack", [each for each in ATTACKS if each not in LONG])
@@ -278,7 +278,7 @@ def body(rng: Rng) -> bytes:
 
 
 def ask(client: httpx.Client, number: int) -> int:
-    """A request of its number -> the status."""
+    """Send the request of a number -> the status."""
     rng = Rng(number)
     headers = {"Content-Type": rng.choice(KINDS)} if rng.random() < 0.8 else {}
     headers |= {rng.choice(HEADERS): rng.choice(VALUES) for _ in range(rng.randrange(3))}
@@ -297,7 +297,7 @@ def ask(client: httpx.Client, number: int) -> int:
 
 
 def fuzz(page: Page, numbers: Iterator[int], until: float) -> Counter[int]:
-    """Requests until none is left or the time is over -> how often each status came."""
+    """Send requests until none is left or the time is over -> how often each status came."""
     found: Counter[int] = Counter()
     with page.client() as client, page.client("") as stranger:
         for number in numbers:
@@ -305,7 +305,7 @@ def fuzz(page: Page, numbers: Iterator[int], until: float) -> Counter[int]:
                 break
             try:
                 status = ask(client if number % 4 else stranger, number)
-            except httpx.TransportError:  # refused before all of it was sent
+            except httpx.TransportError:  # refused before it was sent in full
                 status = 0
             assert status != 500, f"request {number}"
             found[status] += 1
@@ -323,7 +323,7 @@ def test_odd_requests_are_answered(page: Page) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(MINUTES * 60 + 600)
 def test_odd_requests_for_an_hour(page: Page, capsys: pytest.CaptureFixture[str]) -> None:
-    fuzz(page, iter(range(SHORT, 4 * SHORT)), float("inf"))  # what is loaded once is loaded
+    fuzz(page, iter(range(SHORT, 4 * SHORT)), float("inf"))  # everything is loaded by now
     before, first = page.good.memory(), random.randrange(1 << 40)
     found = fuzz(page, iter(range(first, 1 << 60)), time.monotonic() + MINUTES * 60)
     after = page.good.settled(before + GROWTH)

@@ -1,4 +1,4 @@
-"""What the project promises of attacks from outside, measured: each prints a row of docs/explanation/security.md."""
+"""The promises about attacks from outside, measured. Each test prints a row of docs/explanation/security.md."""
 
 import resource
 import socket
@@ -39,35 +39,35 @@ MUTATED, PIECES = 20_000, 4
 AT_ONCE = 4
 IDLE = 1500
 ZEROS = bytes(30 << 20)
-"""A thousandth of it when compressed."""
+"""Compresses to a thousandth."""
 GROWTH = 300 << 20
 """Bytes that the processes together may grow by."""
 LONGEST_WAIT = 1.0
-"""Seconds more than without the attack that a good caller waits."""
+"""Seconds that an attack may add to a good caller's wait."""
 HEALED, RESTARTED = 15.0, 20.0
-"""Seconds until a frozen instance, and a frozen server, are answered for by another."""
+"""Seconds until another instance, or another server, answers for a frozen one."""
 LOG = 1 << 20
 """Bytes that the server's log may grow by."""
 
 
 @dataclass(frozen=True)
 class Good:
-    """Good callers over both protocols, one each, while something else happens."""
+    """Good callers, one per protocol, during an attack."""
 
     loads: tuple[Load, ...]
 
     def longest(self, since: float) -> float:
-        """Seconds that the slowest of the requests begun since then took."""
+        """Seconds of the slowest request that began since then."""
         return max(each.ended - each.began for load in self.loads for each in load.since(since))
 
     def answered(self, seconds: float) -> None:
-        """Wait until every caller has had 5 answers from now on."""
+        """Wait until every caller has got 5 more answers."""
         now = time.monotonic()
         for load in self.loads:
             load.wait_for_success(now, 5, seconds)
 
     def check(self) -> None:
-        """Nobody was refused or read anything wrong."""
+        """Check that no request was refused or read wrongly."""
         for load in self.loads:
             assert not load.wrong
             assert not load.failed(), load.failed()[:3]
@@ -94,13 +94,13 @@ def say(capsys: pytest.CaptureFixture[str], text: str) -> None:
 
 
 def unharmed(serve: Serve, before: list[psutil.Process]) -> None:
-    """No process has ended, and nothing had to be done about one."""
+    """Check that no process ended and the supervisor did nothing."""
     assert all(each.is_running() for each in before)
     assert not serve.events("heal") and not serve.events("restart") and not serve.events("renew")
 
 
 def bounded(serve: Serve, good: Good, before: list[psutil.Process], at_first: int) -> str:
-    """Good callers had their answers, no process ended, and little memory was taken since -> the end of the row."""
+    """Check that good callers were answered, no process ended, and little memory was taken -> the end of the row."""
     good.check()
     unharmed(serve, before)
     grown = memory(serve) - at_first
@@ -109,7 +109,7 @@ def bounded(serve: Serve, good: Good, before: list[psutil.Process], at_first: in
 
 
 def bomb(serve: Serve, good: Good, times: int) -> str:
-    """Every bomb so many times over both protocols by the client as it is by default, retries and all -> the row."""
+    """Send every bomb several times over both protocols with the default client, retries included -> the row."""
     family, at_first = serve.members(), memory(serve)
     started = time.monotonic()
     good.answered(60)
@@ -149,7 +149,7 @@ def test_each_bomb_100_times_harms_nobody(serve: Serve, good: Good, capsys: pyte
 
 
 def attack_through_nginx(serve: Serve, good: Good, folder: Path, times: int) -> str:
-    """What ends or fills Triton, sent so many times by a client with a token -> the row."""
+    """A client with a token sends what ends or fills Triton, several times -> the row."""
     family, at_first = serve.members(), memory(serve)
     began = time.monotonic()
     requests: tuple[tuple[list[dict[str, object]], dict[str, object]], ...] = (
@@ -216,7 +216,7 @@ def test_20000_mutated_pictures(serve: Serve, good: Good, capsys: pytest.Capture
 
 
 GIANT = np.zeros((20_000, 20_000, 3), np.uint8)
-"""A raw frame of 1.2 GB, none of which is ever in memory."""
+"""A raw frame of 1.2 GB, of which no part is ever in memory."""
 
 
 @pytest.mark.soak
@@ -289,7 +289,7 @@ def test_a_frozen_server_is_restarted(serve: Serve, capsys: pytest.CaptureFixtur
 
 
 def freeze(serve: Serve, victim: Callable[[], psutil.Process], mended: str) -> float:
-    """Stop a process -> the seconds until every request that begins is answered again."""
+    """Stop a process -> the seconds until every new request is answered again."""
     assert eventually(serve.is_healthy, 30 * LENIENT)
     with ExitStack() as stack:
         loads = [stack.enter_context(Load(serve.addresses[each], 2, timeout=30)) for each in ("http", "grpc")]
@@ -314,7 +314,7 @@ GOOD_SIZES = ((720, 1280), (1080, 1920))
 @pytest.mark.soak
 @pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".bmp"])
 def test_good_pictures_pay_next_to_nothing(capsys: pytest.CaptureFixture[str], suffix: str) -> None:
-    """The walk's share of the time of the processor that a picture takes."""
+    """The check's share of the CPU time of a picture."""
     reader = LocalReader()
     for h, w in GOOD_SIZES:
         noise = np.random.default_rng(0).integers(0, 40, (h, w, 3), np.uint8)
@@ -325,7 +325,7 @@ def test_good_pictures_pay_next_to_nothing(capsys: pytest.CaptureFixture[str], s
 
 
 def cpu_time(call: Callable[[bytes], object], picture: bytes) -> float:
-    """Seconds of the processor that one call takes, the least of many."""
+    """CPU seconds of one call, the minimum of many."""
     found = []
     for _ in range(10):
         began = time.process_time()
@@ -335,13 +335,13 @@ def cpu_time(call: Callable[[bytes], object], picture: bytes) -> float:
 
 
 SIDE = 7000
-"""49 megapixels, of the 50 that are accepted."""
+"""49 of the 50 megapixels that are accepted."""
 DECODING = 30.0
-"""Seconds of the processor, half of what the watchdog lets a process work."""
+"""CPU seconds: half of the time after which the watchdog ends a process."""
 
 
 def interlaced_png() -> bytes:
-    """RGBA of 16 bits whose every row is filtered by Paeth, in seven passes."""
+    """RGBA of 16 bits in seven passes, with every row filtered by Paeth."""
     packer, packed = zlib.compressobj(1), bytearray()
     for x, y, dx, dy in (
         (0, 0, 8, 8),
@@ -362,7 +362,7 @@ def interlaced_png() -> bytes:
 
 
 def noisy_jpeg() -> bytes:
-    """As many bytes as pixels may have, read in 10 passes."""
+    """As many bytes as pixels allow, read in 10 passes."""
     noise = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
     options = (cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444, cv2.IMWRITE_JPEG_PROGRESSIVE, 1)
     return cv2.imencode(".jpg", noise, (cv2.IMWRITE_JPEG_QUALITY, 60, *options))[1].tobytes()

@@ -1,4 +1,4 @@
-"""Models that grew are loaded anew while they answer, a server that grew is restarted."""
+"""Models that grew are reloaded while they answer; a server that grew is restarted."""
 
 import time
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def server() -> Iterator[EmbeddedTriton]:
 
 
 def stubs(server: EmbeddedTriton, model: str) -> set[int]:
-    """Numbers of the living processes of a model."""
+    """Ids of the living processes of a model."""
     assert server.guard_pid is not None
     return {each.pid for each in stubs_below(server.guard_pid, model)}
 

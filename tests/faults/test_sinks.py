@@ -1,4 +1,4 @@
-"""What befalls one sink, beside another whose events must not wait; each soak prints a row.
+"""Faults of one sink, beside another whose events must not wait; each soak prints a row.
 
 The attacks are those that broke 0.3.0.
 """
@@ -43,7 +43,7 @@ class Taker(Sink):
 
 @dataclass
 class Sinks:
-    """An outbox with two sinks: one is attacked, to the other events go on."""
+    """An outbox with two sinks. One is attacked, and the other must keep getting events."""
 
     folder: Path
     outbox: Outbox
@@ -52,7 +52,7 @@ class Sinks:
 
     @contextmanager
     def attacked(self, sink: Sink) -> Iterator[Delivery]:
-        """The delivery to the sink that is attacked, with some records to begin with."""
+        """The delivery to the attacked sink, with some records to begin with."""
         assert eventually(lambda: self.outbox.backlog("attacked") > 5, 60)
         delivery = Delivery("attacked", sink, self.outbox, lambda _: None, first_pause=0.01)
         try:
@@ -74,7 +74,7 @@ def sinks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sinks]:
         def ask() -> None:
             sent = event(next(numbers))
             outbox.append(sent)
-            while taker.taken.get(timeout=60) != sent.key:  # a former one may come again
+            while taker.taken.get(timeout=60) != sent.key:  # an earlier record may come again
                 pass
 
         with GoodCaller(psutil.Process(), ask) as good:
@@ -83,7 +83,7 @@ def sinks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sinks]:
 
 
 def full_disk(sinks: Sinks) -> None:
-    """It is full, and then there is room again."""
+    """The disk is full, and then has space again."""
     path = sinks.disk.path / "events.jsonl"
     with sinks.attacked(JsonlSink(path)) as delivery:
         sinks.disk.fill()
@@ -95,7 +95,7 @@ def full_disk(sinks: Sinks) -> None:
 
 
 def damaged_outbox(sinks: Sinks) -> None:
-    """A record of the sink that is attacked turns to nonsense on the disk."""
+    """A record of the attacked sink is damaged on disk."""
     before = set(sinks.folder.glob("*.damaged-*"))
     assert eventually(lambda: sinks.outbox.backlog("attacked") > 5, 60)
     with closing(sqlite3.connect(sinks.folder / "outbox.sqlite", timeout=60)) as database, database:
@@ -106,7 +106,7 @@ def damaged_outbox(sinks: Sinks) -> None:
 
 
 def second_outbox(sinks: Sinks) -> None:
-    """Its records count from 1 again in the same store."""
+    """A new outbox counts from 1 again, into the same store."""
     path = sinks.folder / "events.sqlite"
     with closing(EventStore(path)) as store:
         for number in range(3):
@@ -118,7 +118,7 @@ def second_outbox(sinks: Sinks) -> None:
 
 
 def hostile_webhooks(sinks: Sinks) -> None:
-    """One answers without end, one with a gzip bomb, one byte by byte, and of one the answer does not even begin."""
+    """One answers endlessly, one with a gzip bomb, one byte by byte, and one never begins to answer."""
     for answer in (forever, gzip_bomb, trickled_body, trickled_head):
         with ExitStack() as opened:
             sink = WebhookSink(address(opened.enter_context(listening(answer))), timeout=0.5)
@@ -127,7 +127,7 @@ def hostile_webhooks(sinks: Sinks) -> None:
                     assert eventually(lambda: delivery.state().error == "no answer within 0.5 s", 60)
                 else:
                     assert eventually(lambda: delivery.state().delivered > 2, 60)
-                opened.close()  # otherwise it takes what still waits first, slow as it is
+                opened.close()  # otherwise it would first take what still waits, slowly
 
 
 ATTACKS: dict[str, Callable[[Sinks], None]] = {

@@ -1,4 +1,4 @@
-"""Full load for long: no error, no wrong answer, no growth, no false alarm of the supervisor."""
+"""Full load for a long time: no error, no wrong answer, no growth, no false alarm of the supervisor."""
 
 import os
 import statistics
@@ -15,16 +15,16 @@ from tests.serve import Serve
 
 CONCURRENCY = 8
 MINUTES = float(os.environ.get("PLATES_SOAK_MINUTES", "60"))
-"""Of the full form."""
+"""Length in full."""
 GROWTH = 0.01
-"""Of the memory after the warm-up, in the full form; less than a minute is not enough for every allocator to settle."""
+"""Share of the memory after the warm-up, in full length; in less than a minute not every allocator settles."""
 SHORT_GROWTH = 0.1
 SLOWER = 1.2
 KEPT = {"grpc": 0, "http": 5 * 96}
-"""Bytes that Triton keeps for good of each answer without a plate: its HTTP server forgets an output of no bytes
+"""Bytes that Triton keeps for good for each answer without a plate: its HTTP server never frees an empty output
 (docs/explanation/performance.md). The supervisor restarts a server that has grown too much."""
 JUDGED_FROM = 10.0
-"""Minutes; a p99 of less time than this is of too few requests to be compared."""
+"""Minutes; in less time there are too few requests to compare a p99."""
 
 
 def p99(load: Load, begin: float, end: float) -> float:
@@ -33,7 +33,7 @@ def p99(load: Load, begin: float, end: float) -> float:
 
 
 def growth(samples: Sequence[int]) -> float:
-    """Memory over time -> by what share the last tenth is above the first."""
+    """Memory over time -> by what share the last tenth exceeds the first."""
     tenth = max(1, len(samples) // 10)
     return statistics.median(samples[-tenth:]) / statistics.median(samples[:tenth]) - 1
 
@@ -50,9 +50,9 @@ def test_full_load_for_long(serve: Serve, capsys: pytest.CaptureFixture[str], pr
 
 
 def endure(serve: Serve, capsys: pytest.CaptureFixture[str], protocol: str, minutes: float, allowed: float) -> None:
-    """Load the server for so long; its memory may grow by ``allowed`` of what it is after the warm-up, and `KEPT`."""
+    """Load the server for so long. Its memory may grow by ``allowed`` of its size after the warm-up, and by `KEPT`."""
     seconds = minutes * 60
-    part = seconds / 6  # of sixty minutes, ten: the warm-up, and the times whose p99 are compared
+    part = seconds / 6  # ten of sixty minutes: the warm-up, and the times whose p99 are compared
     processes = ServerProcesses(serve.root)  # the supervisor, the guard, Triton and its stubs
     samples = []
     with Load(serve.addresses[protocol], CONCURRENCY) as load:
@@ -64,7 +64,7 @@ def endure(serve: Serve, capsys: pytest.CaptureFixture[str], protocol: str, minu
             time.sleep(1)
     first = p99(load, started, started + part)
     last = p99(load, started + seconds - part, started + seconds)
-    kept = KEPT[protocol] * len(load.since(started + part)) / 2 / samples[0]  # every second question has no plate
+    kept = KEPT[protocol] * len(load.since(started + part)) / 2 / samples[0]  # every second picture has no plate
     with capsys.disabled():
         sys.stdout.write(
             f"\n{minutes:g} minutes, {protocol}, concurrency {CONCURRENCY}: {len(load.answers)} requests, "

@@ -20,12 +20,12 @@ from tests.waiting import eventually
 
 FAILED = 2
 WITHOUT_CAPABILITIES = ("setpriv", "--inh-caps=-all", "--bounding-set=-all") if os.geteuid() == 0 else ()
-"""Before a command of root, who may otherwise read and write whatever he wants."""
+"""A prefix for commands of root, who could otherwise read and write anything."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What a start that failed said and left."""
+    """The output of a failed start, and what it left."""
 
     code: int
     said: str
@@ -35,7 +35,7 @@ class Failure:
 def fail_to_serve(
     tmp_path: Path, arguments: Sequence[str] = (), prefix: Sequence[str] = (), ports: Sequence[str] = ANY_PORTS
 ) -> Failure:
-    """`plates serve` -> how it failed; ``prefix`` is run before it."""
+    """Run `plates serve` -> how it failed; ``prefix`` comes before the command."""
     folder = tmp_path / "tmp"
     folder.mkdir(exist_ok=True)
     regions = set(SHARED_MEMORY.iterdir())
@@ -51,7 +51,7 @@ def fail_to_serve(
 
 
 def check(failure: Failure, *words: str) -> None:
-    """One line with these words, exit code 2, nothing left."""
+    """Check for one line with these words, exit code 2, and nothing left."""
     assert failure.code == FAILED, failure.said
     assert failure.said.startswith("plates: ")
     assert failure.said.count("\n") == 1, failure.said
@@ -62,7 +62,7 @@ def check(failure: Failure, *words: str) -> None:
 
 
 def full(folder: Path) -> list[str]:
-    """A command's prefix: in a mount namespace of its own, where a folder is a file system of one megabyte."""
+    """A prefix for a command: its own mount namespace, in which a folder is a file system of one megabyte."""
     return [*NAMESPACE, "--mount", "sh", "-c", 'mount -t tmpfs -o size=1m tmpfs "$0" && exec "$@"', str(folder)]
 
 
@@ -159,7 +159,7 @@ def test_a_server_that_aborts_as_it_starts_is_started_again(tmp_path: Path) -> N
 
 
 def test_a_server_that_cannot_be_started_again_is_given_up(tmp_path: Path, repository: Path) -> None:
-    """A model file goes bad while the server runs: neither healing nor restarting helps, and the command says so."""
+    """A model file is damaged while the server runs. Neither healing nor a restart helps, and the command says so."""
     serve = Serve(tmp_path, ["--model-repository", str(repository), "--restart-pause", "0.1"])
     try:
         assert eventually(serve.is_healthy, 30 * LENIENT)

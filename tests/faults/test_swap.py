@@ -1,4 +1,4 @@
-"""Hot swap on a real server: new weights come into service under load without a lost request, or not at all."""
+"""Hot swaps on a real server: new weights come into service under load without a lost request, or not at all."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ CONCURRENCY = 4
 
 @pytest.fixture(scope="module")
 def repository(model_repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the converted models, writable."""
+    """A writable copy of the converted models."""
     return Path(shutil.copytree(model_repository, tmp_path_factory.mktemp("swap") / "models"))
 
 
@@ -56,7 +56,7 @@ def client(server: EmbeddedTriton) -> Iterator[PlateClient]:
 
 
 def changed(model: str, path: Path, noise: float, seed: int = 0) -> Path:
-    """The committed weights of a network with noise, relative to each tensor's deviation -> a file at ``path``."""
+    """Write the committed weights of a network with noise, relative to each tensor's deviation, to ``path``."""
     generator = torch.Generator().manual_seed(seed)
     state, metadata = load_file(weights_path(model)), read_metadata(weights_path(model))
     for name, tensor in state.items():
@@ -68,7 +68,7 @@ def changed(model: str, path: Path, noise: float, seed: int = 0) -> Path:
 
 @dataclass
 class Load:
-    """What came of the requests of some clients."""
+    """The results of some clients."""
 
     answers: list[tuple[str, ...]] = field(default_factory=list)
     faults: list[PlateError] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Load:
 
 @contextmanager
 def load(url: str) -> Iterator[Load]:
-    """Clients that ask for the known picture one after another for as long as the block runs."""
+    """Clients that keep requesting the known picture during the block."""
     done = threading.Event()
     found = Load()
 
@@ -114,7 +114,7 @@ def swap_under_load(
             assert done.former == before[-1]
             assert controller.states(model)[done.version] == "READY"
             deadline = time.monotonic() + 60
-            while controller.answered(model, done.version) <= CANARIES:  # until it has answered users too
+            while controller.answered(model, done.version) <= CANARIES:  # until it has answered users as well
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
     assert found.faults == []
@@ -136,14 +136,14 @@ def test_no_request_is_lost_in_20_swaps(
 ) -> None:
     swap_under_load((["lprnet", "stn", "yolo"] * 7)[:20], server, controller, client, tmp_path)
     for model in ("lprnet", "stn", "yolo"):
-        assert len(versions(server.model_repository / model)) == 3  # the released one, the former, the new
+        assert len(versions(server.model_repository / model)) == 3  # the released, the previous and the new version
     assert (
         server.model_repository / "yolo" / str(versions(server.model_repository / "yolo")[-1]) / "model.py"
     ).exists()
 
 
 def kept(server: EmbeddedTriton, client: PlateClient, model: str, before: list[int]) -> None:
-    """Nothing of a refused version is left, and the former one answers."""
+    """Check that nothing of a refused version is left, and that the previous one answers."""
     folder = server.model_repository / model
     assert versions(folder) == before
     assert [path for path in folder.iterdir() if path.name.startswith(".")] == []
@@ -169,7 +169,7 @@ class UpsideDown(torch.nn.Module):
 def test_a_version_that_reads_wrong_in_service_is_taken_back(
     server: EmbeddedTriton, controller: Controller, client: PlateClient, tmp_path: Path
 ) -> None:
-    """As if it had come past the checks: a straightener that turns plates upside down."""
+    """An STN that turns plates upside down, as if it had passed the checks."""
     folder = server.model_repository / "stn"
     before = versions(folder)
     save_ir(UpsideDown(), folder / ".bad")
@@ -211,7 +211,7 @@ def test_without_the_key_nothing_happens(server: EmbeddedTriton) -> None:
 
 
 def plates(server: EmbeddedTriton, *words: str | Path, key: str | None = None) -> "subprocess.CompletedProcess[str]":
-    """`plates swap` on the server's repository."""
+    """Run `plates swap` on the server's repository."""
     options = ("--url", server.http_url, "--model-repository", server.model_repository)
     return subprocess.run(
         [sys.executable, "-m", "plate_nets", "swap", *words, *options],
@@ -223,7 +223,7 @@ def plates(server: EmbeddedTriton, *words: str | Path, key: str | None = None) -
 
 
 def test_command_swaps_lists_and_goes_back(server: EmbeddedTriton, controller: Controller, tmp_path: Path) -> None:
-    """And a server that starts later serves what was swapped in: it is the latest version on disk."""
+    """A server started later serves the swapped version, because it is the latest on disk."""
     repository = server.model_repository
     former = versions(repository / "stn")[-1]
     done = plates(server, "stn", changed("stn", tmp_path / "new.safetensors", 1e-3, seed=99))

@@ -1,6 +1,6 @@
-"""deploy/compose.yaml as it is written: the server and the Prometheus that scrapes it.
+"""deploy/compose.yaml as it is: the server, and the Prometheus that scrapes it.
 
-Grafana's server is in no package of Debian; tests/served/test_prometheus.py asks what its dashboard would.
+Debian has no package of Grafana's server; tests/served/test_prometheus.py runs the queries of its dashboard.
 """
 
 import json
@@ -44,7 +44,7 @@ def compose(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.fixture
 def prometheus(tmp_path: Path) -> Iterator[None]:
-    """The image that the file names, or Debian's Prometheus under its name."""
+    """The image that the file names, or Debian's Prometheus under that name."""
     name = SERVICES["prometheus"]["image"]
     if engine("pull", name, check=False).returncode == 0:
         yield
@@ -57,7 +57,7 @@ def prometheus(tmp_path: Path) -> Iterator[None]:
 
 
 def fetch(url: str) -> bytes:
-    """What is there; nothing where nobody answers, or not with 200."""
+    """The answer at an address; empty if nothing answers with 200."""
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
             found: bytes = answer.read()

@@ -1,7 +1,7 @@
-"""The image as it is deployed, and deployed wrongly: what it holds, how it starts, heals, and stops.
+"""The image, deployed correctly and wrongly: its content, start, healing and stop.
 
-Run by `make test-image`, which builds the image that PLATES_IMAGE names. The served and fault tests that may ask a
-container are run with it too; here is what only a container can meet.
+`make test-image` builds the image that PLATES_IMAGE names and runs this. It also runs the served and fault tests
+against a container; this file has what only a container can meet.
 """
 
 import json
@@ -26,11 +26,11 @@ from tests.waiting import eventually
 
 CALLERS = 4
 MEGABYTES = 900
-"""That the image may add to its base."""
+"""How much the image may add to its base."""
 LARGE = np.zeros((2500, 4000, 3), np.uint8)
 """A raw frame of 30 MB."""
 LARGER = np.zeros((5000, 8000, 3), np.uint8)
-"""One of 120 MB, which a model does not take from what it has by itself."""
+"""A raw frame of 120 MB, which does not fit into a model's own memory."""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def image() -> str:
 
 @pytest.fixture(scope="module")
 def container(image: str) -> Iterator[Container]:
-    """As the README runs it."""
+    """Started as the README says."""
     container = Container(image)
     yield container
     container.close()
@@ -52,7 +52,7 @@ def warnings(container: Container) -> list[str]:
 
 
 def reads(container: Container, protocol: WireProtocol = "http") -> bool:
-    """Whether it reads the known picture, by that protocol."""
+    """Whether it reads the known picture over that protocol."""
     with PlateClient(container.served().url(protocol), protocol, timeout=30 * LENIENT) as client:
         return [plate.reading.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
 
@@ -99,7 +99,7 @@ def test_it_is_started_again(container: Container) -> None:
 
 @pytest.mark.alone
 def test_no_request_that_was_taken_is_lost_by_a_stop(image: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """From then on the engine's proxy may take connections, and close them, where nobody listens any more."""
+    """Meanwhile the engine's proxy may accept connections and close them, because nothing listens behind it."""
     container = Container(image)
     try:
         with Load(container.http_url, CALLERS) as load:
@@ -138,7 +138,7 @@ def test_too_little_shared_memory_is_named_at_the_start_and_by_its_own_code(imag
 
 
 def test_shared_memory_that_others_fill(image: str) -> None:
-    """Frames for which its models need more than they have are refused until there is room again."""
+    """Frames for which the models have too little shared memory are refused until there is room again."""
     container = Container(image)
     try:
         filled = container.run("sh", "-c", "cat /dev/zero > /dev/shm/filled; df /dev/shm")
@@ -190,7 +190,7 @@ def test_it_needs_no_network(image: str) -> None:
 
 
 def unreachable(process: str) -> int:
-    """How often the kernel refused to send because there is no way out of a process's network namespace."""
+    """How often the kernel refused to send because the process's network namespace has no way out."""
     protocols = [line.split() for line in Path(f"/proc/{process}/net/snmp").read_text(encoding="ascii").splitlines()]
     names, values = (line for line in protocols if line[0] == "Ip:")
     over_6 = dict(line.split() for line in Path(f"/proc/{process}/net/snmp6").read_text(encoding="ascii").splitlines())
@@ -198,7 +198,7 @@ def unreachable(process: str) -> int:
 
 
 def test_root_and_models_that_can_be_written_are_named_at_the_start(image: str) -> None:
-    """Without a root file system that is read-only; a tmpfs in its place is a volume that can be written."""
+    """It runs without a read-only root file system."""
     name = f"plate-nets-test-{os.getpid()}-root"
     engine("run", "--detach", "--name", name, "--user", "0", *ENOUGH_MEMORY, image)
     try:
@@ -217,7 +217,7 @@ def test_root_and_models_that_can_be_written_are_named_at_the_start(image: str) 
 def test_models_from_a_volume_that_is_read_only(image: str) -> None:
     volume = f"plate-nets-test-{os.getpid()}"
     models = "/opt/plates/model_repository"
-    engine("run", "--rm", "--user", "0", "--volume", f"{volume}:{models}", image, "true")  # which fills it
+    engine("run", "--rm", "--user", "0", "--volume", f"{volume}:{models}", image, "true")  # this fills it
     container = Container(image, options=(*ENOUGH_MEMORY, "--volume", f"{volume}:{models}:ro"))
     try:
         assert warnings(container) == []

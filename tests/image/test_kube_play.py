@@ -1,7 +1,7 @@
-"""deploy/kubernetes by `podman kube play`: the pod runs as it is written, and ends without a failed request.
+"""Runs deploy/kubernetes with `podman kube play`: the pod starts as written, and ends without a failed request.
 
-podman runs the Deployment and leaves out what only a cluster has: Services, NetworkPolicy, PodDisruptionBudget, and
-probes, whose timers want systemd. It wants two things otherwise than a cluster, see `played`.
+podman runs the Deployment and ignores what only a cluster has: Services, NetworkPolicy, PodDisruptionBudget, and
+probes, whose timers need systemd. Two things must differ from a cluster, see `played`.
 """
 
 import os
@@ -29,9 +29,9 @@ pytestmark = pytest.mark.podman
 
 CALLERS = 4
 NAME = "plates-pod-0-triton"
-"""How podman calls the container."""
+"""podman's name for the container."""
 GRACE = "60"
-"""Seconds; podman knows no terminationGracePeriodSeconds."""
+"""Seconds; podman does not support terminationGracePeriodSeconds."""
 
 
 @pytest.fixture(scope="module")
@@ -41,16 +41,16 @@ def manifests() -> list[Any]:
 
 @pytest.fixture(scope="module")
 def ports(manifests: list[Any]) -> dict[str, int]:
-    """Of this machine, by the names that the manifests have."""
+    """The ports on this machine, by their names in the manifests."""
     return choose_ports({each["name"]: 0 for each in container(manifests)["ports"]})
 
 
 @pytest.fixture(scope="module")
 def played(manifests: list[Any], ports: dict[str, int], tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The pod, healthy.
+    """The healthy pod.
 
-    podman publishes on all addresses unless it is told, and makes an emptyDir in memory a folder on disk that only root
-    may write: here it is a folder of this machine's shared memory.
+    podman publishes on all addresses by default. It also turns an emptyDir in memory into a folder on disk that only
+    root may write, so this uses a folder in this machine's shared memory.
     """
     for port in container(manifests)["ports"]:
         port.update(hostPort=ports[port["name"]], hostIP="127.0.0.1")
@@ -70,7 +70,7 @@ def played(manifests: list[Any], ports: dict[str, int], tmp_path_factory: pytest
 
 
 def health(ports: dict[str, int]) -> int:
-    """The status of /health, 0 where nobody answers."""
+    """The status of /health; 0 if nothing answers."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{ports['health']}/health", timeout=10) as answer:
             return int(answer.status)
@@ -91,7 +91,7 @@ def test_it_runs_with_the_rights_and_within_the_bounds_that_are_written(played: 
 
 
 def test_no_request_fails_where_callers_leave_as_it_drains(played: None, ports: dict[str, int]) -> None:
-    """As those behind a Service do, which leads to ready pods alone."""
+    """Callers leave like those of a Service, which routes to ready pods only."""
     with Load(f"127.0.0.1:{ports['http']}", CALLERS) as load:
         load.wait_for_success(0.0, 2 * CALLERS, 30 * LENIENT)
         stopping = subprocess.Popen([os.environ["ENGINE"], "stop", "--time", GRACE, NAME], stdout=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""What the packaging tests share: the checkout, what git knows of it, and the demo, run once."""
+"""Shared by the packaging tests: the checkout, its files in git, and the demo, run once."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from tests.paths import ROOT
 
 
 def inherited() -> dict[str, str]:
-    """Ours, but for what would make a make of ours a part of the `make test` that may have started us."""
+    """Our environment, without the variables that would make our `make` part of the `make test` that started us."""
     kept = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
     return kept | {"COLUMNS": "200"}
 
@@ -19,7 +19,7 @@ def inherited() -> dict[str, str]:
 def shell(
     script: str, *, cwd: Path = ROOT, environment: Mapping[str, str] | None = None, timeout: float = 600
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script in bash, stopping at its first error; standard output and error are kept apart."""
+    """Run a script in bash that stops at its first error. Standard output and error are kept apart."""
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=cwd,
@@ -38,14 +38,14 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def tracked() -> list[str]:
-    """The files that git knows, relative to the root."""
+    """The files in git, relative to the root."""
     listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     return [name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
 @pytest.fixture(scope="session")
 def demo() -> str:
-    """What `make demo` prints."""
+    """The output of `make demo`."""
     result = shell("make demo")
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout

@@ -1,6 +1,6 @@
-"""What a cluster would not tell: whether the parts of rendered manifests fit each other, the image and `plates serve`.
+"""Finds what a cluster would not report: whether rendered manifests fit each other, the image and `plates serve`.
 
-A schema takes a selector that matches nothing, a probe of a port that is not there, `1Gb`, and any custom resource.
+A schema accepts a selector that matches nothing, a probe of a missing port, `1Gb`, and any custom resource.
 """
 
 import re
@@ -37,20 +37,20 @@ CUSTOM_API = {
     "InferenceService": "serving.kserve.io/v1beta1",
 }
 VERSION = "1.34"
-"""Of Kubernetes."""
+"""The version of Kubernetes."""
 SERVED = 900 << 20
-"""Bytes of a server that serves, docs/explanation/performance.md."""
+"""Bytes of a working server, docs/explanation/performance.md."""
 START = 180
 """Seconds that a start may take."""
 STOPPING = 10
-"""Seconds that a stop takes beside draining and requests in flight."""
+"""Seconds that a stop takes besides draining and requests in flight."""
 UNITS = {"": 1, "m": 0.001} | {
     f"{letter}{i}": (1024 if i else 1000) ** power for power, letter in enumerate("kMGT", 1) for i in ("", "i")
 }
 
 
 def quantity(text: object) -> float | None:
-    """``500m``, ``2``, ``1Gi`` -> a number; None where it is none of Kubernetes'."""
+    """``500m``, ``2``, ``1Gi`` -> a number; None if it is no quantity of Kubernetes."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(\D*)", str(text))
     unit = UNITS.get(found[2].replace("Ki", "ki")) if found else None
     return None if found is None or unit is None else float(found[1]) * unit
@@ -58,12 +58,12 @@ def quantity(text: object) -> float | None:
 
 @dataclass(frozen=True)
 class Pods:
-    """The pods of a server or a Job: what selects them, and their one container."""
+    """The pods of a server or a Job: their labels, and their one container."""
 
     labels: Mapping[str, str]
     spec: Document
     template: Document
-    """What the spec of a pod says that a KServe runtime cannot."""
+    """The parts of a pod's spec that a KServe runtime cannot have."""
 
     @property
     def container(self) -> Document:
@@ -79,7 +79,7 @@ class Pods:
 
 
 def faults(documents: Sequence[Document]) -> list[str]:
-    """Rendered manifests -> what is wrong with them."""
+    """Rendered manifests -> their faults."""
     try:
         return [*schema_faults(documents), *_faults(documents)]
     except (KeyError, ValueError, TypeError) as error:
@@ -87,7 +87,7 @@ def faults(documents: Sequence[Document]) -> list[str]:
 
 
 def schema_faults(documents: Sequence[Document]) -> Iterator[str]:
-    """Of each document by itself."""
+    """The faults of each document by itself."""
     for each in documents:
         kind, version = each["kind"], each["apiVersion"]
         wanted = (API | CUSTOM_API).get(kind)
@@ -153,7 +153,7 @@ def _rights_faults(pods: Pods) -> Iterator[str]:
 
 
 def _port_faults(pods: Pods) -> Iterator[str]:
-    """Of ports, probes, and where pods are put."""
+    """Faults of ports, probes and placement."""
     container, spec = pods.container, pods.spec
     if len(pods.ports) != len(set(pods.ports.values())) or len(pods.ports) != len(container["ports"]):
         yield "two ports of one name or number"
@@ -187,7 +187,7 @@ def _amount_faults(pods: Pods) -> Iterator[str]:
 
 
 def _memory_faults(pods: Pods) -> Iterator[str]:
-    """Of memory, and of volumes, which may be memory."""
+    """Faults of memory, and of volumes, which may be in memory."""
     volumes = {each["name"]: each for each in pods.spec["volumes"]}
     mounts = {each["name"]: each["mountPath"] for each in pods.container["volumeMounts"]}
     if volumes.keys() != mounts.keys():
@@ -216,7 +216,8 @@ def instances() -> int:
 
 
 def _command_faults(pods: Pods) -> Iterator[str]:
-    """`plates serve` takes the arguments, and listens where the ports say; a pod ends within its grace."""
+    """Check that `plates serve` accepts the arguments and listens on the declared ports, and that a pod ends within its
+    grace period."""
     try:
         given = _given(pods, "serve")
     except ValueError as error:
@@ -242,7 +243,7 @@ def _command_faults(pods: Pods) -> Iterator[str]:
 
 
 def _given(pods: Pods, wanted: str) -> dict[str, Any]:
-    """The options of a command of `plates` by name. Raises ValueError where it is another or does not take them."""
+    """The options of a `plates` command by name. Raises ValueError if it is another command or does not accept them."""
     program, command, *options = pods.container["args"]
     if (program, command) != ("plates", wanted):
         raise ValueError(f"{program} {command}, expected plates {wanted}")

@@ -1,4 +1,4 @@
-"""The pages of the project as tests see them: their blocks of code, and the commands that their text names."""
+"""The project's pages for tests: their code blocks, and the commands that their text names."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ _NAMED = re.compile(r"`((?:plates|python -m|make|pytest)\s[^`]+)`")
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code, with the comment in front of it."""
+    """A code block, with the comment before it."""
 
     language: str
     code: str
@@ -26,7 +26,7 @@ class Block:
 
     @property
     def lines(self) -> list[str]:
-        """Its commands as they are typed, those of several lines as one."""
+        """Its commands as you type them, with continued lines joined."""
         return [line for line in self.code.replace("\\\n", "").splitlines() if line.strip()]
 
 
@@ -41,17 +41,17 @@ class Page:
 
     @cached_property
     def text(self) -> str:
-        """As it is written."""
+        """The text of the file."""
         return self.path.read_text(encoding="utf-8")
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """In order."""
+        """Its code blocks, in order."""
         return [Block(each["language"], each["code"], each["mark"] or "") for each in _BLOCK.finditer(self.text)]
 
     @cached_property
     def prose(self) -> str:
-        """All but the blocks."""
+        """Everything except the blocks."""
         return _BLOCK.sub("", self.text)
 
     def commands(self) -> Iterator[list[str]]:
@@ -61,7 +61,7 @@ class Page:
                 yield from (words for line in block.lines if (words := shlex.split(line, comments=True)))
 
     def named_commands(self) -> list[list[str]]:
-        """The words of each command that its text names, in whole or in part."""
+        """The words of each command that its text names, in full or in part."""
         return [shlex.split(each.replace("...", " ")) for each in _NAMED.findall(self.prose)]
 
 

@@ -1,4 +1,4 @@
-"""The alerts by Prometheus's own tool; tests/served/test_prometheus.py has a real one scrape a server."""
+"""Checks the alerts with Prometheus's own tool. tests/served/test_prometheus.py lets a real one scrape a server."""
 
 import re
 import subprocess

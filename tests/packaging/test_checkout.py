@@ -1,4 +1,4 @@
-"""What lies in git: whole weights, a lock without hosts, and nothing of anybody else's."""
+"""What is in git: intact weights, a lock without hosts, and nothing that belongs to others."""
 
 import hashlib
 import re
@@ -35,7 +35,7 @@ def test_the_lock_names_no_host(root: Path) -> None:
 
 
 def test_no_path_of_a_machine_is_written_anywhere(tracked: list[str], root: Path) -> None:
-    # Put together here, so that this file does not find itself
+    # Assembled here, so that this file does not match itself
     private = re.compile(
         "|".join(f"/{folder}/" for folder in ("work", "home/[a-z]+", "Users", "root")) + "|/opt/pyp" + "i"
     )

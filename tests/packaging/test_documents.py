@@ -1,4 +1,4 @@
-"""The documents: what they link to and what they name exists, and the unit tests lie as CONTRIBUTING.md says."""
+"""Everything that the pages link to or name exists, and the unit tests are where CONTRIBUTING.md says."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ FOLDERS = "benchmarks|converters|deploy|docs|model_repository|plate_nets|tests|t
 
 
 def anchors(document: Path) -> set[str]:
-    """The headings of a document as links name them."""
+    """The headings of a document in the form of link targets."""
     headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

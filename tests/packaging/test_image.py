@@ -1,8 +1,8 @@
-"""The Dockerfile, without a container engine: its build is carried out here step by step.
+"""The Dockerfile without a container engine: this carries out its build step by step.
 
-COPY takes the files that git knows and .dockerignore lets through; RUN runs the command as it stands, with the image's
-folders moved below a temporary one. The environment there sees the packages of the one that runs this test: pip finds
-its requirements satisfied, and downloads nothing.
+COPY takes the files in git that .dockerignore lets through. RUN runs the command as it is, with the image's folders
+moved below a temporary one. The environment there sees the packages of the one that runs this test, so pip finds its
+requirements satisfied and downloads nothing.
 """
 
 import fnmatch
@@ -33,19 +33,19 @@ pytestmark = pytest.mark.timeout(900)
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 FOLDERS = ("/opt/plates", "/src")
 DEVICE = "gpu"
-"""The argument that the build is carried out with: of both the one that makes all files."""
+"""The build argument: the value that creates all files."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction, its continued lines joined."""
+    """One instruction, with continued lines joined."""
 
     keyword: str
     value: str
 
 
 def stages() -> list[list[Step]]:
-    """The Dockerfile's instructions, those before the first FROM and a list for each."""
+    """The Dockerfile's instructions: those before the first FROM, and a list per stage."""
     lines = [line for line in DOCKERFILE.splitlines() if not line.startswith("#")]
     text = re.sub(r"\\\n\s*", "", "\n".join(lines))
     found: list[list[Step]] = [[]]
@@ -74,7 +74,7 @@ def health_check() -> list[str]:
 
 
 def context(tracked: list[str]) -> list[str]:
-    """The files of git that .dockerignore lets into the build; its last matching line decides."""
+    """The files in git that .dockerignore lets into the build. The last matching line decides."""
     patterns = [
         line for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").split("\n") if line[:1] not in ("", "#")
     ]
@@ -95,7 +95,7 @@ def context(tracked: list[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Built:
-    """Where the build's folders are."""
+    """The folders of the build."""
 
     root: Path
 
@@ -108,7 +108,7 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """The build, carried out."""
+    """The result of the build."""
     built = Built(tmp_path_factory.mktemp("image"))
     purelib = Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
     packages = built.root / "opt" / "plates" / purelib
@@ -159,7 +159,7 @@ def test_requirements_leave_out_what_the_device_does_not_need(device: str) -> No
 
 @pytest.fixture(scope="module")
 def image(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
-    """What the image runs, on what the first stage built; the wheel's server stands on PATH for NVIDIA's."""
+    """What the image runs, on the result of the first stage. The wheel's server is on PATH instead of NVIDIA's."""
     program, command, *options = json.loads(value(FINAL, "CMD"))
     assert (program, command) == ("plates", "serve")
     folder = tmp_path_factory.mktemp("container")
@@ -263,7 +263,7 @@ def test_hadolint_is_content() -> None:
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Path:
-    """A program in place of a container engine that only says how it was called, and shows pip's settings."""
+    """A program in place of a container engine. It only prints how it was called, and pip's settings."""
     program = tmp_path / "engine"
     program.write_text(
         '#!/bin/sh\nprintf "%s\\n" "$@"\nfor each; do case $each in id=pip.conf*) cat "${each#*src=}"; esac; done\n',

@@ -1,6 +1,6 @@
-"""deploy/kubernetes, rendered by kustomize: each overlay fits together, and a fault put into one is found.
+"""deploy/kubernetes, rendered by kustomize: each overlay is consistent, and any fault put into one is found.
 
-No cluster is at hand here: what an API server and its nodes would do with them was not tried.
+There is no cluster here, so nothing was tried on an API server or a node.
 """
 
 import copy
@@ -23,7 +23,7 @@ OVERLAYS = sorted(path.name for path in (KUBERNETES / "overlays").iterdir())
 
 @cache
 def rendered(overlay: str) -> str:
-    """What `kubectl apply -k` would send, as YAML."""
+    """The YAML that `kubectl apply -k` would send."""
     tool = subprocess.run([ROOT / "tools" / "kubectl.sh"], capture_output=True, text=True)
     assert tool.returncode == 0, tool.stderr
     command = [tool.stdout.strip(), "kustomize", str(KUBERNETES / "overlays" / overlay)]

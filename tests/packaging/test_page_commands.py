@@ -1,6 +1,6 @@
-"""Each command that a page shows or names, parsed by the command itself: its options are there, and take what is given.
+"""Every command that a page shows or names is parsed by the command itself: its options exist and accept the values.
 
-So this holds too for those that no test runs as they stand: trainings of hours, machines with a GPU.
+This covers commands that no test runs: long trainings, machines with a GPU.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ from tests.paths import ROOT
 
 MAKE_TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
 IN_PART = re.compile(r"Missing (argument|option)|requires an argument|does not exist")
-"""What may be wrong with a command that a text names: it is not whole, and its files are the reader's."""
+"""Faults that are allowed in a command within the text: it may be incomplete, and its files are the reader's."""
 
 DATA = ("ru_train", "ru_dev", "world_boxes", "world_boxes_part", "uz_crops", "us_crops", "negatives", "chosen")
-"""What the model card's weights were trained and measured on: the card says of each what it is."""
+"""The data that the model card's weights were trained and measured on; the card describes each."""
 WEIGHTS_FROM_ELSEWHERE = "yolov5n_coco.safetensors"
 
 
 class Parsed(BaseException):
-    """A command would run now."""
+    """Raised when a command would start to run."""
 
     def __init__(self, parameters: dict[str, Any]) -> None:
         super().__init__()
@@ -36,11 +36,11 @@ class Parsed(BaseException):
 
 
 def parse(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], str]:
-    """A command of ours -> its parameters, and what it says where it refuses them; it is not run."""
+    """Parse a command of ours -> its parameters, and its message if it refuses them. It is not run."""
 
     def stop(self: click.Command, context: click.Context) -> None:
         if isinstance(self, click.Group):
-            return None  # its command is next
+            return None  # its subcommand is next
         raise Parsed(context.params)
 
     module = "plate_nets" if words[0] == "plates" else words[2]
@@ -60,7 +60,7 @@ def parse(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> tuple[dict[s
 
 
 def fault(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> str:
-    """What is wrong with a command of ours, of make or of pytest; empty where nothing is."""
+    """The fault of a command of ours, of make or of pytest; empty if there is none."""
     if words[0] == "make":
         targets = [each for each in words[1:] if "=" not in each]
         return "" if MAKE_TARGETS.issuperset(targets) else f"targets: {targets}"
@@ -75,7 +75,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* found in sys.modules:RuntimeW
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that holds nothing."""
+    """An empty folder."""
     monkeypatch.syspath_prepend(str(ROOT))
     monkeypatch.chdir(tmp_path)
 
@@ -101,7 +101,7 @@ def test_a_wrong_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_model_card_names_what_its_reader_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file or folder is one that a command above it makes, one of the project, or data that the card describes."""
+    """Each file or folder comes from a command above it, from the project, or from data that the card describes."""
     made: list[Path] = []
     unknown = set()
     for words in MODEL_CARD.commands():

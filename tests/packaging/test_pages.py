@@ -1,8 +1,8 @@
-"""Each command and each snippet of the pages, run as it stands there, page by page, where the project is installed.
+"""Runs every command and snippet of the pages as written, page by page, in an installed environment.
 
-A page's blocks run one after the other in a folder of its own, so that one may use what another made. What a page
-invents (cameras, brokers, other servers, photographs) is stood in for by the real thing on loopback: `STANDINS` is all
-that is changed in a command. A block that is not run says why by a comment `not run: REASON`, of which there are few.
+A page's blocks run one after another in the same folder, so that one may use the results of another. What a page
+invents (cameras, brokers, other servers, photographs) is replaced by a real one on loopback; `STANDINS` lists every
+change to a command. A block that is not run has a comment `not run: REASON`, and there are few reasons.
 """
 
 import os
@@ -45,12 +45,12 @@ pytestmark = pytest.mark.timeout(1800)
 
 UNTIL_STOPPED = "runs until stopped"
 OUTPUT = "output"
-"""What the commands of the block before it print; figures may differ."""
+"""The output of the commands in the block before it; figures may differ."""
 NOT_RUN = "not run: "
 REASONS = ("needs a container engine", "needs a cluster", "takes hours", "it runs this page's tests")
 ELSEWHERE = re.compile(r"(tests/\S+\.py) does it")
 SIGN = re.compile(r"^Ready|\b(provisional|final)\b")
-"""What a command that runs until it is stopped says when it does what it is for."""
+"""The message by which a command that runs until stopped shows that it works."""
 SECONDS = 600
 LIVE = re.compile(r"plates (web|serve)|rtsp://|cameras\.yaml")
 ENDED = (0, -signal.SIGTERM, 128 + signal.SIGTERM)
@@ -59,7 +59,7 @@ PASSWORD, SECRET = "cameras-password", "an-invented-secret"
 
 
 class World:
-    """What pages invent, on loopback, each started when a page names it first."""
+    """The things that pages invent, on loopback. Each starts when a page first names it."""
 
     def __init__(self, folder: Path, stack: ExitStack, request: pytest.FixtureRequest) -> None:
         self._folder = folder
@@ -68,7 +68,7 @@ class World:
         self.ports = choose_ports(dict.fromkeys(("8000", "8001", "8002", "8003", "8004", "8080"), 0))
 
     def camera(self, *credentials: str) -> str:
-        """An RTSP camera before which a car passes -> its address."""
+        """An RTSP camera with a passing car -> its address."""
         clip = self._folder / "camera.mkv"
         if not clip.exists():
             write_clip(clip, passing(100, empty=10), fps=10)
@@ -97,13 +97,13 @@ class World:
 
     @cached_property
     def store(self) -> str:
-        """What follows the path in an address of the bucket."""
+        """The query part of the bucket's addresses."""
         photos = {f"photos/{number}.jpg": known_picture().image for number in range(2)}
         return self._stack.enter_context(object_store("bucket", photos))
 
     @cached_property
     def proxy(self) -> str:
-        """The address of an nginx before the other server; its certificate and a token are in the folder."""
+        """The address of an nginx in front of the other server. Its certificate and a token are in the folder."""
         proxy = self._stack.enter_context(nginx(self.served.http, self.served.grpc, self._folder / "nginx"))
         shutil.copy(proxy.ca, self._folder / "certificate.pem")
         return f"https://localhost:{proxy.https}"
@@ -139,13 +139,13 @@ STANDINS: tuple[tuple[str, Callable[[World], str]], ...] = (
         for port in ("8000", "8001", "8002", "8003", "8004", "8080")
     ),
     (r"--cars 8\b", lambda world: "--cars 1"),  # a minute of rendering
-    (r"^pip install .*", lambda world: ":"),  # it is: the extras that it names are looked up in pyproject.toml
+    (r"^pip install .*", lambda world: ":"),  # it is checked: the extras that it names are looked up in pyproject.toml
 )
-"""What stands on a page, as a pattern, and what is put in its place."""
+"""Text on a page, as a pattern, and its replacement."""
 
 
 class Walk:
-    """A page that is gone through: its folder, and what runs beside it until its end."""
+    """Goes through a page: its folder, and the processes that run beside it until its end."""
 
     def __init__(self, world: World, folder: Path, stack: ExitStack) -> None:
         self._world = world
@@ -163,14 +163,14 @@ class Walk:
         }
 
     def fit(self, code: str) -> str:
-        """The page's words turned to this machine's."""
+        """Replace names on the page by those of this machine."""
         for pattern, standin in STANDINS:
             if re.search(pattern, code, re.M):
                 code = re.sub(pattern, standin(self._world), code, flags=re.M)
         return code
 
     def run(self, block: Block) -> None:
-        """Run a block, or check what it is of."""
+        """Run a block, or check its content."""
         if block.language == "text":
             shapes = set(map(shape, self._printed.splitlines()))
             assert [line for line in block.lines if shape(line) not in shapes] == [], self._printed
@@ -193,7 +193,7 @@ class Walk:
             self._run_yaml(block.code)
 
     def _run_line(self, line: str) -> None:
-        if "--out plates" in line and "--verify" not in line:  # of another source than the line before
+        if "--out plates" in line and "--verify" not in line:  # from another source than the previous line
             shutil.rmtree(self.folder / "plates", ignore_errors=True)
         self._run(["bash", "-euo", "pipefail", "-c", self.fit(line)])
 
@@ -211,7 +211,7 @@ class Walk:
         assert result.returncode == 0, f"{command[-1]}\n{result.stdout}{result.stderr}"
 
     def _run_until_sign(self, command: list[str]) -> None:
-        """Until it does what it is for; a server is left running until the page's end."""
+        """Run it until it does its work. A server keeps running until the page's end."""
         process = subprocess.Popen(
             command,
             cwd=self.folder,
@@ -234,7 +234,7 @@ class Walk:
         watchdog.cancel()
         if process.poll() is None and said[-1].startswith("Ready"):
             self._stack.callback(end, process)
-            # The supervisor knows only after its first look, which nobody who types is fast enough to see
+            # The supervisor only knows after its first check; nobody types fast enough to notice
             assert "--health-port" not in command[-1] or eventually(self._is_healthy, SECONDS), said
         else:
             assert end(process) in ENDED and SIGN.search(said[-1]), f"{command[-1]}\n{''.join(said)}"
@@ -259,13 +259,13 @@ class Walk:
 
 
 def shape(line: str) -> str:
-    """A line of output without what differs from run to run: its words that hold a digit, and where a car goes."""
+    """A line of output without what differs between runs: words with a digit, and the direction of a car."""
     words = (word for word in line.split() if word not in ("towards", "away"))
     return " ".join("#" if re.search(r"\d", word) else word for word in words)
 
 
 def end(process: "subprocess.Popen[str]") -> int:
-    """Have it and what it started end by SIGTERM -> its exit code."""
+    """End a process and its children with SIGTERM -> its exit code."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGTERM)
     try:
@@ -278,7 +278,7 @@ def end(process: "subprocess.Popen[str]") -> int:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The checkout's files, and those that the pages' reader has."""
+    """The files of the checkout, and those that a reader of the page has."""
     for path in ROOT.iterdir():
         if path.name not in (".git", "out", "dist"):
             (tmp_path / path.name).symlink_to(path)
@@ -350,7 +350,7 @@ def test_the_extras_that_pages_install_are_there() -> None:
 
 
 def test_the_output_shown_is_what_the_demo_prints(demo: str) -> None:
-    """The same plates, with the same texts; seconds and last digits may differ."""
+    """The plates and texts are the same; times and last digits may differ."""
     shown = next(block.code for block in README.blocks if block.mark == OUTPUT)
     texts = [re.findall(r"^(\S+: .*?)  confidence", output, re.MULTILINE) for output in (shown, demo)]
     assert texts[0]

@@ -1,4 +1,4 @@
-"""`make` and tools/environment.sh: what they say where they cannot go on, and what they leave alone."""
+"""`make` and tools/environment.sh: their messages when they cannot continue, and what they leave alone."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.paths import ROOT
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """The set-up script and its lists alone: every fault must show before anything is installed."""
+    """Only the set-up script and its lists: every fault must show before anything is installed."""
     for name in ("tools", "requirements"):
         shutil.copytree(ROOT / name, tmp_path / "checkout" / name)
     return tmp_path / "checkout"

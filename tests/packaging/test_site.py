@@ -1,4 +1,4 @@
-"""The site of the docs: what `make docs` builds is read without a network, and holds what the pages hold."""
+"""The site that `make docs` builds can be read without a network, and has the content of the pages."""
 
 import re
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_every_page_is_there_and_found(site: Path) -> None:
 
 
 def test_no_markup_is_left_as_text(site: Path) -> None:
-    """Python's Markdown wants more empty lines than others: a table or list without them would be shown as typed."""
+    """Python's Markdown needs more empty lines than others: without them it shows a table or list as typed."""
     for path in site.rglob("*.html"):
         shown = CODE.sub("", path.read_text(encoding="utf-8"))
         left = re.search(r"^(?:<p>)?(\| |\d\. |- |```|#+ |<p>:::).*", shown, re.M)

@@ -33,7 +33,7 @@ EMBEDDED = '"plate-nets[embedded]"'
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `pip wheel` makes of the checkout, in an environment of its own."""
+    """The wheel that `pip wheel` builds from the checkout, in its own environment."""
     folder = tmp_path_factory.mktemp("wheel")
     result = shell(f"{sys.executable} -m pip wheel --quiet --no-deps --wheel-dir {folder} {ROOT}", cwd=folder)
     assert result.returncode == 0, result.stderr
@@ -48,11 +48,11 @@ class Installation:
     environment: Path
     folder: Path
     seconds: float
-    """That pip took."""
+    """How long pip took."""
 
     @property
     def megabytes(self) -> float:
-        """What the environment takes on disk."""
+        """The size of the environment on disk."""
         return sum(path.lstat().st_blocks * 512 for path in self.environment.rglob("*")) / 1e6
 
     def package(self) -> dict[Path, int]:
@@ -65,7 +65,7 @@ class Installation:
         }
 
     def run(self, command: str) -> Any:
-        """Run a command of the environment, with nothing of the checkout in sight."""
+        """Run a command of the environment, with nothing of the checkout visible."""
         return shell(
             f"{self.environment}/bin/{command}",
             cwd=self.folder,
@@ -75,7 +75,8 @@ class Installation:
 
 
 def install(wheel: Path, extra: str, folder: Path, *options: str, python: str = sys.executable) -> Installation:
-    """The wheel with an extra in an environment of ``python``'s, by these options of pip, beside a picture."""
+    """Install the wheel with an extra into a new environment of ``python``, with these options of pip, beside a
+    picture."""
     environment, run_in = folder / "environment", folder / "elsewhere"
     run_in.mkdir()
     (run_in / "car.jpg").write_bytes(known_picture().image)
@@ -95,13 +96,13 @@ def embedded(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installat
 
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    """Not compiled, which takes as long as the rest of it."""
+    """Not compiled, because that takes as long as everything else."""
     return install(wheel, "", tmp_path_factory.mktemp("base"), "--no-compile")
 
 
 @pytest.fixture(scope="module")
 def newer(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation:
-    """What does not start a server, in a Python that has no embedded one."""
+    """An installation that starts no server, in a Python version without an embedded one."""
     python = python_of("3.13")
     if python is None:
         pytest.skip("no python3.13 on PATH and none of pyenv's: nothing to install the wheel into")
@@ -110,7 +111,7 @@ def newer(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installation
 
 
 def python_of(version: str) -> str | None:
-    """An interpreter of a version: on PATH, or one of pyenv's; None where there is none that runs."""
+    """An interpreter of a version: on PATH, or one of pyenv's; None if none runs."""
     pyenv = shell(f"ls -d $(pyenv root)/versions/{version}.*/bin/python 2>/dev/null || true").stdout.split()
     for candidate in (f"python{version}", *pyenv):
         if shell(f"{candidate} -c 'import venv'").returncode == 0:
@@ -238,7 +239,7 @@ def test_reading_in_process_without_its_extra_is_named_in_one_line(base: Install
 
 
 def test_it_is_built_from_files_that_git_does_not_watch(tracked: list[str], tmp_path: Path) -> None:
-    """As from an unpacked archive, and with what this environment has: pip makes none of its own."""
+    """As from an unpacked archive, with this environment's packages: pip creates none of its own."""
     for name in tracked:
         if name.startswith(("plate_nets/", "model_repository/", "tools/")) or "/" not in name:
             (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -252,7 +253,7 @@ def test_it_is_built_from_files_that_git_does_not_watch(tracked: list[str], tmp_
 
 
 def test_only_the_embedded_server_is_bound_to_a_platform() -> None:
-    """pyproject.toml and `check_platform` name the same Python."""
+    """pyproject.toml and `check_platform` name the same Python versions."""
     assert PROJECT["requires-python"] == ">=3.11"
     bound = {name for names in PROJECT["optional-dependencies"].values() for name in names if ";" in name}
     (server,) = bound

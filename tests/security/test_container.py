@@ -1,4 +1,4 @@
-"""What the container may: as little as it needs, in the files that start it; and that every dependency has its hash."""
+"""The files that start the container give it as few rights as it needs, and every dependency has its hash."""
 
 import re
 import tomllib
@@ -53,5 +53,5 @@ def test_everything_installed_is_pinned_and_hashed() -> None:
         assert installs
         for install in installs:
             hashed = "--require-hashes" in install or "--no-deps" in install
-            # pip itself, for a Python that came without any
+            # pip itself, for a Python without it
             assert hashed or install.endswith("install --quiet pip "), install

@@ -1,4 +1,4 @@
-"""What others wrote comes in by `plate_nets/intake/` and the doors of HTTP alone: nobody else calls what opens it."""
+"""Data from outside enters only through `plate_nets/intake/` and the HTTP entrances; nothing else opens it."""
 
 import ast
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from tests.paths import ROOT
 PACKAGE = ROOT / "plate_nets"
 DOORS = {
     "yaml": {"intake/yaml_file.py"},
-    "tomllib": {"intake/toml_file.py", "web/texts/__init__.py"},  # the latter reads the page's own texts
+    "tomllib": {"intake/toml_file.py", "web/texts/__init__.py"},  # the second one reads the page's own texts
     "csv.reader": set(),
     "csv.DictReader": {"intake/table.py"},
-    "av.open": {"intake/video.py", "video/recording.py"},  # the latter writes
-    "cv2.imread": {"runtimes/precision.py"},  # a picture of ours
+    "av.open": {"intake/video.py", "video/recording.py"},  # the second one writes
+    "cv2.imread": {"runtimes/precision.py"},  # our own picture
     "cv2.VideoCapture": set(),
-    "cv2.imdecode": {"recognition/images.py", "evaluation/coding.py"},  # the latter what it encoded itself
+    "cv2.imdecode": {"recognition/images.py", "evaluation/coding.py"},  # the second one decodes what it encoded itself
     "request.body": set(),
     "request.form": set(),
     "request.json": set(),
@@ -29,17 +29,17 @@ DOORS = {
     "answer.aiter_bytes": set(),
     "answer.aread": set(),
 }
-"""A module, or a name of one as it is called -> the files that may use it, below `plate_nets/`."""
+"""A module, or a function as it is called -> the files below `plate_nets/` that may use it."""
 
 
 @cache
 def users() -> dict[str, frozenset[str]]:
-    """Each file of the package -> what it uses."""
+    """Each file of the package -> the functions that it uses."""
     return {str(path.relative_to(PACKAGE)): frozenset(used(path)) for path in PACKAGE.rglob("*.py")}
 
 
 def used(path: Path) -> Iterator[str]:
-    """The modules that a file imports, and what it calls, as it is written: `csv.reader`."""
+    """The modules that a file imports, and what it calls, as written: `csv.reader`."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.Import(names=names):
@@ -63,7 +63,7 @@ OURS = {
     "conversion/reference.py", "events.py", "recognition/health.py", "runtimes/networks.py",
     "python_backend/quota.py", "runtimes/precision.py", "web/texts/__init__.py", "server/guard.py",
 }  # fmt: skip
-"""Who reads files whole that are ours or the system's: networks, configurations, what the package brings."""
+"""Files that read whole files of ours or of the system: networks, configurations, package data."""
 
 
 def test_files_of_users_are_read_by_the_intake() -> None:

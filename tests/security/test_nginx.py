@@ -1,4 +1,4 @@
-"""deploy/nginx/plates.conf, run by a real nginx in front of a real server: TLS, tokens, bounds, blocked paths."""
+"""deploy/nginx/plates.conf in a real nginx before a real server: TLS, tokens, limits, blocked paths."""
 
 import contextlib
 import gzip
@@ -192,7 +192,7 @@ def test_streams_are_refused(proxy: Proxy) -> None:
         client.start_stream(lambda result, error: answers.put(error), headers={"authorization": f"Bearer {TOKEN}"})
         picture = tritonclient.grpc.InferInput("image", [len(PICTURE)], "UINT8")
         picture.set_data_from_numpy(np.frombuffer(PICTURE, np.uint8))
-        with contextlib.suppress(InferenceServerException):  # the stream may have been refused already
+        with contextlib.suppress(InferenceServerException):  # the stream may already have been refused
             client.async_stream_infer("plate_recognition", [picture])
         assert "UNIMPLEMENTED" in str(answers.get(timeout=60))
 
@@ -213,7 +213,7 @@ def test_chunks_are_put_together_before_the_server_sees_them(proxy: Proxy) -> No
 
 
 def test_a_client_has_no_more_than_its_connections(proxy: Proxy) -> None:
-    """32 requests that never end their body; the next one is refused at once, and other tokens are not."""
+    """32 requests never end their body. The next one is refused at once, and those with other tokens are not."""
     waiting = f"POST {INFER} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n"
     with ExitStack() as stack:
         for _ in range(32):

@@ -1,4 +1,4 @@
-"""Nothing that serves or converts can run code out of a data file: no unpickling, by any of its names."""
+"""Nothing that serves or converts can run code from a data file: no unpickling, under any of its names."""
 
 import ast
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""No process of the product speaks to anybody, or writes anywhere, that it was not told to.
+"""No process of the product contacts anyone or writes anywhere without being told to.
 
-Each runs in a network namespace of its own, where nobody is but itself, under strace: it works all the same, and the
-kernel's own record shows whom it tried to reach and which files it opened to write.
+Each runs under strace in its own network namespace, alone. It must work all the same, and the record shows whom it
+tried to reach and which files it opened to write.
 """
 
 import os
@@ -34,11 +34,11 @@ OPENED = re.compile(r'open(?:at)?\((?:\S+, )?"([^"]*)", ([A-Z_|]+)')
 CHANGED = re.compile(r'(?:creat|mkdir|mkdirat|rename\w*|unlink\w*)\((?:AT_FDCWD, )?"([^"]*)"')
 WRITES = re.compile(r"O_CREAT|O_WRONLY|O_RDWR|O_TRUNC")
 OWN = ("/dev/", "/proc/", "/tmp/python_env_")
-"""Beside the folder that it was given: devices, shared memory, and what the guard removes of Triton's."""
+"""Allowed besides the given folder: devices, shared memory, and what the guard removes of Triton's."""
 
 
 def labelled(folder: Path) -> Path:
-    """A folder for `plates evaluate` of one drawn plate."""
+    """A folder for `plates evaluate` with one drawn plate."""
     plate = Placed("A123BC77", 60, 80, 120)
     (folder / "images").mkdir(parents=True)
     (folder / "images" / "car.png").write_bytes(encode(compose(200, 300, [plate])))
@@ -77,7 +77,7 @@ def test_nobody_is_spoken_to(arguments: tuple[str, ...], said: str, tmp_path: Pa
 
 
 def test_a_server_speaks_to_nobody(tmp_path: Path) -> None:
-    """From its start to its end; its supervisor has it read a picture."""
+    """From its start to its end, with pictures from its supervisor."""
     serve = Serve(tmp_path, environment=surroundings(tmp_path), prefix=traced(tmp_path))
     try:
         assert eventually(lambda: serve.events("serving"), 60 * LENIENT)
@@ -90,20 +90,20 @@ def test_a_server_speaks_to_nobody(tmp_path: Path) -> None:
 
 
 def traced(folder: Path) -> tuple[str, ...]:
-    """How a command is run alone, and what it does recorded."""
+    """A command prefix that isolates the command and records what it does."""
     for program in ("strace", "ip"):
         assert shutil.which(program), f"no {program} here; `make test` installs it on Debian and Ubuntu"
     return (*ALONE, *TRACED, str(folder / "record"))
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    """An environment with an empty home."""
+    """An environment with an empty home folder."""
     (folder / "home").mkdir()
     return {"HOME": str(folder / "home"), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200"}
 
 
 def check_silence(folder: Path) -> None:
-    """What was recorded reached nobody, and wrote nowhere else."""
+    """Check that the record shows no contact, and no write elsewhere."""
     assert list((folder / "home").iterdir()) == [], "the home folder is the user's"
     lines = (folder / "record").read_text(encoding="utf-8", errors="replace").splitlines()
     assert len(lines) > 100, "strace recorded next to nothing"
@@ -112,7 +112,7 @@ def check_silence(folder: Path) -> None:
 
 
 def speaks(line: str) -> bool:
-    """Whether a line of strace's is an attempt to reach somebody else, or to have a name looked up."""
+    """Whether a line of strace shows an attempt to reach someone, or to look up a name."""
     return any(
         int(port) == NAME_SERVICE or not address.startswith(("127.", "::1", "::ffff:127."))
         for port, address in ADDRESS.findall(line)
@@ -120,7 +120,7 @@ def speaks(line: str) -> bool:
 
 
 def writes(line: str, allowed: tuple[str, ...]) -> bool:
-    """Whether a line of strace's changes a file outside some folders; one by a relative path was opened elsewhere."""
+    """Whether a line of strace shows a change to a file outside some folders. A relative path was opened elsewhere."""
     opened, changed = OPENED.search(line), CHANGED.search(line)
     path = opened[1] if opened and WRITES.search(opened[2]) else changed[1] if changed else ""
     return path.startswith("/") and not path.startswith(allowed) and "= -1 " not in line

@@ -1,4 +1,4 @@
-"""What the served tests share beside the server itself, which is in tests/conftest.py."""
+"""Shared by the served tests, besides the server in tests/conftest.py."""
 
 import os
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.serve import Served as Served  # where tests look for it
 
 @pytest.fixture(scope="module")
 def neighbour(request: pytest.FixtureRequest) -> Iterator[Served]:
-    """A server that sees this machine's shared memory: a container does not by itself, and as another user may not."""
+    """A server that sees this machine's shared memory. A container only does if told to, and as the same user."""
     if image := os.environ.get(IMAGE):
         with deployed(image, ("--ipc", "host", "--user", f"{os.getuid()}:{os.getgid()}")) as container:
             yield container.served()
@@ -39,7 +39,7 @@ def local(request: pytest.FixtureRequest) -> LocalReader:
 
 
 def http_infer(url: str, inputs: dict[str, NDArray[Any]]) -> tritonclient.http.InferResult:
-    """Arrays to `plate_recognition` as they are, dtypes and shapes too; all outputs."""
+    """Send arrays to `plate_recognition` unchanged, including dtypes and shapes -> all outputs."""
     kinds = {"uint8": "UINT8", "float32": "FP32", "int8": "INT8"}
     tensors = []
     for name, array in inputs.items():

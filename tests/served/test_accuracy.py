@@ -1,4 +1,4 @@
-"""The served pipeline on real photographs, where they are at hand."""
+"""The served pipeline on real photographs, if they are available."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,7 +10,8 @@ from tests.paths import PHOTOS, needs_photos
 from tests.served.conftest import Served
 
 LEAST = 0.6
-"""Of the labelled plates, read exactly; a floor under mistakes of the chain, the networks reach far more."""
+"""Share of the labelled plates that must be read exactly. It only guards against faults of the pipeline; the networks
+reach far more."""
 
 
 @needs_photos

@@ -1,4 +1,4 @@
-"""Bad input: a clear 4xx that says what was expected; the server lives, and the next request is right."""
+"""Bad input gives a clear 4xx that says what was expected. The server lives, and the next request is right."""
 
 from collections.abc import Iterator
 from typing import Any

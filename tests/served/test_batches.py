@@ -1,4 +1,4 @@
-"""Requests that meet in one batch of `stn` or `lprnet` are answered as if each were alone; instances by a setting."""
+"""Requests that meet in one batch of `stn` or `lprnet` are answered as if alone; a setting changes the instances."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +31,7 @@ CROPS = crop_plates(
 
 
 class Chain:
-    """Crops -> straightened crops and logits, over a connection of its own."""
+    """Crops -> straightened crops and logits, over its own connection."""
 
     def __init__(self, served: Served) -> None:
         self._transport = open_transport(ServerAccess(parse_url(served.http)))
@@ -50,7 +50,7 @@ class Chain:
 
 @pytest.fixture(scope="module")
 def alone(served: Served) -> Iterator[tuple[Crops, Logits]]:
-    """Every crop by itself, with nobody else asking."""
+    """Every crop by itself, with no other requests."""
     chain = Chain(served)
     found = [chain(CROPS[row : row + 1]) for row in range(len(CROPS))]
     yield np.concatenate([straight for straight, _ in found]), np.concatenate([logits for _, logits in found])

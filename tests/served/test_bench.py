@@ -1,4 +1,4 @@
-"""`python -m benchmarks` on real servers: what it writes, and what it keeps where a server lacks a model or goes."""
+"""`python -m benchmarks` on real servers: what it writes, and what it keeps if a server lacks a model or goes away."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from plate_nets.server import EmbeddedTriton
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[EmbeddedTriton]:
-    """One of its own without `plate_recognition`; tests load that, and end the server at last."""
+    """A server without `plate_recognition`. Tests load that, and the last one ends the server."""
     others = [name for name in MODELS if name != "plate_recognition"]
     with EmbeddedTriton(
         model_repositories=[MODEL_REPOSITORY],
@@ -135,7 +135,7 @@ def test_what_was_measured_is_kept_where_the_server_goes(server: EmbeddedTriton,
 
 
 def read_or_none(report: Path) -> Any:
-    """The runs so far; None where the file is being written."""
+    """The runs so far; None while the file is being written."""
     try:
         return read(report)["loads"]
     except json.JSONDecodeError:

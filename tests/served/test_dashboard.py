@@ -1,4 +1,4 @@
-"""The dashboard and the alerts: every metric and label value that they ask for exists on a real server."""
+"""The dashboard and the alerts: every metric and label value that they query exists on a real server."""
 
 import json
 import re
@@ -34,9 +34,9 @@ QUERIES = [
     *((rule.get("alert", ""), rule["expr"]) for group in RULES["spec"]["groups"] for rule in group["rules"]),
 ]
 OF_PROMETHEUS = {"up"}
-"""Metrics that Prometheus makes of a scrape itself."""
+"""Metrics that Prometheus itself adds to a scrape."""
 LABELS_OF_PROMETHEUS = {"job", "namespace", "pod"}
-"""Labels that it adds."""
+"""Labels that Prometheus adds."""
 
 Metrics = dict[str, list[dict[str, str]]]
 """Name -> the labels of each of its series."""
@@ -44,7 +44,7 @@ Metrics = dict[str, list[dict[str, str]]]
 
 @pytest.fixture(scope="module")
 def metrics(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Metrics]:
-    """What Prometheus finds at a real server and its supervisor, after a good and a bad request."""
+    """What Prometheus finds on a real server and its supervisor, after a good and a bad request."""
     serve = start(tmp_path_factory.mktemp("serve"), ())
     try:
         with PlateClient(serve.http_url) as client:
@@ -60,7 +60,7 @@ def metrics(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def watch_metrics(folder: Path) -> Metrics:
-    """What Prometheus finds at `plates watch` after a video file."""
+    """What Prometheus finds on `plates watch` after a video file."""
     clip = write_clip(folder / "gate.mp4", still(5))
     recorder = Recorder(folder / "outbox.sqlite", [JsonlSettings(path=folder / "events.jsonl")], pytest.fail)
     with Watcher(LocalReader(), str(clip)) as watcher:

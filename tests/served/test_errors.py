@@ -1,4 +1,4 @@
-"""Each code of the table, answered by a real server on both protocols, and what it costs the server."""
+"""Every code of the table, answered by a real server on both protocols, and what it costs the server."""
 
 import http.client
 import json
@@ -39,7 +39,7 @@ PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
 LIBRARIES = {"http": tritonclient.http, "grpc": tritonclient.grpc}
 CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
 SLOW = np.frombuffer(encode(CAR.repeat(12, 0).repeat(12, 1), ".jpg"), np.uint8)
-"""The same of 44 megapixels: decoding takes most of the time that it is worked on."""
+"""The same with 44 megapixels: decoding takes most of its time."""
 CALLERS = 64
 HUGE = np.frombuffer(encode(np.zeros((6000, 10000, 3), np.uint8)), np.uint8)
 
@@ -49,7 +49,7 @@ NOTHING = np.frombuffer(b"no picture", np.uint8)
 def ask(
     url: str, protocol: WireProtocol, array: NDArray[Any], name: str = "input__0", **options: Any
 ) -> tuple[str, str]:
-    """One question by NVIDIA's client -> status and message of the error that answers it; empty where there is none."""
+    """Send one request with NVIDIA's client -> status and message of the error; empty without one."""
     library = LIBRARIES[protocol]
     tensor = library.InferInput(name, array.shape, "UINT8").set_data_from_numpy(array)
     with library.InferenceServerClient(url) as client:
@@ -75,14 +75,14 @@ def test_the_caller_s_faults(served: Served, protocol: WireProtocol, row: Any, n
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_request_s_own_time(served: Served, protocol: WireProtocol) -> None:
-    """It is over while the detector decodes: the networks of the reader are not asked."""
+    """It ends while the detector decodes, so the reader's networks do not run."""
     before = served.executions("stn", "lprnet")
     for _ in range(20):
         status, message = ask(served.url(protocol), protocol, SLOW, "image", timeout=100_000)
         kind, _ = find_answer(message, status)
         if kind is TIMED_OUT:
             break
-        assert kind.error is ServerOverloaded, (status, message)  # a busy machine: over before it began
+        assert kind.error is ServerOverloaded, (status, message)  # a busy machine: it ended before it began
     assert (status in (TIMED_OUT.http, TIMED_OUT.grpc)) and message.startswith(
         "PLATES_TIMED_OUT: the request's timeout of 0.1 s was over before "
     )
@@ -90,26 +90,26 @@ def test_a_request_s_own_time(served: Served, protocol: WireProtocol) -> None:
 
 
 def test_a_caller_who_hangs_up_costs_no_more(served: Served) -> None:
-    """Over gRPC; of an HTTP caller who hangs up Triton 24.10 does not know, its `timeout` stops the work."""
+    """Over gRPC. Triton 24.10 does not notice an HTTP caller who hangs up; only its `timeout` stops the work."""
     before = served.executions("yolo", "stn")
 
     def spared() -> bool:
         yolo, stn = (now - then for now, then in zip(served.executions("yolo", "stn"), before, strict=True))
         return stn < yolo
 
-    for seconds in np.geomspace(0.1, 10, 14):  # one of them is over while the detector decodes, however fast that is
+    for seconds in np.geomspace(0.1, 10, 14):  # one of them ends while the detector decodes, however fast that is
         ask(served.grpc, "grpc", SLOW, "image", client_timeout=float(seconds))
         if spared():
             break
     assert eventually(spared, 60)
     with PlateClient(served.grpc, "grpc", timeout=100) as client:
-        assert client.read(CAR)  # what the detector had ended was handed on before this
+        assert client.read(CAR)  # the detector's finished work was handed on before
     assert spared()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_has_waited_too_long_is_not_begun(served: Served, protocol: WireProtocol) -> None:
-    """A microsecond is over before the detector is asked: in the queue, or where a thread has just taken it out."""
+    """A microsecond is over before the detector gets the request: in the queue, or just after it."""
     before = served.executions("yolo")
     status, message = ask(served.url(protocol), protocol, CAR, timeout=1)
     kind, _ = find_answer(message, status)
@@ -129,7 +129,7 @@ def test_text_that_is_none_gets_no_traceback(served: Served, field: bytes) -> No
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) -> None:
-    """Many at once: 4 are worked on and 16 wait; the rest is told so, and nobody waits for it."""
+    """Of many at once, 4 are processed and 16 wait. The rest is refused at once."""
     refused: list[tuple[PlateError, float]] = []
     gate = threading.Barrier(CALLERS)
 
@@ -158,7 +158,7 @@ def test_asking_again_gets_an_answer_of_a_busy_server(served: Served) -> None:
 
 
 class Fails(torch.nn.Module):
-    """`stn` as long as it is warmed up with zeros, and a fault with anything else."""
+    """Works while `stn` is warmed up with zeros, and fails with anything else."""
 
     def forward(self, crops: torch.Tensor) -> torch.Tensor:
         assert bool((crops == 0).all()), "/secret/path"
@@ -167,7 +167,7 @@ class Fails(torch.nn.Module):
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedTriton]:
-    """A server of its own whose `stn` fails, run by torch."""
+    """A server whose `stn` fails, run by torch."""
     repository = tmp_path_factory.mktemp("broken") / "model_repository"
     shutil.copytree(default_repository(), repository)
     config = repository / "stn" / "config.pbtxt"
@@ -178,7 +178,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedTriton]
 
 
 def test_outages_on_both_protocols(broken: EmbeddedTriton) -> None:
-    """A fault of ours, no key, a dead process, an inner model and the model itself away, in one server's life."""
+    """One server meets a fault of ours, a missing key, a dead process, an absent inner model and its own absence."""
     urls: dict[WireProtocol, str] = {"http": broken.http_url, "grpc": broken.grpc_url}
     control = tritonclient.http.InferenceServerClient(broken.http_url, network_timeout=60)
 

@@ -1,4 +1,4 @@
-"""A client that was used before a fork: parent and children ask with it at once, each over connections of its own."""
+"""A client that was used before a fork: parent and children use it at once, each over its own connections."""
 
 import os
 import subprocess

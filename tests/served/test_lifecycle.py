@@ -1,4 +1,4 @@
-"""The embedded server's life: how it starts, how it fails to, and that nothing stays however it ends."""
+"""The embedded server's life: how it starts, how it fails to, and that nothing is left however it ends."""
 
 import os
 import re
@@ -47,7 +47,7 @@ def test_a_signal_ends_it_and_leaves_nothing(serve: Serve, number: signal.Signal
     assert serve.left() != []
     sockets = [each for member in serve.family for each in member.net_connections()]
     listening = [each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN]
-    assert len(listening) >= 3  # of the server; the supervisor's own is not in its family
+    assert len(listening) >= 3  # of the server; the supervisor's own is not among its descendants
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
     assert health(serve.addresses["http"]).returncode == 0
     assert serve.finish(number) == code
@@ -65,7 +65,7 @@ def test_killed_with_9_it_leaves_nothing(serve: Serve) -> None:
 
 
 def test_health_sees_a_dead_model_that_triton_calls_ready() -> None:
-    """Where nobody supervises; and the server still ends cleanly after it."""
+    """There is no supervisor. The server still ends cleanly afterwards."""
     before = set(psutil.Process().children(recursive=True))
     with EmbeddedTriton() as server:
         url = f"grpc://{server.grpc_url}"
@@ -85,12 +85,12 @@ def test_health_sees_a_dead_model_that_triton_calls_ready() -> None:
 
 
 def test_a_precision_is_chosen_once(tmp_path: Path) -> None:
-    """Not again in the second process of a model, in one that takes a dead one's place, or after a restart."""
+    """Not again in a model's second process, in a replaced process, or after a restart."""
     serve = Serve(tmp_path, environment={PRECISION_VARIABLE: AUTO})
     try:
         first = dict.fromkeys([("yolo", ""), ("corners", ""), ("lprnet", "")], 1)
         again = [("yolo", AGAIN), ("corners", AGAIN)]
-        serve.stubs("yolo")[0].kill()  # as soon as it says that it is ready
+        serve.stubs("yolo")[0].kill()  # as soon as it reports ready
         assert chosen(serve) == first | dict.fromkeys(again, 1)
         assert eventually(lambda: serve.events("heal"), 60)
         assert chosen(serve) == first | dict.fromkeys(again, 3)
@@ -105,7 +105,7 @@ AGAIN = "as chosen before"
 
 
 def chosen(serve: Serve) -> Counter[tuple[str, str]]:
-    """Networks by the log of a server, with `AGAIN` where their precision was known -> how often."""
+    """The networks in a server's log, with `AGAIN` if their precision was known -> how often."""
     return Counter(re.findall(rf"(yolo|corners|lprnet): \w+: ({AGAIN})?", serve.log_text()))
 
 
@@ -156,7 +156,7 @@ def broken_config(repository: Path) -> None:
 def test_a_model_that_does_not_load_shows_the_server_s_error(
     repository: Path, model: str, damage: Callable[[Path], None], fault: str
 ) -> None:
-    """The others are left out, which start without a fault and take their time."""
+    """The other models are left out, because they load without a fault and slowly."""
     damage(repository)
     mine = f"plates_{os.getpid()}_*"
     before = set(SHARED_MEMORY.glob(mine))
@@ -174,7 +174,7 @@ def test_a_start_that_takes_too_long_is_given_up() -> None:
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More plates than one call of the networks takes, by a detector that takes nearly anything for one."""
+    """More plates than one call of the networks takes, from a detector that accepts nearly anything."""
     monkeypatch.setenv("PLATES_YOLO_PROPOSAL", "0")
     monkeypatch.setenv("PLATES_YOLO_SCORE_THRESHOLD", "0")
     monkeypatch.setenv("PLATES_YOLO_MAX_DETECTIONS", "200")

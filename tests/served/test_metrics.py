@@ -1,4 +1,4 @@
-"""The metrics that a real server shows after known traffic."""
+"""The metrics of a real server after known traffic."""
 
 import re
 import time
@@ -24,7 +24,7 @@ EMPTY = np.full((480, 640, 3), 90, np.uint8)
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[EmbeddedTriton]:
-    """A server of its own: nobody else's requests are counted."""
+    """A separate server, so that no other requests count."""
     with EmbeddedTriton(model_control="explicit", exit_timeout=0) as server:
         yield server
 
@@ -42,7 +42,7 @@ def test_metrics_are_those_of_the_traffic(server: EmbeddedTriton) -> None:
     assert set(before.values()) == {0.0}, "they are there before the first request, so that a rate has a beginning"
     with PlateClient(server.http_url) as http, PlateClient(server.grpc_url, "grpc") as grpc:
         found = [http.read(CAR), grpc.read(encode(CAR)), http.read(encode(EMPTY)), grpc.read(EMPTY)]
-        found += [http.read(CAR) for _ in range(12)]  # by every instance: they add up
+        found += [http.read(CAR) for _ in range(12)]  # by every instance; they are summed
         for picture in (b"no picture", b"none either"):
             with pytest.raises(InputError):
                 http.read(picture)
@@ -91,7 +91,7 @@ def test_a_probe_is_not_counted_and_nobody_else_s_request_is_one(
 
 
 def test_names_are_those_of_the_conventions(server: EmbeddedTriton) -> None:
-    """A unit in seconds, counters that end in _total."""
+    """Times are in seconds, counters end in _total."""
     for name in scrape(server):
         assert re.match(r"plates_\w+(_total|_seconds_(bucket|sum|count))(\{|$)", name), name
 

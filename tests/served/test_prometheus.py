@@ -1,7 +1,7 @@
-"""A real Prometheus scrapes a real server and `plates watch`: every alert fires where its cause is made, every query of
-the dashboard has data.
+"""A real Prometheus scrapes a real server and `plates watch`: every alert fires on its cause, every query of the
+dashboard has data.
 
-Prometheus is Debian's, its configuration the one of deploy/, in which only addresses differ, and times are shorter.
+Prometheus is Debian's. Its configuration is that of deploy/ with other addresses and shorter times.
 """
 
 import json
@@ -33,12 +33,12 @@ from tests.served.test_dashboard import ALERTS, DASHBOARD, DEPLOY
 from tests.waiting import eventually
 
 PATIENCE = 120.0
-"""Seconds for what follows within some, on a machine that does nothing else."""
+"""Seconds to wait for what takes a few on an idle machine."""
 CALLERS = 4
 MANY_CALLERS = 40
-"""More than `plate_recognition` works on and keeps waiting."""
+"""More than `plate_recognition` processes and queues."""
 CARS, FPS = 12, 5
-"""That the camera sees before it begins again; pictures a second."""
+"""Cars that the camera sees before it starts again; pictures per second."""
 TARGETS = '["triton:8002", "triton:8003"]'
 CAMERAS = """\
 cameras: [{{source: "{source}", id: gate}}]
@@ -60,14 +60,14 @@ class Monitored:
     config: Path
 
     def scrape(self, *targets: str) -> None:
-        """Have Prometheus scrape these, ``host:port``, and wait until it does."""
+        """Make Prometheus scrape these ``host:port``, and wait until it does."""
         configure(self.config, targets)
         self.process.send_signal(signal.SIGHUP)
         wait_until(lambda: self.up() == sorted(targets), f"Prometheus does not scrape {targets}")
 
     @property
     def of_the_server(self) -> list[str]:
-        """Triton's metrics and the supervisor's."""
+        """The metrics of Triton and of the supervisor."""
         return [self.serve.addresses[name].split("/")[2] for name in ("metrics", "health")]
 
     def is_ready(self) -> bool:
@@ -77,12 +77,12 @@ class Monitored:
             return False
 
     def up(self) -> list[str]:
-        """The targets that it scrapes, those that are down left out."""
+        """The targets that it scrapes and that are up."""
         targets: list[Any] = self.ask("targets")
         return sorted(each["labels"]["instance"] for each in targets if each["health"] == "up")
 
     def ask(self, path: str, **query: str) -> list[dict[str, object]]:
-        """Prometheus's HTTP API -> its targets, or the result of a query."""
+        """Query Prometheus's HTTP API -> its targets, or the result."""
         url = f"{self.prometheus}/api/v1/{path}?{urllib.parse.urlencode(query)}"
         with urllib.request.urlopen(url, timeout=30) as answer:
             data = json.load(answer)["data"]
@@ -92,7 +92,7 @@ class Monitored:
         return found
 
     def firing(self) -> set[object]:
-        """The names of the alerts that fire."""
+        """The names of the firing alerts."""
         alerts = self.ask("query", query='ALERTS{alertstate="firing"}')
         return {alert["metric"]["alertname"] for alert in alerts if isinstance(alert["metric"], dict)}
 
@@ -135,7 +135,7 @@ def monitored(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @dataclass(frozen=True)
 class Watched:
-    """A `plates watch` with a camera, whose events go to a receiver."""
+    """A `plates watch` with a camera and a receiver of its events."""
 
     camera: RtspCamera
     receiver: Receiver
@@ -144,7 +144,7 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def watched(monitored: Monitored, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """It asks the server, and Prometheus scrapes it too."""
+    """It uses the server, and Prometheus scrapes it too."""
     folder = tmp_path_factory.mktemp("watch")
     car = [*passing(3 * FPS, empty=2 * FPS)]
     camera = RtspCamera(write_clip(folder / "gate.mkv", chain.from_iterable(repeat(car, CARS)), FPS))
@@ -174,7 +174,7 @@ def fires(monitored: Monitored, alert: str) -> None:
 
 
 def test_frames_that_all_fail(monitored: Monitored) -> None:
-    """Callers who allow so little time that no frame is answered within it."""
+    """Callers allow so little time that no frame is answered in time."""
     body = {
         "name": "image",
         "shape": [len(known_picture().image)],
@@ -201,11 +201,11 @@ def test_processes_of_a_model_that_are_killed_under_load(monitored: Monitored) -
     serve = monitored.serve
     with Load(serve.http_url, CALLERS) as load:
         load.wait_for_success(0.0, CALLERS, PATIENCE)
-        for turn, model in enumerate(("lprnet", "stn", "lprnet", "stn")):  # one model alone would have it restarted
+        for turn, model in enumerate(("lprnet", "stn", "lprnet", "stn")):  # one model alone would cause a restart
             serve.stubs(model)[0].kill()
             wait_until(lambda turn=turn: len(serve.events("heal")) > turn, "it is not healed")  # type: ignore[misc]
             load.wait_for_success(time.monotonic(), CALLERS, PATIENCE)
-        # It ends with its cause
+        # It ends together with its cause
         fired = 'last_over_time(ALERTS{alertname="PlatesServerErrors", alertstate="firing"}[2m])'
         wait_until(lambda: monitored.ask("query", query=fired), "PlatesServerErrors has not fired")
         fires(monitored, "PlatesHealedRepeatedly")
@@ -236,7 +236,7 @@ def test_a_sink_that_fails_until_the_outbox_is_full(monitored: Monitored, watche
 
 
 def test_a_server_that_hangs(monitored: Monitored, watched: Watched) -> None:
-    """Nothing is recognised, no picture of a camera either, until the supervisor has started it again."""
+    """Nothing is recognised, including camera pictures, until the supervisor has restarted it."""
     monitored.serve.server().suspend()
     fires(monitored, "PlatesCameraNotAnalysed")
     fires(monitored, "PlatesNotServing")
@@ -260,7 +260,7 @@ def test_a_server_that_is_dead(monitored: Monitored) -> None:
 
 
 def test_no_alert_is_left_out() -> None:
-    """Each is named by a test above."""
+    """A test above names each one."""
     text = Path(__file__).read_text(encoding="utf-8")
     for group in ALERTS["groups"]:
         for rule in group["rules"]:

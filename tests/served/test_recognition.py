@@ -1,4 +1,4 @@
-"""What the served pipeline says of frames whose plates are known."""
+"""The served pipeline's answers for frames with known plates."""
 
 import itertools
 import os
@@ -35,7 +35,7 @@ def texts(plates: list[Plate]) -> set[str]:
 
 
 def check(plates: list[Plate], placed: Placed) -> None:
-    """One plate is read, and its box is where the plate was put."""
+    """Check that one plate is read, with its box where it was placed."""
     found = next((plate for plate in plates if plate.reading.text == placed.text), None)
     assert found is not None, f"{placed.text} not among {plates}"
     assert overlap(found.box, placed.box) > 0.5, (found.box, placed.box)
@@ -141,7 +141,7 @@ def test_the_networks_of_the_reader_do_not_run_where_there_is_no_plate(served: S
         return [b - a for a, b in zip(before, served.executions(*models), strict=True)]
 
     with PlateClient(served.http) as client:
-        # The server counts after it has answered: that of the frame before may come late
+        # The server counts after it answers, so the count of the previous frame may come late
         empty = np.full((480, 640, 3), 90, np.uint8)
         assert eventually(lambda: run(client, empty, with_plates=False) == [1, 1, 0, 0], 10)
         assert eventually(lambda: run(client, CAR, with_plates=True) == [1, 1, 1, 1], 10)
@@ -163,14 +163,14 @@ FRAMES = [
 
 
 def agree(ones: list[Plate], others: list[Plate]) -> None:
-    """The same texts, and boxes within half a pixel."""
+    """Check for the same texts, and boxes within half a pixel."""
     assert [(one.reading.text, one.reading.best) for one in ones] == [
         (other.reading.text, other.reading.best) for other in others
     ]
     for one, other in zip(ones, others, strict=True):
         sides = [(each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax) for each in (one, other)]
         assert sides[0] == pytest.approx(sides[1], abs=0.5)
-        rounding = 0.01 if one.reading.text else 0.05  # what is not sure moves more
+        rounding = 0.01 if one.reading.text else 0.05  # uncertain values vary more
         sureness = [(each.score, each.reading.confidence, *each.reading.characters) for each in (one, other)]
         assert sureness[0] == pytest.approx(sureness[1], abs=rounding)
 
@@ -221,7 +221,7 @@ def test_evidence_comes_where_it_is_asked_for(client: PlateClient, frame: np.nda
 
 
 def test_strangers_do_not_change_an_answer(served: Served) -> None:
-    """Requests of many clients meet in one batch; each must be answered as if it were alone."""
+    """Requests of many clients meet in one batch. Each must be answered as if it were alone."""
     with PlateClient(served.http, timeout=120) as client:
         alone = [client.read(frame) for frame in FRAMES]
 
@@ -243,7 +243,7 @@ def test_published_client_code_works_unchanged(served: Served, tmp_path: Path) -
     cv2.imwrite(str(path), CAR)
     url = served.http
 
-    # As clients of this pipeline write it
+    # As this pipeline's clients write it
     triton_client = httpclient.InferenceServerClient(url=url, verbose=False)
     image = cv2.imread(str(path))
     inputs = [httpclient.InferInput("input__0", image.shape, "UINT8")]

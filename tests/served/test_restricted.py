@@ -1,4 +1,4 @@
-"""Endpoints that are not for users are refused without the key, on both protocols, and answer with it."""
+"""Restricted endpoints are refused without the key on both protocols, and answer with it."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from plate_nets.recognition.health import known_picture
 from tests.served.conftest import Served
 
 NOBODY = "no_model"
-"""A server with explicit model control loads and unloads what there is."""
+"""A server with explicit model control loads and unloads any model."""
 SHARED = ("status", "region/x/status", "region/x/register", "unregister", "region/x/unregister")
 HTTP = [
     ("POST", "v2/repository/index"),
@@ -41,7 +41,7 @@ REFUSED = "is restricted, expecting header"
 
 
 def ask(served: Served, method: str, path: str, sent: dict[str, str]) -> tuple[int, str]:
-    """One request over HTTP -> its status and body."""
+    """Send one request over HTTP -> its status and body."""
     with tritonclient.http.InferenceServerClient(served.http) as client:
         if method == "GET":
             answer = client._get(request_uri=path, headers=sent, query_params=None)
@@ -61,7 +61,8 @@ def test_http_refuses_without_the_key(served: Served, method: str, path: str) ->
 
 @pytest.mark.parametrize(("method", "path"), [each for each in HTTP if "register" not in each[1]])
 def test_http_answers_with_the_key(served: Served, method: str, path: str) -> None:
-    """Loading is still refused, by the mode of model control or for want of a model; CUDA's memory without a GPU."""
+    """Loading is still refused, by the mode of model control or because there is no model; CUDA memory because there is
+    no GPU."""
     status, body = ask(served, method, path, headers(served.control_key))
     assert REFUSED not in body
     refused = "explicit model load / unload is not allowed" in body or f"failed to load '{NOBODY}'" in body

@@ -1,4 +1,4 @@
-"""One server, plates of two countries: the caller, the server's setting and the plate say who reads."""
+"""One server, plates of two countries: the caller, the server's setting and the plate decide which scheme reads."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ RUSSIAN, UZBEK, AMERICAN = "A123BC77", "01A234BC", "ABC1234"
 
 
 def two_countries() -> Frame:
-    """A Russian plate, and an Uzbek one on its right."""
+    """A Russian plate with an Uzbek one to its right."""
     frame = compose(600, 900, [Placed(RUSSIAN, 120, 400)])
     drawn = plates.draw(UZBEKISTAN, "private", UZBEK, np.random.default_rng(3))
     frame[400:434, 600:760] = cv2.resize(drawn, (160, 34), interpolation=cv2.INTER_AREA)
@@ -102,7 +102,7 @@ def test_country_and_colour_are_told_where_several_schemes_are_read_or_a_caller_
     with PlateClient(url, timeout=60, scheme=RUSSIA) as one, PlateClient(url, scheme=[RUSSIA, UZBEKISTAN]) as several:
         times, found = looked(one)
         assert times == 0 and {plate.country + plate.ground for plate in found} == {""}
-        # Without its scheme, a plate is unread and looked at again
+        # Without its scheme, a plate stays unread and gets a second look
         for (times, found), looks in ((looked(one, appearance=True), 2), (looked(several), 1)):
             assert times == looks and {plate.ground for plate in found} <= set(GROUNDS)
             assert {plate.country for plate in found} <= {"ru", "uz", UNKNOWN}

@@ -1,4 +1,4 @@
-"""A second country from a TOML file alone, through every stage: training, conversion, serving, decoding."""
+"""A second country from just a TOML file, through every stage: training, conversion, serving, decoding."""
 
 import shutil
 from pathlib import Path
@@ -27,7 +27,7 @@ TEXT = "DG1234"
 
 
 def train(scheme: PlateScheme, folder: Path) -> Path:
-    """A few steps on rendered plates -> the folder of the weights."""
+    """Train a few steps on rendered plates -> the folder of the weights."""
     torch.manual_seed(0)
     state = ReaderState(scheme, torch.device("cpu"))
     samples = Samples(scheme, [], [], batch=4, seed=1)
@@ -36,9 +36,9 @@ def train(scheme: PlateScheme, folder: Path) -> Path:
 
 
 def spell(scheme: PlateScheme, folder: Path) -> None:
-    """Makes weights read every crop as `TEXT`: three steps teach nothing, and what is served has to be known.
+    """Make weights read every crop as `TEXT`, because three steps teach nothing and the result must be known.
 
-    Each step is a direction of its own in the network's last features, and its class is read from that.
+    Each step has its own direction in the network's last features, from which its class is read.
     """
     state = ReaderState(scheme, torch.device("cpu"))
     state.start_from(folder)

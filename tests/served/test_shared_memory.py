@@ -1,4 +1,4 @@
-"""Pictures handed over in shared memory: the same answers, and nothing left in /dev/shm."""
+"""Pictures in shared memory get the same answers, and nothing is left in /dev/shm."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ LARGE = compose(1080, 1920, [Placed("K777AA97", 200, 500, 240)])
 
 
 def regions(process: int) -> list[Path]:
-    """Of the clients of a process."""
+    """The regions of a process's clients."""
     return list(Path("/dev/shm").glob(f"plates-{process}-*"))
 
 
@@ -85,7 +85,7 @@ def test_an_answer_that_comes_too_late_leaves_nothing(neighbour: Served, protoco
     late = PlateClient(
         neighbour.url(protocol), protocol, timeout=0.02, shared_memory=True, control_key=neighbour.control_key
     )
-    with late, pytest.raises((DeadlineExceeded, ServerOverloaded)):  # on a busy machine it is over before it began
+    with late, pytest.raises((DeadlineExceeded, ServerOverloaded)):  # on a busy machine it ended before it began
         late.read(LARGE)
     assert regions(os.getpid()) == []
     with PlateClient(neighbour.http, timeout=120) as client:

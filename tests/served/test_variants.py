@@ -1,4 +1,4 @@
-"""The variants of `benchmarks/model_repository/`, on a real Triton beside production, answer as production does."""
+"""The variants of `benchmarks/model_repository/` on a real Triton answer as production does."""
 
 import itertools
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def transport(triton: Served) -> Iterator[Transport]:
 
 
 def read(transport: Transport, model: ModelSpec, image: Frame | bytes) -> list[Plate]:
-    """A picture through a model that takes and gives what `plate_recognition` does."""
+    """Send a picture through a model with the same inputs and outputs as `plate_recognition`."""
     sent = Input(ENCODED, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(RAW, image)
     return plates(transport.send(infer(model, sent, outputs=PLATES), TIMEOUT))
 

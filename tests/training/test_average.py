@@ -1,4 +1,4 @@
-"""Means of weights, by `python -m training.average`."""
+"""Means of weights from `python -m training.average`."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The temperature of a reader: what it is chosen by, and that the weights carry it."""
+"""The temperature of a reader: how it is chosen, and that the weights contain it."""
 
 from pathlib import Path
 

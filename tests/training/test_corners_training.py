@@ -1,4 +1,4 @@
-"""CornerNet's training on a handful of plates: it learns, resumes exactly, and names what is wrong."""
+"""CornerNet's training on a handful of plates: it learns, resumes exactly, and reports faults clearly."""
 
 import csv
 from pathlib import Path
@@ -28,7 +28,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four photos with a drawn plate each; the corner points of one start at another corner."""
+    """Four photos with a drawn plate each. The corner points of one start at another corner."""
     folder = tmp_path_factory.mktemp("corners")
     (folder / "images").mkdir()
     with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
@@ -65,7 +65,7 @@ def test_labelled_corners_are_put_in_order(dataset: Path) -> None:
 
 
 def test_corners_in_a_window_are_where_the_plate_is() -> None:
-    """A white plate on black: inside the corners it is bright, outside dark, in both windows."""
+    """A white plate on black: bright inside the corners and dark outside, in both windows."""
     source = drawn_source(np.random.default_rng(0))
     picture = np.zeros_like(source.picture)
     cv2.fillPoly(picture, [np.round(source.corners).astype(np.int32)], (255, 255, 255))

@@ -1,4 +1,4 @@
-"""The training of CountryNet: which plates are which class, and that it writes weights and resumes."""
+"""The training of CountryNet: the class of each plate, the weights that it writes, and resuming."""
 
 from pathlib import Path
 
@@ -103,7 +103,7 @@ def test_a_ground_has_the_name_of_its_colour(colour: str, name: str | None) -> N
 
 
 def test_drawings_have_every_ground(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samples, "drawn_layout", lambda *_: (None, None))  # the colours alone, in a moment
+    monkeypatch.setattr(samples, "drawn_layout", lambda *_: (None, None))  # only the colours, which is fast
     drawn = Samples(load_schemes("world"), {}, batch=64, seed=0)
     assert {drawn._drawing(number).ground for number in range(400)} == {*range(len(GROUNDS)), NOT_KNOWN}
 
@@ -112,9 +112,9 @@ def test_drawings_have_every_ground(monkeypatch: pytest.MonkeyPatch) -> None:
     ("country", "text", "ground"),
     [
         ("ru", "A123BC77", "white"),
-        ("ru", "AB123477", None),  # a taxi's is yellow, a trailer's is white
+        ("ru", "AB123477", None),  # a taxi is yellow, a trailer white
         ("ro", "CJ12ABC", "white"),
-        ("vn", "29A12345", None),  # a private car's is white, a taxi's yellow
+        ("vn", "29A12345", None),  # a private car is white, a taxi yellow
     ],
 )
 def test_a_real_plate_has_a_ground_where_its_formats_have_one(

@@ -1,4 +1,4 @@
-"""Plates of which something hides a part: what is hidden is not in the text, and what is left is no plate."""
+"""Partly hidden plates: the text lacks what is hidden, and the rest fits no format."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,8 @@ from tests.real_plates import RUSSIA, drawn
 from training.reader.covered import can_cover, cover
 from training.reader.real import RealPlate
 from training.reader.samples import Mixture, Samples
-from training.synthesis.far import HIGHEST, LOWEST, draw_far_height, take_far_photo
+from training.synthesis.camera import take_photo
+from training.synthesis.far import HIGHEST, LOWEST, draw_far_height, soften
 
 
 @pytest.mark.parametrize("text", ["B126EK78", "B126EK178", "AB12377"])
@@ -38,7 +39,7 @@ def test_far_plates_have_few_pixels_and_keep_their_place() -> None:
     assert LOWEST <= min(heights) < LOWEST + 1 and HIGHEST - 2 < max(heights) <= HIGHEST
     plate = drawn("B126EK78")
     target = np.array([[8, 8], [45, 8], [45, 16], [8, 16]], np.float32)
-    photos = [take_far_photo(plate.picture, plate.corners, target, (53, 24), rng, 0.0) for _ in range(30)]
+    photos = [soften(take_photo(plate.picture, plate.corners, target, (53, 24), rng, 0.0), rng) for _ in range(30)]
     assert all(photo.shape == (24, 53, 3) for photo in photos)
     inside = np.mean([photo[10:14, 10:43] for photo in photos])
     outside = np.mean([photo[:, :5] for photo in photos])

@@ -1,4 +1,4 @@
-"""Our YOLOv5n against the yolov5 package's, each in a process of its own."""
+"""Our YOLOv5n against that of the yolov5 package, each in its own process."""
 
 import subprocess
 import sys

@@ -32,7 +32,7 @@ def dataset(folder: Path, rows: list[tuple[str, str, str]], size: tuple[int, int
     lines = [",".join(COLUMNS)]
     for number, (name, box, text) in enumerate(rows):
         photo = np.full((*size, 3), 90, np.uint8)
-        photo[:8, :8] = np.random.default_rng(number).integers(0, 256, (8, 8, 3))  # no two the same
+        photo[:8, :8] = np.random.default_rng(number).integers(0, 256, (8, 8, 3))  # all different
         cv2.imwrite(str(folder / "images" / name), photo)
         lines.append(f"{name},{box},{text},,,,,,,,")
     (folder / "labels.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -95,7 +95,7 @@ def test_close_ups_show_the_plate_large_and_whole(tmp_path: Path) -> None:
     write_pictures([], tmp_path / "out", 640, lambda frame, picture: (frame, picture.boxes))
     write_close_ups(np.random.default_rng(0), pictures, 12, tmp_path / "out", 640)
     written = sorted((tmp_path / "out" / "labels").glob("*.txt"))
-    assert 0 < len(written) < 12  # none of the plate that is far
+    assert 0 < len(written) < 12  # none of the distant plate
     for path in written:
         ((_, cx, cy, w, h),) = (map(float, line.split()) for line in path.read_text(encoding="utf-8").splitlines())
         assert w > 0.35
@@ -139,7 +139,7 @@ def test_pictures_are_written_as_the_package_wants_them(tmp_path: Path) -> None:
     assert written is not None
     assert written.shape == (30, 40, 3)
     lines = (tmp_path / "out" / "labels" / "set_a.txt").read_text(encoding="utf-8").splitlines()
-    # the second box reaches beyond the photo and ends at its border
+    # the second box extends beyond the photo and is cut at its border
     np.testing.assert_allclose(
         [float(v) for v in lines[0].split()], [0, 30 / 80, 22.5 / 60, 40 / 80, 15 / 60], atol=1e-5
     )
@@ -154,7 +154,7 @@ def test_around_the_plates() -> None:
 
 
 def proposing(*rows: tuple[float, ...]) -> PlateDetector:
-    """A detector that answers the same rows (cx, cy, w, h, score) of a 640x640 frame whatever it is shown."""
+    """A detector that returns the same rows (cx, cy, w, h, score) for any 640x640 frame."""
     answer = np.array([[*row, 1.0] for row in rows], np.float32).reshape(1, -1, 6)
     return PlateDetector(lambda picture: answer)
 

@@ -1,4 +1,4 @@
-"""Regions that a measurement ignores: the file, and what reaches the figures."""
+"""Regions that a measurement ignores: the file, and their effect on the figures."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Our detector beside the yolov5 package's: both answer, and the report holds their ratio. No time is judged here."""
+"""Our detector beside the yolov5 package's: both answer, and the report has their ratio. No test judges the time."""
 
 import json
 import subprocess

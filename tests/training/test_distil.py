@@ -1,4 +1,4 @@
-"""A detector that learns to answer as another one does."""
+"""A detector that learns to give another one's outputs."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Weights with SiLU, which those of 0.2 do not say of themselves."""
+    """Weights with SiLU, which weights of 0.2 do not declare."""
     torch.manual_seed(0)
     network = YOLOv5n(activation="silu")
     path = tmp_path_factory.mktemp("teacher") / "yolo.safetensors"
@@ -45,7 +45,7 @@ def test_the_distance_is_that_of_the_boxes_that_the_teacher_is_sure_of() -> None
     wanted = torch.full((1, 18, 4, 4), -6.0)
     assert distance(wanted, wanted) == 0
     elsewhere = wanted.clone()
-    elsewhere[:, 0] += 2  # the place of a box that is none
+    elsewhere[:, 0] += 2  # a place without a box
     assert distance(elsewhere, wanted) == 0
     wanted[:, 4] = 6.0
     assert distance(elsewhere, wanted) > 1

@@ -1,4 +1,4 @@
-"""Clips of cars that drive by: what they show is what their truth says."""
+"""Clips of cars that drive by match their truth."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Far plates and vehicles: what names them, what is drawn, what is wanted, and the training on it."""
+"""Distant plates and vehicles: their labels, drawings and targets, and the training on them."""
 
 from pathlib import Path
 
@@ -62,11 +62,11 @@ def test_objects_that_cannot_be_used_are_named(row: str, tmp_path: Path) -> None
 def test_what_was_named_is_wanted_doubtful_or_none() -> None:
     named = Objects.of(
         [
-            ("plate", (100, 100, 150, 112), 0.9),  # nobody labelled it
-            ("plate", (11, 11, 61, 23), 0.9),  # that is labelled
+            ("plate", (100, 100, 150, 112), 0.9),  # not labelled
+            ("plate", (11, 11, 61, 23), 0.9),  # the labelled one
             ("plate", (200, 100, 250, 112), 0.3),
             ("car", (0, 0, 200, 200), 0.8),
-            ("car", (20, 20, 100, 100), 0.3),  # a part of the car
+            ("car", (20, 20, 100, 100), 0.3),  # part of the car
             ("truck", (300, 0, 400, 100), 0.3),
             ("truck", (300, 200, 400, 300), 0.15),
         ]
@@ -110,7 +110,7 @@ def test_the_boxes_of_a_view_lie_on_what_they_name(tmp_path: Path) -> None:
 
 
 def wanted_maps(head: Detect, box: tuple[float, ...], hw: tuple[int, int], sure: float) -> list[torch.Tensor]:
-    """What a head would give that finds one box of the size of its first anchor, in the cell of its middle."""
+    """The output of a head that finds exactly one box of the size of its first anchor, in the cell of its centre."""
     maps = [torch.zeros(1, 18, hw[0] // stride, hw[1] // stride) for stride in head.strides]
     for each in maps:
         each.unflatten(1, (3, 6))[:, :, 4] = -8
@@ -125,7 +125,12 @@ def wanted_maps(head: Detect, box: tuple[float, ...], hw: tuple[int, int], sure:
 def test_the_loss_is_least_where_the_box_is_found() -> None:
     head = Detect(1, (64, 128, 256), ANCHORS)
     (w, h), hw = ANCHORS[0][0], (64, 96)
-    box = (41.0 - w / 2, 25.0 - h / 2, 41.0 + w / 2, 25.0 + h / 2)  # in the first half of its cell: that and two before
+    box = (
+        41.0 - w / 2,
+        25.0 - h / 2,
+        41.0 + w / 2,
+        25.0 + h / 2,
+    )  # its cell and the two before
     wanted = torch.tensor([[0, 0, *box]])
     found, missed = (head_loss(head, wanted_maps(head, box, hw, sure), wanted) for sure in (8.0, -8.0))
     beside = head_loss(head, wanted_maps(head, (box[0] + 24, box[1], box[2] + 24, box[3]), hw, 8.0), wanted)
@@ -152,7 +157,7 @@ def test_drawn_streets_know_their_cars() -> None:
 
 
 def run(app: typer.Typer, *arguments: object) -> str:
-    """What a command says."""
+    """Run a command -> its output."""
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert done.exit_code == 0, done.output
     return done.output
@@ -160,7 +165,7 @@ def run(app: typer.Typer, *arguments: object) -> str:
 
 @pytest.mark.slow
 def test_from_photos_to_weights(tmp_path: Path) -> None:
-    """Photos are taught, pictures are drawn, a detector without vehicles learns from both, and is resumed."""
+    """Photos are labelled, pictures drawn, a detector without vehicles learns from both, and resumes."""
     photos = tmp_path / "photos"
     (photos / "images").mkdir(parents=True)
     rows = ["file,xmin,ymin,xmax,ymax,text"]
@@ -173,11 +178,11 @@ def test_from_photos_to_weights(tmp_path: Path) -> None:
     torch.manual_seed(0)
     coco, begin = YOLOv5n(80, "silu", vehicles=False), YOLOv5n(vehicles=False)
     for each in (coco, begin):
-        fresh(each.detect)  # sure of nothing, as any that is asked
+        fresh(each.detect)  # sure of nothing, like any teacher here
     save_file(to_package(coco.state_dict()), tmp_path / "coco.safetensors")
     taught, drawn, out = tmp_path / "taught", tmp_path / "drawn", tmp_path / "run"
     teacher = ["--vehicles", tmp_path / "coco.safetensors"]
-    for _ in range(2):  # the second time nothing is left to do
+    for _ in range(2):  # the second time there is nothing left to do
         assert "in 6 photos" in run(teach, photos, *teacher, "--out", taught)
         assert "3 pictures" in run(draw, drawn, "--streets", 1, "--others", 2, "--seed", 3)
     assert len(list((drawn / "images").iterdir())) == 3

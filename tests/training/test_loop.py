@@ -1,4 +1,4 @@
-"""The loop of every training: it resumes exactly, and its checkpoints are safe and refuse what is not theirs."""
+"""The loop of all trainings: it resumes exactly, and its checkpoints are safe and refuse those of others."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How well vehicles are found, beside their teacher: what counts, and the command on pictures of nothing."""
+"""How well vehicles are found, beside their teacher: what counts, and the command on empty pictures."""
 
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def test_a_sheet_shows_plates_with_and_without_a_vehicle(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_the_command_measures_weights_beside_their_teacher(tmp_path: Path) -> None:
-    """`python -m training.detector.measure_vehicles`, of networks that find nothing."""
+    """`python -m training.detector.measure_vehicles` with networks that find nothing."""
     (tmp_path / "data" / "images").mkdir(parents=True)
     cv2.imwrite(str(tmp_path / "data" / "images" / "vk_1.png"), compose(240, 320, [Placed("A123BC77", 60, 80)]))
     rows = "file,xmin,ymin,xmax,ymax,text\nvk_1.png,60,80,154,104,A123BC77\n"

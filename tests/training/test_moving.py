@@ -1,4 +1,4 @@
-"""Plates that their own movement smears in a video."""
+"""Plates that are smeared by their own movement in a video."""
 
 import numpy as np
 
@@ -6,23 +6,24 @@ from plate_nets.types import Frame
 from tests.real_plates import RUSSIA, drawn
 from training.reader.samples import Mixture, Samples
 from training.synthesis.camera import take_photo
-from training.synthesis.far import MOVING_HIGHEST, MOVING_LOWEST, draw_moving_height, take_moving_photo
+from training.synthesis.far import MOVING_HIGHEST, MOVING_LOWEST, draw_moving_height, smear
 
 
-def photos(take: object) -> list[Frame]:
-    """40 photos of a plate in the middle, of the size (60, 160)."""
-    assert callable(take)
+def photos(moving: bool) -> list[Frame]:
+    """40 photos (60, 160) of a plate in the middle, 26 px high."""
     plate, target = drawn("B126EK78"), np.array([[20, 17], [140, 17], [140, 43], [20, 43]], np.float32)
-    return [take(plate.picture, plate.corners, target, (160, 60), np.random.default_rng(n), 0.0) for n in range(40)]
+    rngs = [np.random.default_rng(seed) for seed in range(40)]
+    still = [take_photo(plate.picture, plate.corners, target, (160, 60), rng, 0.0) for rng in rngs]
+    return [smear(photo, 26, rng) for photo, rng in zip(still, rngs, strict=True)] if moving else still
 
 
 def detail(pictures: list[Frame], axis: int) -> float:
-    """How much neighbouring pixels of the plates differ, along an axis."""
+    """How much neighbouring pixels of the plates differ along an axis."""
     return float(np.mean([np.abs(np.diff(each[20:40, 25:135].astype(float), axis=axis)).mean() for each in pictures]))
 
 
 def test_movement_smears_a_plate_more_down_than_along_and_leaves_it_in_its_place() -> None:
-    still, moving = photos(take_photo), photos(take_moving_photo)
+    still, moving = photos(moving=False), photos(moving=True)
     assert all(each.shape == (60, 160, 3) and each.dtype == np.uint8 for each in moving)
     kept_down, kept_along = (detail(moving, axis) / detail(still, axis) for axis in (0, 1))
     assert kept_down < 0.8 * kept_along

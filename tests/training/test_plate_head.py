@@ -1,4 +1,4 @@
-"""What tells plates from other things: how its windows are chosen, and that its head learns them."""
+"""The head that tells plates from other things: how its windows are chosen, and that it learns."""
 
 import numpy as np
 import torch
@@ -9,7 +9,7 @@ from training.corners.plate_head import SHIFT, features, fit, mine, rendered
 
 
 def test_windows_show_plates_and_what_the_detector_takes_for_them() -> None:
-    # 640 x 640 px: one box on the plate, one beside it, a sure one beside it, one that is too narrow
+    # 640 x 640 px: a box on the plate, one beside it, a sure one beside it, a narrow one
     rows = [(150, 110, 100, 20, 0.9), (400, 300, 100, 20, 0.2), (400, 500, 100, 20, 0.8), (20, 500, 5, 4, 0.2)]
     answer = np.array([[*row, 1.0] for row in rows], np.float32)[None]
     detector = PlateDetector(lambda picture: answer, DetectionSettings(proposal=0.03))

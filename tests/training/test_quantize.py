@@ -1,4 +1,4 @@
-"""The ranges of layers, measured on photos by `python -m training.quantize`."""
+"""Ranges of layers, measured on photos by `python -m training.quantize`."""
 
 import json
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_the_ranges_are_written_beside_the_weights(weights: Path, tmp_path: Path
     assert metadata["seed"] == "0"
     ranges = json.loads(metadata[RANGES])
     assert 0 <= ranges["x"][0] < ranges["x"][1] <= 1
-    assert all(low >= -0.38 for name, (low, _) in ranges.items() if name.startswith("down"))  # HardSwish's least
+    assert all(low >= -0.38 for name, (low, _) in ranges.items() if name.startswith("down"))  # the minimum of HardSwish
     load_weights(YOLOv5n(), weights)
     quantize(build(yolov5, weights))
 
@@ -61,7 +61,7 @@ def test_a_reader_is_asked_for_the_plates_of_the_photos(tmp_path: Path) -> None:
     assert "on 1 inputs in 1 photos" in done.output
     metadata = read_metadata(weights)
     ranges = json.loads(metadata[RANGES])
-    assert len(ranges) == 26 and all(low == 0 for low, _ in ranges.values())  # what ReLUs give
+    assert len(ranges) == 26 and all(low == 0 for low, _ in ranges.values())  # the output of ReLUs
     NETWORKS[LPRNET.name].load(default_scheme(), weights)
     quantize(build(lprnet, weights))
 

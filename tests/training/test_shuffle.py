@@ -14,7 +14,7 @@ TEXT = "B126EK78"
 
 
 def drawn(text: str = TEXT, *, exact: bool = True) -> RealPlate:
-    """A rendered plate lying in a photo, its corners known."""
+    """A rendered plate in a photo, with known corners."""
     flat = draw(RUSSIA, "private", text, np.random.default_rng(4), scale=0.5)
     picture = cv2.copyMakeBorder(flat, 20, 20, 20, 20, cv2.BORDER_CONSTANT, value=(90, 90, 90))
     h, w = flat.shape[:2]
@@ -36,7 +36,7 @@ def test_symbols_stay_in_their_group_and_the_rest_of_the_photo_stays_as_it_is() 
 
 
 def test_a_shuffled_picture_shows_its_text() -> None:
-    """What stands in a place looks like the plate that is drawn with that text, more than like the one before."""
+    """Each cell looks more like the drawing of the new text than like that of the old."""
     plate = drawn()
     other = next(
         s for s in (shuffle(RUSSIA, plate, np.random.default_rng(i)) for i in range(20)) if s.text[1:4] == "621"

@@ -1,4 +1,4 @@
-"""Plates made far."""
+"""Photos shrunk until their plates are distant."""
 
 import cv2
 import numpy as np

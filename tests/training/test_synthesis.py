@@ -1,4 +1,4 @@
-"""Synthetic plates: glyphs, texts, layouts, camera and perspective, each alone, then whole crops."""
+"""Synthetic plates: glyphs, texts, layouts, camera and perspective, first alone, then as whole crops."""
 
 import csv
 import subprocess
@@ -31,7 +31,7 @@ KINDS = [each.name for each in RUSSIA.formats]
 def test_a_glyph_is_one_piece_that_fills_its_box(symbol: str) -> None:
     drawn = glyphs.mask(symbol, 96)
     pieces, _ = cv2.connectedComponents((drawn > 127).astype(np.uint8))
-    assert pieces == 2  # the ground and the symbol
+    assert pieces == 2  # ground and symbol
     for edge in (drawn[:3], drawn[-3:], drawn[:, :3], drawn[:, -3:]):
         assert edge.max() > 200
 
@@ -94,7 +94,7 @@ def test_plates_of_other_schemes_are_drawn_in_every_format(name: str) -> None:
 
 
 def lines_of_parts(scheme: PlateScheme, kind: str, text: str) -> list[tuple[str, ...]]:
-    """The parts of a text of a format, line by line."""
+    """The parts of a format's text, line by line."""
     fit = next(fit for fit in scheme.fits(text) if fit.format.name == kind)
     first = fit.format.parts_of_lines[0]
     return [parts for parts in (fit.parts[:first], fit.parts[first:]) if parts]
@@ -219,7 +219,7 @@ def test_photograph_without_severity_is_the_plain_crop() -> None:
     plain = cv2.resize(picture[y0:y1, x0:x1], (94, 24), interpolation=cv2.INTER_AREA)[4:-4, 12:-12]
     for seed in range(10):
         crop = photograph(picture, corners, np.random.default_rng(seed), severity=0.0)
-        # The box is a little looser than the plate, so the plate is sought and its size compared with some tolerance.
+        # The box is a little looser than the plate, so search for the plate and compare its size with a tolerance.
         found = max(
             cv2.matchTemplate(crop, cv2.resize(plain, None, fx=fx, fy=fy), cv2.TM_CCOEFF_NORMED).max()
             for fx in (0.96, 0.98, 1.0)
@@ -264,6 +264,6 @@ def test_an_unknown_kind_is_refused() -> None:
 
 
 def test_a_scene_is_drawn_without_pyav() -> None:
-    """`make demo` draws one in an environment that has none."""
+    """`make demo` draws one in an environment without it."""
     code = "import sys; sys.modules['av'] = None; import training.synthesis.__main__"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -1,4 +1,4 @@
-"""Shared by the tests of modules."""
+"""Shared by the unit tests."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The table of errors: the docs are the code, and each code comes back as the exception that it was made of."""
+"""The table of errors: the docs match the code, and each code becomes the exception that it was made from."""
 
 import pytest
 
@@ -12,7 +12,7 @@ TABLES = {"OURS": OURS, "TRITONS": TRITONS, "PROXIES": PROXIES, "WEB": WEB}
 
 
 def table(name: str) -> str:
-    """A table of the code as it stands in the docs."""
+    """A table of the code, as it should be in the docs."""
     begins = "code" if name in ("OURS", "WEB") else "message holds"
     rows = [f"| {begins} | HTTP | gRPC | `PlateClient` raises | retry | meaning |", "|---|---|---|---|---|---|"]
     for each in TABLES[name]:

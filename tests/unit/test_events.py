@@ -1,4 +1,4 @@
-"""The record of an event: what it refuses. That every event is of the schema: tests/unit/video/test_cars.py."""
+"""The record of an event: what it refuses. tests/unit/video/test_cars.py checks events against the schema."""
 
 from typing import Any
 

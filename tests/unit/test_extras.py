@@ -1,4 +1,4 @@
-"""What is said where an extra is not installed."""
+"""The message about an extra that is not installed."""
 
 import builtins
 import subprocess

@@ -1,4 +1,4 @@
-"""Imports of the package go down, in the order that docs/explanation/architecture.md states."""
+"""Imports within the package only go down, in the order of docs/explanation/architecture.md."""
 
 import ast
 import re
@@ -8,11 +8,11 @@ from tests.paths import ROOT
 
 PACKAGE = ROOT / "plate_nets"
 FREE = ("__init__", "__main__")
-"""The package itself names what users import, and is asked for its version."""
+"""The package itself names what users import, and has the version."""
 
 
 def imported() -> Iterator[tuple[str, str, str]]:
-    """Each import of the package within itself: the file, and the part that imports which other part."""
+    """Each import within the package: the file, and the part that imports which other part."""
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""Threads that last: each long-lived thread of ours is killed by an exception, says so, and works again."""
+"""Lasting threads: each one is killed by an exception, reports it, and works again."""
 
 import json
 import threading
@@ -48,8 +48,8 @@ def test_a_turn_that_raises_is_counted_said_and_followed_by_the_next() -> None:
         "worker",
         turn,
         failed=lambda error: told.append(lasting.cause(error)),
-        well=lambda: told.append("well"),
-        last=lambda: told.append("last"),
+        recovered=lambda: told.append("well"),
+        ended=lambda: told.append("last"),
         first_pause=0.01,
     )
     thread.start()
@@ -65,7 +65,7 @@ def test_who_is_told_ends_no_thread_and_a_thread_that_shall_end_does_not_pause()
     def fail(*_: object) -> bool:
         raise ValueError
 
-    thread = LastingThread("worker", fail, ending=ending, failed=fail, last=fail, first_pause=3600)  # type: ignore[arg-type]
+    thread = LastingThread("worker", fail, ending=ending, failed=fail, ended=fail, first_pause=3600)  # type: ignore[arg-type]
     thread.start()
     assert eventually(lambda: lasting.failing(), 60)
     assert lasting.faults()["worker"] == 1
@@ -75,7 +75,8 @@ def test_who_is_told_ends_no_thread_and_a_thread_that_shall_end_does_not_pause()
 
 
 def test_no_other_thread_of_the_product_lives_long() -> None:
-    """One a video that was sent; the page's, with which its process ends; a worker's, which ends it with its driver."""
+    """Exceptions: one per received video; the page's, whose end ends the process; a worker's, which ends it with its
+    driver."""
     others = {"web/video_api.py", "web/server.py", "batch/engines.py"}
     package = ROOT / "plate_nets"
     found = {
@@ -106,7 +107,7 @@ def test_the_sink_s_and_health_says_so(tmp_path: Path, health: str) -> None:
     delivery = Delivery("lines", JsonlSink(tmp_path / "events.jsonl"), outbox, lambda _: None)
     kill("sink lines", outbox.wake)
     code, text = answer(health)
-    if code == 503:  # until its next turn has ended well
+    if code == 503:  # until its next turn has succeeded
         assert json.loads(text)["threads"] == {"sink lines": "an internal error (Killed); the log has its traceback"}
     assert 'plates_thread_faults_total{thread="sink lines"} 1.0' in answer(health.replace("/health", "/metrics"))[1]
     outbox.append(event())
@@ -122,17 +123,17 @@ def test_the_health_endpoint_s(health: str) -> None:
 
 
 class FaultyOnce(ProbeClient):
-    """Recognises whatever it is asked, but for a fault of the program at first."""
+    """Recognises every picture, after one bug at first."""
 
     def __init__(self) -> None:
         self.faults = 1
 
     def listens(self) -> bool:
-        """It lives."""
+        """It is alive."""
         return True
 
     def check(self) -> None:
-        """Fails once."""
+        """Fail once."""
         if self.faults:
             self.faults -= 1
             raise KeyError
@@ -173,7 +174,7 @@ def test_the_server_s_log(tmp_path: Path) -> None:
 
 
 def test_the_watchdog_s() -> None:
-    others = threading.enumerate()  # those of models that other tests have loaded live as long as the process
+    others = threading.enumerate()  # threads of models that other tests loaded live as long as the process
     Watchdog(WatchdogSettings(), beat=0.01)
     thread = kill("watchdog", others=others)
     assert eventually(lambda: thread.error is None, 60), "its next turn ended well"

@@ -1,4 +1,4 @@
-"""Every option of every command is used by a test; those that are not are listed here, by name."""
+"""A test uses every option of every command. The exceptions are listed here by name."""
 
 import ast
 import re
@@ -45,13 +45,13 @@ UNUSED: dict[str, str] = {
     "python -m benchmarks.peers": "--model --scheme --threads",
     "python -m benchmarks.web": "--photo --rounds --events --store --browsers --seconds --local",
 }
-"""Options that no test of their command uses. The list gets shorter: a new option is used in a test, or left out."""
+"""Options that no test of their command uses. The list only gets shorter: test a new option, or leave it out."""
 
 FOLDERS = ("plate_nets/cli", "converters", "training", "benchmarks")
 
 
 def option_of(argument: ast.arg, shared: dict[str, ast.expr]) -> str | None:
-    """An argument of a command -> its option, None where it has none; ``shared``: annotations that have a name."""
+    """An argument of a command -> its option, or None; ``shared``: annotations that have a name."""
     annotation = argument.annotation
     if isinstance(annotation, ast.Name):
         annotation = shared.get(annotation.id)
@@ -63,9 +63,9 @@ def option_of(argument: ast.arg, shared: dict[str, ast.expr]) -> str | None:
 
 
 def commands() -> Iterator[tuple[str, str, list[str]]]:
-    """Each command of `plates` and of the folders for developers: its name, how tests name it, and its options.
+    """Every command of `plates` and of the folders for developers: its name, how tests name it, and its options.
 
-    From the sources, as importing all of them takes a minute.
+    It reads the sources, because importing all of them takes a minute.
     """
     modules = {
         path: ast.parse(path.read_text(encoding="utf-8"))
@@ -91,7 +91,7 @@ def commands() -> Iterator[tuple[str, str, list[str]]]:
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    """Each file of tests: itself, and with the helpers that it imports, one of which may start the command."""
+    """Each test file: its own text, and its text with that of the helpers it imports, which may start the command."""
     texts = {
         path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)
     }

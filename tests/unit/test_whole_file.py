@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and what is said where they cannot be written."""
+"""Files that exist in full or not at all, and the errors if they cannot be written."""
 
 import errno
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page behind a real uvicorn, and a real browser to look at it."""
+"""The page behind a real uvicorn, and a real browser."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ def reader() -> LocalReader:
 
 @contextmanager
 def running(reader: LocalReader, settings: WebSettings, **changes: object) -> Iterator[httpx.Client]:
-    """The application with these settings, on a free port -> a client of it."""
+    """The application with these settings on a free port -> a client of it."""
     app = create_app(Backend(reader, "local"), replace(settings, **changes))  # type: ignore[arg-type]
     with WebServer(app) as server, httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client:
         yield client
@@ -43,7 +43,7 @@ def running(reader: LocalReader, settings: WebSettings, **changes: object) -> It
 
 @pytest.fixture(scope="session")
 def web(reader: LocalReader) -> Iterator[httpx.Client]:
-    """As `plates web --local` runs: on loopback, without a token."""
+    """Like `plates web --local`: on loopback, without a token."""
     with running(reader, WebSettings()) as client:
         yield client
 
@@ -56,7 +56,7 @@ def guarded(reader: LocalReader) -> Iterator[httpx.Client]:
 
 
 class Seen:
-    """A page with events, lists and no cameras of its own, and what a `plates watch` beside it would write."""
+    """A page with events and lists but no cameras, and the store that a `plates watch` beside it would write."""
 
     def __init__(self, client: httpx.Client, store: Path, lists: Path, pictures: Path) -> None:
         self.client = client

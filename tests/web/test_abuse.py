@@ -1,4 +1,4 @@
-"""Bad input and abuse, through a real uvicorn: the right status, one clear line, and nothing of the machine."""
+"""Bad input and abuse through a real uvicorn: the right status, one clear line, and nothing about the machine."""
 
 import asyncio
 import io
@@ -45,7 +45,7 @@ def zipped() -> bytes:
 
 
 def bomb() -> bytes:
-    """A PNG whose header asks for 10 gigapixels."""
+    """A PNG whose header declares 10 gigapixels."""
     small = encode(compose(16, 16))
     return small[:16] + (100_000).to_bytes(4, "big") * 2 + small[24:]
 
@@ -183,7 +183,7 @@ def test_a_token_has_a_rate(reader: LocalReader) -> None:
 
 
 class Waiting:
-    """A reader that answers when it is let."""
+    """A reader that only answers when it is allowed to."""
 
     def __init__(self) -> None:
         self.let = threading.Event()

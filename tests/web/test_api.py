@@ -1,4 +1,4 @@
-"""The HTTP API behind a real uvicorn: what it reads, and in which shape."""
+"""The HTTP API behind a real uvicorn: what it reads, and the form of its answers."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ PLATES = "/api/v1/plates"
 
 
 def only(answer: httpx.Response) -> Any:
-    """The one picture of an answer."""
+    """The single picture of an answer."""
     assert answer.status_code == 200, answer.text
     (picture,) = answer.json()["pictures"]
     return picture
@@ -97,7 +97,7 @@ def test_health_says_whether_plates_are_read(web: httpx.Client) -> None:
 
 
 class Pictures(BaseHTTPRequestHandler):
-    """A site with a picture, a large one, and a way elsewhere."""
+    """A site with a picture, a large one, and a redirect to another site."""
 
     def do_GET(self) -> None:
         elsewhere = self.path == "/elsewhere"
@@ -110,7 +110,7 @@ class Pictures(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Cameras that the page watches itself: how they stand, their newest picture, and their events in the store."""
+"""Cameras that the page itself watches: their status, their newest picture, and their events in the store."""
 
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ def test_the_thread_that_keeps_events_is_killed_and_keeps_them(
     reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    cars = [*passing(40, empty=24)] * 12  # one is there whenever it goes on
+    cars = [*passing(40, empty=24)] * 12  # there always is one when it continues
     camera = RtspCamera(write_clip(tmp_path / "clip.mkv", cars, fps=8))
     path = tmp_path / "events.sqlite"
     store = EventStore(path)

@@ -18,7 +18,7 @@ from tests.web.conftest import CAR, TEXT
 
 @contextmanager
 def started(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
-    """`plates web` on a free port, and the lines that it says until it is ready."""
+    """`plates web` on a free port, and its lines until it is ready."""
     command = [sys.executable, "-m", "plate_nets", "web", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as process:
         try:

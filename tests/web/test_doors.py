@@ -1,4 +1,4 @@
-"""Senders that are slow, many or contradict themselves, and uploads that are not what they say: nobody else waits."""
+"""Slow, numerous or contradictory senders, and uploads that are not what they claim: no other user has to wait."""
 
 import json
 import socket
@@ -40,7 +40,7 @@ def head(path: str, kind: str, length: int = 1 << 20, more: str = "") -> bytes:
 
 
 def answered(raw: socket.socket) -> bytes:
-    """All that comes until it is closed."""
+    """Everything that comes until the connection is closed."""
     return b"".join(iter(lambda: raw.recv(65_536), b""))
 
 
@@ -57,14 +57,14 @@ def test_a_login_is_short_and_soon(reader: LocalReader) -> None:
         assert code(client.post("/login", content=bytes(9000), headers=TYPED)) == (413, "PLATES_TOO_LARGE")
         files = {"token": ("a", b"x" * 100)}
         assert code(client.post("/login", files=files))[0] == 413
-        with connected(client) as raw:  # a byte now and then is no pause, but it takes too long
+        with connected(client) as raw:  # a byte now and then is no pause, but takes too long in total
             raw.sendall(head("/login", TYPED["Content-Type"], 4000))
             threading.Thread(target=drip, args=(raw,), daemon=True).start()
             heard(raw, b"expected it within 0.5 s")
 
 
 def heard(raw: socket.socket, what: bytes) -> None:
-    """Wait until it was said."""
+    """Wait until this was received."""
     said = b""
     while what not in said:
         part = raw.recv(65_536)
@@ -87,7 +87,7 @@ def test_the_rate_of_logins_is_looked_at_before_their_bodies(reader: LocalReader
             client.post("/login", data={"token": "wrong"})
         with connected(client) as raw:
             raw.sendall(head("/login", TYPED["Content-Type"]))
-            assert raw.recv(65_536).startswith(b"HTTP/1.1 429")  # although nothing of the body came
+            assert raw.recv(65_536).startswith(b"HTTP/1.1 429")  # although no byte of the body came
 
 
 def test_slow_senders_of_videos_keep_no_place(reader: LocalReader, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_body_that_drips_ends_at_its_deadline(reader: LocalReader) -> None:
 
 
 class Slow:
-    """A reader that takes its time, and all of whose pictures are good."""
+    """A slow reader that can read every picture."""
 
     def read(
         self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
@@ -124,12 +124,12 @@ def test_large_bodies_at_once_leave_no_memory_behind() -> None:
         body = bytes(60 << 20)
 
         def send(_: int) -> bytes:
-            with connected(client) as raw:  # an HTTP client would keep copies of the body in this same process
+            with connected(client) as raw:  # an HTTP client would keep copies of the body in this process
                 try:
                     raw.sendall(head(PLATES, "image/jpeg", len(body)))
                     raw.sendall(body)
                     return raw.recv(12)
-                except ConnectionError:  # refused before it was sent
+                except ConnectionError:  # refused before it was sent in full
                     return b"HTTP/1.1 503"
 
         assert client.post(PLATES, content=CAR, headers={"Content-Type": "image/jpeg"}).status_code == 200

@@ -32,7 +32,7 @@ EVENTS = "/api/v1/events"
 
 
 def found(seen: Seen, **asked: str | int) -> list[str]:
-    """The plates of a page."""
+    """The plates on a page of events."""
     answer = seen.client.get(EVENTS, params=asked)
     assert answer.status_code == 200, answer.text
     return [each["correction"] or each["plate"] for each in answer.json()["events"]]
@@ -179,7 +179,7 @@ def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> N
     seen.write(event(0))
 
     def next_plate(lines: Iterator[str], wanted: str) -> str:
-        """The id of the message."""
+        """Read lines up to this plate -> the id of the message."""
         last = ""
         for line in lines:
             if line.startswith("id: "):

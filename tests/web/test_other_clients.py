@@ -1,7 +1,7 @@
-"""What other servers' clients send and do with the answer, written anew from their wire format.
+"""What clients of other servers send, and how they use the answer, rewritten from their wire format.
 
 - `plate_recognition.py` of parkpow/deep-license-plate-recognition, Plate Recognizer's own script, in each of its modes;
-- frigate_plate_recognizer, by Plate Recognizer's API and by that of CodeProject.AI Server.
+- frigate_plate_recognizer, with Plate Recognizer's API and with that of CodeProject.AI Server.
 """
 
 import base64
@@ -30,7 +30,7 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True)
 class Script:
-    """Plate Recognizer's script: ``--sdk-url`` alone, or ``--api-key``; ``--regions``, ``--mmc``, ``--camera-id``."""
+    """Plate Recognizer's script: just ``--sdk-url``, or ``--api-key``; ``--regions``, ``--mmc``, ``--camera-id``."""
 
     url: str
     key: str = ""
@@ -39,7 +39,7 @@ class Script:
     camera: str = ""
 
     def ask(self, picture: bytes, name: str = "upload") -> Answer:
-        """Without a name of a file the part is called as its field is."""
+        """Without a file name, the part is called like its field."""
         data: dict[str, Any] = {"regions": self.regions, "config": json.dumps({})}
         data |= {"camera_id": self.camera} if self.camera else {}
         data |= {"mmc": "True"} if self.mmc else {}
@@ -56,7 +56,8 @@ class Script:
         return dict(answer.json())
 
     def ask_split(self, picture: bytes, x: int, y: int) -> list[Answer]:
-        """``--split-image``: the whole picture and its parts, which overlap; boxes moved, of equal plates the best."""
+        """``--split-image``: the whole picture and overlapping parts of it; boxes are moved, and of equal plates the
+        best is kept."""
         whole = Image.open(io.BytesIO(picture))
         w, h = whole.width / (x + 1), whole.height / (y + 1)
         windows = [(0.0, 0.0, float(whole.width), float(whole.height))]
@@ -96,7 +97,7 @@ def flat(value: Answer, before: str = "") -> Answer:
 
 
 def write_csv(answers: list[Answer], path: Path) -> None:
-    """Columns are those of the widest row of the first ten answers; a later row with others is an error."""
+    """The columns are those of the widest row in the first ten answers. A later row with others is an error."""
     rows = []
     for answer in answers:
         rest = {name: value for name, value in answer.items() if name != "results"}
@@ -117,7 +118,7 @@ def crop_plates(picture: Image.Image, results: list[Answer], folder: Path) -> No
 
 
 def crop_vehicles(picture: Image.Image, results: list[Answer], folder: Path) -> None:
-    """``--crop-vehicle``: of those that were found by a score."""
+    """``--crop-vehicle``: those that were found with a score."""
     for number, result in enumerate(results, 1):
         if result["vehicle"]["score"]:
             box = box_of(result, "vehicle")
@@ -173,7 +174,7 @@ def test_a_key_and_what_is_wrong(guarded: httpx.Client) -> None:
 
 
 def test_a_picture_as_base64_and_an_address_without_its_slash(web: httpx.Client) -> None:
-    """The first is of the API's reference, the second of frigate_plate_recognizer's."""
+    """The first is from the API's reference, the second from frigate_plate_recognizer."""
     for path, body in (
         ("/v1/plate-reader/", {"data": {"upload": base64.b64encode(CAR).decode()}}),
         ("/v1/plate-reader", {"data": {"regions": ["ru"]}, "files": {"upload": CAR}}),
@@ -250,7 +251,7 @@ def test_a_plate_of_which_nothing_was_read_is_left_out() -> None:
 
 @pytest.mark.parametrize("path", codeproject.PATHS)
 def test_a_client_of_codeproject_ai_is_understood(web: httpx.Client, path: str) -> None:
-    """As frigate_plate_recognizer asks it: one part without a file's name, no token; the first prediction counts."""
+    """As frigate_plate_recognizer does: one part without a file name, no token; the first prediction counts."""
     answer = web.post(path, files={"upload": ("upload", CAR)})
     assert answer.status_code == 200
     found = answer.json()

@@ -1,4 +1,4 @@
-"""The page in a real browser: what a person sees, does and takes away; no foreign request, no error, no barrier."""
+"""The page in a real browser: what a person sees, does and downloads; no foreign request, no error, no barrier."""
 
 import base64
 import csv
@@ -44,12 +44,12 @@ WALL: ViewportSize = {"width": 2560, "height": 1440}
 SCENE = encode(compose(720, 1280, [Placed("A123BC77", 200, 400, 220), Placed("E777KX199", 800, 300, 150)]), ".jpg")
 MOST_BYTES = 150_000
 MOST_DIFFERENCE = 6.0
-"""Mean of 0 to 255: two ways to interpolate and the JPEG of one."""
+"""Maximum mean difference, 0 to 255: two ways to interpolate, and the JPEG of one of them."""
 SERIOUS = ("serious", "critical")
 
 
 def watch(context: BrowserContext, url: str) -> list[str]:
-    """Everything that must not happen in this context, as it happens."""
+    """Everything in this context that must not happen, as it happens."""
     faults: list[str] = []
     host = urlsplit(url).netloc
 
@@ -65,7 +65,7 @@ def watch(context: BrowserContext, url: str) -> list[str]:
 
 
 def is_fault(message: ConsoleMessage) -> bool:
-    """Whether it is more than the browser's own note that a request was refused, which the page tells in words."""
+    """Whether it is more than the browser's own note about a refused request, which the page reports itself."""
     return message.type in ("error", "warning") and not message.text.startswith("Failed to load resource: the server")
 
 
@@ -87,7 +87,7 @@ def opened(context: BrowserContext, path: str = "/") -> Page:
 
 
 def drop(page: Page, *files: tuple[str, bytes]) -> None:
-    """Files as if a hand dropped them on the page."""
+    """Drop files on the page, as if by hand."""
     page.evaluate(
         """files => {
             const data = new DataTransfer();
@@ -100,7 +100,7 @@ def drop(page: Page, *files: tuple[str, bytes]) -> None:
 
 
 def saved(page: Page, name: str) -> bytes:
-    """What a button of the downloads gives."""
+    """The file behind a download button."""
     with page.expect_download() as started:
         page.click(f"[data-download={name}]")
     return Path(started.value.path()).read_bytes()
@@ -140,7 +140,7 @@ def test_plates_are_cut_out_by_the_browser_as_the_api_cuts_them(context: Browser
     matrix = cv2.getPerspectiveTransform(np.array([[0, 0], [1280, 0], [1280, 720], [0, 720]], np.float32), seen)
     photo = io.BytesIO()
     exif = Image.Exif()
-    exif[0x0112] = 6  # orientation: to be turned clockwise by a quarter
+    exif[0x0112] = 6  # orientation: a quarter turn clockwise
     turned = cv2.rotate(cv2.warpPerspective(flat, matrix, (1280, 720)), cv2.ROTATE_90_COUNTERCLOCKWISE)
     Image.fromarray(turned[..., ::-1]).save(photo, "JPEG", quality=95, exif=exif)
     asked: list[str] = []
@@ -154,13 +154,13 @@ def test_plates_are_cut_out_by_the_browser_as_the_api_cuts_them(context: Browser
     for index, plate in enumerate(picture["plates"]):
         drawn = address_picture(canvas.nth(index).evaluate("canvas => canvas.toDataURL()"))
         expected = address_picture(plate["crop"])
-        assert abs(drawn.shape[1] - expected.shape[1]) <= 1  # the corners of an answer are rounded
+        assert abs(drawn.shape[1] - expected.shape[1]) <= 1  # corners in an answer are rounded
         drawn = resize(drawn, (expected.shape[0], expected.shape[1]))
         assert cv2.absdiff(drawn, expected).mean() < MOST_DIFFERENCE
 
 
 def address_picture(address: str) -> Frame:
-    """A data URL -> the picture in it."""
+    """A data URL -> its picture."""
     encoded = np.frombuffer(base64.b64decode(address.partition(",")[2]), np.uint8)
     return np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR), np.uint8)
 
@@ -259,7 +259,7 @@ def test_a_video_that_the_browser_cannot_play_is_read_all_the_same(
     expect(row).to_have_attribute("data-plate", TEXT, timeout=60_000)
     expect(page.locator("#results")).to_contain_text("Finished the video", timeout=60_000)
     expect(row.locator("time")).to_have_text(re.compile(r"0:0\d"))
-    expect(row.get_by_role("button")).to_have_count(0)  # there is nothing to jump to
+    expect(row.get_by_role("button")).to_have_count(0)  # there is nowhere to jump to
     picture(page, "web_try_unplayable")
 
 
@@ -361,7 +361,7 @@ def test_both_themes_and_widths_without_barriers(
 
 
 def check(page: Page, where: str) -> list[str]:
-    """What axe finds to be serious or critical."""
+    """The barriers that axe finds serious or critical."""
     found = page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")["violations"]
     return [
         f"{where}: {each['id']}: {node['html']} {node['failureSummary']}"
@@ -372,6 +372,6 @@ def check(page: Page, where: str) -> list[str]:
 
 
 def picture(page: Page, name: str) -> None:
-    """A picture of what is seen, for a person to look at."""
+    """A screenshot for a person to look at."""
     OUT.mkdir(exist_ok=True)
     page.screenshot(path=OUT / f"{name}.png")

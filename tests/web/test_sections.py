@@ -1,4 +1,4 @@
-"""Addresses of sections as people type them, and what is said of those that are not shown."""
+"""Addresses of sections as people type them, and the message about those that are switched off."""
 
 import httpx
 import pytest

@@ -1,4 +1,4 @@
-"""Vehicles in the HTTP API, and in the shapes of other servers' clients."""
+"""Vehicles in the HTTP API, and in the formats for other servers' clients."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ PLATES = "/api/v1/plates"
 
 @pytest.fixture(scope="module")
 def street() -> Iterator[httpx.Client]:
-    """A page to which every picture is one of a bus."""
+    """A page whose reader sees a bus in every picture."""
     with running(bus_reader(), WebSettings()) as client:
         yield client
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from training.command import errors_in_one_line
 from training.corners.samples import Samples
 from training.corners.sources import load_sources
 from training.corners.state import CornerState
@@ -17,12 +18,9 @@ from training.loop import (
     Minutes,
     Out,
     Resume,
-    Rhythm,
-    Schedule,
     Threads,
     Workers,
     continue_from,
-    faults_in_a_line,
     prepare,
 )
 
@@ -30,6 +28,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@errors_in_one_line()
 def train(
     data: Annotated[list[Path], typer.Option(help="Labelled folder with corner points. Repeatable.")],
     out: Out,
@@ -49,27 +48,26 @@ def train(
 ) -> None:
     """Train CornerNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
     device = prepare(out, threads, seed)
-    with faults_in_a_line():
-        sources, chances = load_sources(data)
-        logging.info("%d plates with corners; %s", len(sources), device)
-        state = CornerState(device)
-        if start is not None:
-            state.start_from(start)
-        if resume:
-            continue_from(state, out)
-        trainer = CornerTrainer(
-            state,
-            Samples(sources, chances, batch=batch, seed=seed),
-            {folder.name: load_corners(folder) for folder in validate},
-            Budget(steps, minutes),
-            out,
-            device=device,
-            workers=workers,
-            schedule=Schedule(peak=rate),
-            rhythm=Rhythm(validate=every),
-            metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
-        )
-        trainer.run()
+    sources, chances = load_sources(data)
+    logging.info("%d plates with corners; %s", len(sources), device)
+    state = CornerState(device)
+    if start is not None:
+        state.start_from(start)
+    if resume:
+        continue_from(state, out)
+    trainer = CornerTrainer(
+        state,
+        Samples(sources, chances, batch=batch, seed=seed),
+        {folder.name: load_corners(folder) for folder in validate},
+        Budget(steps, minutes),
+        out,
+        device=device,
+        workers=workers,
+        rate=rate,
+        every=every,
+        metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
+    )
+    trainer.run()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from rich.progress import track
 from torch import Tensor, nn
 from torch.nn import functional
 
-from plate_nets.errors import DatasetError, PlateError
+from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights, weights_path
 from plate_nets.networks.corners import CornerNet, pooled
@@ -28,6 +28,7 @@ from plate_nets.recognition.corners import cut_windows, first_window
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.overlap import iou
 from plate_nets.types import Boxes, Frame
+from training.command import errors_in_one_line
 from training.detector.drawn import draw_picture
 from training.detector.measure import network
 from training.detector.pictures import Picture, split_photos
@@ -139,6 +140,7 @@ def fit(head: nn.Sequential, seen: Tensor, plates: Tensor, epochs: int, rate: fl
     return float(np.mean(losses))
 
 
+@errors_in_one_line()
 def main(
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
     out: Annotated[Path, typer.Option(help="File for the weights, corners.safetensors.")],
@@ -155,27 +157,23 @@ def main(
     """Train the head, and write the network with it."""
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
-    try:
-        corner_net = CornerNet()
-        load_weights(corner_net.eval(), start)
-        finder = PlateDetector(network(detector), DetectionSettings(proposal=LEAST_SCORE))
-        chosen, _ = split_photos(data, holdout)
-        rng = np.random.default_rng(seed)
-        windows: Windows = []
-        total = len(chosen) + rendered_count
-        for source in (photographed(chosen), rendered(rendered_count, seed)):
-            for frame, boxes, sure in track(source, "finding", total=total, console=Console(stderr=True)):
-                windows += mine(frame, boxes, sure, finder, rng)
-        plates = torch.tensor([shows for _, shows in windows])
-        loss = fit(corner_net.plate, features(corner_net, windows), plates, epochs)
-        facts = read_metadata(start) | {
-            "plate head": f"{int(plates.sum())} windows with a plate, {int((~plates).sum())} without"
-        }
-        save_weights(corner_net, out, facts)
-        typer.echo(f"{facts['plate head']}, loss {loss:.4f}: {out}")
-    except (PlateError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
+    corner_net = CornerNet()
+    load_weights(corner_net.eval(), start)
+    finder = PlateDetector(network(detector), DetectionSettings(proposal=LEAST_SCORE))
+    chosen, _ = split_photos(data, holdout)
+    rng = np.random.default_rng(seed)
+    windows: Windows = []
+    total = len(chosen) + rendered_count
+    for source in (photographed(chosen), rendered(rendered_count, seed)):
+        for frame, boxes, sure in track(source, "finding", total=total, console=Console(stderr=True)):
+            windows += mine(frame, boxes, sure, finder, rng)
+    plates = torch.tensor([shows for _, shows in windows])
+    loss = fit(corner_net.plate, features(corner_net, windows), plates, epochs)
+    facts = read_metadata(start) | {
+        "plate head": f"{int(plates.sum())} windows with a plate, {int((~plates).sum())} without"
+    }
+    save_weights(corner_net, out, facts)
+    typer.echo(f"{facts['plate head']}, loss {loss:.4f}: {out}")
 
 
 if __name__ == "__main__":

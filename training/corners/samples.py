@@ -30,7 +30,6 @@ class Mixture:
 
     ``own``: real plates seen as in their photo, up to a similarity; ``turned``: of the others, those turned, tilted and
     narrowed far more than usual. ``cut``: plates cut by the frame's border.
-    turned, leaning and narrowed far beyond what is usual. ``cut``: plates that the frame's border cuts.
     """
 
     drawn: float = 0.06

@@ -97,9 +97,9 @@ def drawn_source(rng: np.random.Generator) -> Source:
 
 
 def replaced(source: Source, rng: np.random.Generator, two_lines: float = 0.35) -> Source:
-    """Draw another plate over the one of a cut-out, in the same plane, light and holder: of any kind, one line or two.
+    """Draw another plate over that of a cut-out, in the same plane, light and holder: of any kind, one line or two.
 
-    Plates of two lines, a share of ``two_lines``, are drawn larger, so that they cover the old one.
+    ``two_lines``: the share of plates of two lines. They are drawn larger, so that they cover the old one.
     """
     draw = rng.random()
     x = y = 1.0

@@ -11,6 +11,7 @@ from plate_nets.networks.checkpoint import load_weights
 from plate_nets.networks.country import CountryNet
 from plate_nets.plates import load_schemes
 from training.checkpoint import TrainingState
+from training.command import errors_in_one_line
 from training.country.samples import Samples, load_real
 from training.country.trainer import ARCHITECTURE, CountryTrainer, held_out, known_crops
 from training.loop import (
@@ -19,12 +20,9 @@ from training.loop import (
     Minutes,
     Out,
     Resume,
-    Rhythm,
-    Schedule,
     Threads,
     Workers,
     continue_from,
-    faults_in_a_line,
     prepare,
 )
 
@@ -32,6 +30,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@errors_in_one_line()
 def train(
     out: Out,
     data: Annotated[list[Path], typer.Option(help="Labelled folder with a column country. Repeatable.")] = [],  # noqa: B006
@@ -56,32 +55,31 @@ def train(
 ) -> None:
     """Train CountryNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
     device = prepare(out, threads, seed)
-    with faults_in_a_line():
-        schemes = load_schemes(scheme)
-        countries = dict(_pair(each) for each in country)
-        real = load_real(schemes, data, countries)
-        logging.info("%d real plates of %d designs; %s", sum(map(len, real.values())), len(real), device)
-        network: CountryNet = CountryNet().to(device)
-        state = TrainingState(ARCHITECTURE, network, -1.0)
-        if start is not None:
-            for each in (state.network, state.average):
-                load_weights(each, start)
-        if resume:
-            continue_from(state, out)
-        trainer = CountryTrainer(
-            state,
-            Samples(schemes, real, batch=batch, seed=seed),
-            {folder.name: known_crops(folder.name, load_real(schemes, [folder], countries)) for folder in validate}
-            | {"drawn": held_out(schemes)},
-            Budget(steps, minutes),
-            out,
-            device=device,
-            workers=workers,
-            schedule=Schedule(peak=rate),
-            rhythm=Rhythm(validate=every),
-            metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
-        )
-        trainer.run()
+    schemes = load_schemes(scheme)
+    countries = dict(_pair(each) for each in country)
+    real = load_real(schemes, data, countries)
+    logging.info("%d real plates of %d designs; %s", sum(map(len, real.values())), len(real), device)
+    network: CountryNet = CountryNet().to(device)
+    state = TrainingState(ARCHITECTURE, network, -1.0)
+    if start is not None:
+        for each in (state.network, state.average):
+            load_weights(each, start)
+    if resume:
+        continue_from(state, out)
+    trainer = CountryTrainer(
+        state,
+        Samples(schemes, real, batch=batch, seed=seed),
+        {folder.name: known_crops(folder.name, load_real(schemes, [folder], countries)) for folder in validate}
+        | {"drawn": held_out(schemes)},
+        Budget(steps, minutes),
+        out,
+        device=device,
+        workers=workers,
+        rate=rate,
+        every=every,
+        metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
+    )
+    trainer.run()
 
 
 def _pair(written: str) -> tuple[str, str]:

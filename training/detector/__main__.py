@@ -13,9 +13,9 @@ import torch
 import typer
 from rich.console import Console
 
-from plate_nets.errors import PlateError
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.types import Boxes, Frame
+from training.command import errors_in_one_line
 from training.detector.background import DOUBTFUL, complete
 from training.detector.job import Job
 from training.detector.measure import network
@@ -82,6 +82,7 @@ class Background(StrEnum):
     """Label a first detector's sure proposals, and paint over doubtful ones."""
 
 
+@errors_in_one_line()
 def main(
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
     weights: Annotated[Path, typer.Option(help="Weights to start from: the package's (COCO) or ours.")],
@@ -168,8 +169,4 @@ def signed(prepare: Preparation, rng: np.random.Generator, share: float) -> Prep
 
 if __name__ == "__main__":
     logging.basicConfig(format="%(message)s")
-    try:
-        typer.run(main)
-    except PlateError as error:
-        console.print(f"[red]{error}", soft_wrap=True)
-        raise SystemExit(1) from error
+    typer.run(main)

@@ -26,19 +26,17 @@ from plate_nets.recognition.geometry import GREY
 from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import Frame
 from training.checkpoint import TrainingState
+from training.command import errors_in_one_line
 from training.loop import (
     Budget,
     Every,
     Minutes,
     Out,
     Resume,
-    Rhythm,
-    Schedule,
     Threads,
     Trainer,
     Workers,
     continue_from,
-    faults_in_a_line,
     mixed_precision,
     prepare,
 )
@@ -149,16 +147,16 @@ class Distillation(Trainer[DetectorState, Tensor, Tensor]):
         return total
 
 
-def distance(found: Tensor, target: Tensor) -> Tensor:
+def distance(output: Tensor, target: Tensor) -> Tensor:
     """Two maps (N, 3 * values, h, w) of a head, before their sigmoid -> their distance.
 
     Boxes count by the objectness in the target map.
     """
-    found, target = (torch.unflatten(each, 1, (len(ANCHORS[0]), -1)) for each in (found, target))
-    objects = functional.smooth_l1_loss(found[:, :, 4].clamp(min=_LEAST), target[:, :, 4].clamp(min=_LEAST))
+    output, target = (torch.unflatten(each, 1, (len(ANCHORS[0]), -1)) for each in (output, target))
+    objects = functional.smooth_l1_loss(output[:, :, 4].clamp(min=_LEAST), target[:, :, 4].clamp(min=_LEAST))
     sure = target[:, :, 4].sigmoid()
     weights = torch.where(sure > _SURE, sure, 0.0)
-    boxes = functional.smooth_l1_loss(found[:, :, :4], target[:, :, :4], reduction="none").sum(2)
+    boxes = functional.smooth_l1_loss(output[:, :, :4], target[:, :, :4], reduction="none").sum(2)
     return objects + (boxes * weights).sum() / (weights.sum() + 1.0)
 
 
@@ -166,6 +164,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@errors_in_one_line()
 def main(
     pictures: Annotated[list[Path], typer.Option(help="Folder of pictures, labelled or not. Repeatable.")],
     teacher: Annotated[Path, typer.Option(help="Weights of the teacher.")],
@@ -183,30 +182,29 @@ def main(
 ) -> None:
     """Train our YOLOv5n to give the teacher's outputs; the averaged weights are written to OUT/last at the end."""
     device = prepare(out, threads, seed)
-    with faults_in_a_line():
-        found = [path for folder in pictures for path in pictures_below(folder)]
-        held = found[::HELD_OUT] if len(found) >= HELD_OUT else found
-        aside = set(held)
-        learnt = [path for path in found if path not in aside] or found
-        logging.info("%d pictures to learn from, %d to measure on; %s", len(learnt), len(held), device)
-        state = DetectorState(device, detector(start or teacher))
-        if resume:
-            continue_from(state, out)
-        rng = np.random.default_rng(0)
-        trainer = Distillation(
-            state,
-            Parts(learnt, batch, seed),
-            {"held out": detector_input(np.stack([part(read_photo(path), rng) for path in held[:64]]))},
-            Budget(steps, minutes),
-            out,
-            device=device,
-            workers=workers,
-            schedule=Schedule(peak=rate),
-            rhythm=Rhythm(validate=every),
-            metadata={"seed": str(seed), "teacher": sha256(teacher)[:12]},
-        )
-        trainer.teach(detector(teacher))
-        trainer.run()
+    found = [path for folder in pictures for path in pictures_below(folder)]
+    held = found[::HELD_OUT] if len(found) >= HELD_OUT else found
+    aside = set(held)
+    learnt = [path for path in found if path not in aside] or found
+    logging.info("%d pictures to learn from, %d to measure on; %s", len(learnt), len(held), device)
+    state = DetectorState(device, detector(start or teacher))
+    if resume:
+        continue_from(state, out)
+    rng = np.random.default_rng(0)
+    trainer = Distillation(
+        state,
+        Parts(learnt, batch, seed),
+        {"held out": detector_input(np.stack([part(read_photo(path), rng) for path in held[:64]]))},
+        Budget(steps, minutes),
+        out,
+        device=device,
+        workers=workers,
+        rate=rate,
+        every=every,
+        metadata={"seed": str(seed), "teacher": sha256(teacher)[:12]},
+    )
+    trainer.teach(detector(teacher))
+    trainer.run()
 
 
 if __name__ == "__main__":

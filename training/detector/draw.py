@@ -19,9 +19,9 @@ from plate_nets.plates import default_scheme
 from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.overlap import inside
 from plate_nets.types import Boxes, Frame
+from training.command import errors_in_one_line
 from training.detector.drawn import draw_picture
 from training.detector.objects import PLATE, Objects, read_objects, write_objects
-from training.loop import faults_in_a_line
 from training.synthesis.scene import Scene, render_scene
 
 OBJECTS = "objects.csv"
@@ -97,6 +97,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@errors_in_one_line()
 def main(
     folder: Annotated[Path, typer.Argument(help="Folder for images/ and objects.csv.")],
     streets: Annotated[int, typer.Option(min=0, help="Full-HD streets with traffic.")] = 250,
@@ -104,13 +105,12 @@ def main(
     seed: int = 0,
 ) -> None:
     """Draw training pictures; pictures from an interrupted run are kept."""
-    with faults_in_a_line():
-        found: dict[str, Objects] = {}
-        for name, objects in track(drawn(folder, streets, others, seed), "drawing", total=streets + others):
-            found[name] = objects
-            if len(found) % EVERY == 0 or len(found) == streets + others:
-                write_objects(folder / OBJECTS, found)
-        typer.echo(f"{folder / OBJECTS}: {len(found)} pictures")
+    found: dict[str, Objects] = {}
+    for name, objects in track(drawn(folder, streets, others, seed), "drawing", total=streets + others):
+        found[name] = objects
+        if len(found) % EVERY == 0 or len(found) == streets + others:
+            write_objects(folder / OBJECTS, found)
+    typer.echo(f"{folder / OBJECTS}: {len(found)} pictures")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def draw_picture(rng: np.random.Generator, size: tuple[int, int], plates: int) -
         quads.append(quad.astype(np.float32))
     boxes = quad_boxes(np.array(quads, np.float32).reshape(-1, 4, 2))
     if rng.random() < 0.8:
-        frame = with_signs(rng, frame, boxes, most=4)
+        frame = with_signs(rng, frame, boxes, max_signs=4)
     if not quads and rng.random() < 0.5:  # close-up lettering, as on a poster or the side of a lorry
         put_sign(rng, frame, boxes, draw_sign(rng), int(size[0] * rng.uniform(0.3, 0.95)))
     if rng.random() < 0.25:

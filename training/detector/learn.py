@@ -28,6 +28,7 @@ from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import VEHICLES, Box, Boxes
 from training.checkpoint import TrainingState
+from training.command import errors_in_one_line
 from training.detector.distil import ARCHITECTURE, detector
 from training.detector.draw import OBJECTS
 from training.detector.loss import head_loss
@@ -41,13 +42,10 @@ from training.loop import (
     Minutes,
     Out,
     Resume,
-    Rhythm,
-    Schedule,
     Threads,
     Trainer,
     Workers,
     continue_from,
-    faults_in_a_line,
     mixed_precision,
     prepare,
 )
@@ -214,6 +212,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@errors_in_one_line()
 def main(
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
     taught: Annotated[Path, typer.Option(help="Folder written by `training.detector.teach`.")],
@@ -237,29 +236,29 @@ def main(
 ) -> None:
     """Train the detector; the averaged weights go to OUT/best when they measure best, and to OUT/last at the end."""
     device = prepare(out, threads, seed)
-    with faults_in_a_line():
-        named = {folder.name: read_objects(taught / f"{folder.name}.csv") for folder in data}
-        chosen, held = split_photos(data, holdout)
-        streets, others = of_drawn(drawn, read_objects(drawn / OBJECTS))
-        Console(stderr=True).print(
-            f"{len(chosen)} photos, {len(streets)} streets and {len(others)} other drawn pictures to learn from, "
-            f"{len(held)} photos held out; {device}"
-        )
-        state = DetectorState(device, detector(start), only_vehicles)
-        if resume:
-            continue_from(state, out)
-        Detection(
-            state,
-            Views((of_photos(chosen, named), streets, others), batch, seed),
-            looks_of(of_photos(held, named)),
-            Budget(steps, minutes),
-            out,
-            device=device,
-            workers=workers,
-            schedule=Schedule(peak=rate),
-            rhythm=Rhythm(validate=every, checkpoint=CHECKPOINT),
-            metadata={"seed": str(seed), "start": sha256(start)[:12]},
-        ).run()
+    named = {folder.name: read_objects(taught / f"{folder.name}.csv") for folder in data}
+    chosen, held = split_photos(data, holdout)
+    streets, others = of_drawn(drawn, read_objects(drawn / OBJECTS))
+    Console(stderr=True).print(
+        f"{len(chosen)} photos, {len(streets)} streets and {len(others)} other drawn pictures to learn from, "
+        f"{len(held)} photos held out; {device}"
+    )
+    state = DetectorState(device, detector(start), only_vehicles)
+    if resume:
+        continue_from(state, out)
+    Detection(
+        state,
+        Views((of_photos(chosen, named), streets, others), batch, seed),
+        looks_of(of_photos(held, named)),
+        Budget(steps, minutes),
+        out,
+        device=device,
+        workers=workers,
+        rate=rate,
+        every=every,
+        checkpoint=CHECKPOINT,
+        metadata={"seed": str(seed), "start": sha256(start)[:12]},
+    ).run()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.detection_metrics import Detections
 from plate_nets.evaluation.report import detection_figures, print_detection
@@ -18,6 +17,7 @@ from plate_nets.networks.checkpoint import load_weights
 from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings, DetectorNetwork, PlateDetector
 from plate_nets.runtimes.torchscript import TorchDetector
+from training.command import errors_in_one_line
 from training.detector.pictures import Picture, split_photos
 from training.detector.regions import read_regions, with_regions
 
@@ -40,6 +40,7 @@ def detect(detector: PlateDetector, pictures: Iterable[Picture]) -> list[Detecti
     return results
 
 
+@errors_in_one_line()
 def main(
     weights: Annotated[Path, typer.Argument(help="Weights of YOLOv5n, safetensors.")],
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
@@ -76,8 +77,4 @@ def main(
 
 if __name__ == "__main__":
     logging.basicConfig(format="%(message)s")
-    try:
-        typer.run(main)
-    except PlateError as error:
-        Console(stderr=True).print(f"[red]{error}", soft_wrap=True)
-        raise SystemExit(1) from error
+    typer.run(main)

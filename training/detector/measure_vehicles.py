@@ -1,8 +1,7 @@
 """`python -m training.detector.measure_vehicles WEIGHTS --vehicles TEACHER --data DIR`: how well vehicles are found.
 
-The truth is what the teacher is sure of at twice the input size; less sure objects are ignored. The teacher itself is
-measured too, at the same input size. With ``--sheet``, a picture shows labelled plates with their vehicles, for
-inspection.
+The truth is what the teacher is sure of at twice the input size; its less sure objects are ignored. The teacher is
+measured too, at the same input size. ``--sheet`` draws labelled plates with their vehicles, for inspection.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +21,11 @@ from plate_nets.recognition.annotation import READ, UNREAD, VEHICLE
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.recognition.vehicles import rows_of, vehicles_of, with_vehicles
 from plate_nets.types import VEHICLES, Box, Boxes, Frame, Plate, Reading, Vehicle
+from training.command import errors_in_one_line
 from training.detector.measure import network
 from training.detector.objects import KINDS, Objects
 from training.detector.pictures import Picture, split_photos
 from training.detector.teach import VehicleTeacher
-from training.loop import faults_in_a_line
 
 SURE = 0.5
 """Minimum score of the teacher for a vehicle to be true."""
@@ -91,8 +90,8 @@ def print_figures(console: Console, results: dict[str, list[tuple[tuple[Vehicle,
     console.print(table)
 
 
-def save_sheet(path: Path, pictures: Sequence[Picture], find: FindAround, most: int) -> int:
-    """Draw labelled plates with their vehicles to a PNG of at most ``most`` tiles -> how many plates have one.
+def save_sheet(path: Path, pictures: Sequence[Picture], find: FindAround, max_tiles: int) -> int:
+    """Draw labelled plates with their vehicles to a PNG of at most ``max_tiles`` tiles -> how many plates have one.
 
     Raises:
         OSError: it cannot be written.
@@ -105,9 +104,9 @@ def save_sheet(path: Path, pictures: Sequence[Picture], find: FindAround, most: 
         for plate in with_vehicles(plates, find(frame, picture.boxes)):
             own += plate.vehicle is not None
             tiles.append(_tile(frame, plate, f"{len(tiles)} {picture.photo.stem}"))
-            if len(tiles) == most:
+            if len(tiles) == max_tiles:
                 break
-        if len(tiles) == most:
+        if len(tiles) == max_tiles:
             break
     tiles += [np.full((_TILE, _TILE, 3), 255, np.uint8)] * (-len(tiles) % _COLUMNS)
     rows = [np.concatenate(tiles[at : at + _COLUMNS], axis=1) for at in range(0, len(tiles), _COLUMNS)]
@@ -152,6 +151,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@errors_in_one_line()
 def main(
     weights: Annotated[Path, typer.Argument(help="Weights of the detector, with a head for vehicles.")],
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
@@ -167,29 +167,28 @@ def main(
 ) -> None:
     """Print AP50 and recall of vehicles, for the weights and for the teacher at the same input size."""
     console = Console()
-    with faults_in_a_line():
-        finds: dict[str, Find] = {
-            "weights": finder(
-                PlateDetector(network(weights), DetectionSettings(long_side=long_side, vehicle_threshold=_LEAST))
-            ),
-            "teacher": taught(VehicleTeacher(vehicles, (long_side,))),
-        }
-        oracle = VehicleTeacher(vehicles, (2 * long_side,))
-        detector = PlateDetector(network(weights), DetectionSettings(long_side=long_side))
-        for folder in data:
-            chosen, held = split_photos([folder], holdout)
-            pictures = (held if holdout else chosen)[:most]
-            results: dict[str, list[tuple[tuple[Vehicle, ...], Objects]]] = {name: [] for name in finds}
-            for picture in track(pictures, folder.name, console=Console(stderr=True)):
-                frame = read_photo(picture.photo)
-                truth = oracle(frame)
-                for name, find in finds.items():
-                    results[name].append((find(frame), truth))
-            console.print(f"{folder.name}, {len(pictures)} photos, {long_side} px")
-            print_figures(console, results)
-            if sheet:
-                own = save_sheet(sheet, pictures, finder_around_plates(detector), most)
-                console.print(f"{sheet}: {own} plates with a vehicle")
+    finds: dict[str, Find] = {
+        "weights": finder(
+            PlateDetector(network(weights), DetectionSettings(long_side=long_side, vehicle_threshold=_LEAST))
+        ),
+        "teacher": taught(VehicleTeacher(vehicles, (long_side,))),
+    }
+    oracle = VehicleTeacher(vehicles, (2 * long_side,))
+    detector = PlateDetector(network(weights), DetectionSettings(long_side=long_side))
+    for folder in data:
+        chosen, held = split_photos([folder], holdout)
+        pictures = (held if holdout else chosen)[:most]
+        results: dict[str, list[tuple[tuple[Vehicle, ...], Objects]]] = {name: [] for name in finds}
+        for picture in track(pictures, folder.name, console=Console(stderr=True)):
+            frame = read_photo(picture.photo)
+            truth = oracle(frame)
+            for name, find in finds.items():
+                results[name].append((find(frame), truth))
+        console.print(f"{folder.name}, {len(pictures)} photos, {long_side} px")
+        print_figures(console, results)
+        if sheet:
+            own = save_sheet(sheet, pictures, finder_around_plates(detector), most)
+            console.print(f"{sheet}: {own} plates with a vehicle")
 
 
 if __name__ == "__main__":

@@ -46,9 +46,9 @@ class Objects:
             np.concatenate((self.scores, other.scores)),
         )
 
-    def where(self, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> "Objects":
+    def where(self, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> "Objects":
         """The chosen objects, (N,)."""
-        return Objects(self.boxes[chosen], self.kinds[chosen], self.scores[chosen])
+        return Objects(self.boxes[mask], self.kinds[mask], self.scores[mask])
 
 
 def write_objects(path: Path, pictures: Mapping[str, Objects]) -> None:

@@ -35,12 +35,12 @@ def network(weights: Path) -> nn.Module:
     return fused
 
 
-def detect(model: Any, frame: NDArray[np.uint8], side: int, score: float, iou: float, most: int) -> int:
+def detect(model: Any, frame: NDArray[np.uint8], side: int, score: float, iou: float, max_boxes: int) -> int:
     """A frame -> the number of boxes that the package finds, with the steps of its own `detect.py`."""
     placed = letterbox(frame, side, stride=32, auto=True)[0]
     pixels = torch.from_numpy(np.ascontiguousarray(placed.transpose((2, 0, 1))[::-1])).float() / 255
     rows = model(pixels[None])[0]
-    (boxes,) = non_max_suppression(rows, score, iou, max_det=most)
+    (boxes,) = non_max_suppression(rows, score, iou, max_det=max_boxes)
     boxes[:, :4] = scale_boxes(pixels.shape[1:], boxes[:, :4], frame.shape).round()
     return len(boxes)
 

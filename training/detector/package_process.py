@@ -1,9 +1,8 @@
 """Runs the yolov5 package's trainer in its own process: ``python -m training.detector.package_process JOB``.
 
-Importing the package changes the environment, `sys.path` and OpenCV's threads, hence the process. The trainer is
-changed
-by replacing names in its module, without copying its code: the learning rate follows the clock, an optimiser step
-follows every batch, and forward passes in training run in bfloat16.
+It runs in a process because importing the package changes the environment, `sys.path` and OpenCV's threads. The
+trainer's code is not copied; names in its module are replaced: the learning rate follows the clock, every batch makes
+an optimiser step, and forward passes in training run in bfloat16.
 """
 
 import json
@@ -88,8 +87,8 @@ def run(job: Job) -> None:
 
 
 def _one_step_a_batch(batch: int) -> int:
-    """The trainer's `WORLD_SIZE`: it only divides the loader's batch size, so each batch becomes a step. This gives
-    more steps in the same time than one per 64 pictures."""
+    """A value for the trainer's `WORLD_SIZE`, which only divides the loader's batch size: each batch becomes a step.
+    That is more steps in the same time than one per 64 pictures."""
     return NOMINAL_BATCH // batch
 
 

@@ -1,8 +1,8 @@
 """Regions that a measurement ignores, from a file with the header ``file,xmin,ymin,xmax,ymax``, px.
 
 `unlabelled.csv` beside this file holds such regions for the part of `world_boxes` held out at 0.12: visible plates
-without a label. Our detector proposed them (score 0.1 and more, no label hit); each was inspected and kept if it shows
-a recognisable plate. Six of the 43 boxes were then redrawn; the others are the detector's.
+without a label. Our detector proposed them (score 0.1 and more, no label hit). Each was inspected and kept if it shows
+a recognisable plate. Six of the 43 boxes were redrawn; the others are the detector's.
 """
 
 import logging

@@ -33,10 +33,10 @@ WORDS = (
 COLOURS = ((255, 255, 255), (230, 230, 60), (200, 30, 30), (20, 60, 160), (20, 110, 50), (20, 20, 20), (240, 130, 20))
 
 
-def with_signs(rng: np.random.Generator, frame: Frame, boxes: Boxes, most: int = 3) -> Frame:
-    """Draw 1 to ``most`` signs into a frame with plates (N, 4) xyxy, never over them."""
+def with_signs(rng: np.random.Generator, frame: Frame, boxes: Boxes, max_signs: int = 3) -> Frame:
+    """Draw 1 to ``max_signs`` signs into a frame with plates (N, 4) xyxy, never over them."""
     frame = frame.copy()
-    for _ in range(int(rng.integers(1, most + 1))):
+    for _ in range(int(rng.integers(1, max_signs + 1))):
         put_sign(rng, frame, boxes, draw_sign(rng), int(frame.shape[1] * rng.uniform(0.05, 0.35)))
     return frame
 

@@ -15,7 +15,6 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.callers.pictures import FULL_HD
-from plate_nets.errors import PlateError
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.detection_metrics import match
 from plate_nets.evaluation.evaluate import boxes_of
@@ -24,6 +23,7 @@ from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Box, Boxes, Frame
+from training.command import errors_in_one_line
 
 HEIGHTS = (12, 15, 18, 22, 28, 36)
 """Heights of the plate in the frame, px."""
@@ -34,6 +34,7 @@ Shares = dict[tuple[int, int], tuple[int, int, int]]
 """By long side of the input and plate height, px: number of plates, found, found and read."""
 
 
+@errors_in_one_line()
 def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     plot: Annotated[Path, typer.Option(help="PNG with the curves.")],
@@ -43,13 +44,7 @@ def main(
     """Find and read labelled plates in full-HD frames, by plate height."""
     decoding = DecodingSettings(sure=0.0)
     readers = {side: LocalReader(detection=DetectionSettings(long_side=side), decoding=decoding) for side in long_side}
-    try:
-        labelled = [
-            (path, labels[0]) for path, labels in load_dataset(dataset, symbols=default_scheme().alphabet).photos()
-        ]
-    except PlateError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
+    labelled = [(path, labels[0]) for path, labels in load_dataset(dataset, symbols=default_scheme().alphabet).photos()]
     chosen = labelled[:: max(1, len(labelled) // photos)][:photos]
     shares: Shares = {(side, height): (0, 0, 0) for side in long_side for height in HEIGHTS}
     for path, label in track(chosen, "finding", console=Console(stderr=True), transient=True):
@@ -70,9 +65,9 @@ def main(
 
 
 def far(photo: Frame, box: Box, height: float, hw: tuple[int, int] = FULL_HD) -> tuple[Frame, Boxes] | None:
-    """Shrink a photo until its plate is ``height`` px high -> the frame with it, and the plate's box (4,) there.
+    """Shrink a photo until its plate is ``height`` px high -> a frame with it, and the plate's box (4,) there.
 
-    None if the plate is smaller than that in the photo, or the shrunk photo does not fit into the frame.
+    None if the plate is already smaller, or the shrunk photo does not fit into the frame.
     """
     scale = height / box.height
     h, w = round(photo.shape[0] * scale), round(photo.shape[1] * scale)

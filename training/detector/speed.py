@@ -20,10 +20,10 @@ from rich.console import Console
 from benchmarks.callers.pictures import drawn_picture
 from benchmarks.report.report import Report
 from plate_nets.contract import YOLO
-from plate_nets.errors import PlateError
 from plate_nets.networks.checkpoint import weights_path
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.runtimes.networks import load_network, released
+from training.command import errors_in_one_line
 from training.detector.trainer import environment
 
 REPOSITORY = Path("model_repository")
@@ -31,6 +31,7 @@ WARM_UP = 5
 FRAME = (720, 1280)
 
 
+@errors_in_one_line()
 def main(
     repository: Annotated[Path, typer.Option(help="Model repository with the converted detector.")] = REPOSITORY,
     threads: Annotated[int, typer.Option(min=1)] = 2,
@@ -43,11 +44,7 @@ def main(
     report = Report({"threads": threads}, json_file)
     settings = DetectionSettings()
     frame = drawn_picture(plates, FRAME).frame
-    try:
-        network = load_network(YOLO.name, released(repository, YOLO.name), None, threads)
-    except PlateError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
+    network = load_network(YOLO.name, released(repository, YOLO.name), None, threads)
     cv2.setNumThreads(threads)
     detector = PlateDetector(network, settings)
     times: dict[str, list[float]] = {"ours": [], "yolov5 package": []}

@@ -31,9 +31,9 @@ from plate_nets.runtimes.networks import default_repository, first_versions, loa
 from plate_nets.runtimes.openvino import compile_model, has_bfloat16
 from plate_nets.runtimes.rows import best_rows, row_scores
 from plate_nets.types import VEHICLES, Frame
+from training.command import errors_in_one_line
 from training.detector.names import from_package
 from training.detector.objects import PLATE, Objects, read_objects, write_objects
-from training.loop import faults_in_a_line
 
 LONG_SIDES, PLATE_LONG_SIDES = (320, 640, 1280), (640, 1280)
 """Long sides of the teachers' inputs, px."""
@@ -124,25 +124,25 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@errors_in_one_line()
 def main(
     folders: Annotated[list[Path], typer.Argument(help="Folders of photos, labelled or not.")],
     vehicles: Annotated[Path, typer.Option(help="Teacher for vehicles: YOLOv5n of COCO, safetensors.")],
     out: Annotated[Path, typer.Option(help="Folder for the results, a FOLDER.csv per folder.")],
 ) -> None:
     """Label the vehicles and plates of photos; results of an interrupted run are kept."""
-    with faults_in_a_line():
-        teachers = VehicleTeacher(vehicles), PlateTeacher()
-        for folder in folders:
-            path = out / f"{folder.name}.csv"
-            found = read_objects(path) if path.is_file() else {}
-            unknown = [photo for photo in pictures_below(folder) if photo.name not in found]
-            for number, photo in enumerate(track(unknown, folder.name)):
-                frame = read_photo(photo)
-                found[photo.name] = sum((teacher(frame) for teacher in teachers), Objects())
-                if number % EVERY == 0 or photo is unknown[-1]:
-                    write_objects(path, found)
-            count = sum(len(objects.boxes) for objects in found.values())
-            typer.echo(f"{path}: {count} objects in {len(found)} photos")
+    teachers = VehicleTeacher(vehicles), PlateTeacher()
+    for folder in folders:
+        path = out / f"{folder.name}.csv"
+        found = read_objects(path) if path.is_file() else {}
+        unknown = [photo for photo in pictures_below(folder) if photo.name not in found]
+        for number, photo in enumerate(track(unknown, folder.name)):
+            frame = read_photo(photo)
+            found[photo.name] = sum((teacher(frame) for teacher in teachers), Objects())
+            if number % EVERY == 0 or photo is unknown[-1]:
+                write_objects(path, found)
+        count = sum(len(objects.boxes) for objects in found.values())
+        typer.echo(f"{path}: {count} objects in {len(found)} photos")
 
 
 if __name__ == "__main__":

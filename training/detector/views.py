@@ -61,38 +61,38 @@ class Batch(NamedTuple):
     vehicles: Tensor
 
 
-def example(photo: Path, named: Objects, labelled: Boxes, complete: bool) -> Example:
+def example(photo: Path, taught: Objects, labelled: Boxes, complete: bool) -> Example:
     """Combine a picture, the teachers' objects and its labelled plates (N, 4).
 
     ``complete``: every plate is declared labelled, so a plate that only a teacher found is doubtful at most. An unsure
     vehicle inside a sure one is dropped.
     """
-    plates, sure_ones = named.kinds == 0, named.scores >= _SURE_VEHICLE
-    known = iou(named.boxes, labelled).max(axis=1, initial=0) >= _SAME
-    known |= inside(named.boxes, labelled).max(axis=1, initial=0) >= 0.5
-    within = inside(named.boxes, named.boxes[sure_ones & ~plates]).max(axis=1, initial=0) >= 0.7
-    kept = np.where(plates, ~known, sure_ones | ((named.scores >= _LEAST_VEHICLE) & ~within))
-    sure = np.where(plates, (named.scores >= _SURE[PLATE]) & (not complete), sure_ones)
+    plates, sure_ones = taught.kinds == 0, taught.scores >= _SURE_VEHICLE
+    known = iou(taught.boxes, labelled).max(axis=1, initial=0) >= _SAME
+    known |= inside(taught.boxes, labelled).max(axis=1, initial=0) >= 0.5
+    within = inside(taught.boxes, taught.boxes[sure_ones & ~plates]).max(axis=1, initial=0) >= 0.7
+    kept = np.where(plates, ~known, sure_ones | ((taught.scores >= _LEAST_VEHICLE) & ~within))
+    sure = np.where(plates, (taught.scores >= _SURE[PLATE]) & (not complete), sure_ones)
     own = Objects.of((PLATE, box, 1.0) for box in labelled.tolist())
-    return Example(photo, own + named.where(kept), np.concatenate((np.ones(len(labelled), bool), sure[kept])))
+    return Example(photo, own + taught.where(kept), np.concatenate((np.ones(len(labelled), bool), sure[kept])))
 
 
-def of_photos(pictures: Sequence[Picture], named: Mapping[str, Mapping[str, Objects]]) -> list[Example]:
+def of_photos(pictures: Sequence[Picture], taught: Mapping[str, Mapping[str, Objects]]) -> list[Example]:
     """Labelled photos, and the teachers' objects by folder and file name -> examples."""
     return [
         example(
-            each.photo, named[each.photo.parent.parent.name].get(each.photo.name, Objects()), each.boxes, each.complete
+            each.photo, taught[each.photo.parent.parent.name].get(each.photo.name, Objects()), each.boxes, each.complete
         )
         for each in pictures
     ]
 
 
-def of_drawn(folder: Path, named: Mapping[str, Objects]) -> tuple[list[Example], list[Example]]:
+def of_drawn(folder: Path, objects: Mapping[str, Objects]) -> tuple[list[Example], list[Example]]:
     """A folder written by `training.detector.draw` -> its streets and its other pictures."""
     both: tuple[list[Example], list[Example]] = ([], [])
     for photo in sorted((folder / "images").iterdir()):
-        objects = named.get(photo.name, Objects())
-        both[not photo.name.startswith("street")].append(Example(photo, objects, objects.scores >= _SURE_VEHICLE))
+        drawn = objects.get(photo.name, Objects())
+        both[not photo.name.startswith("street")].append(Example(photo, drawn, drawn.scores >= _SURE_VEHICLE))
     return both
 
 
@@ -187,16 +187,16 @@ def _offset(rng: np.random.Generator, side: int, view: int, aim: NDArray[np.floa
     return int(rng.integers(min(least, most), max(least, most) + 1))
 
 
-def within(boxes: Boxes, chosen: Example, hw: tuple[int, int]) -> tuple[Boxes, NDArray[np.int64]]:
+def within(boxes: Boxes, source: Example, hw: tuple[int, int]) -> tuple[Boxes, NDArray[np.int64]]:
     """Boxes (N, 4) of an example's objects -> those in view, clipped to it, and their kinds (M, 2)."""
     cut = np.clip(boxes, 0, np.array((hw[1], hw[0], hw[1], hw[0]), np.float32))
     sizes, whole = cut[:, 2:] - cut[:, :2], boxes[:, 2:] - boxes[:, :2]
     share = sizes.prod(axis=1) / np.maximum(whole.prod(axis=1), 1e-6)
-    plates = chosen.objects.kinds == 0
+    plates = source.objects.kinds == 0
     least = np.where(plates[:, None], _LEAST_SEEN[True], _LEAST_SEEN[False])
-    sure = chosen.sure & (share >= least[:, 0]) & (sizes.min(axis=1, initial=np.inf) >= least[:, 1])
+    sure = source.sure & (share >= least[:, 0]) & (sizes.min(axis=1, initial=np.inf) >= least[:, 1])
     there = share >= _HARDLY
-    return cut[there], np.stack((chosen.objects.kinds, sure), axis=1)[there].astype(np.int64)
+    return cut[there], np.stack((source.objects.kinds, sure), axis=1)[there].astype(np.int64)
 
 
 def developed(frame: Frame, rng: np.random.Generator) -> Frame:

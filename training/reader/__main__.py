@@ -9,17 +9,15 @@ import typer
 
 from plate_nets.errors import InputError
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme, load_schemes
+from training.command import errors_in_one_line
 from training.loop import (
     Budget,
     Every,
     Minutes,
     Out,
     Resume,
-    Rhythm,
-    Schedule,
     Workers,
     continue_from,
-    faults_in_a_line,
     prepare,
 )
 from training.reader.real import load_foreign, load_real
@@ -35,6 +33,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@errors_in_one_line()
 def train(
     out: Out,
     data: Annotated[list[Path], typer.Option(help="Labelled folder with real plates. Repeatable.")] = [],  # noqa: B006
@@ -102,57 +101,56 @@ def train(
 ) -> None:
     """Train the reader; the averaged weights are written to OUT/best and, at the end, OUT/last."""
     device = prepare(out, threads, seed)
-    with faults_in_a_line():
-        country = load_scheme(scheme)
-        plates, empty = load_real(country, data, strict=strict)
-        others = load_foreign(foreign)
-        logging.info(
-            "%d real plates, %d of other countries, %d regions without a plate; %s",
-            len(plates),
-            len(others),
-            len(empty),
-            device,
-        )
-        state = ReaderState(country, device)
-        if start is not None:
-            state.start_from(start, beside)
-        elif beside is not None:
-            state.start_beside(beside)
-        if resume:
-            continue_from(state, out)
-        trainer = ReaderTrainer(
-            state,
-            Samples(
-                country,
-                plates,
-                empty,
-                batch=batch,
-                seed=seed,
-                mixture=Mixture(
-                    real=real,
-                    straightened=straightened,
-                    two_lines=two_lines,
-                    foreign=FOREIGN if others else 0.0,
-                    hard=hard,
-                    covered=covered,
-                    far=far,
-                    moving=moving,
-                    largest_source=largest_source,
-                ),
-                foreign=others,
-                drawn=tuple(dict.fromkeys([country, *(each for names in draw for each in load_schemes(names))])),
-                weights=factors(weight),
+    country = load_scheme(scheme)
+    plates, empty = load_real(country, data, strict=strict)
+    others = load_foreign(foreign)
+    logging.info(
+        "%d real plates, %d of other countries, %d regions without a plate; %s",
+        len(plates),
+        len(others),
+        len(empty),
+        device,
+    )
+    state = ReaderState(country, device)
+    if start is not None:
+        state.start_from(start, beside)
+    elif beside is not None:
+        state.start_beside(beside)
+    if resume:
+        continue_from(state, out)
+    trainer = ReaderTrainer(
+        state,
+        Samples(
+            country,
+            plates,
+            empty,
+            batch=batch,
+            seed=seed,
+            mixture=Mixture(
+                real=real,
+                straightened=straightened,
+                two_lines=two_lines,
+                foreign=FOREIGN if others else 0.0,
+                hard=hard,
+                covered=covered,
+                far=far,
+                moving=moving,
+                largest_source=largest_source,
             ),
-            validation_crops(country, validate, straightened > 0),
-            Budget(steps, minutes),
-            out,
-            device=device,
-            workers=workers,
-            schedule=Schedule(peak=rate),
-            rhythm=Rhythm(validate=every),
-            metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
-        )
-        trainer.run()
+            foreign=others,
+            drawn=tuple(dict.fromkeys([country, *(each for names in draw for each in load_schemes(names))])),
+            weights=factors(weight),
+        ),
+        validation_crops(country, validate, straightened > 0),
+        Budget(steps, minutes),
+        out,
+        device=device,
+        workers=workers,
+        rate=rate,
+        every=every,
+        metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
+    )
+    trainer.run()
 
 
 def factors(written: Sequence[str]) -> dict[str, float]:

@@ -18,7 +18,7 @@ from rich.progress import track
 from rich.table import Table
 
 from plate_nets.contract import LPRNET, STN
-from plate_nets.errors import DatasetError, PlateError, WeightsError
+from plate_nets.errors import DatasetError, WeightsError
 from plate_nets.evaluation.calibration import calibration_error, reliability
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
@@ -31,6 +31,7 @@ from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import lines_of
 from plate_nets.types import Lines, Logits
+from training.command import errors_in_one_line
 
 TEMPERATURES = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2.0)
 SURE = 0.9
@@ -47,7 +48,7 @@ class Seen:
     lines: Lines
 
 
-def look(folder: Path, networks: Path) -> Seen:
+def outputs_of(folder: Path, networks: Path) -> Seen:
     """A labelled folder -> the logits of its plates, cropped by their labelled boxes as the server would.
 
     Raises:
@@ -95,6 +96,7 @@ def surprise(plates: Sequence[ReadPlate]) -> float:
     return float(-np.mean(np.where(right > 0, np.log(confidence), np.log(1 - confidence))))
 
 
+@errors_in_one_line()
 def main(
     data: Annotated[list[Path], typer.Argument(help="Labelled folders that the reader was not trained on.")],
     out: Annotated[Path | None, typer.Option(help="Folder for the weights with the best temperature.")] = None,
@@ -107,19 +109,15 @@ def main(
 ) -> None:
     """Print the result of each temperature; write the reader with the best-calibrated one."""
     torch.set_num_threads(threads)
-    try:
-        console = Console(width=140)
-        chosen, shown = ([look(folder, networks) for folder in folders] for folders in (data, check))
-        means = [np.mean([surprise(read_at(seen, each)) for seen in chosen]) for each in TEMPERATURES]
-        best = TEMPERATURES[int(np.argmin(means))] if temperature is None else temperature
-        for seen in (*chosen, *shown):
-            console.print(_table(seen))
-        console.print(f"temperature {best:g}")
-        if out is not None:
-            write(networks, out, best)
-    except PlateError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
+    console = Console(width=140)
+    chosen, shown = ([outputs_of(folder, networks) for folder in folders] for folders in (data, check))
+    means = [np.mean([surprise(read_at(seen, each)) for seen in chosen]) for each in TEMPERATURES]
+    best = TEMPERATURES[int(np.argmin(means))] if temperature is None else temperature
+    for seen in (*chosen, *shown):
+        console.print(_table(seen))
+    console.print(f"temperature {best:g}")
+    if out is not None:
+        write(networks, out, best)
 
 
 def write(networks: Path, out: Path, temperature: float) -> None:

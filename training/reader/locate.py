@@ -28,7 +28,7 @@ from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import GREY, quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
-from training.loop import faults_in_a_line
+from training.command import errors_in_one_line
 from training.reader.real import readable
 
 TRAIN, VALIDATION = "train", "validation"
@@ -123,6 +123,7 @@ def write_parts(plates: Iterable[LocatedPlate], out: Path, name: str) -> dict[Pa
     return {folder: len(rows[part]) for part, folder in folders.items()}
 
 
+@errors_in_one_line()
 def main(
     folder: Annotated[Path, typer.Argument(help="Labelled folder with texts.")],
     out: Annotated[
@@ -132,10 +133,9 @@ def main(
     tight: Annotated[bool, typer.Option("--tight", help="The boxes fit the plates tightly.")] = False,
 ) -> None:
     """Find the corners of labelled plates, and split the plates by text."""
-    with faults_in_a_line():
-        plates = track(located(folder, load_scheme(scheme).alphabet, tight), folder.name)
-        for written, count in write_parts(plates, out, folder.name).items():
-            typer.echo(f"{written}: {count} plates")
+    plates = track(located(folder, load_scheme(scheme).alphabet, tight), folder.name)
+    for written, count in write_parts(plates, out, folder.name).items():
+        typer.echo(f"{written}: {count} plates")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ Photos stay private: each look-alike has its own text, but its crop's size in th
 and sharpness.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ import cv2
 import numpy as np
 import typer
 
-from plate_nets.errors import InputError, PlateError
+from plate_nets.errors import InputError
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.evaluation.evaluate import evaluate_given
 from plate_nets.evaluation.reading_metrics import ReadPlate
@@ -22,6 +21,7 @@ from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Crops, Frame
+from training.command import errors_in_one_line
 from training.reader.straightened import shoot_straightened
 from training.synthesis import Sample, drawn_plate, texts
 from training.synthesis.camera import LOWEST
@@ -54,7 +54,7 @@ def look_alike(scheme: PlateScheme, plate: ReadPlate, crop: Frame, rng: np.rando
     drawn = shoot_straightened(picture, corners, target, rng, severity=0.0)
     blurs = (np.asarray(cv2.GaussianBlur(drawn, (0, 0), sigma), np.uint8) for sigma in _BLURS)
     limit = _sharpness(crop)
-    for blurred in blurs:  # the last one is used if none is blurred enough
+    for blurred in blurs:  # if none is blurred enough, the last one stays
         if _sharpness(blurred) <= limit:
             break
     deviation = np.maximum(blurred.std(axis=(0, 1)), 1.0)
@@ -74,6 +74,7 @@ def _sharpness(picture: Frame) -> float:
     return float(cv2.Laplacian(grey, cv2.CV_32F).std()) / max(float(grey.std()), 1.0)
 
 
+@errors_in_one_line()
 def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     sheet: Annotated[Path, typer.Argument(help="PNG to write.")],
@@ -82,22 +83,18 @@ def main(
 ) -> None:
     """Draw a sheet of look-alikes of the crops that are read worst, with labelled boxes."""
     scheme = default_scheme()
-    try:
-        reader = LocalReader(scheme=scheme, decoding=DecodingSettings(sure=0.0))
-        photos = load_dataset(dataset, symbols=scheme.alphabet).photos()
-        outcome = evaluate_given(photos, reader.cut, reader.read_crops, scheme)
-        rows = worst(outcome.plates, count)
-        crops = pictures_of(np.concatenate([outcome.crops[row] for row in rows]))
-        samples = [
-            look_alike(scheme, outcome.plates[row], crop, np.random.default_rng((seed, number)))
-            for number, (row, crop) in enumerate(zip(rows, crops, strict=True))
-        ]
-        if not cv2.imwrite(str(sheet), draw_sheet(samples)):
-            raise InputError(f"{sheet}: cannot be written")
-        typer.echo(f"{len(samples)} look-alikes: {sheet}")
-    except (PlateError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(1)
+    reader = LocalReader(scheme=scheme, decoding=DecodingSettings(sure=0.0))
+    photos = load_dataset(dataset, symbols=scheme.alphabet).photos()
+    outcome = evaluate_given(photos, reader.cut, reader.read_crops, scheme)
+    rows = worst(outcome.plates, count)
+    crops = pictures_of(np.concatenate([outcome.crops[row] for row in rows]))
+    samples = [
+        look_alike(scheme, outcome.plates[row], crop, np.random.default_rng((seed, number)))
+        for number, (row, crop) in enumerate(zip(rows, crops, strict=True))
+    ]
+    if not cv2.imwrite(str(sheet), draw_sheet(samples)):
+        raise InputError(f"{sheet}: cannot be written")
+    typer.echo(f"{len(samples)} look-alikes: {sheet}")
 
 
 if __name__ == "__main__":

@@ -29,12 +29,11 @@ class Mixture:
     """The share of each kind of sample; the rest is synthetic. ``shuffled`` is a share of the real ones.
 
     ``two_lines``: drawn plates of two lines, laid side by side. ``straightened``: of the other plates, those cropped
-        along
-    their corners; the rest is cropped along a box. ``foreign``: plates of other countries, to be read as empty.
+    along their corners; the rest is cropped along a box. ``foreign``: plates of other countries, to be read as empty.
     ``largest_source``: maximum share of one folder among the real plates. ``hard``: how often a hard real plate (see
-    `RealPlate.hard`) comes for each easy one. ``covered``: of the real ones, those partly hidden. ``far``: of those
-    cropped along their corners, those seen from a distance by a cheap camera. ``moving``: of the same, those smeared by
-    their movement; they come first, ``far`` is a share of the rest.
+    `RealPlate.hard`) comes for each easy one. ``covered``: of the real ones, those partly hidden. ``moving``: of those
+    cropped along their corners, those smeared by their movement. ``far``: of the rest, those seen from a distance by a
+    cheap camera.
     """
 
     real: float = 0.5
@@ -148,14 +147,14 @@ class Samples(TorchDataset[Batch]):
         return sample.crop, sample.text
 
     def _photograph(self, plate: RealPlate, rng: np.random.Generator, severity: float) -> Frame:
-        """A plate of two lines can only be read from a crop along its corners."""
+        """A plate of two lines can only be read if it is cropped along its corners."""
         if plate.exact and (self._straight(rng) or plate.lines == 2):
             sight = self._sight(rng)
             return photograph_straightened(plate.picture, plate.corners, rng, severity, sight, plate.lines)
         return photograph(plate.picture, plate.corners, rng, severity)
 
     def _one_of(self, schemes: Sequence[PlateScheme], rng: np.random.Generator) -> PlateScheme:
-        """Choose a scheme by weight; a single one does not use the generator, whose sequence stays the same."""
+        """Choose a scheme by weight. A single one does not use the generator, so its sequence stays the same."""
         if len(schemes) == 1:
             return schemes[0]
         weights = np.array([self.weights.get(scheme.name, 1.0) for scheme in schemes])
@@ -166,14 +165,14 @@ class Samples(TorchDataset[Batch]):
         return _lot(rng, self.mixture.straightened)
 
     def _sight(self, rng: np.random.Generator) -> Sight:
-        """How to show a plate that is cropped along its corners."""
+        """How a plate that is cropped along its corners is seen."""
         if _lot(rng, self.mixture.moving):
             return "moving"
         return "far" if _lot(rng, self.mixture.far) else "near"
 
 
 def _lot(rng: np.random.Generator, share: float) -> bool:
-    """True in a share of the calls; with a share of 0 the generator is not used."""
+    """True in a share of the calls. With a share of 0 the generator is not used."""
     return share > 0 and bool(rng.random() < share)
 
 

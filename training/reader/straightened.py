@@ -13,7 +13,7 @@ from plate_nets.recognition.rectification import RectificationSettings, straight
 from plate_nets.types import CROP_HEIGHT, Frame
 from training.synthesis import Sample, drawn_plate, placed, texts
 from training.synthesis.camera import Corners, draw_height, edge_height, take_photo, tilt
-from training.synthesis.far import draw_far_height, draw_moving_height, take_far_photo, take_moving_photo
+from training.synthesis.far import draw_far_height, draw_moving_height, smear, soften
 
 Sight = Literal["near", "far", "moving"]
 """How a plate is seen: well, from a distance by a cheap camera, or smeared by its movement (`synthesis.far`)."""
@@ -23,14 +23,15 @@ HIGHEST = 60.0
 _LARGEST_BOX = 4.5
 """Height of the upright box around a drawn plate, in plate heights; a steep plate loses no rows."""
 _FAR_STRAY = 1.5
-"""Factor by which the corners of a distant or smeared plate stray more."""
+"""How much more the corners of a distant or smeared plate stray."""
 _MARGINS = RectificationSettings()
 _HEIGHTS: Mapping[Sight, Callable[[np.random.Generator], float]] = {
     "near": draw_height,
     "far": draw_far_height,
     "moving": draw_moving_height,
 }
-_CAMERAS = {"near": take_photo, "far": take_far_photo, "moving": take_moving_photo}
+_SEVERITY: Mapping[Sight, float] = {"near": 1.0, "far": 0.7, "moving": 0.5}
+"""Factor for the usual faults of a photo: a cheap camera adds its own."""
 
 
 def photograph_straightened(
@@ -104,15 +105,20 @@ def shoot_straightened(
     low = np.floor(points.min(axis=0) - around)
     size = np.maximum(np.ceil(points.max(axis=0) + around) - low, 4).astype(int)
     shifted = target - low.astype(np.float32)
-    photo = _CAMERAS[sight](picture, corners, shifted, (int(size[0]), int(size[1])), rng, severity, lines)
+    severity *= _SEVERITY[sight]
+    photo = take_photo(picture, corners, shifted, (int(size[0]), int(size[1])), rng, severity, lines)
+    if sight == "far":
+        photo = soften(photo, rng)
+    elif sight == "moving":
+        photo = smear(photo, height, rng)
     how = cv2.INTER_CUBIC if rng.random() < 0.8 or height > CROP_HEIGHT else cv2.INTER_LINEAR
     return straighten(photo, np.asarray(found - low, np.float32), lines, margins, how)
 
 
 def stray(corners: Corners, rng: np.random.Generator, times: float = 1.0) -> Corners:
-    """Corners (4, 2) as found by CornerNet: off by about 0.06 of the height, one in twenty by 0.15 and more.
+    """Corners (4, 2) as CornerNet finds them: off by about 0.06 of the height, one in twenty by 0.15 and more.
 
-    The plate's ends stray most, along the plate. ``times``: factor for all errors.
+    The plate's ends are off most, along the plate. ``times``: a factor for all errors.
     """
     heights, widths = quad_size(corners[None])
     height, width = float(heights[0]), float(widths[0])

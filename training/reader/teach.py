@@ -19,7 +19,7 @@ from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates import load_schemes
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.rectification import quad_boxes
-from training.loop import faults_in_a_line
+from training.command import errors_in_one_line
 from training.reader.locate import LocatedPlate, part_of, write_parts
 from training.reader.real import readable
 
@@ -29,7 +29,7 @@ _SURE = 0.8
 """Minimum probability of a region that becomes the country. A guess."""
 
 
-def taught(folder: Path, own: LocalReader, teacher: OtherReader) -> Iterator[LocatedPlate]:
+def taught(folder: Path, reader: LocalReader, teacher: OtherReader) -> Iterator[LocatedPlate]:
     """The unlabelled plates of a folder on which both readers agree, with that text.
 
     Raises:
@@ -40,9 +40,9 @@ def taught(folder: Path, own: LocalReader, teacher: OtherReader) -> Iterator[Loc
         if not unread:
             continue
         photo, boxes = read_photo(path), boxes_of(unread)
-        cut = own.cut(photo, boxes)
+        cut = reader.cut(photo, boxes)
         stretched = teacher.cut(photo, boxes)
-        answers = zip(unread, own.read_crops(cut), cut.corners, strict=True)
+        answers = zip(unread, reader.read_crops(cut), cut.corners, strict=True)
         results = zip(answers, teacher.read(stretched), teacher.regions(stretched), strict=True)
         for (label, reading, points), text, (country, probability) in results:
             if text == reading.best and len(text) >= _SHORTEST and readable(text):
@@ -56,6 +56,7 @@ def taught(folder: Path, own: LocalReader, teacher: OtherReader) -> Iterator[Loc
                 )
 
 
+@errors_in_one_line()
 def main(
     folder: Annotated[Path, typer.Argument(help="Labelled folder with boxes but no texts.")],
     model: Annotated[Path, typer.Option(help="The teacher: an ONNX file of fast-plate-ocr.")],
@@ -63,11 +64,10 @@ def main(
     scheme: Annotated[str, typer.Option(help="Countries that our reader reads, comma-separated.")] = "latin",
 ) -> None:
     """Label plates with the texts on which two readers agree."""
-    with faults_in_a_line():
-        own, teacher = LocalReader(scheme=load_schemes(scheme), threads=1), OtherReader(model, threads=1)
-        plates = track(taught(folder, own, teacher), folder.name)
-        for written, count in write_parts(plates, out, folder.name).items():
-            typer.echo(f"{written}: {count} plates")
+    own, teacher = LocalReader(scheme=load_schemes(scheme), threads=1), OtherReader(model, threads=1)
+    plates = track(taught(folder, own, teacher), folder.name)
+    for written, count in write_parts(plates, out, folder.name).items():
+        typer.echo(f"{written}: {count} plates")
 
 
 if __name__ == "__main__":

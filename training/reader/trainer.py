@@ -56,8 +56,8 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
 def ctc_loss(logits: Tensor, targets: Tensor, lengths: Tensor) -> Tensor:
     """Connectionist temporal classification (Graves et al., 2006): logits (N, C, 18) -> mean loss per plate.
 
-    The last class is the blank, as in every scheme.
-    A plate's loss is capped: about one label in a hundred is wrong, and such a plate must not steer the rest.
+    The last class is the blank, as in every scheme. A plate's loss is capped, because about one label in a hundred is
+    wrong and must not steer the rest.
     """
     logp = logits.log_softmax(1).permute(2, 0, 1)  # (N, C, 18) -> (18, N, C)
     steps = torch.full((logits.shape[0],), STEPS, dtype=torch.long)
@@ -69,9 +69,9 @@ def ctc_loss(logits: Tensor, targets: Tensor, lengths: Tensor) -> Tensor:
 
 
 def save_reader(reader: Reader, folder: Path, metadata: dict[str, str], scheme: PlateScheme) -> None:
-    """Write a reader as `stn.safetensors` and LPRNet's file, which has the name of its network.
+    """Write a reader as `stn.safetensors` and LPRNet's file, which is named after its network.
 
-    A frozen STN belongs to another reader, and is not written.
+    A frozen STN belongs to another reader and is not written.
     """
     if reader.stn_learns:
         save_weights(reader.stn, folder / "stn.safetensors", metadata, scheme)

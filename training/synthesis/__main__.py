@@ -10,9 +10,10 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, track
 
-from plate_nets.errors import InputError, PlateError
+from plate_nets.errors import InputError
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from plate_nets.types import Frame
+from training.command import errors_in_one_line
 from training.synthesis import synthesize
 from training.synthesis.calibration import write_calibration
 from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
@@ -28,6 +29,7 @@ _CROPS = 120
 
 
 @app.command(no_args_is_help=True)
+@errors_in_one_line()
 def main(
     sheet: Annotated[Path | None, typer.Option(help="Write a sheet of labelled crops to this file.")] = None,
     kind: Annotated[str | None, typer.Option(help="Draw only this format of plate.")] = None,
@@ -65,21 +67,17 @@ def main(
     ] = None,
 ) -> None:
     """Draw synthetic plates and scenes, write test sets and clips, refit the perspective."""
-    try:
-        _run(sheet, kind, scheme, seed, test_set, count, lines, scene, plates, perspective)
-        if calibration is not None:
-            write_calibration(load_scheme(scheme), calibration, seed)
-        if street_set is not None:
-            _write(write_street_set(load_scheme(scheme), street_set, count, seed, plates, close), count, street_set)
-        if drive_by is not None:
-            settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
-            _film(drive_by, scheme, seed, settings)
-        if drive_by_set is not None:
-            written = write_drive_by_set(drive_by_set, load_scheme(scheme), camera, clips, seed, cars)
-            _write(written, clips, drive_by_set, "clips")
-    except (PlateError, OSError) as error:
-        Console(stderr=True).print(f"error: {error}", soft_wrap=True)
-        raise typer.Exit(1) from error
+    _run(sheet, kind, scheme, seed, test_set, count, lines, scene, plates, perspective)
+    if calibration is not None:
+        write_calibration(load_scheme(scheme), calibration, seed)
+    if street_set is not None:
+        _write(write_street_set(load_scheme(scheme), street_set, count, seed, plates, close), count, street_set)
+    if drive_by is not None:
+        settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
+        _film(drive_by, scheme, seed, settings)
+    if drive_by_set is not None:
+        written = write_drive_by_set(drive_by_set, load_scheme(scheme), camera, clips, seed, cars)
+        _write(written, clips, drive_by_set, "clips")
 
 
 def _run(
@@ -111,11 +109,11 @@ def _run(
         console.print(f"{model} fitted to {used} plates")
 
 
-def _write(files: Iterable[Path], count: int, folder: Path, what: str = "photos") -> None:
+def _write(files: Iterable[Path], count: int, folder: Path, message: str = "photos") -> None:
     console = Console(soft_wrap=True)
     for _ in track(files, total=count, description=folder.name, console=console):
         pass
-    console.print(f"wrote {count} {what} to {folder}")
+    console.print(f"wrote {count} {message} to {folder}")
 
 
 def _film(path: Path, scheme: str, seed: int, settings: DriveBySettings) -> None:

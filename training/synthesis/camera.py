@@ -185,12 +185,12 @@ def _light(light: Light, strength: float, severity: float, rng: np.random.Genera
     return np.asarray(light, np.float32)
 
 
-def _with_contrast(light: Light, target: Corners, least: float) -> Light:
+def _with_contrast(light: Light, target: Corners, least_contrast: float) -> Light:
     """Brighten the light if the plate would vanish in the dark: a camera exposes for what it looks at."""
     deviation = _contrast(light, target)
-    if deviation >= least:
+    if deviation >= least_contrast:
         return light
-    gain = min(least / max(deviation, 1e-3), 8.0)
+    gain = min(least_contrast / max(deviation, 1e-3), 8.0)
     mean = float(light.mean())
     return np.asarray((light - mean) * np.float32(gain) + np.float32(min(max(mean, 25.0), 200.0)), np.float32)
 

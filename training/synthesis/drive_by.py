@@ -188,7 +188,9 @@ def film(
         yield _exposed(frame, light, grain, rng), TrueFrame(time, true)
 
 
-def _drive(scheme: PlateScheme, rng: np.random.Generator, lane: float, start: float, way: NDArray[np.float64]) -> Drive:
+def _drive(
+    scheme: PlateScheme, rng: np.random.Generator, lane: float, start: float, distances: NDArray[np.float64]
+) -> Drive:
     kind, text = texts.sample_text(scheme, rng, scheme.formats[0].name)
     car = cars.Car(
         shape=(cars.SEDAN, cars.HATCH, cars.SUV)[int(rng.integers(3))],
@@ -198,7 +200,7 @@ def _drive(scheme: PlateScheme, rng: np.random.Generator, lane: float, start: fl
         front=_LANES[lane],
     )
     return Drive(
-        car, text, plates.draw(scheme, kind, text, rng, scene.PLATE_SCALE), int(rng.integers(2**31)), start, way
+        car, text, plates.draw(scheme, kind, text, rng, scene.PLATE_SCALE), int(rng.integers(2**31)), start, distances
     )
 
 

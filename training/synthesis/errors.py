@@ -5,6 +5,6 @@ from collections.abc import Iterable
 from plate_nets.errors import InputError
 
 
-def unknown(where: str, symbol: str, known: Iterable[str]) -> InputError:
+def unknown(where: str, symbol: str, expected: Iterable[str]) -> InputError:
     """The error for a symbol or kind that is not drawn."""
-    return InputError(f"{where}: unknown {symbol!r}; expected one of {' '.join(known)}")
+    return InputError(f"{where}: unknown {symbol!r}; expected one of {' '.join(expected)}")

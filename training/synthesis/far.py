@@ -9,7 +9,7 @@ import numpy as np
 
 from plate_nets.evaluation.coding import code_h264, code_jpeg, moved
 from plate_nets.types import Frame
-from training.synthesis.camera import Corners, edge_height, streak, take_photo
+from training.synthesis.camera import streak
 
 LOWEST, HIGHEST = 6.0, 20.0
 """Plate heights in the simulated photo, px."""
@@ -38,18 +38,9 @@ def draw_moving_height(rng: np.random.Generator) -> float:
     return float(MOVING_LOWEST * (MOVING_HIGHEST / MOVING_LOWEST) ** rng.random())
 
 
-def take_moving_photo(
-    picture: Frame,
-    corners: Corners,
-    target: Corners,
-    size: tuple[int, int],
-    rng: np.random.Generator,
-    severity: float = 1.0,
-    lines: int = 1,
-) -> Frame:
-    """As `training.synthesis.camera.take_photo`, smeared by the plate's movement and filmed at a low bit rate."""
-    photo = take_photo(picture, corners, target, size, rng, 0.5 * severity, lines)
-    length = float(rng.uniform(*_SMEAR)) * (edge_height(target) / lines) ** 2
+def smear(photo: Frame, height: float, rng: np.random.Generator) -> Frame:
+    """Smear a photo by the movement of its plate, ``height`` px high per line, and film it at a low bit rate."""
+    length = float(rng.uniform(*_SMEAR)) * height**2
     angle, sign = float(rng.uniform(-_ASIDE, _ASIDE)), float(rng.choice((-1.0, 1.0)))
     right, down = length * np.sin(angle), sign * length * np.cos(angle)
     if length > 0.7:
@@ -59,17 +50,8 @@ def take_moving_photo(
     return _filmed(photo, rng, right * between, down * between)
 
 
-def take_far_photo(
-    picture: Frame,
-    corners: Corners,
-    target: Corners,
-    size: tuple[int, int],
-    rng: np.random.Generator,
-    severity: float = 1.0,
-    lines: int = 1,
-) -> Frame:
-    """As `training.synthesis.camera.take_photo`, through a soft lens and a low bit rate."""
-    photo = take_photo(picture, corners, target, size, rng, 0.7 * severity, lines)
+def soften(photo: Frame, rng: np.random.Generator) -> Frame:
+    """Add a soft lens and a low bit rate to a photo, as of a cheap camera."""
     if rng.random() < 0.5:
         photo = np.asarray(cv2.GaussianBlur(photo, (0, 0), float(rng.uniform(0.2, 0.8))), np.uint8)
     kind = rng.random()
@@ -82,7 +64,7 @@ def take_far_photo(
 
 
 def _filmed(photo: Frame, rng: np.random.Generator, right: float, down: float) -> Frame:
-    """A photo as the last of one to five frames of a video, before which it moved by this many px a frame."""
+    """A photo as the last of one to five frames of a video, in which it moves by this many px per frame."""
     height, width = photo.shape[:2]
     top, left = (int(rng.integers(_BLOCK)) for _ in range(2))  # block borders may fall anywhere on the plate
     earlier = min(int(rng.integers(5)), int(_FARTHEST / max(abs(right), abs(down), 1.0)))

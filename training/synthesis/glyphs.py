@@ -27,8 +27,7 @@ _ROUNDING = 1.1  # mm, standard deviation of the blur that rounds corners
 def mask(symbol: str, height: int, weight: float = 0.0, typeface: str = GOST) -> Mask:
     """A symbol -> its coverage at ``height`` px, with strokes ``weight`` mm wider.
 
-    ``typeface``: `GOST`, or a name in `typefaces.TYPEFACES`; symbols missing in GOST are taken from one of these, so
-        that
+    ``typeface``: `GOST`, or a name in `typefaces.TYPEFACES`. Symbols that GOST lacks come from one of these, so that
     any alphabet of digits and A to Z can be drawn. The array is shared between calls and read-only.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks --against`: two versions in turn, on the real package."""
+"""`python -m benchmarks --against`: two versions in turn, with the real package."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks` without a server: figures, differences, ratios, tables, and what it says where none is."""
+"""`python -m benchmarks` without a server: figures, differences, ratios, tables, and its message if there is none."""
 
 import csv
 import io
@@ -42,7 +42,7 @@ def test_figures_count_answers_apart_from_failures() -> None:
 
 
 def stats(name: str, executions: int, batches: dict[int, int], version: str = "1") -> dict[str, Any]:
-    """As Triton gives them: over gRPC numbers come as text, and zeros are left out."""
+    """As Triton returns them: over gRPC numbers are text, and zeros are missing."""
     rows = sum(size * count for size, count in batches.items())
     times = {"count": str(executions), "ns": str(executions * 3_000_000)}
     return {
@@ -87,7 +87,7 @@ def test_shared_memory_is_for_production_alone() -> None:
 
 
 def rounds(**workloads: float) -> dict[str, list[Load]]:
-    """Workloads with the same latency, ms, in every request; the machine gets slower from round to round."""
+    """Workloads with a constant latency (ms) in a round; the machine gets slower from round to round."""
     return {
         name: [
             Load([Sample(ms / 1000 * (1 + turn))] * 10, seconds=10 * ms / 1000 * (1 + turn)) for turn in range(ROUNDS)

@@ -1,4 +1,4 @@
-"""The load generator without a server: what is asked, what is kept, when it ends."""
+"""The load generator without a server: what it sends, what it records, when it ends."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ PICTURES = [drawn_picture(plates, (96, 160)) for plates in (0, 1)]
 
 
 class Asked:
-    """Answers as many plates as are on the picture, after a while, or fails as told."""
+    """Answers with the plates of the picture after a while, or fails as told."""
 
     def __init__(self, faults: dict[int, PlateError] | None = None, seconds: float = 0.0) -> None:
         self.faults = faults or {}
@@ -109,7 +109,7 @@ def test_an_open_load_asks_when_it_is_due() -> None:
 
 
 def test_a_slow_server_cannot_hide_behind_an_open_load() -> None:
-    # One request is answered after the other, all were due at nearly the same time
+    # Requests are answered one after another, though all were due at about the same time
     asked = Asked(seconds=0.02)
     lock = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks --networks`, one small network of them."""
+"""`python -m benchmarks --networks` with one small network."""
 
 import io
 

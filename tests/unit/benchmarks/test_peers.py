@@ -1,4 +1,4 @@
-"""The table that sets another reader beside this one."""
+"""The table that compares another reader with this one."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tests.frames import Placed, compose
 
 
 class Other(OtherReader):
-    """Says the same of every plate."""
+    """Reads the same from every plate."""
 
     def __init__(self) -> None:
         pass

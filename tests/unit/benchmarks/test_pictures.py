@@ -1,4 +1,4 @@
-"""The pictures of a benchmark: the served detector finds exactly what they claim to hold."""
+"""The pictures of a benchmark: the served detector finds exactly as many plates as they declare."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The command line without a server: what is read, what is put out, how it ends."""
+"""The command line without a server: its input, its output, its end."""
 
 import csv
 import importlib
@@ -43,7 +43,7 @@ PICTURE = encode(compose(60, 80), ".jpg")
 
 
 class FakeClient:
-    """Knows the plates of some pictures by their bytes; anything else is not a picture."""
+    """Knows the plates of some pictures by their bytes; anything else is no picture."""
 
     def __init__(self, answers: dict[bytes, list[Plate] | Exception]) -> None:
         self.answers = answers
@@ -64,9 +64,9 @@ class FakeClient:
 
 Run = Callable[..., Result]
 asked: list[float | None] = []
-"""How sure the texts of each picture of the last run had to be."""
+"""The minimum confidence requested for each picture of the last run."""
 recovered: list[int] = []
-"""How often the server was brought back in the last run."""
+"""How often the last run recovered the server."""
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         known = answers if answers is not None else {PICTURE: [READ, UNREAD]}
         recovered.clear()
         asked.clear()
-        module = importlib.import_module("plate_nets.cli.read")  # the name in the package is the command
+        module = importlib.import_module("plate_nets.cli.read")  # in the package, this name is the command
         monkeypatch.setattr(module, "_open_reader", lambda *_: (FakeClient(known), lambda: recovered.append(1)))
         return CliRunner().invoke(app, ["read", *map(str, arguments)])
 
@@ -473,7 +473,7 @@ def test_a_command_that_waits_ends_on_a_signal(number: int, exit_code: int) -> N
         "cli.app.command()(cli.guarded(wait)); sys.argv = ['plates', 'wait']; cli.main()"
     )
     command = [sys.executable, "-c", code]
-    # As a shell script starts a command in the background: SIGINT ignored
+    # Like a background command of a shell script: SIGINT is ignored
     with subprocess.Popen(
         ["/bin/sh", "-c", '"$@" & wait $!', "sh", *command], stdout=subprocess.PIPE, text=True
     ) as shell:

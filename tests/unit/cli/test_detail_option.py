@@ -1,4 +1,4 @@
-"""--detail of plates read, plates watch, plates web and plates serve: how closely pictures are looked at."""
+"""--detail of plates read, watch, web and serve: how closely to look at pictures."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from plate_nets.types import DEFAULT_DETAIL
 
 @pytest.fixture(scope="module")
 def far_away(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A full-HD picture with the known one in it, smaller and smaller."""
+    """A full-HD picture that contains the known one at smaller and smaller sizes."""
     near = cv2.imdecode(np.frombuffer(known_picture().image, np.uint8), cv2.IMREAD_COLOR)
     frame = np.full((1080, 1920, 3), 114, np.uint8)
     for number, width in enumerate((180, 140, 110, 90, 70, 56)):

@@ -1,4 +1,4 @@
-"""What reads where no Triton is installed, and what is said then."""
+"""Which reader is used without Triton, and what the command says about it."""
 
 import sys
 from contextlib import ExitStack
@@ -22,7 +22,7 @@ NO_TRITON = (
 
 @pytest.fixture
 def no_triton(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in an environment without the extra `embedded`, and without NVIDIA's container."""
+    """As in an environment without the extra `embedded` and outside NVIDIA's container."""
     monkeypatch.setitem(sys.modules, "pytriton", None)
     monkeypatch.setattr("shutil.which", lambda _: None)
 

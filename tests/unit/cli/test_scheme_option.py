@@ -1,4 +1,4 @@
-"""--scheme: names, files, what a server of this process is told."""
+"""--scheme: names, files, and what the command passes to its own server."""
 
 from pathlib import Path
 

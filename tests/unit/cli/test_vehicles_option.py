@@ -1,4 +1,4 @@
-"""--vehicles of plates read, plates watch and plates batch; --blur-vehicles; detail and vehicles in cameras.yaml."""
+"""--vehicles of plates read, watch and batch; --blur-vehicles; detail and vehicles in cameras.yaml."""
 
 import csv
 import importlib
@@ -32,7 +32,7 @@ def car(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """The commands read with a reader that sees a bus."""
+    """Lets the commands read with a reader that sees a bus."""
     monkeypatch.chdir(tmp_path)
     reader = bus_reader()
     for command in ("read", "watch"):
@@ -97,7 +97,7 @@ def test_events_have_the_vehicle_and_its_picture_which_may_be_blurred(tmp_path: 
 
 @pytest.mark.usefixtures("bus")
 def test_a_vehicle_without_a_plate_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
-    """The file of cameras asks for it: the bus is in all frames, and no plate."""
+    """The file of cameras asks for it. The bus is in all frames, and there is no plate."""
     clip = write_clip(tmp_path / "clip.mp4", passing(0, empty=10), fps=4)
     (tmp_path / "cameras.yaml").write_text(
         f"cameras: [{{source: {clip}, id: gate}}]\nvehicles: true\nunread: true\npictures: kept\n", encoding="utf-8"

@@ -235,7 +235,7 @@ def test_an_option_that_is_no_number_is_refused(option: str, value: str) -> None
 
 
 def test_a_run_is_ended_by_a_signal_with_its_events_told(tmp_path: Path) -> None:
-    """A file is enough: it is read far more slowly than this test needs."""
+    """A file is enough: reading it takes far longer than this test."""
     clip = write_clip(tmp_path / "long.mp4", passing(150), fps=25)
     with subprocess.Popen(
         [sys.executable, "-m", "plate_nets", "watch", str(clip), "--local", "--json"], stdout=subprocess.PIPE, text=True

@@ -1,4 +1,4 @@
-"""What the client's tests share."""
+"""Shared by the client's tests."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from plate_nets.client import balancing, client, fleet, retry, shared_memory
 
 
 class Clock:
-    """Time that passes only by sleeping; in place of the module `time`."""
+    """A time that only advances by sleeping, in place of the module `time`."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -22,7 +22,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The client's clock alone: other threads of this process have the real one."""
+    """Only the client's clock; other threads of this process keep the real one."""
     clock = Clock()
     for module in (balancing, client, fleet, retry, shared_memory):
         monkeypatch.setattr(module, "time", clock)

@@ -1,4 +1,4 @@
-"""`PlateClient` without a server: addresses, faults found before sending, what cannot be reached."""
+"""`PlateClient` without a server: addresses, faults found before sending, unreachable servers."""
 
 import http.server
 import socket
@@ -59,7 +59,7 @@ def test_nobody_at_the_address(closed_port: int, protocol: WireProtocol) -> None
 
 @pytest.fixture
 def silent_server() -> Iterator[int]:
-    """A port that takes connections and never answers."""
+    """A port that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         held: list[socket.socket] = []
         thread = threading.Thread(target=lambda: _accept(listener, held), daemon=True)
@@ -96,7 +96,7 @@ def test_a_server_that_hangs_up() -> None:
         thread = threading.Thread(target=hang_up)
         thread.start()
         url = f"127.0.0.1:{listener.getsockname()[1]}"
-        with PlateClient(url, timeout=5) as client, pytest.raises(ConnectionLost):  # and nobody takes a second one
+        with PlateClient(url, timeout=5) as client, pytest.raises(ConnectionLost):  # and nothing accepts a second one
             client.read(FRAME)
         thread.join()
 
@@ -119,9 +119,9 @@ def _trickle(listener: socket.socket, answer: bytes, ended: threading.Event) -> 
 def test_a_server_that_trickles_meets_the_deadline(
     protocol: WireProtocol, ask: Callable[[PlateClient], object]
 ) -> None:
-    """A byte every 50 ms: no single wait is long."""
+    """It sends a byte every 50 ms, so no single wait is long."""
     http = b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n" + bytes(9999)
-    grpc = b"\0\0\0\4\0\0\0\0\0" + b"\0\0\0\4\1\0\0\0\0" * 99  # the frames of HTTP/2 that begin a connection
+    grpc = b"\0\0\0\4\0\0\0\0\0" + b"\0\0\0\4\1\0\0\0\0" * 99  # the HTTP/2 frames that begin a connection
     ended = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         answer = http if protocol == "http" else grpc
@@ -138,7 +138,7 @@ def test_a_server_that_trickles_meets_the_deadline(
 
 @pytest.fixture
 def full_port() -> Iterator[int]:
-    """A port whose queue of connections is full: Linux drops what else comes, as a firewall would."""
+    """A port whose connection queue is full: Linux drops further connections, as a firewall would."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(0)
@@ -267,7 +267,7 @@ def test_serving_imports_nothing_of_training(module: str) -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_picture_over_the_limits_is_refused_before_it_is_sent(protocol: WireProtocol) -> None:
-    """Nobody listens there, and the frame's 1.2 GB are touched by nobody."""
+    """Nothing listens there, and the frame's 1.2 GB are never touched."""
     with PlateClient("127.0.0.1:9", protocol, retries=0) as client:
         with pytest.raises(InputTooLarge, match="input__0: expected at most 50000000 pixels, got 400000000"):
             client.read(np.zeros((20_000, 20_000, 3), np.uint8))

@@ -1,4 +1,4 @@
-"""Several servers behind one client: who is asked, who rests, what is sent again. Each transport is a fake."""
+"""Several servers behind one client: which is asked, which rests, what is sent again. Each transport is a fake."""
 
 import socket
 import threading
@@ -34,7 +34,7 @@ READY = is_model_ready(PLATE_RECOGNITION.name)
 
 @dataclass
 class Fakes:
-    """The transports that were opened; `fault` makes those of a host fail, by the calls that are no trial."""
+    """The opened transports. `fault` makes those of a host fail; trials are not passed to it."""
 
     clock: Clock
     fault: dict[str, type[PlateError]] = field(default_factory=dict)
@@ -210,7 +210,7 @@ def test_a_closed_fleet_says_so(fleet: FleetTransport) -> None:
 
 @pytest.fixture
 def resolver(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """What a name's addresses are: a name that is not there does not resolve."""
+    """Sets a name's addresses; without any, the name does not resolve."""
     known: dict[str, list[str]] = {}
 
     def getaddrinfo(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
@@ -267,7 +267,7 @@ def _answers(fleet: FleetTransport) -> bool:
 
 @dataclass
 class Running:
-    """The real clock; a fake call takes none of it."""
+    """The real clock. A fake call takes no time."""
 
     now: float = 0.0
 

@@ -1,4 +1,4 @@
-"""Health: a known picture must be read, exactly."""
+"""The health check: a known picture must be read exactly."""
 
 import cv2
 import numpy as np

@@ -1,4 +1,4 @@
-"""Asking again: what, how often, how long."""
+"""Retries: of which errors, how often, for how long."""
 
 import random
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from tests.unit.client.conftest import Clock
 
 
 def failing(times: int, error: type[PlateError]) -> tuple[Callable[[float], str], list[float]]:
-    """A question that fails so many times, and the seconds left that it was given."""
+    """A call that fails so many times, and the seconds left that it was given."""
     given: list[float] = []
 
     def question(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""Each call over HTTP and gRPC to a stub: what is sent, what the answer means, and which error a failure becomes."""
+"""Each call over HTTP and gRPC to a stub: what is sent, how answers are parsed, and which error a failure raises."""
 
 import asyncio
 import json
@@ -152,7 +152,7 @@ def test_only_the_outputs_asked_for_are_sent(transport: Transport, stub: StubSer
 def test_a_request_carries_its_parameters(
     transport: Transport, stub: StubServer, seconds: float, microseconds: int
 ) -> None:
-    """0 would be no limit."""
+    """0 would mean no limit."""
     transport.send(infer(DOUBLE, GIVEN, parameters={"plates_probe": True}, timeout=seconds), SECONDS)
     assert stub.asked[-1].fields["parameters"] == {"plates_probe": True, "timeout": microseconds}
 
@@ -182,7 +182,7 @@ def test_an_array_in_shared_memory_crosses_no_socket(transport: Transport, stub:
     assert stub.asked[-1].fields["region"] == region
     memory = Path("/dev/shm", region)
     np.testing.assert_array_equal(np.frombuffer(memory.read_bytes()[: ROWS.nbytes], np.float32), ROWS.ravel())
-    stub.regions.clear()  # as where the server was started again
+    stub.regions.clear()  # as after a restart of the server
     stub.fault = (400, "INVALID_ARGUMENT", "Unable to find shared memory region")
     with pytest.raises(PlateError):
         sharing.send(infer(DOUBLE, GIVEN), SECONDS)
@@ -212,7 +212,7 @@ def test_threads_may_share_it(transport: Transport) -> None:
 
 
 def test_an_answer_without_outputs_is_an_error_of_the_server(transport: Transport, stub: StubServer) -> None:
-    """Triton's response cache answers so where the first answer was an error."""
+    """Triton's response cache answers like this if the first answer was an error."""
     stub.outputs = False
     with pytest.raises(ServerError, match=f"^{transport.address}: an answer without twice, again"):
         transport.send(infer(DOUBLE, GIVEN), SECONDS)
@@ -245,7 +245,7 @@ def test_a_closed_grpc_client_says_so(stub: StubServer) -> None:
 
 @pytest.mark.parametrize("seconds", [1e12, math.inf])
 def test_a_call_may_take_as_long_as_it_likes(transport: Transport, seconds: float) -> None:
-    """gRPC ended one at once whose time it could not count."""
+    """gRPC ended a call at once if it could not represent its time."""
     assert transport.send(is_live(), seconds) is True
 
 
@@ -288,7 +288,7 @@ def test_an_asynchronous_client_sends_the_same_calls(stub: StubServer) -> None:
             doubled, index = [call.parse(await call.ask(library, client, {})) for call in calls]
             return doubled, index
 
-    with ThreadPoolExecutor(1) as thread:  # the browser of other tests may keep a loop in this one
+    with ThreadPoolExecutor(1) as thread:  # the browser of other tests may run a loop in this thread
         doubled, index = thread.submit(lambda: asyncio.run(ask())).result()
     np.testing.assert_array_equal(doubled["twice"], ROWS * 2)
     assert index == [VERSION]
@@ -376,7 +376,7 @@ def test_and_so_does_the_want_of_an_answer(error: Exception, kind: type[PlateErr
     ],
 )
 def test_a_connection_that_broke_is_told_from_one_that_never_was(said: str, kind: type[PlateError]) -> None:
-    """In the words of gRPC, of which NVIDIA's client leaves nothing but the text."""
+    """From gRPC's own text, because NVIDIA's client keeps nothing else."""
 
     class Broken(Call[None]):
         restricted = False
@@ -398,7 +398,7 @@ def test_a_fault_of_ours_stays_one() -> None:
 
 
 def test_threads_each_have_a_connection_over_http(stub: StubServer) -> None:
-    """tritonclient's dies with a greenlet error where two share it."""
+    """tritonclient's fails with a greenlet error if two threads share it."""
     found: list[object] = []
     with open_transport(ServerAccess(parse_url(stub.http_url))) as transport:
 

@@ -1,4 +1,4 @@
-"""What users write for an address."""
+"""Addresses as users write them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Label files: what is usable, and what is said about the rest."""
+"""Label files: what is usable, and what is reported about the rest."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plates read again as a camera sees them from afar: reduced, coded, blurred, dark."""
+"""Plates read again as a distant camera sees them: reduced, coded, blurred, dark."""
 
 import json
 from itertools import pairwise
@@ -25,7 +25,7 @@ PICTURE = np.asarray(
 
 
 def test_a_coded_picture_is_the_same_but_for_what_the_codec_loses() -> None:
-    """Sides may be odd; the coarser, the more is lost."""
+    """Odd sizes work; coarser coding loses more."""
     fine, coarse = (code_h264([PICTURE], crf)[-1] for crf in (10, 45))
     assert fine.shape == PICTURE.shape
     fine_loss, coarse_loss = (np.abs(each.astype(int) - PICTURE).mean() for each in (fine, coarse))
@@ -124,7 +124,7 @@ def test_a_cell_with_few_sure_texts_is_not_judged(tmp_path: Path) -> None:
         "coverage": pytest.approx(19 / 40),
     }
     assert values["cells"][2]["right_of_sure"] is None
-    at_half, *_, at_most = gate_figures(cells)  # of 60 plates 20 are wrong, all 39 texts are 0.9 sure
+    at_half, *_, at_most = gate_figures(cells)  # of 60 plates 20 are wrong; all 39 texts have a confidence of 0.9
     assert (at_half["degradation"], at_half["least_confidence"]) == ("JPEG 90", 0.5)
     assert (at_half["wrong"], at_half["without_text"]) == pytest.approx((20 / 60, 21 / 60))
     assert (at_most["wrong"], at_most["without_text"]) == (0, 1)

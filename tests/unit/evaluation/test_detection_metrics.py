@@ -103,7 +103,7 @@ def some_boxes(rng: np.random.Generator, most: int) -> Boxes:
 
 
 def some_pictures(seed: int) -> list[Detections]:
-    """Found boxes about the labelled ones, about ignored regions, and anywhere."""
+    """Found boxes around labelled ones, around ignored regions, and anywhere."""
     rng = np.random.default_rng(seed)
     pictures = []
     for _ in range(30):
@@ -117,7 +117,7 @@ def some_pictures(seed: int) -> list[Detections]:
 
 
 def coco_precision(pictures: Sequence[Detections]) -> Any:
-    """By COCO's own tool: (10, 101), thresholds of the overlap and recalls."""
+    """COCO's own tool: (10, 101), overlap thresholds by recalls."""
 
     def annotations(image: int, boxes: Boxes, **more: Any) -> list[dict[str, Any]]:
         sizes = boxes[:, 2:] - boxes[:, :2]
@@ -168,8 +168,8 @@ def test_inside_is_the_share_of_the_first_box() -> None:
     ("region", "kept"),
     [
         (OTHER, False),
-        ((0, 0, 200, 200), False),  # a large region takes every box in it
-        ((100, 100, 140, 105), False),  # half of the box lies in it
+        ((0, 0, 200, 200), False),  # a large region absorbs every box in it
+        ((100, 100, 140, 105), False),  # half of the box is in it
         ((100, 100, 140, 104), True),
         (PLATE, True),
     ],
@@ -188,5 +188,5 @@ def test_a_box_in_an_ignored_region_is_neither_right_nor_wrong(
 def test_a_label_goes_before_a_region_and_a_region_takes_several_boxes() -> None:
     picture = Detections(boxes(PLATE, NEAR, NEAR), scores(0.9, 0.8, 0.7), boxes(PLATE), boxes(PLATE))
     np.testing.assert_array_equal(counted(picture), [True, False, False])
-    # at an overlap of 0.9 the two boxes that are left over lie wholly in the region
+    # at an overlap of 0.9, the two remaining boxes are entirely in the region
     np.testing.assert_array_equal(counted(picture, 0.9), [True, False, False])

@@ -63,7 +63,7 @@ def test_no_plates() -> None:
 
 
 def test_wilson_interval() -> None:
-    """95 % interval of 95 of 100; figures of the formula in Wilson (1927)."""
+    """95 % interval of 95 of 100, by the formula of Wilson (1927)."""
     assert Share(95, 100).interval == pytest.approx((0.8882, 0.9785), abs=2e-4)
 
 
@@ -115,7 +115,7 @@ def test_edit_distance(a: str, b: str, edits: int) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """One photo with two plates, of which one has a text, and a faulty row."""
+    """One photo with two plates, only one of them with a text, and a faulty row."""
     (tmp_path / "images").mkdir()
     cv2.imwrite(str(tmp_path / "images" / "a.png"), np.full((100, 200, 3), 90, np.uint8))
     rows = [
@@ -139,7 +139,7 @@ def test_given_boxes(folder: Path) -> None:
     dataset = load_dataset(folder)
     outcome = evaluate_given(dataset.photos(), cut, read, RUSSIA)
     assert [p.exact for p in outcome.plates] == [True]
-    # of the corners of the box (20, 20) and (80, 36), two lie 2 px beside those labelled; the plate is 14 px high
+    # two corners of the box (20, 20) and (80, 36) are 2 px off the labelled ones; the plate is 14 px high
     assert outcome.plates[0].turn == pytest.approx(np.degrees(np.arctan(2 / 60)))
     assert outcome.plates[0].corner_errors == pytest.approx((0, 2 / 14, 0, 2 / 14))
     values = figures(outcome, 0.5, PlateFree((2, 0, 1, 0), (1, 0, 0, 0)))

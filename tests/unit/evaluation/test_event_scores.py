@@ -1,4 +1,4 @@
-"""Whether the score of events means what it says: gates, reliability, heights; evidence that is kept."""
+"""Whether the score of events is calibrated: gates, reliability, heights; and stored evidence."""
 
 import re
 from pathlib import Path

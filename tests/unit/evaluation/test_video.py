@@ -1,4 +1,4 @@
-"""Events and tracks of made-up clips against their truth."""
+"""Events and tracks of invented clips against their truth."""
 
 import json
 from dataclasses import replace
@@ -44,7 +44,7 @@ def true(seen: Plate, car: int, text: str, visible: float = 1.0) -> TruePlate:
 
 
 def clip_of(shown: list[list[Plate]], texts: list[str], rate: float = 10) -> tuple[Clip, list[ReadFrame]]:
-    """Plates of frames, the cars in a fixed order, and the cars' true texts."""
+    """The plates of frames, with the cars in a fixed order, and the cars' true texts."""
     truth = tuple(
         TrueFrame(index / rate, tuple(true(each, car, texts[car]) for car, each in enumerate(plates)))
         for index, plates in enumerate(shown)

@@ -1,4 +1,4 @@
-"""YAML, TOML and CSV that would keep a parser busy, overflow its stack or say two things: refused by name, at once."""
+"""YAML, TOML and CSV that would block a parser, overflow its stack or be ambiguous are refused at once, by name."""
 
 import os
 from pathlib import Path

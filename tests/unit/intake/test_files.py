@@ -1,4 +1,4 @@
-"""Files that are no files, or far larger than they look: an error at once, and nothing is read."""
+"""Non-files, and files far larger than they look, are an error at once, and nothing is read."""
 
 import os
 import socket

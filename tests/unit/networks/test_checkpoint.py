@@ -90,7 +90,7 @@ def test_shipped_weights_match_their_sums() -> None:
 
 
 def declared(path: Path, header: bytes, size: int) -> Path:
-    """A file with a header as safetensors has it, and so many bytes that take no place on the disk."""
+    """A file with this safetensors header and size, which takes no space on disk."""
     with path.open("wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
         file.truncate(8 + len(header) + size)
@@ -176,7 +176,7 @@ def test_weights_of_another_scheme_are_refused(tmp_path: Path) -> None:
         WeightsError, match=r"stn\.safetensors: weights of another scheme: scheme: expected russia, got tes"
     ):
         load_weights(STN(), path, default_scheme())
-    other = TESTLAND.replace("0123456789AC", "1023456789AC")  # the same symbols in another order
+    other = TESTLAND.replace("0123456789AC", "1023456789AC")  # same symbols, other order
     write_testland(tmp_path, other)
     with pytest.raises(WeightsError, match=rf"scheme_sha256: expected [0-9a-f]{{64}}, got {scheme.sha256}$"):
         load_weights(STN(), path, load_scheme("testland.toml", tmp_path))

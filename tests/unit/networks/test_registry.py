@@ -1,4 +1,4 @@
-"""The list of the networks."""
+"""The list of networks."""
 
 import subprocess
 import sys
@@ -43,7 +43,7 @@ def test_a_network_takes_what_the_registry_says(name: str) -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
 def test_a_network_can_be_scripted(name: str) -> None:
-    """`python -m converters --mode script` and `python -m benchmarks --networks` do."""
+    """`python -m converters --mode script` and `python -m benchmarks --networks` need this."""
     import torch
 
     network = NETWORKS[name].load(default_scheme())

@@ -11,7 +11,7 @@ SIZES = [(640, 384), (416, 416)]
 
 @pytest.fixture(scope="module")
 def network() -> YOLOv5n:
-    """Random weights whose batch normalisation does something."""
+    """Random weights whose batch normalisation has an effect."""
     torch.manual_seed(0)
     network = YOLOv5n().eval()
     for key, buffer in network.named_buffers():

@@ -1,4 +1,4 @@
-"""What plates of each shipped country say, and what they do not; the groups of countries."""
+"""What the plates of each shipped country tell and what they do not; the groups of countries."""
 
 import pytest
 
@@ -42,7 +42,7 @@ EXAMPLES = {
     "vietnam": ("51F31118 52Y6490 29LD12345 59X112345", "51J31118 F5131118"),
     "latin": ("ABCD 123456789", "ABC"),
 }
-"""By country: texts that are plates, texts that are none."""
+"""By country: texts that are plates, and texts that are none."""
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -19,7 +19,7 @@ TUTORIAL = (ROOT / "docs" / "tutorials" / "first-country.md").read_text(encoding
 def test_the_python_of_the_document_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The block in process as it is; of the one that asks a server, the names that it imports."""
+    """The in-process block runs as it is. Of the one that needs a server, the imports are checked."""
     monkeypatch.chdir(tmp_path)
     Path("car.jpg").write_bytes(known_picture().image)
     asks, reads = re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)

@@ -1,4 +1,4 @@
-"""Schemes that share a reader, and how their files say what plates look like."""
+"""Schemes that share a reader, and how their files describe the look of plates."""
 
 from pathlib import Path
 

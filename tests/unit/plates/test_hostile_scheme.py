@@ -1,4 +1,4 @@
-"""Files of schemes that ask for more than any country has: refused by key, in little time and memory."""
+"""Scheme files that demand more than any country has are refused by key, in little time and memory."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A scheme read from TOML: which texts fit, what may follow a prefix, and what is said of a file that is not right."""
+"""A scheme read from TOML: which texts fit, what may follow a prefix, and the errors of a faulty file."""
 
 import hashlib
 import pickle
@@ -83,7 +83,7 @@ def test_what_follows_from_the_alphabet() -> None:
 
 
 def walk(scheme: PlateScheme, text: str) -> Rest | None:
-    """The state after a text, or None where a symbol may not follow."""
+    """The state after a text; None if a symbol may not follow."""
     state: Rest | None = scheme.successors.start
     for symbol in text:
         if state is not None:
@@ -174,7 +174,7 @@ def test_a_scheme_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_signs_may_share_symbols() -> None:
-    """A digit that is not 0 is a digit too: a prefix may still become several formats."""
+    """A digit that is not 0 is also a digit, so a prefix may still become several formats."""
     assert walk(RUSSIA, "A123BC0") != walk(RUSSIA, "A123BC7")
 
 

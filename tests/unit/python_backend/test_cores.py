@@ -49,7 +49,7 @@ def test_threads_that_are_set_stay() -> None:
 
 
 def test_a_killed_instance_gives_its_place_back() -> None:
-    """Its process takes the place of this one's server, being asked by its parent's number."""
+    """Its process stands for another process of this one's server, because both have the same parent."""
     code = (
         "import os, sys\n"
         "os.getppid = lambda: int(sys.argv[1])\n"

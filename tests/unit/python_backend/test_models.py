@@ -39,7 +39,7 @@ FRAME = compose(120, 200, [Placed("A123BC77", 20, 40)])
 
 
 class FakeModel:
-    """A model of the contract that answers by a function of its inputs."""
+    """A model of the contract that computes its answer with a function."""
 
     def __init__(self, spec: ModelSpec, answer: Callable[..., Sequence[np.ndarray]]) -> None:
         self.spec = spec
@@ -68,11 +68,11 @@ class FakeModel:
 
 
 BUS = [-200, -300, 300, 60, 0.75, 2]
-"""A vehicle around the plates, as `VEHICLE_ROWS` has it."""
+"""A vehicle around the plates, as a row of `VEHICLE_ROWS`."""
 
 
 def plates(count: int) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
-    """A detector that always finds so many plates, the later the less sure."""
+    """A detector that always finds so many plates, each with a lower score than the one before."""
 
     def detect(frame: np.ndarray) -> Sequence[np.ndarray]:
         numbers = np.arange(count, dtype=np.float32)
@@ -86,7 +86,7 @@ def plates(count: int) -> Callable[[np.ndarray], Sequence[np.ndarray]]:
 
 
 def logits(crops: np.ndarray) -> Sequence[np.ndarray]:
-    """The number of a crop as the class of its first step, blanks after it."""
+    """The number of a crop as the class of its first step, followed by blanks."""
     found = np.full((len(crops), CLASSES, STEPS), -9, np.float32)
     found[:, -1, 1:] = 9
     found[np.arange(len(crops)), crops[:, 0, 0, 0].astype(int) % 22, 0] = 9
@@ -114,7 +114,7 @@ def ask(**inputs: np.ndarray) -> triton.InferenceResponse:
 
 
 def fault(response: triton.InferenceResponse) -> str:
-    """What an error says."""
+    """The message of an error."""
     error = response.error()
     assert error is not None
     return error.message()
@@ -159,9 +159,9 @@ def test_any_number_of_plates(chain: triton.Server, count: int) -> None:
     }
     symbols = "0123456789ABEKMHOPCTYX"
     assert found["readings"][:, 0].tolist() == [symbols[number % 22] for number in range(count)]
-    assert found["texts"][:, 0].tolist() == [""] * count  # one symbol is no plate
+    assert found["texts"][:, 0].tolist() == [""] * count  # a single symbol is no plate
     assert found["coordinates"][:, 0].tolist() == found["corners"][:, 7].tolist() == list(range(count))
-    chunks = 2 * -(-count // 32)  # plates without a text are read upright too
+    chunks = 2 * -(-count // 32)  # plates without a text are also read upright
     assert chain.counts() == {"plate_recognition": 1, "yolo": 1} | (
         {"stn": chunks, "lprnet": chunks, "country": chunks} if count else {}
     )
@@ -270,7 +270,7 @@ def request(**changes: Any) -> triton.InferenceRequest:
 
 
 def give_up(model: FakeModel, request: triton.InferenceRequest) -> None:
-    """While ``model`` works, the caller hangs up."""
+    """The caller hangs up while ``model`` works."""
     answer = model.answer
 
     def hang_up(*arrays: np.ndarray) -> Sequence[np.ndarray]:
@@ -319,7 +319,7 @@ def test_what_a_plate_looks_like_is_asked_where_a_request_names_it(
 
 
 def looks_of(crops: np.ndarray) -> np.ndarray:
-    """Logits of `country`: all are red."""
+    """Logits of `country`: all plates are red."""
     found = np.zeros((len(crops), *COUNTRY.outputs[0].dims), np.float32)
     found[:, len(DESIGNS) + GROUNDS.index("red")] = 12
     return found
@@ -361,7 +361,7 @@ def test_a_probe_is_answered_and_not_counted(chain: triton.Server) -> None:
 
 def test_parameters_that_are_no_text_do_no_harm(chain: triton.Server, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = request()
-    monkeypatch.setattr(asked, "parameters", lambda: b"\xff".decode())  # as Triton's own method fails
+    monkeypatch.setattr(asked, "parameters", lambda: b"\xff".decode())  # Triton's own method fails like this
     (response,) = chain.models[PLATE_RECOGNITION.name].execute([asked])
     assert not response.has_error()
 
@@ -405,7 +405,7 @@ def test_a_limit_is_set_for_yolo_alone(
 
 @pytest.fixture
 def real(fake_server: triton.Server, model_repository: Path) -> triton.Server:
-    """Detector, reader and BLS as they are shipped, without a server."""
+    """Detector, reader and BLS as shipped, without a server."""
     backend = ROOT / "plate_nets" / "python_backend" / "backends" / "pytorch" / "model.py"
     for name, spec in MODELS.items():
         folder = model_repository / name

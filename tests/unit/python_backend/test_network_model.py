@@ -1,4 +1,4 @@
-"""The `pytorch` backend: one forward a batch, an answer a request."""
+"""The `pytorch` backend: one forward pass per batch, one response per request."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -32,13 +32,13 @@ def save(network: torch.nn.Module, folder: Path) -> None:
 
 
 def make(folder: Path, model_repository: Path, **changes: Any) -> TorchScriptModel:
-    """The model of a folder, on torch where nothing else is said."""
+    """The model of a folder, on torch by default."""
     return TorchScriptModel(triton.model_args(model_repository / CONFIG, folder, **{"parameters": {}, **changes}))
 
 
 @pytest.fixture(params=["torch", "OpenVINO"])
 def parameters(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Of the config, for each runtime."""
+    """The config's parameters for each runtime."""
     return {"openvino": {"string_value": str(request.param == "OpenVINO").lower()}}
 
 
@@ -47,13 +47,13 @@ def request(rows: np.ndarray, name: str = STN.inputs[0].name) -> triton.Inferenc
 
 
 def set_network(model: TorchScriptModel, network: Callable[[Any], Any]) -> None:
-    """Let a model call this in place of its network."""
+    """Make a model call this instead of its network."""
     runtime: Any = model._runtime
     runtime._network = network
 
 
 def counted_network(model: TorchScriptModel) -> "Counted":
-    """Count from now on what a model asks of its network."""
+    """From now on, count what a model asks of its network."""
     runtime: Any = model._runtime
     counted = Counted(runtime._network)
     set_network(model, counted)
@@ -65,7 +65,7 @@ def crops(*values: float) -> np.ndarray:
 
 
 class Counted:
-    """Counts the forwards of a network, and the rows of each."""
+    """Counts the forward passes of a network, and the rows of each."""
 
     def __init__(self, network: Any) -> None:
         self.network = network

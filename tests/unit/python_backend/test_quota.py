@@ -1,4 +1,4 @@
-"""The cores of a container: files of /proc and /sys as Linux, Docker and Kubernetes have them."""
+"""The cores of a container, from files of /proc and /sys as Linux, Docker and Kubernetes write them."""
 
 import os
 from pathlib import Path
@@ -51,7 +51,7 @@ V1_FILES = {"cpu.cfs_quota_us": "300000\n", "cpu.cfs_period_us": "100000\n"}
             {f"cpu,cpuacct/{name}": text for name, text in V1_FILES.items()},
             3,
         ),
-        # a container without a namespace of its own: the path is the host's, and the mount begins there
+        # a container without its own namespace: the path is the host's, and the mount starts there
         (
             "3:memory:/docker/7\n4:cpu,cpuacct:/docker/7\n",
             MEMORY + V1.replace("ROOT", "/docker/7"),

@@ -1,4 +1,4 @@
-"""Settings of a served model: where they come from, and what is refused."""
+"""Settings of a served model: their sources, and what is refused."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A process whose work hangs is ended, and no other. Each runs in a process of its own."""
+"""A process whose work hangs is ended, and no other. Each test runs in its own process."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Formats and look decide together: whose plate it is, of which colour, and what a text that could be two says."""
+"""Formats and look decide together: the country and the colour of a plate, and the meaning of an ambiguous text."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from plate_nets.plates import joined, load_scheme, load_schemes
 from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN
 from plate_nets.recognition.appearance import LEAST_FAVOUR, Appearance, appearances
 from plate_nets.recognition.decoding import most_probable
-from plate_nets.recognition.schemes import SchemeDecoder, surest
+from plate_nets.recognition.schemes import SchemeDecoder, best_of
 from plate_nets.types import STEPS, Logits, Reading
 from tests.schemes import TESTLAND, write_testland
 
@@ -28,7 +28,7 @@ def looking(ground: str = "white", **designs: float) -> Appearance:
 
 
 def spelt(*texts: str, sure: float = 12.0) -> Logits:
-    """Logits (1, 37, 18) by which the reader of Latin letters says one of several texts of a length, each alike."""
+    """Logits (1, 37, 18) of the Latin reader for several equally probable texts of the same length."""
     logits = np.zeros((1, LATIN.classes, STEPS), np.float32)
     for text in texts:
         path = [step for symbol in text for step in (LATIN.index[symbol], LATIN.blank)]
@@ -64,7 +64,7 @@ def test_a_text_of_two_countries_is_that_of_the_one_that_it_looks_like(
     decoder = SchemeDecoder(load_schemes("kazakhstan,romania,latin"))
     logits = {"lprnet_latin": spelt("B123ABC")}
     (alone,) = decoder.decode(logits)
-    (reading,) = decoder.describe(decoder.decode(logits, looks=[look]), [look])
+    (reading,) = decoder.describe(decoder.decode(logits, appearances=[look]), [look])
     assert (reading.text, reading.scheme, reading.country) == ("B123ABC", scheme, country)
     assert reading.schemes[-1] == "latin" and set(reading.schemes) == {"kazakhstan", "romania", "latin"}
     assert (reading.country_confidence >= 0.5) == (country != UNKNOWN)
@@ -82,14 +82,14 @@ def test_a_text_of_one_country_speaks_for_it() -> None:
 
 
 def test_brazils_designs_tell_its_texts_apart() -> None:
-    """The fifth symbol is an O of Mercosur or a nought of before: the reader cannot tell, the design can."""
+    """The fifth symbol is an O of Mercosur or an older 0. The reader cannot tell them apart, but the design can."""
     decoder = SchemeDecoder([load_scheme("brazil")])
     logits = {"lprnet_latin": spelt("ABC1O23", "ABC1023")}
     for look, text, name in ((looking(br=0.9), "ABC1O23", "Mercosur"), (looking(br_old=0.9), "ABC1023", "old")):
-        (reading,) = decoder.decode(logits, looks=[look])
+        (reading,) = decoder.decode(logits, appearances=[look])
         assert reading.best == text and reading.text == "", "and none is sure"
         assert reading.confidence == pytest.approx(0.5, abs=0.01)
-        several = decoder.decode_looks({"lprnet_latin": np.repeat(logits["lprnet_latin"], 3, axis=0)}, look=look)
+        several = decoder.decode_looks({"lprnet_latin": np.repeat(logits["lprnet_latin"], 3, axis=0)}, appearance=look)
         assert several.best == text
         (told,) = decoder.describe([Reading(text, text, 0.9, scheme="brazil", format=name)], [look])
         assert (told.country, told.format, told.schemes) == ("br", name, ())
@@ -131,12 +131,12 @@ def test_a_text_of_no_country_has_none() -> None:
 
 
 def test_between_readers_the_look_speaks_too() -> None:
-    """Of what two readers say of one plate the less sure text may be the likelier one, by what the plate looks like."""
+    """Of two readers' texts for a plate, the less certain one may be more probable given the look."""
     asked = load_schemes("russia,kazakhstan")
     russian = Reading("A123BC77", "A123BC77", 0.95, scheme="russia")
     kazakh = Reading("123ABC02", "123ABC02", 0.9, scheme="kazakhstan")
-    found = [surest([russian, kazakh], asked, look).text for look in (None, looking(ru=0.9), looking(kz=0.9))]
+    found = [best_of([russian, kazakh], asked, look).text for look in (None, looking(ru=0.9), looking(kz=0.9))]
     assert found == ["A123BC77", "A123BC77", "123ABC02"]
     unread = Reading("", "B123", 0.99, scheme="russia")
-    assert surest([unread, kazakh], asked, looking(ru=0.99)).text == "123ABC02", "a text comes first"
-    assert surest([unread], asked, looking(ru=0.99)).text == ""
+    assert best_of([unread, kazakh], asked, looking(ru=0.99)).text == "123ABC02", "a text comes first"
+    assert best_of([unread], asked, looking(ru=0.99)).text == ""

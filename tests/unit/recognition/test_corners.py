@@ -126,7 +126,7 @@ def test_a_turned_quad_is_cut_along_its_edges() -> None:
 
 def test_a_large_plate_is_averaged_not_sampled() -> None:
     frame = np.zeros((400, 1600, 3), np.uint8)
-    frame[:, ::2] = 255  # finer than any crop can show
+    frame[:, ::2] = 255  # finer than any crop shows
     cut = warp_quad(frame, np.array([[0, 0], [1600, 0], [1600, 400], [0, 400]], np.float32), (24, 94))
     assert np.abs(cut.astype(int) - 127).max() < 12
 
@@ -151,10 +151,10 @@ def test_beyond_the_frame_is_grey() -> None:
     "quad",
     [
         np.zeros((4, 2)),
-        np.array([[0, 0], [50, 10], [50, 0], [0, 10]]),  # crossing
+        np.array([[0, 0], [50, 10], [50, 0], [0, 10]]),  # crossed edges
         np.array([[0, 10], [50, 10], [50, 0], [0, 0]]),  # mirrored
         np.array([[0, 0], [50, 0], [20, 2], [0, 10]]),  # not convex
-        np.array([[0, 0], [50, 0], [50, 10], [0, 90]]),  # no plate's shape
+        np.array([[0, 0], [50, 0], [50, 10], [0, 90]]),  # not the shape of a plate
         np.array([[0, 0], [200, 0], [200, 4.5], [0, 4.5]]),  # edge-on
         np.array([[np.nan, 0], [50, 0], [50, 10], [0, 10]]),
         np.array([[0, 0], [np.inf, 0], [np.inf, 10], [0, 10]]),
@@ -173,7 +173,7 @@ def test_what_is_no_plate_is_cut_upright(quad: np.ndarray) -> None:
 
 
 def two_line_frame() -> tuple[np.ndarray, np.ndarray]:
-    """A plate whose first line is red and whose second is blue, seen from the side, on grey; and its corners."""
+    """A plate seen from the side on grey, first line red, second blue; and its corners."""
     quad = np.array([[40, 30], [100, 38], [98, 74], [42, 66]], np.float32)
     plate = np.zeros((100, 170, 3), np.uint8)
     plate[:52, :, 2] = plate[52:, :, 0] = 200
@@ -261,7 +261,7 @@ def test_the_next_window_shows_the_plate_straight() -> None:
 
 
 class Oracle:
-    """A network that knows where the plate is: it answers for the windows in the order in which they are cut."""
+    """A network that knows the plate's place. It answers for the windows in the order in which they are cut."""
 
     def __init__(self, quads: np.ndarray, boxes: np.ndarray, plate: float = 5.0) -> None:
         self.plate = plate

@@ -1,4 +1,4 @@
-"""CTC logits -> texts: merging, formats, and never inventing."""
+"""CTC logits -> texts: merging, formats, and never inventing a symbol."""
 
 import itertools
 from pathlib import Path
@@ -108,7 +108,7 @@ def test_empty_crop_reads_as_nothing() -> None:
 
 
 def test_beam_sums_over_paths_as_ctc_does() -> None:
-    """The beam's probability of a text against torch's CTC loss, which sums over all alignments."""
+    """The beam's probability of a text equals torch's CTC loss, which sums over all alignments."""
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(3)
     logits = spell("A123BC77", peak=4.0) + rng.normal(0, 0.3, (1, CLASSES, STEPS)).astype(np.float32)
@@ -164,7 +164,7 @@ def test_another_scheme_reads_its_own_formats(tmp_path: Path) -> None:
         for step in range(STEPS):
             place, between = divmod(step, 2)
             row[scheme.blank if between or place >= len(text) else scheme.index[text[place]], step] = 9
-    logits[0, scheme.index["6"], 2] = 9.5  # a digit where only a letter may stand
+    logits[0, scheme.index["6"], 2] = 9.5  # a digit where only a letter is allowed
     assert [reading.text for reading in PlateDecoder(scheme, DecodingSettings(sure=0.5)).decode(logits)] == [
         "DG1234",
         "1234ZWF",

@@ -16,7 +16,7 @@ def network_of(*rows: tuple[float, ...]):  # type: ignore[no-untyped-def]
 
 
 def test_boxes_come_in_pixels_of_the_frame_highest_score_first() -> None:
-    # the input of a 1280x720 frame is 640x384: everything halved
+    # the input for a 1280x720 frame is 640x384, so everything is halved
     network = network_of((100, 50, 40, 10, 0.6, 1), (300, 200, 60, 20, 0.9, 1), (10, 10, 40, 10, 0.1, 1))
     boxes, scores = PlateDetector(network).detect(np.zeros((720, 1280, 3), np.uint8))
     np.testing.assert_allclose(boxes, [[540, 380, 660, 420], [160, 90, 240, 110]], atol=1e-3)

@@ -1,4 +1,4 @@
-"""The committed detector on rendered scenes, on pictures without a plate and, where at hand, on real photos."""
+"""The committed detector on rendered scenes, on pictures without a plate and, if available, on real photos."""
 
 import cv2
 import numpy as np

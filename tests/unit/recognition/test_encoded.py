@@ -1,4 +1,4 @@
-"""What the bytes of strangers may make a decoder do: nothing but decode one picture of bounded size."""
+"""Untrusted bytes can only make a decoder decode one picture of bounded size."""
 
 import io
 import struct
@@ -44,7 +44,7 @@ def test_the_smallest_picture_is_accepted() -> None:
     ids=["acTL", "two IHDR", "fcTL", "animated PNG", "animated WebP"],
 )
 def test_an_animated_picture_reaches_no_decoder(encoded: bytes) -> None:
-    """OpenCV 4.11 and 4.12 die in the first of them."""
+    """OpenCV 4.11 and 4.12 crash on the first of them."""
     with pytest.raises(InputError, match="damaged one"):
         decode_image(encoded, LIMITS)
 
@@ -52,7 +52,7 @@ def test_an_animated_picture_reaches_no_decoder(encoded: bytes) -> None:
 @pytest.mark.parametrize("kind", [b"IDAT", b"tEXt", b"abCD", b"IEND"])
 @pytest.mark.parametrize("length", [2**31 - 1, 2**31, 2**32 - 1])
 def test_a_chunk_that_leads_out_of_the_picture_is_refused(kind: bytes, length: int) -> None:
-    """OpenCV allocates what is declared: 4 GB for a picture of 49 bytes."""
+    """OpenCV allocates the declared size: 4 GB for a picture of 49 bytes."""
     with pytest.raises(InputError, match="leads out of it"):
         decode_image(png(IHDR, chunk(kind, b"", length)), LIMITS)
 
@@ -97,7 +97,7 @@ def test_a_large_jpeg_has_fewer_scans() -> None:
 
 @pytest.mark.parametrize("marker", sorted(set(range(0xC3, 0xD0)) - {0xC4, 0xC8, 0xCC}))
 def test_a_jpeg_that_no_browser_reads_reaches_no_decoder(marker: int) -> None:
-    """Lossless, hierarchical and arithmetic ones: the last kept a decoder busy longer than any other picture."""
+    """Lossless, hierarchical and arithmetic JPEGs. The last kind kept a decoder busy longer than any other picture."""
     whole = bytearray(PICTURES[0])
     whole[whole.index(b"\xff\xc0") + 1] = marker
     with pytest.raises(InputError, match="neither baseline nor progressive"):
@@ -105,7 +105,7 @@ def test_a_jpeg_that_no_browser_reads_reaches_no_decoder(marker: int) -> None:
 
 
 ENTRIES = b"Exif\0\0MM\0*\0\0\0\x08\xff\xff" + struct.pack(">HHII", 1, 3, 1, 0) * 5000
-"""An EXIF structure whose entries are all read, for none of them is the orientation."""
+"""An EXIF structure in which all entries are read, because none is the orientation."""
 MEGABYTES = 4 << 20
 
 
@@ -123,7 +123,7 @@ MEGABYTES = 4 << 20
 )
 @pytest.mark.timeout(60)
 def test_a_walk_ends_soon_whatever_there_is_to_walk(start: bytes, part: bytes) -> None:
-    """A run of FF of 100 kB took minutes once, which its watchdog ended the process for."""
+    """A run of 100 kB of FF once took minutes, until the watchdog ended the process."""
     with pytest.raises(DamagedPicture):
         inspect((start + part * (MEGABYTES // len(part)))[:MEGABYTES])
 
@@ -167,7 +167,7 @@ def test_a_gigantic_canvas_is_refused(kind: str, at: int) -> None:
 
 
 def mutate(data: bytes, changes: list[tuple[int, int, int]]) -> bytes:
-    """Bytes with some set, some cut, some doubled."""
+    """Bytes with some of them set, cut or doubled."""
     for place, value, kind in changes:
         at = place % max(1, len(data))
         if kind == 0:

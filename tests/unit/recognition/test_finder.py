@@ -1,4 +1,4 @@
-"""Plates found and cut out by the shipped networks: corners, boxes around them, and pictures in which none is sound."""
+"""Plates found and cut out by the shipped networks: corners, boxes around them, and pictures without any."""
 
 from io import BytesIO
 
@@ -72,7 +72,7 @@ def warped(frame: Frame, matrix: np.ndarray) -> Frame:
 
 
 def turn(degrees: float) -> np.ndarray:
-    """About the middle of `CAR`."""
+    """A rotation around the centre of `CAR`."""
     return np.vstack((cv2.getRotationMatrix2D((320, 240), -degrees, 1), (0, 0, 1)))
 
 
@@ -141,7 +141,7 @@ ANSWERS = {
 
 def test_both_networks_decide_what_is_a_plate_and_their_order() -> None:
     rows = np.array([[[100, 50, 40, 10, 0.9, 1], [100, 150, 40, 10, 0.3, 1], [100, 250, 40, 10, 0.8, 1]]], np.float32)
-    told = np.array([[*CROSSING, 0, 0], [*CROSSING, 0, 5], [*CROSSING, 0, -5]], np.float32)  # by the detector's order
+    told = np.array([[*CROSSING, 0, 0], [*CROSSING, 0, 5], [*CROSSING, 0, -5]], np.float32)  # in the detector's order
     finder = PlateFinder(PlateDetector(lambda picture: rows), CornerFinder(lambda windows: told[[0, 2, 1]]))
     (crops, found, *_), boxes, scores, _ = finder.find(np.zeros((720, 1280, 3), np.uint8))
     np.testing.assert_allclose(boxes, [[160, 290, 240, 310], [160, 90, 240, 110]], atol=1e-3)

@@ -60,7 +60,7 @@ def test_grey_and_transparent_pictures_become_frames(shape: tuple[int, ...]) -> 
 def test_a_photo_is_turned_upright_by_its_exif() -> None:
     file = io.BytesIO()
     exif = Image.Exif()
-    exif[0x0112] = 6  # orientation: turn clockwise by a quarter
+    exif[0x0112] = 6  # orientation: a quarter turn clockwise
     Image.fromarray(FRAME[..., ::-1]).save(file, "PNG", exif=exif)
     np.testing.assert_array_equal(decode_image(file.getvalue(), LIMITS), np.rot90(FRAME, -1))
 

@@ -1,4 +1,4 @@
-"""`LocalReader`: both runtimes read the same, it travels as its settings, and its stages can be timed."""
+"""`LocalReader`: both runtimes read the same, it is pickled as its settings, and its stages can be timed."""
 
 import itertools
 import os
@@ -44,7 +44,7 @@ def torch() -> LocalReader:
 
 
 def agree(ones: list[Plate], others: list[Plate]) -> None:
-    """The same texts, and boxes within half a pixel."""
+    """Check for the same texts, and boxes within half a pixel."""
     assert [(one.reading.text, one.reading.best) for one in ones] == [
         (other.reading.text, other.reading.best) for other in others
     ]
@@ -52,7 +52,7 @@ def agree(ones: list[Plate], others: list[Plate]) -> None:
         sides = [(each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax) for each in (one, other)]
         assert sides[0] == pytest.approx(sides[1], abs=0.5)
         assert one.score == pytest.approx(other.score, abs=0.01)
-        rounding = 0.01 if one.reading.text else 0.05  # what is not sure moves more
+        rounding = 0.01 if one.reading.text else 0.05  # uncertain values vary more
         assert one.reading.characters == pytest.approx(other.reading.characters, abs=rounding)
 
 

@@ -27,7 +27,7 @@ Found = tuple[PlateCrops[Crops], np.ndarray, np.ndarray, VehicleRows]
 
 
 class NumberDecoder(SchemeDecoder):
-    """Reads a row's first number; remembers the lines of each call."""
+    """Reads a row's first number, and records the lines of each call."""
 
     def __init__(self) -> None:
         super().__init__([default_scheme()])
@@ -45,7 +45,7 @@ class NumberDecoder(SchemeDecoder):
 
 
 class Chain:
-    """Three steps over `count` crops, each crop filled with its row's number; remembers the sizes of its calls."""
+    """Three steps over `count` crops, each filled with its row's number. It records the sizes of its calls."""
 
     def __init__(self, count: int, scores: list[float] | None = None) -> None:
         self.count = count
@@ -91,7 +91,7 @@ def test_the_decoder_is_told_the_lines_that_the_corners_show() -> None:
 
 
 def spelling(alphabet: str, texts: Sequence[str], crops: Crops) -> Logits:
-    """Crops, each of one value, the number of its text -> logits of these texts."""
+    """Crops filled with the number of their text -> logits of these texts."""
     logits = np.zeros((len(crops), len(alphabet) + 1, STEPS), np.float32)
     for row, number in zip(logits, crops[:, 0, 0, 0], strict=True):
         path = [step for symbol in texts[int(number)] for step in (alphabet.index(symbol), len(alphabet))]
@@ -100,7 +100,7 @@ def spelling(alphabet: str, texts: Sequence[str], crops: Crops) -> Logits:
 
 
 SHORT = box_quads(np.array([[0, 0, 40, 20]], np.float32)).reshape(-1, 8)
-"""Corners of a plate twice as wide as high: of two lines in Russia, of one in the USA."""
+"""Corners of a plate twice as wide as high: two lines in Russia, one in the USA."""
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,18 @@
-"""Plates of several schemes: who reads, whose plate it is, what is said of it."""
+"""Plates of several schemes: which reader reads, which country the plate is from, what the result says."""
 
 import numpy as np
 import pytest
 
 from plate_nets.errors import InputError, SchemeError
 from plate_nets.plates import PlateScheme, default_scheme, load_scheme, load_schemes
-from plate_nets.recognition.schemes import SchemeDecoder, evidence_of, surest
+from plate_nets.recognition.schemes import SchemeDecoder, best_of, evidence_of
 from plate_nets.types import STEPS, Logits, Reading
 
 RUSSIA, LATIN, UZBEKISTAN = default_scheme(), load_scheme("latin"), load_scheme("uzbekistan")
 
 
 def spelt(scheme: PlateScheme, text: str, sure: float = 12.0) -> Logits:
-    """Logits (1, C, 18) by which a reader says a text."""
+    """Logits (1, C, 18) of a reader for a text."""
     logits = np.zeros((1, scheme.classes, STEPS), np.float32)
     path = [step for symbol in text for step in (scheme.index[symbol], scheme.blank)]
     path += [scheme.blank] * (STEPS - len(path))
@@ -75,13 +75,13 @@ def test_a_caller_chooses_among_what_is_read() -> None:
 
 def test_equal_readings_are_those_of_the_first() -> None:
     one, other = (Reading("A123BC77", "A123BC77", 0.9, scheme=name) for name in ("russia", "latin"))
-    assert surest([one, other], [RUSSIA, LATIN]).schemes == ("russia", "latin")
-    assert surest([one, other], [LATIN, RUSSIA]).scheme == "latin"
-    assert surest([Reading("", "B", 0.99, scheme="russia"), other], [RUSSIA, LATIN]).scheme == "latin", "a text first"
+    assert best_of([one, other], [RUSSIA, LATIN]).schemes == ("russia", "latin")
+    assert best_of([one, other], [LATIN, RUSSIA]).scheme == "latin"
+    assert best_of([Reading("", "B", 0.99, scheme="russia"), other], [RUSSIA, LATIN]).scheme == "latin", "a text first"
 
 
 def test_countries_of_one_reader_are_searched_together() -> None:
-    """Where two countries would read other texts, neither is sure; where both read the same, both are named."""
+    """If two countries would read different texts, neither is sure; if they read the same, both are named."""
     spain, sweden = load_scheme("spain"), load_scheme("sweden")
     logits = {"lprnet_latin": spelt(LATIN, "1234BCD")}
     (reading,) = SchemeDecoder([sweden, spain]).decode(logits)
@@ -90,7 +90,7 @@ def test_countries_of_one_reader_are_searched_together() -> None:
     for names in ("sweden,lithuania", "lithuania,sweden"):
         (reading,) = SchemeDecoder(load_schemes(names)).decode(logits)
         assert ",".join(reading.schemes) == names and reading.scheme == names.split(",")[0]
-    between = spelt(LATIN, "0BC123") + spelt(LATIN, "OBC123")  # a nought or an O
+    between = spelt(LATIN, "0BC123") + spelt(LATIN, "OBC123")  # a 0 or an O
     kazakh, united = load_schemes("kazakhstan,lithuania")
     assert SchemeDecoder([united]).decode({"lprnet_latin": between})[0].text == "OBC123"
     assert SchemeDecoder([united, load_scheme("united_states")]).decode({"lprnet_latin": between})[0].text == ""

@@ -1,4 +1,4 @@
-"""A second look: what is looked at again, what the looks are, and what they say together."""
+"""The second look: which plates get one, what it looks at, and how looks are combined."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,7 +45,7 @@ def test_looks_that_agree_are_sure_together() -> None:
 
 
 def test_looks_that_disagree_are_not_sure_of_either() -> None:
-    """Three of five for one text and two for another: the mean of their logarithms leaves nothing to any."""
+    """Three of five looks say one text and two another. The mean of their logarithms makes neither certain."""
     looks = [spell("A123BC77")] * 3 + [spell("A128BC77")] * 2
     reading = DECODER.decode_looks(np.concatenate(looks))
     assert reading.text == ""
@@ -66,7 +66,7 @@ def test_looks_at_nothing_have_no_text() -> None:
 
 
 def test_what_fits_no_format_lowers_the_confidence() -> None:
-    """Three fifths say that a digit is hidden, so no plate; of the plates one alone is left."""
+    """Three fifths say that a digit is hidden, so it is no plate. Only one text remains that fits a format."""
     plates = {"A123BC77": 0.4}
     trusting, doubting = most_probable(plates), most_probable(plates, doubt=0.75)
     assert trusting is not None and trusting.confidence == 1
@@ -74,7 +74,7 @@ def test_what_fits_no_format_lowers_the_confidence() -> None:
 
 
 class Networks:
-    """Reads a plate's number from the crop's first value: 1 is sure at once, 2 is sure at the second look."""
+    """Reads a plate's number from the crop's first value: 1 is sure at once, 2 at the second look."""
 
     def __init__(self) -> None:
         self.rows: list[int] = []

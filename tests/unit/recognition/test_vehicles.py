@@ -1,4 +1,4 @@
-"""Whose plate is it: by where it lies in a vehicle and how large it is beside it; rather none than a wrong one."""
+"""The vehicle of a plate, by its place and its size in the vehicle; rather none than a wrong one."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def vehicle(box: Box, kind: str = "car", score: float = 0.8) -> Vehicle:
 
 
 def owners(plates: list[Plate], vehicles: list[Vehicle]) -> list[int | None]:
-    """By number, whose each plate is."""
+    """By number, the vehicle of each plate."""
     found = with_vehicles(plates, vehicles)
     assert [(each.box, each.reading) for each in found] == [(each.box, each.reading) for each in plates]
     return [vehicles.index(each.vehicle) if each.vehicle else None for each in found]
@@ -89,7 +89,7 @@ def test_two_that_may_own_a_plate_alike_and_two_plates_of_one_leave_none() -> No
 
 @pytest.mark.parametrize("seed", range(6))
 def test_plates_of_drawn_streets_have_the_cars_that_were_drawn_around_them(seed: int) -> None:
-    """Streets with cars side by side and one behind another; what cannot be told has no vehicle."""
+    """Streets with cars side by side and behind each other. An ambiguous plate has no vehicle."""
     scene = render_scene(default_scheme(), np.random.default_rng(seed), (1280, 720), 6)
     cars = [vehicle(each.car) for each in scene.plates]
     plates = [Plate(each.box, 0.9, Reading("", "", 0.0)) for each in scene.plates]

@@ -1,4 +1,4 @@
-"""Plates of any country, asked for at once: whose text is given, and that none is invented."""
+"""Plates of any country, all read at once: whose text wins, and that none is invented."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def car(*drawn: Frame) -> Frame:
 
 
 def written(text: str) -> Frame:
-    """A white plate with a text in any letters."""
+    """A white plate with a text in any script."""
     picture = Image.new("RGB", (520, 112), (235, 235, 235))
     draw = ImageDraw.Draw(picture)
     draw.rectangle((3, 3, 516, 108), outline=(20, 20, 20), width=4)

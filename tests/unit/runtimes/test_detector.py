@@ -1,4 +1,4 @@
-"""The detector on OpenVINO, cut before its last layers, beside the network itself."""
+"""The detector on OpenVINO, cut before its last layers, against the network itself."""
 
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def test_rows_that_could_be_no_plate_are_left_out(
 ) -> None:
     found = OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")(pictures)
     likely = expected[0][expected[0, :, 4] >= NEGLIGIBLE]
-    assert abs(len(likely) - found.shape[1]) <= 2  # at the edge
+    assert abs(len(likely) - found.shape[1]) <= 2  # at the border
     assert 0 < found.shape[1] < expected.shape[1] / 10
     assert found[0, :, 4].min() >= NEGLIGIBLE * 0.999
 
@@ -84,7 +84,7 @@ def test_frequent_shapes_get_a_network_of_their_own(
     for first, *more in zip(*answers, strict=True):
         for each in more:
             np.testing.assert_allclose(each, first, atol=1e-2)
-    assert made == ["[1,?,?,3]", "[1,384,640,3]", "[1,384,320,3]"]  # and no third
+    assert made == ["[1,?,?,3]", "[1,384,640,3]", "[1,384,320,3]"]  # and there is no third one
 
 
 def test_a_file_that_is_none_of_a_detector_says_so(model_repository: Path) -> None:

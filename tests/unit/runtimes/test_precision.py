@@ -1,4 +1,4 @@
-"""In which precision networks run: asked, compared and timed on this processor, whichever it is."""
+"""The precision of networks: requested, compared and timed on this processor, whichever it is."""
 
 import os
 import shutil
@@ -71,7 +71,7 @@ def test_the_faster_one_is_taken(model_repository: Path, monkeypatch: pytest.Mon
     original = CANDIDATES[CORNERS.name]
 
     def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
-        """Float32 in either, three times over in one of them."""
+        """Float32 in either case, three times over in one of them."""
         run = original.load(path, threads, "float32")
         return lambda given: [run(given) for _ in range(3 if wanted == often else 1)][-1]
 
@@ -151,7 +151,7 @@ def test_a_missing_network_is_named(tmp_path: Path) -> None:
 
 
 def test_the_others_wait_for_the_first(model_repository: Path, tmp_path: Path) -> None:
-    """Processes, for which the file is locked."""
+    """They are processes, for which the file is locked."""
     code = "; ".join(
         (
             "from pathlib import Path",
@@ -193,12 +193,12 @@ def test_rows_are_alike_up_to_rounding() -> None:
         other[0, 0, column] += change
         assert rows_agree(rows, other) == alike
     far = rows.copy()
-    far[0, 2, 0] += 100  # nobody asks where an unlikely one is
+    far[0, 2, 0] += 100  # the place of an improbable one does not matter
     assert rows_agree(rows, far)
-    assert not rows_agree(rows[:, 2:], rows[:, 2:])  # nothing to judge by
+    assert not rows_agree(rows[:, 2:], rows[:, 2:])  # nothing to compare
     beside = np.concatenate((rows, [[[51, 50, 40, 10, 0.4, 1]]]), axis=1).astype(np.float32)
     other = beside.copy()
-    other[0, 3, 4] = 0.6  # still worse than the first, whose plate it shows
+    other[0, 3, 4] = 0.6  # still worse than the first, which shows the same plate
     assert rows_agree(beside, other)
     other[0, 3, 4] = 0.95
     assert not rows_agree(beside, other) and not rows_agree(other, beside)
@@ -208,7 +208,7 @@ def test_paths_are_alike_where_they_are_sure() -> None:
     logits = np.zeros((2, 5, 18), np.float32)
     logits[0, 1] = 12
     other = logits.copy()
-    other[1, 2] = 1  # no sure one
+    other[1, 2] = 1  # no certain one
     assert paths_agree(logits, other)
     other[0, 3, 4] = 20
     assert not paths_agree(logits, other)

@@ -1,4 +1,4 @@
-"""Networks in 8-bit integers, from the ranges that lie with their weights."""
+"""Networks in 8-bit integers, with the ranges stored in their weights."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from plate_nets.networks.checkpoint import read_metadata, weights_path
 from plate_nets.runtimes.quantization import RANGES, Ranges, quantize, ranges_of
 
 KERNEL = np.array([[[[0.5]]], [[[-200.0]]]], np.float32)
-"""Of two channels, far apart."""
+"""Two channels with very different values."""
 
 
 def network(ranges: Ranges) -> openvino.Model:
@@ -34,7 +34,7 @@ def test_values_and_kernels_are_rounded() -> None:
     quantize(model)
     run = openvino.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     found = run(np.array([[[[0.0, 0.014, 1.5, 7.0]]]], np.float32))[0]
-    expected = np.array([0, 0.01, 1.5, 2.55])  # to a 255th of the range, and not beyond its ends
+    expected = np.array([0, 0.01, 1.5, 2.55])  # to a 255th of the range, clipped at its ends
     np.testing.assert_allclose(found[0, :, 0], KERNEL[:, 0, 0] * expected, rtol=1e-4, atol=1e-4)
 
 
@@ -58,7 +58,7 @@ def test_damaged_ranges_are_refused(written: str) -> None:
 
 
 def test_they_come_with_the_weights(tmp_path: Path) -> None:
-    """From their metadata into the graph, whose layers have the same names whenever it is built."""
+    """The metadata's ranges get into the graph, because its layers have the same names in every build."""
     weights = weights_path(YOLO.name)
     models = [build(yolov5, weights) for _ in range(2)]
     for model in models:

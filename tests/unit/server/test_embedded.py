@@ -1,4 +1,4 @@
-"""The embedded server's surroundings, without starting it: ports, messages, environment."""
+"""What surrounds the embedded server, without starting it: ports, messages, environment."""
 
 import os
 import platform
@@ -34,7 +34,7 @@ def taken_port() -> Iterator[int]:
 
 @pytest.fixture
 def converted(tmp_path: Path, model_repository: Path) -> Path:
-    """A copy of the repository with empty files where the converters write."""
+    """A copy of the repository, with empty files instead of converted ones."""
     ignored = shutil.ignore_patterns("*.pt", "*.xml", "*.bin", "__pycache__")
     repository = Path(shutil.copytree(model_repository, tmp_path / "models", ignore=ignored))
     for file in BUILT:
@@ -98,7 +98,7 @@ def test_a_missing_wheel_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 class Version(NamedTuple):
-    """Of an interpreter, as `sys.version_info`."""
+    """The version of an interpreter, like `sys.version_info`."""
 
     major: int
     minor: int
@@ -200,18 +200,18 @@ def test_stopping_what_does_not_run_is_nothing() -> None:
 
 
 def command(monkeypatch: pytest.MonkeyPatch, converted: Path, **arguments: Any) -> list[str]:
-    """What an EmbeddedTriton of these arguments runs."""
+    """The command that an EmbeddedTriton with these arguments runs."""
     found: list[str] = []
     monkeypatch.setattr(EmbeddedTriton, "_wait_until_ready", lambda self: found.extend(self._plan.command))
     guard = converted.parent / "guard.py"
-    guard.write_text("input()", encoding="utf-8")  # takes the plan, and no more
+    guard.write_text("input()", encoding="utf-8")  # stops after planning
     monkeypatch.setattr(server_module, "_GUARD", guard)
     with EmbeddedTriton(converted, **arguments):
         return found
 
 
 def test_models_are_not_controlled_where_nobody_wants_it(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
-    shutil.rmtree(converted / "lprnet_latin")  # with it, some of what there is would not be loaded
+    shutil.rmtree(converted / "lprnet_latin")  # with it, not everything would be loaded
     words = command(monkeypatch, converted)
     assert "--model-control-mode=none" in words
     assert not [word for word in words if "load-model" in word]
@@ -318,7 +318,7 @@ def test_a_server_gets_the_options_that_it_knows(
 
 
 def test_empty_folders_of_servers_that_are_gone_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that runs may have an empty one too: it is younger than its server."""
+    """A running server may have an empty one too: it is younger than its server."""
     old, packed, young = (tmp_path / f"python_env_{name}" for name in ("old", "packed", "young"))
     for folder in (old, packed, young):
         folder.mkdir()

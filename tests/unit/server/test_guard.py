@@ -1,4 +1,4 @@
-"""The guard: nothing of the server stays, whatever ends it. A small program stands for the server."""
+"""The guard: nothing of the server is left, whatever ends it. A small program stands for the server."""
 
 import json
 import os
@@ -34,7 +34,7 @@ time.sleep(600)
 
 
 class Guarded:
-    """A guard with its stand-in of a server."""
+    """A guard with its stand-in for a server."""
 
     def __init__(self, tmp_path: Path, behaviour: str, timeout: float, parent: Path | None = None) -> None:
         self.folder = tmp_path / "server"
@@ -63,7 +63,7 @@ class Guarded:
         self.pids = [int(pid) for pid in pids]
 
     def close_input(self) -> None:
-        """As the parent does that wants the server to end."""
+        """What the parent does when it wants the server to end."""
         assert self.process.stdin is not None
         self.process.stdin.close()
 
@@ -175,7 +175,7 @@ time.sleep(600)
 
 
 def test_a_parent_killed_with_9_leaves_nothing(start: Callable[..., Guarded], tmp_path: Path) -> None:
-    """The pipe stays open here, as a fork of the parent would keep it; the guard sees that its parent is gone."""
+    """The pipe stays open here, as with a fork of the parent. The guard sees that its parent is gone."""
     parent = tmp_path / "parent.py"
     parent.write_text(PARENT, encoding="utf-8")
     running = start(parent=parent)

@@ -1,4 +1,4 @@
-"""Whoever is at the other end of a sink, and means no good."""
+"""A hostile server at the other end of a sink."""
 
 import contextlib
 import socket
@@ -13,11 +13,11 @@ Answer = Callable[[socket.socket], object]
 
 @contextmanager
 def listening(answer: Answer) -> Iterator[int]:
-    """What is done with each connection, once something came of it -> the port where that is done."""
+    """A function for each connection that has sent something -> the port that it serves."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
-        with contextlib.suppress(OSError):  # the client has hung up, or the test is over
+        with contextlib.suppress(OSError):  # the client hung up, or the test is over
             while True:
                 connection, _ = listener.accept()
                 with contextlib.suppress(OSError), connection:
@@ -34,6 +34,6 @@ def listening(answer: Answer) -> Iterator[int]:
 
 @pytest.fixture
 def hostile() -> Iterator[Callable[[Answer], int]]:
-    """`listening`, to the end of the test."""
+    """`listening` until the end of the test."""
     with contextlib.ExitStack() as stack:
         yield lambda answer: stack.enter_context(listening(answer))

@@ -1,4 +1,4 @@
-"""The thread of a sink: whatever happens to it, it goes on, and says how it stands."""
+"""The thread of a sink: it continues after any fault, and reports its state."""
 
 import queue
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ def outbox(tmp_path: Path) -> Iterator[Outbox]:
 
 
 class Faulty(Sink):
-    """Takes records, but for a fault of the program now and then."""
+    """Takes records, but sometimes fails with a bug."""
 
     def __init__(self, faults: int) -> None:
         self.faults = faults

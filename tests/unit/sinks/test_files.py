@@ -1,4 +1,4 @@
-"""Files of events: whole lines whatever tears them, and tables that say what the events say."""
+"""Files of events: whole lines despite any interruption, and tables that match the events."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ from tests.disk import SmallDisk
 from tests.events import event
 
 LINES = [JsonlSink, CsvSink]
-"""What makes files that grow."""
+"""The sinks whose files grow."""
 TERABYTE = 1 << 40
 
 
@@ -27,7 +27,7 @@ def records(*numbers: int) -> list[Record]:
 
 def test_lines_of_json_are_the_events(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    for numbers in ((0, 1), (2,)):  # a later run goes on
+    for numbers in ((0, 1), (2,)):  # a later run continues
         with JsonlSink(path) as sink:
             sink.send(records(*numbers))
     found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -56,7 +56,7 @@ def test_a_table_has_a_header_once(tmp_path: Path) -> None:
 
 
 def plates(sink: type[JsonlSink] | type[CsvSink], path: Path) -> list[str]:
-    """The texts in a file, which holds whole lines alone."""
+    """The texts in a file, which must have only whole lines."""
     text = path.read_text(encoding="utf-8")
     assert text.endswith("\n")
     rows = csv.DictReader(text.splitlines()) if sink is CsvSink else map(json.loads, text.splitlines())

@@ -1,4 +1,4 @@
-"""`kill -9` in the middle, with sinks that are away: nothing is lost, and nothing comes twice once keys are known."""
+"""`kill -9` at any moment, with absent sinks: nothing is lost, and nothing comes twice once keys are known."""
 
 import contextlib
 import itertools
@@ -33,7 +33,7 @@ recorder.close()
 
 
 class Process:
-    """Records events without end, or ``count`` of them, and prints the key of each once it is safe.
+    """Records events endlessly, or ``count`` of them, and prints the key of each once it is safe.
 
     ``pause``: seconds between two.
     """
@@ -43,19 +43,19 @@ class Process:
         self._process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=folder)
 
     def said(self, count: int) -> list[str]:
-        """The next of its keys, as soon as there are so many."""
+        """Its next keys, once there are so many."""
         assert self._process.stdout is not None
         return [self._process.stdout.readline().strip() for _ in range(count)]
 
     def killed_after(self, count: int) -> list[str]:
-        """Its keys until it was killed, which is after some more than these."""
+        """Its keys until it was killed, which happens some time after so many."""
         said = self.said(count)
         self._process.kill()
         said += self._process.communicate()[0].splitlines()
-        return [key for key in said if len(key) == len(event().key)]  # the last line may be torn
+        return [key for key in said if len(key) == len(event().key)]  # the last line may be incomplete
 
     def ended(self) -> list[str]:
-        """Its keys, after its regular end."""
+        """Its keys, after a normal end."""
         said = self._process.communicate(timeout=120)[0].splitlines()
         assert self._process.returncode == 0
         return said
@@ -75,14 +75,14 @@ _AWAY_FOR_A_MINUTE = pytest.param(600, 0.05, marks=[pytest.mark.soak, pytest.mar
 def test_nothing_is_lost_and_nothing_comes_twice(
     tmp_path: Path, receiver: Receiver, count: int, pause: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    receiver.close()  # nobody answers there yet
+    receiver.close()  # nothing answers there yet
     recorded = Process(tmp_path, receiver.url, first=0, pause=pause).killed_after(count)
     second = Process(tmp_path, receiver.url, first=100_000, pause=pause)
     recorded += second.said(count)
     back = Receiver(receiver.port)
-    back.wait(20)  # killed while it delivers
+    back.wait(20)  # killed during delivery
     recorded += second.killed_after(30)
-    for first in itertools.count(200_000, 100):  # each is given ten seconds for what waits when it ends
+    for first in itertools.count(200_000, 100):  # at its end, each has ten seconds for the rest
         recorded += Process(tmp_path, receiver.url, first=first, count=5).ended()
         received = [each.headers["webhook-id"] for each in back.received]
         if set(recorded) <= set(received):

@@ -1,4 +1,4 @@
-"""MQTT with a real broker, mosquitto: acknowledged, announced, missed when it is away."""
+"""MQTT with a real broker, mosquitto: acknowledged, announced, and tolerant of its absence."""
 
 import json
 import queue
@@ -60,12 +60,12 @@ def is_text(value: object) -> bool:
 
 
 def is_topic(value: object) -> bool:
-    """One to subscribe to: text without control characters; ours have no wildcard."""
+    """A topic to subscribe to: text without control characters; ours have no wildcard."""
     return isinstance(value, str) and re.fullmatch(r"[^\x00-\x1f\x7f-\x9f+#]+", value) is not None
 
 
 def is_template(value: object) -> bool:
-    """Jinja that compiles."""
+    """A Jinja template that compiles."""
     return isinstance(value, str) and Environment().from_string(value) is not None
 
 
@@ -91,8 +91,8 @@ SENSOR: dict[str, Callable[[object], bool]] = {
     "device": lambda value: isinstance(value, dict),
     "origin": lambda value: isinstance(value, dict),
 }
-"""The keys that a sensor may have and what each holds (https://www.home-assistant.io/integrations/sensor.mqtt/), but
-for those of numbers: `device_class`, `unit_of_measurement`, `state_class`, `suggested_display_precision`."""
+"""The keys that a sensor may have and their values (https://www.home-assistant.io/integrations/sensor.mqtt/), without
+those of numbers: `device_class`, `unit_of_measurement`, `state_class`, `suggested_display_precision`."""
 DEVICE: dict[str, Callable[[object], bool]] = {
     "identifiers": lambda value: isinstance(value, list) and bool(value) and all(map(is_text, value)),
     **dict.fromkeys(
@@ -118,7 +118,7 @@ def test_home_assistant_takes_what_is_announced(broker: Broker, camera: str) -> 
     said = {each.topic: each.payload.decode() for each in found}
     state = json.loads(said[config["state_topic"]])
     assert Environment().from_string(config["value_template"]).render(value_json=state) == event().plate
-    assert said[config["availability_topic"]] == "offline"  # what it takes for "not available" by default
+    assert said[config["availability_topic"]] == "offline"  # its default for "not available"
 
 
 def test_cameras_of_other_names_are_announced_apart(broker: Broker) -> None:
@@ -133,7 +133,7 @@ def test_cameras_of_other_names_are_announced_apart(broker: Broker) -> None:
 
 def test_cameras_of_one_name_below_other_topics_are_announced_apart() -> None:
     plain, other = (MqttSink(f"mqtt://broker{topic}")._announcement("gate") for topic in ("", "/site/plates"))
-    assert plain[0] == "sensor/plates_gate/config" and plain[1]["unique_id"] == "plates_gate"  # as it always was
+    assert plain[0] == "sensor/plates_gate/config" and plain[1]["unique_id"] == "plates_gate"  # as ever
     assert plain[0] != other[0]
     assert plain[1]["unique_id"] != other[1]["unique_id"]
     assert plain[1]["device"]["identifiers"] != other[1]["device"]["identifiers"]
@@ -218,7 +218,7 @@ def test_closing_does_not_wait_for_a_connection_that_is_just_made_anew(
     closing.start()
     assert eventually(lambda: client._state == _ConnectionState.MQTT_CS_DISCONNECTED, 60)
     go_on.set()
-    closing.join(30)  # of the 60 s after which paho finds a broker silent
+    closing.join(30)  # of the 60 s after which paho gives up on a silent broker
     assert not closing.is_alive()
 
 

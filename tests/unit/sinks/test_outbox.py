@@ -1,4 +1,4 @@
-"""The outbox: nothing is lost, order is kept, the disk is not filled."""
+"""The outbox: nothing is lost, the order is kept, the disk is not filled."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -92,7 +92,7 @@ def test_replaced_records_go_before_the_oldest_where_the_disk_is_bounded(path: P
     waiting = keys(outbox, "slow")
     assert path.stat().st_size < 300_000
     assert waiting[-1] == kept[-1] and waiting == sorted(waiting)
-    # While a replaced record was there no last one went
+    # As long as there was a replaced record, no last one was dropped
     lost_last = kept.index(next(key for key in waiting if key in set(kept)))
     lost_first = replaced.index(next(key for key in waiting if key in set(replaced)))
     assert lost_last <= lost_first
@@ -141,7 +141,7 @@ def test_what_can_be_read_of_a_damaged_file_goes_on_in_a_new_one(path: Path, pag
     outbox.append(event(61))
     assert keys(outbox, "slow") == [*waiting, event(61).key]
     outbox.close()
-    if page == 20:  # one of the pages of records: the others are all there
+    if page == 20:  # one page of records; all others are intact
         assert len(waiting) > 50
         assert [line.partition(" (")[0] for line in said] == [f"outbox {path}: is damaged"]
         aside = next(path.parent.glob("outbox.sqlite.damaged-*[0-9]"))
@@ -149,7 +149,7 @@ def test_what_can_be_read_of_a_damaged_file_goes_on_in_a_new_one(path: Path, pag
 
 
 def test_a_sink_s_place_outlives_the_damage(path: Path) -> None:
-    """What a sink takes while the file is replaced below it is not confused with records of the new file."""
+    """What a sink takes while the file is being replaced is not confused with records of the new file."""
     outbox = filled(path, [], count=30)
     outbox.taken("fast", 30)
     in_flight = outbox.waiting("slow", 10)

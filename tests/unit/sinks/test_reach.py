@@ -1,4 +1,4 @@
-"""Files that are moved, disks that fill, processes that are killed, again and again: no event is lost."""
+"""Files that move, disks that fill, processes that are killed, again and again: no event is lost."""
 
 import csv
 import json
@@ -38,12 +38,12 @@ while any(each.state().waiting for each in recorder.deliveries):
 recorder.close()
 """
 _STEP = 10
-"""Events between two blows."""
+"""Events between two faults."""
 _NAMES = ("events.jsonl", "events.csv", "events.sqlite")
 
 
 class Recording:
-    """A process that records events into three kinds of file on a disk, and can be begun again."""
+    """A process that records events to three kinds of file on a disk, and can be restarted."""
 
     def __init__(self, folder: Path, disk: SmallDisk) -> None:
         self._folder = folder
@@ -54,7 +54,7 @@ class Recording:
         self._begin()
 
     def keys(self) -> list[str]:
-        """Of the events that were recorded; the last line may be torn."""
+        """The keys of the recorded events; the last line may be incomplete."""
         lines = self._keys.read_text(encoding="utf-8").split("\n") if self._keys.exists() else []
         return [line for line in lines if len(line) == len(event().key)]
 
@@ -65,7 +65,7 @@ class Recording:
         assert self._process.poll() is None, (self._folder / "said").read_text(encoding="utf-8")
 
     def move(self) -> None:
-        """As logrotate does, of the databases the file alone."""
+        """Move the files as logrotate does; of the databases, only the file itself."""
         self._moved += 1
         for name in _NAMES:
             with suppress(FileNotFoundError):
@@ -82,7 +82,7 @@ class Recording:
         self._begin()
 
     def end(self) -> None:
-        """Have it deliver all."""
+        """Let it deliver everything, and end."""
         (self._folder / "stop").touch()
         assert self._process.wait(600) == 0
 
@@ -108,7 +108,7 @@ def recording(tmp_path: Path) -> Iterator[Recording]:
 def of_lines(path: Path) -> set[str]:
     found = set()
     for line in path.read_text(encoding="utf-8").splitlines():
-        with suppress(json.JSONDecodeError):  # torn by a kill, and moved before anybody looked
+        with suppress(json.JSONDecodeError):  # torn by a kill, and moved before anyone read it
             each = json.loads(line)
             found.add(f"{each['id']}-{each['revision']}")
     return found

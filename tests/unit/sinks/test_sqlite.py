@@ -1,4 +1,4 @@
-"""The event store: one row a car, quick over a million rows."""
+"""The event store: one row per car, fast over a million rows."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def plates(path: Path) -> list[object]:
 
 
 def test_a_store_that_was_moved_without_its_log_has_all_and_a_new_one_goes_on(sink: SqliteSink, path: Path) -> None:
-    with sqlite3.connect(path) as page:  # another connection keeps the log from being put away
+    with sqlite3.connect(path) as page:  # another connection keeps SQLite from removing the log
         page.execute("SELECT * FROM events").fetchall()
         sink.send(records(event(0), event(1)))
         moved = path.rename(path.with_name("events.1"))
@@ -104,7 +104,7 @@ def test_a_change_has_a_higher_number_than_all_before_whichever_outbox_it_comes_
     first = event(0, stage="provisional")
     sink.send(records(event(1), event(2), first))
     (last,) = rows(path, "SELECT max(sequence) FROM events")
-    sink.send(records(later(first)))  # of a new outbox, which counts from 1
+    sink.send(records(later(first)))  # from a new outbox, which counts from 1
     assert rows(path, "SELECT id FROM events WHERE sequence > ?", *last) == [(first.id,)]
     sink.send(records(replace(event(3), supersedes=first.id)))
     sink.send(records(event(4)))

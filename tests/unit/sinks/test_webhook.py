@@ -1,4 +1,4 @@
-"""The webhook: signed, tried again, and never stuck at one record."""
+"""The webhook: signed, retried, and never stuck at one record."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""When a server has answered all that it was asked: its models are unloaded, or begin to end."""
+"""When a server has answered all requests: its models are unloaded, or start to end."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def stub() -> Iterator[StubServer]:
 
 
 def test_a_model_is_unloaded_and_done_once_a_process_of_it_ended(stub: StubServer) -> None:
-    """Those of the other instances end one after the other, which takes seconds."""
+    """The processes of the other instances end one after another, which takes seconds."""
     living = [{6: "other", 7: "double", 8: "double"}, {7: "double", 8: "double"}, {8: "double"}]
     assert finish_requests(stub.http_url, KEY, lambda: living.pop(0), 60) == ()
     assert living == []

@@ -1,4 +1,4 @@
-"""Growth of memory, seen on real processes."""
+"""Growth of memory, measured on real processes."""
 
 import subprocess
 import sys
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from plate_nets.supervision.growth import LOOKS, GrowthWatch
+from plate_nets.supervision.growth import CHECKS, GrowthWatch
 
 MEGABYTE = 1 << 20
 
-# Takes as many megabytes as it is told, in place of those that it had
+# Allocates as many megabytes as it is told, instead of those that it had
 TAKER = """
 import sys
 for line in sys.stdin:
@@ -22,7 +22,7 @@ for line in sys.stdin:
 
 
 class Taker:
-    """A process that takes as much memory as it is told."""
+    """A process that allocates as much memory as it is told."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -45,45 +45,45 @@ def taker() -> Iterator[Taker]:
     running.process.communicate()
 
 
-def looks(watch: GrowthWatch, taker: Taker, count: int) -> list[dict[str, int]]:
-    return [watch.look({taker.process.pid: "stn"}) for _ in range(count)]
+def checks(watch: GrowthWatch, taker: Taker, count: int) -> list[dict[str, int]]:
+    return [watch.check({taker.process.pid: "stn"}) for _ in range(count)]
 
 
 def test_growth_counts_once_it_lasts(taker: Taker) -> None:
     watch = GrowthWatch(20 * MEGABYTE)
-    assert looks(watch, taker, 2 * LOOKS) == [{}] * 2 * LOOKS
+    assert checks(watch, taker, 2 * CHECKS) == [{}] * 2 * CHECKS
     taker.take(40)
-    *before, (last) = looks(watch, taker, LOOKS)
-    assert before == [{}] * (LOOKS - 1)
+    *before, (last) = checks(watch, taker, CHECKS)
+    assert before == [{}] * (CHECKS - 1)
     assert 35 * MEGABYTE < last["stn"] < 45 * MEGABYTE
-    assert looks(watch, taker, 2 * LOOKS) == [{}] * 2 * LOOKS, "named once"
+    assert checks(watch, taker, 2 * CHECKS) == [{}] * 2 * CHECKS, "named once"
 
 
 def test_what_it_takes_for_a_moment_is_no_growth(taker: Taker) -> None:
     watch = GrowthWatch(20 * MEGABYTE)
-    looks(watch, taker, LOOKS)
+    checks(watch, taker, CHECKS)
     for _ in range(3):
         taker.take(40)
-        assert looks(watch, taker, LOOKS - 1) == [{}] * (LOOKS - 1)
+        assert checks(watch, taker, CHECKS - 1) == [{}] * (CHECKS - 1)
         taker.take(1)
-        assert looks(watch, taker, 1) == [{}]
+        assert checks(watch, taker, 1) == [{}]
 
 
 def test_what_it_needs_from_the_start_is_no_growth(taker: Taker) -> None:
     watch = GrowthWatch(20 * MEGABYTE)
     taker.take(40)
-    looks(watch, taker, 1)
+    checks(watch, taker, 1)
     taker.take(1)
-    looks(watch, taker, LOOKS)
+    checks(watch, taker, CHECKS)
     taker.take(50)
-    assert looks(watch, taker, 2 * LOOKS) == [{}] * 2 * LOOKS
+    assert checks(watch, taker, 2 * CHECKS) == [{}] * 2 * CHECKS
 
 
 def test_any_growth_may_be_allowed(taker: Taker) -> None:
     watch = GrowthWatch(0)
-    looks(watch, taker, LOOKS)
+    checks(watch, taker, CHECKS)
     taker.take(40)
-    assert looks(watch, taker, LOOKS) == [{}] * LOOKS
+    assert checks(watch, taker, CHECKS) == [{}] * CHECKS
 
 
 def test_one_that_ended_is_no_fault(taker: Taker) -> None:
@@ -91,11 +91,11 @@ def test_one_that_ended_is_no_fault(taker: Taker) -> None:
     taker.process.kill()
     taker.process.wait()
     assert not psutil.pid_exists(taker.process.pid)
-    assert looks(watch, taker, 1) == [{}]
+    assert checks(watch, taker, 1) == [{}]
 
 
 def test_what_is_far_too_much_at_the_start_is_growth(taker: Taker) -> None:
     watch = GrowthWatch(20 * MEGABYTE)
-    assert looks(watch, taker, 1) == [{}]
+    assert checks(watch, taker, 1) == [{}]
     taker.take(120)
-    assert any(looks(watch, taker, 2 * LOOKS))
+    assert any(checks(watch, taker, 2 * CHECKS))

@@ -1,4 +1,4 @@
-"""What a model that is loaded anew is loaded with, asked of a stub."""
+"""What a model is reloaded with, as a stub received it."""
 
 import json
 

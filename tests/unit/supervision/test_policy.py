@@ -1,4 +1,4 @@
-"""What is decided about faults, by a clock that the tests turn."""
+"""What the policy decides about faults, with a clock that the tests set."""
 
 import pytest
 

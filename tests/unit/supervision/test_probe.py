@@ -1,4 +1,4 @@
-"""The thread that asks the server, without a server, and what it asks a stub of one."""
+"""The probing thread without a server, and the requests that a stub of one receives."""
 
 import itertools
 import threading
@@ -18,44 +18,44 @@ KEY = "k" * 16
 
 
 class Well(ProbeClient):
-    """Recognises whatever it is asked, once it may."""
+    """Recognises every picture, once it may."""
 
     def __init__(self) -> None:
         self.asked = threading.Event()
         self.may_answer = threading.Event()
 
     def listens(self) -> bool:
-        """It lives."""
+        """It is alive."""
         return True
 
     def check(self) -> None:
-        """Answers when it may."""
+        """Answer when allowed to."""
         self.asked.set()
         self.may_answer.wait(60)
 
 
 class Sick(Well):
-    """Answers nothing but a refusal."""
+    """Only ever refuses."""
 
     def check(self) -> None:
-        """Refuses."""
+        """Refuse."""
         self.asked.set()
         raise ServerUnavailable("refused")
 
     def suspects(self) -> tuple[str, ...]:
-        """As where nothing answers."""
+        """As if nothing answered."""
         return ()
 
 
 class Hanging(Sick):
-    """Does not even say that it lives."""
+    """Does not even respond to a connection."""
 
     def listens(self) -> bool:
         """Nothing answers."""
         return False
 
     def suspects(self) -> tuple[str, ...]:
-        """Never asked: each model would take the whole deadline."""
+        """Never called: each model would take the whole deadline."""
         raise AssertionError
 
 
@@ -95,7 +95,7 @@ def test_it_ends_where_the_server_is_gone() -> None:
 
 
 def test_each_question_is_a_probe_over_a_connection_of_its_own() -> None:
-    """One that is kept would outlive the server that it leads to."""
+    """A kept connection would outlive its server."""
     with stub_server() as stub:
         client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
         assert client.suspects() == (PLATE_RECOGNITION.name,)
@@ -144,10 +144,10 @@ def test_a_server_that_hangs_is_told_by_its_silence() -> None:
 
 
 class Overloaded(Well):
-    """Has too much to do to answer a probe."""
+    """Too busy to answer a probe."""
 
     def check(self) -> None:
-        """Refuses, as a full queue does."""
+        """Refuse, as a full queue does."""
         raise ServerOverloaded("the queue is full")
 
 

@@ -1,4 +1,4 @@
-"""How a server stands: in memory, as JSON lines, at /health, and at /metrics."""
+"""The state of a server: in memory, as JSON lines, at /health, and at /metrics."""
 
 import json
 import socket
@@ -56,7 +56,7 @@ with Path(sys.argv[1]).open("ab", buffering=0) as log:
     HealthEndpoint(status, "127.0.0.1", 0, StatusCollector(status)).close()
 print(*asked)
 """
-"""CPython tells its audit hooks of each question to the resolver: getaddrinfo, gethostbyaddr, getnameinfo."""
+"""CPython's audit events for each query to the resolver: getaddrinfo, gethostbyaddr, getnameinfo."""
 
 
 def test_the_endpoint_asks_no_resolver(events: Path) -> None:
@@ -135,7 +135,7 @@ def live(endpoint: HealthEndpoint) -> int:
 
 
 def test_it_is_live_while_the_supervisor_keeps_its_times(status: Status, endpoint: HealthEndpoint) -> None:
-    """Whatever the state is: a server that fails is the supervisor's work."""
+    """In any state: a server that fails is the supervisor's normal work."""
     assert live(endpoint) == 200, "before it watches, the start has a limit of its own"
     status.enter("restarting")
     status.turns_within(60)
@@ -221,7 +221,7 @@ def test_a_port_that_is_taken_is_named(status: Status) -> None:
 
 
 def test_hundreds_of_silent_connections_keep_nobody_out_for_long(endpoint: HealthEndpoint) -> None:
-    """Beyond a bound they are closed at once; those below it after the time for a question."""
+    """Above a limit they are closed at once, below it after the time allowed for a request."""
     host, _, port = endpoint.url.removeprefix("http://").removesuffix("/health").rpartition(":")
     before = threading.active_count()
     silent = [socket.create_connection((host, int(port)), timeout=30) for _ in range(200)]

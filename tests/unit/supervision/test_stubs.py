@@ -1,4 +1,4 @@
-"""Deaths of stubs, seen on real processes: small programs that bear the name of Triton's stub."""
+"""Deaths of stubs on real processes: small programs with the name of Triton's stub."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import pytest
 
 from plate_nets.supervision.stubs import STUB, StubWatch, stub_model
 
-# A parent that starts the stubs and waits for one of them when told its number, as Triton does when it unloads
+# A parent that starts the stubs, and waits for one of them when told its number, as Triton does on unloading
 PARENT = """
 import subprocess, sys
 stub, *paths = sys.argv[1:]
@@ -27,14 +27,14 @@ for line in sys.stdin:
 
 
 class Server:
-    """A stand-in of the server with stubs of these models."""
+    """A stand-in for the server, with stubs of these models."""
 
     def __init__(self, folder: Path, *models: str) -> None:
         paths = []
         for number, model in enumerate(models):
             path = folder / str(number) / model / "1" / "model.py"
             path.parent.mkdir(parents=True)
-            os.mkfifo(path)  # cat waits on it
+            os.mkfifo(path)  # cat waits for it
             paths.append(str(path))
         self.process = subprocess.Popen(
             [sys.executable, "-c", PARENT, f"/somewhere/{STUB}", *paths],
@@ -45,7 +45,7 @@ class Server:
         assert self.process.stdout is not None
         self.pids = [int(pid) for pid in self.process.stdout.readline().split()]
         while not all(psutil.Process(pid).cmdline() for pid in self.pids):
-            pass  # for a moment after its start a program has no arguments yet
+            pass  # just after its start, a program has no arguments yet
 
     def unload(self, number: int) -> None:
         """End a stub and wait for it."""
@@ -72,7 +72,7 @@ def kill(pid: int) -> None:
 
 
 def look_twice(watch: StubWatch, server: Server) -> Counter[str]:
-    return watch.look(os.getpid()) + watch.look(os.getpid())
+    return watch.check(os.getpid()) + watch.check(os.getpid())
 
 
 def test_a_stub_tells_its_model(server: Server) -> None:
@@ -114,36 +114,36 @@ def test_stubs_that_shall_end_are_ended(server: Server) -> None:
 def test_a_server_that_is_gone_has_no_stubs(server: Server) -> None:
     watch = StubWatch()
     look_twice(watch, server)
-    assert not watch.look(2**22 + 1)
+    assert not watch.check(2**22 + 1)
 
 
 def test_a_stub_that_stands_still_is_ended_and_counts_once(server: Server) -> None:
     watch = StubWatch()
-    watch.look(server.process.pid)
+    watch.check(server.process.pid)
     frozen = psutil.Process(server.pids[3])
     frozen.suspend()
     while frozen.status() != psutil.STATUS_STOPPED:
         pass
-    looks = [watch.look(server.process.pid) for _ in range(2)]
-    assert looks == [Counter(), Counter(plate_recognition=1)]
+    checks = [watch.check(server.process.pid) for _ in range(2)]
+    assert checks == [Counter(), Counter(plate_recognition=1)]
     assert watch.still == {frozen.pid}
     while frozen.status() != psutil.STATUS_ZOMBIE:
         pass
-    assert [watch.look(server.process.pid) for _ in range(3)] == [Counter()] * 3
+    assert [watch.check(server.process.pid) for _ in range(3)] == [Counter()] * 3
     assert len(watch.living) == 3
 
 
 def test_a_stub_that_goes_on_is_left_alone(server: Server) -> None:
     watch = StubWatch()
-    watch.look(server.process.pid)
+    watch.check(server.process.pid)
     stopped = psutil.Process(server.pids[0])
     stopped.suspend()
     while stopped.status() != psutil.STATUS_STOPPED:
         pass
-    assert watch.look(server.process.pid) == Counter()
+    assert watch.check(server.process.pid) == Counter()
     stopped.resume()
     while stopped.status() == psutil.STATUS_STOPPED:
         pass
-    assert watch.look(server.process.pid) == Counter()
+    assert watch.check(server.process.pid) == Counter()
     assert not watch.still
     assert len(watch.living) == 4

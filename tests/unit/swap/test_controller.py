@@ -1,4 +1,4 @@
-"""Model control, asked of a stub."""
+"""Model control, against a stub."""
 
 import pytest
 

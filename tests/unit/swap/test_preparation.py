@@ -1,4 +1,4 @@
-"""New weights where torch is not installed: the IR alone, proven by the known picture."""
+"""New weights on a machine without torch: only the IR, tested by the known picture."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-"""Version folders: how they come, go and are counted, without a server."""
+"""Version folders: how they are added, removed and counted, without a server."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from plate_nets.swap.versions import add, latest, locked, prune, remove, scratch
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A model's folder with version 1 and things that are no version."""
+    """A model's folder with version 1 and entries that are no version."""
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "model.pt").touch()
     (tmp_path / "config.pbtxt").touch()

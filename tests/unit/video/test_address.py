@@ -1,4 +1,4 @@
-"""What users write for sources, and what is shown of it."""
+"""Sources as users write them, and what is shown of them."""
 
 from pathlib import Path
 

@@ -30,7 +30,7 @@ def camera(clip: Path) -> Iterator[RtspCamera]:
 
 
 class Watched:
-    """A capture with what it says."""
+    """A capture and its messages."""
 
     def __init__(self, source: str, settings: CaptureSettings = QUICK) -> None:
         self.said: list[str] = []
@@ -38,7 +38,7 @@ class Watched:
         self.capture.start()
 
     def wait(self, until: Callable[[], bool], seconds: float = 60) -> None:
-        """Take frames until something is so."""
+        """Take frames until a condition is true."""
         deadline = time.monotonic() + seconds
         while not until():
             assert time.monotonic() < deadline, (self.capture.state, self.capture.cause, self.said)
@@ -114,7 +114,7 @@ def test_a_slow_reader_gets_the_newest_frame_and_the_rest_is_counted(camera: Rts
     capture = watched.capture
     reached = capture.rate.count + 40
     deadline = time.monotonic() + 60
-    while capture.rate.count < reached:  # nobody takes any
+    while capture.rate.count < reached:  # nothing takes any
         assert time.monotonic() < deadline
         time.sleep(0.02)
     frame = capture.handover.take(0)

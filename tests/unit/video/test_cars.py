@@ -1,4 +1,4 @@
-"""Plates of frames -> one event a car."""
+"""Plates of frames -> one event per car."""
 
 import json
 import math
@@ -58,7 +58,7 @@ def test_every_event_is_of_the_schema_and_comes_back_from_json() -> None:
 
 
 def test_cars_of_two_readers_are_told_each_with_its_country() -> None:
-    """Russia's reader reads one plate, the Latin one the other; one frame in five of each is read by the wrong one."""
+    """Russia's reader reads one plate, the Latin reader the other. The wrong one reads one frame in five of each."""
     russia, turkey = schemes = load_schemes("russia,turkey")
 
     def read(text: str, scheme: PlateScheme, peak: float, x: float, y: float) -> Plate:
@@ -80,7 +80,7 @@ def test_cars_of_two_readers_are_told_each_with_its_country() -> None:
 
 
 def test_country_and_colour_are_told_by_all_frames() -> None:
-    """A text of two countries: most frames take the plate for Romanian, two for Kazakh; some are not read."""
+    """A text of two countries: most frames look Romanian, two Kazakh; some are not read."""
     schemes = load_schemes("kazakhstan,romania")
 
     def frame(step: int) -> Plate:
@@ -206,7 +206,7 @@ def test_at_one_frame_a_minute_each_car_is_one_event() -> None:
     assert Counter(stages(events)) == {
         ("provisional", ONE): 1,
         ("final", ONE): 1,
-        ("final", OTHER): 1,  # seen in one frame alone
+        ("final", OTHER): 1,  # seen in a single frame
     }
 
 
@@ -315,7 +315,7 @@ def test_speed_and_direction_are_those_of_the_way() -> None:
 def test_the_best_frame_is_the_one_with_the_largest_clear_plate() -> None:
     event = watch(lambda time: approaching(ONE, time), 4)[-1]
     assert event.timestamp == event.last_seen and event.box.height > 20
-    assert event.corners is None  # as these plates have none
+    assert event.corners is None  # because these plates have none
     assert event.reading == ONE and event.position_sec == pytest.approx((event.timestamp.timestamp()) - T0)
 
 
@@ -365,7 +365,7 @@ def test_what_was_told_is_taken_back_where_no_text_is_sure_any_more() -> None:
 
 
 def test_a_text_that_is_just_certain_waits_for_the_end() -> None:
-    shown = [plate(ONE, 300, doubts={4: ("8", 4.0)})]  # one look, so it gets no surer
+    shown = [plate(ONE, 300, doubts={4: ("8", 4.0)})]  # one look, so it gets no more certain
     score = watch(lambda _: shown, 1, settings=CarSettings(unread=True))[-1].candidates[0].score
     for allowed, expected in ((0.9, []), (1.8, ["final"]), (2.2, ["provisional", "final"])):
         settings = CarSettings(fusion=FusionSettings(sure=1 - allowed * (1 - score)))
@@ -391,7 +391,7 @@ def test_watch_lists_are_matched_by_the_evidence() -> None:
     lists = [WatchList("staff", {"A123KC77": "Kim", OTHER: "Olga"}), WatchList("stolen", {"A123BC99": "red"})]
     cars = CarEvents(Camera("gate"), watch_lists=lists)
     for frame in range(10):
-        doubt = 12.05 if frame == 3 else 4.0  # one frame reads an entry, all together do not
+        doubt = 12.05 if frame == 3 else 4.0  # one frame reads an entry, but all together do not
         cars.update([plate(ONE, 300 + 20 * frame, peak=12.0, doubts={4: ("K", doubt)})], T0 + frame / 10)
     (event,) = (each for each in cars.finish() if each.stage == "final")
     assert event.plate == ONE and event.watch == ()

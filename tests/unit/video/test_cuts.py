@@ -1,4 +1,4 @@
-"""Cuts of a film, and what is none."""
+"""Cuts of a film, and changes that are none."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every kind of source that is damaged or odd: what can be used is used, and the fault is said in a line."""
+"""Every kind of damaged or odd source: usable pictures are used, and the fault is reported in a line."""
 
 import os
 import socket
@@ -23,7 +23,7 @@ from tests.limited import in_little_memory
 
 
 class Watched:
-    """All that comes of a source."""
+    """Everything that a source gives."""
 
     def __init__(self, source: object, settings: DecodingSettings = DecodingSettings()) -> None:
         self.notices: list[str] = []
@@ -52,7 +52,7 @@ def test_a_frame_is_what_was_encoded(tmp_path: Path, codec: str) -> None:
     assert np.abs(found.bgr().astype(int) - frame).mean() < 4
     luma = found.luma()
     assert luma.shape == LUMA_SIZE
-    # Limited range, 16 to 235, but for JPEG
+    # Limited range, 16 to 235, except for JPEG
     assert abs(float(luma.mean()) - cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY).mean()) < 12
 
 
@@ -124,7 +124,7 @@ def empty_folder(folder: Path) -> Path:
 
 
 def no_picture(folder: Path) -> Path:
-    """A container that promises video and has none."""
+    """A container that declares a video and has none."""
     path = folder / "empty.mkv"
     whole = write_clip(folder / "whole.mkv", still(1)).read_bytes()
     path.write_bytes(whole[: whole.index(bytes.fromhex("1f43b675"))])  # without its clusters
@@ -151,7 +151,7 @@ def test_what_is_no_video_is_said_in_a_line(tmp_path: Path, make: object, cause:
 
 
 def list_of_files(folder: Path) -> Path:
-    """What FFmpeg takes for a list of files to read."""
+    """A text that FFmpeg takes for a list of files to read."""
     write_clip(folder / "secret.mp4", still(3))
     (folder / "list.mp4").write_text("ffconcat version 1.0\nfile secret.mp4\n", encoding="utf-8")
     return folder / "list.mp4"
@@ -195,7 +195,7 @@ def test_a_protocol_of_ffmpeg_is_a_name_of_a_file_that_is_not_there(tmp_path: Pa
 
 
 def giant(folder: Path) -> Path:
-    """Four pictures that say of themselves that they are of 16000x16000 pixels, in a container that says nothing."""
+    """Four pictures that declare a size of 16000x16000 pixels, in a container that declares none."""
     picture = bytearray(encode(np.zeros((96, 128, 3), np.uint8), ".jpg"))
     at = picture.index(b"\xff\xc0")
     picture[at + 5 : at + 9] = (16_000).to_bytes(2, "big") * 2
@@ -223,7 +223,7 @@ def test_pictures_over_the_bound_are_not_decoded(tmp_path: Path) -> None:
 
 @pytest.fixture
 def camera() -> Iterator[str]:
-    """An HTTP camera that wants a password, answers 404 elsewhere, and sends three JPEGs."""
+    """An HTTP camera that requires a password, answers 404 elsewhere, and sends three JPEGs."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -16,12 +16,12 @@ from tests.spelling import RUSSIA, spell
 
 
 def seen(logits: Logits, x: float = 0.0, height: float = 24.0, beam_width: int = FusionSettings.beam_width) -> View:
-    """What a frame says of a plate at a place."""
+    """The evidence of a frame for a plate at a place."""
     return view(logits[0], RUSSIA, beam_width, Box(x, 0.0, x + 4 * height, height))
 
 
 def fused(frames: Iterable[Logits], settings: FusionSettings = FusionSettings(), apart: float = 0.0) -> Fusion:
-    """Frames fused, the plate of each so many px right of the one before: of one look or of several."""
+    """Fused frames. Each plate is so many px to the right of the one before: in one look or in several."""
     fusion = Fusion(RUSSIA, settings)
     for number, logits in enumerate(frames):
         fusion.add(seen(logits, apart * number, beam_width=settings.beam_width))
@@ -72,7 +72,7 @@ def test_a_clip_that_freezes_makes_no_text_surer() -> None:
 
 
 def test_the_frames_that_disagree_count_as_much_as_those_that_are_surer() -> None:
-    """A parked car: most frames read one text at 0.7, the surest few another."""
+    """A parked car: most frames read one text at 0.7, the most certain few another."""
     frames = [spell("A123BC77", doubts={7: ("1", 7.5)})] * 93 + [spell("A123BC71", doubts={7: ("7", 6.0)})] * 27
     verdict = fused(frames).verdict
     assert verdict.text == "A123BC77" and not verdict.sure
@@ -119,7 +119,7 @@ def test_what_no_text_explains_is_most_probably_none_of_them() -> None:
 
 
 def test_frames_correct_each_other_where_none_is_right_alone() -> None:
-    # each frame misreads another character; in the others the right one is the likelier
+    # each frame misreads another character; the others favour the right one
     frames = [spell("A123BC77", doubts={place: (wrong, 9.5)}) for place, wrong in ((1, "7"), (3, "8"), (6, "1"))]
     fusion = fused(frames, apart=100)
     assert "A123BC77" not in fusion.readings
@@ -148,7 +148,7 @@ def test_a_gate_that_is_no_probability_is_refused(sure: float) -> None:
 
 
 def test_a_text_without_rivals_has_its_neighbours_for_rivals() -> None:
-    narrow = FusionSettings(beam_width=1)  # sees one text, though another is nearly as likely
+    narrow = FusionSettings(beam_width=1)  # sees one text, though another is nearly as probable
     frames = [spell("A123BC77", peak=16.0, doubts={6: ("1", 15.9)})] * 3
     verdict = fused(frames, narrow).verdict
     assert [text for text, _ in verdict.texts[:2]] == ["A123BC77", "A123BC17"]

@@ -1,4 +1,4 @@
-"""Rendered cars of which a camera sees too little, by the real reader: never surer by repetition."""
+"""Rendered cars of which a camera sees too little, with the real reader: repetition never adds certainty."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,7 +14,7 @@ from tests.clips import TEXT
 from tests.frames import Placed, compose
 
 STEP = 12
-"""Px that the car goes from frame to frame."""
+"""How far the car moves per frame, px."""
 FRAMES = [compose(360, 640, [Placed(TEXT, 100 + STEP * number, 150)], seed=number) for number in range(6)]
 
 
@@ -24,7 +24,7 @@ def reader() -> LocalReader:
 
 
 def told(reader: LocalReader, frames: Sequence[Frame], times: int = 1, frozen: int = 0) -> list[PlateEvent]:
-    """The events of a camera at 10 frames/s that sees each frame so many times, cars without a text among them.
+    """The events of a camera at 10 frames/s that sees each frame so many times, including cars without a text.
 
     ``frozen``: how many times it sees the last frame after that.
     """
@@ -58,7 +58,7 @@ def with_another_plate(frame: Frame, number: int) -> Frame:
 
 
 def blurred(frame: Frame) -> Frame:
-    """As from far away, so that no text of it is sure."""
+    """As from a distance, so that no text of it is certain."""
     small = cv2.resize(frame, None, fx=0.3, fy=0.3, interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.GaussianBlur(small, (0, 0), 1.2), np.uint8)
 

@@ -20,7 +20,7 @@ from tests.events import event
 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
-    """A file that is read, a file that is missing, and a webhook that nobody answers."""
+    """A file that is read, a file that is missing, and a webhook where nothing answers."""
     clip = write_clip(tmp_path / "gate.mp4", still(3))
     settings = WebhookSettings(url="http://ann:secret@127.0.0.1:9/")
     said: list[str] = []

@@ -1,4 +1,4 @@
-"""Times of pictures: steady where the source's stamps are, and never backwards where they are not."""
+"""Times of pictures: steady if the source's stamps are, and never going back."""
 
 import pytest
 
@@ -22,9 +22,9 @@ def positions(stamps: list[float | None], arrivals: list[float] | None = None, *
         ([5.0, 5.04, 5.08], [0, 0.04, 0.08]),
         ([0.0, 0.04, 0.5, 0.52], [0, 0.04, 0.5, 0.52]),  # a variable rate
         ([0.0, 60.0, 120.0], [0, 60, 120]),  # one picture a minute
-        ([7.0, 7.04, 0.0, 0.04, 0.08], [0, 0.04, 0.08, 0.12, 0.16]),  # stamps begin anew
-        ([0.0, 0.04, 95443.0, 95443.04], [0, 0.04, 0.08, 0.12]),  # and jump
-        ([0.0, 0.04, 0.04, 0.08], [0, 0.04, 0.08, 0.12]),  # one comes twice
+        ([7.0, 7.04, 0.0, 0.04, 0.08], [0, 0.04, 0.08, 0.12, 0.16]),  # stamps start again
+        ([0.0, 0.04, 95443.0, 95443.04], [0, 0.04, 0.08, 0.12]),  # and jump ahead
+        ([0.0, 0.04, 0.04, 0.08], [0, 0.04, 0.08, 0.12]),  # one occurs twice
         ([None, None, None], [0, 0.04, 0.08]),
     ],
 )
@@ -37,13 +37,13 @@ def test_time_of_a_file_is_that_of_its_stamps_while_they_make_sense(
 @pytest.mark.parametrize(
     ("stamps", "arrivals", "expected"),
     [
-        ([5.0, 5.1, 5.2], [0, 0.13, 0.21], [0, 0.1, 0.2]),  # stamps are steadier than the network
+        ([5.0, 5.1, 5.2], [0, 0.13, 0.21], [0, 0.1, 0.2]),  # stamps are steadier than arrivals
         ([5.0, 5.1, 5.2, 5.3], [0, 3.0, 3.0, 3.0], [0, 0.1, 0.2, 0.3]),  # a burst after a stall
         ([5.0, 5.1, 1.0, 1.1], [0, 0.1, 0.2, 0.3], [0, 0.1, 0.2, 0.3]),  # the camera's clock was set
         ([5.0, 99.0, 99.1], [0, 0.1, 0.2], [0, 0.1, 0.2]),
-        ([0.0, 0.5, 1.0, 1.5, 2.0], [2.0, 2.1, 2.2, 2.3, 2.5], [0, 0.1, 0.2, 0.3, 0.5]),  # connecting held them up
+        ([0.0, 0.5, 1.0, 1.5, 2.0], [2.0, 2.1, 2.2, 2.3, 2.5], [0, 0.1, 0.2, 0.3, 0.5]),  # connecting delayed them
         ([None, None], [0, 0.7], [0, 0.7]),
-        ([0.0, 0.04, 0.08], [0, 30, 60], [0, 30, 60]),  # stamps of a stream that only pretend a rate
+        ([0.0, 0.04, 0.08], [0, 30, 60], [0, 30, 60]),  # stamps of a stream that claim a false rate
     ],
 )
 def test_time_of_a_camera_is_bound_to_arrival(

@@ -1,4 +1,4 @@
-"""Which plate of a frame is which of the frames before."""
+"""Which plate of a frame belongs to which plate of the frames before."""
 
 import math
 from functools import partial
@@ -12,7 +12,7 @@ from tests.unit.video.traffic import FrameOf, approaching, noise, plate
 
 
 def follow(frames: FrameOf, seconds: float, rate: float) -> dict[int, list[tuple[float, Plate]]]:
-    """A made-up video -> of each track the plates that it was given."""
+    """An invented video -> the plates of each track."""
     tracker, seen = Tracker(), dict[int, list[tuple[float, Plate]]]()
     for index in range(round(seconds * rate)):
         for track in tracker.update(list(frames(index / rate)), index / rate):
@@ -60,7 +60,7 @@ def test_cars_with_rough_boxes_that_cannot_be_read_fall_into_few_tracks(rate: fl
 def test_cars_that_cross_keep_their_tracks() -> None:
     def frames(time: float) -> list[Plate]:
         right, left = plate("A123BC77", 100 + 250 * time, 300), plate("X900KO99", 900 - 250 * time, 306)
-        return [right] if abs(time - 1.6) < 0.15 else [left, right]  # one hides the other
+        return [right] if abs(time - 1.6) < 0.15 else [left, right]  # one is hidden
 
     tracks = follow(frames, 3.2, 10)
     assert len(tracks) == 2

@@ -1,4 +1,4 @@
-"""Vehicles of frames -> tracks; whose plate a car's is over all frames, which end is seen, and cars without a plate."""
+"""Vehicles of frames -> tracks: the vehicle of a plate over all frames, its visible side, and cars without a plate."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ Look = tuple[Sequence[Plate], Sequence[Vehicle]]
 
 
 def car(x: float, y: float = 300.0, height: float = 24.0, kind: str = "car", score: float = 0.8) -> Vehicle:
-    """The vehicle around a plate whose centre and height are these: 3.5 plates wide."""
+    """The vehicle around a plate with this centre and height: 3.5 plates wide."""
     unit = 4.4 * height
     return Vehicle(Box(x - 1.75 * unit, y - 2.2 * unit, x + 1.75 * unit, y + 0.7 * unit), kind, score)
 
@@ -31,7 +31,7 @@ def car(x: float, y: float = 300.0, height: float = 24.0, kind: str = "car", sco
 def watch(
     look: Callable[[float], Look], seconds: float, settings: CarSettings = CarSettings(), rate: float = 10.0
 ) -> tuple[list[PlateEvent], CarEvents]:
-    """The events of a made-up video, without those of its end."""
+    """The events of an invented video, without those at its end."""
     cars, events = CarEvents(Camera("gate"), settings), []
     for index in range(round(seconds * rate)):
         plates, vehicles = look(index / rate)
@@ -40,7 +40,7 @@ def watch(
 
 
 def straight_on(time: float, come: bool) -> tuple[float, float]:
-    """Where the plate of a car is, px down the picture, and its height, of one that comes or goes."""
+    """A car that approaches or drives away -> its plate's y and height in px."""
     z = 25 - 8 * time if come else 7 + 8 * time
     return 100 + 3000 / z, 300 / z
 
@@ -76,7 +76,7 @@ def test_without_vehicles_events_have_none() -> None:
 
 @pytest.mark.parametrize(("seen", "count"), [(True, 1), (False, 2)])
 def test_a_vehicle_carries_a_hidden_plate(seen: bool, count: int) -> None:
-    """For three seconds a post hides the plate of a car that drives on; its text is too weak to be known again."""
+    """A post hides a moving car's plate for three seconds. Its text is too weak to be recognised again."""
     weak = plate(TEXT, 0, peak=4.0)
 
     def look(time: float) -> Look:
@@ -133,7 +133,7 @@ def test_a_vehicle_whose_plate_is_told_is_no_further_event() -> None:
 
 
 def test_a_vehicle_whose_plate_cannot_be_read_is_one_event() -> None:
-    """Its plate is another weak text in each frame, and no event by itself."""
+    """Its plate has another weak text in each frame, and makes no event of its own."""
 
     def look(time: float) -> Look:
         x = 200 + 200 * time

@@ -1,4 +1,4 @@
-"""Watch lists: what a file may hold, and what matches."""
+"""Watch lists: what a file may contain, and what matches."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Video files through the real reader: one event a car, with its pictures, whatever becomes of the other sources."""
+"""Video files with the real reader: one event per car, with its pictures, whatever happens to other sources."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ def reader() -> LocalReader:
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A car that passes in three seconds at 8 frames a second, and two seconds of the empty street."""
+    """A car that passes in three seconds at 8 frames a second, followed by two seconds of the empty street."""
     return write_clip(tmp_path_factory.mktemp("clips") / "car.mp4", passing(24, empty=16), fps=8)
 
 

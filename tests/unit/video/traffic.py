@@ -1,4 +1,4 @@
-"""Made-up plates of frames: where a car's plate is at a time, and what a network would answer for it."""
+"""Invented plates of frames: where a car's plate is at a time, and what a network would output for it."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -12,10 +12,10 @@ from plate_nets.video.cars import Camera, CarEvents, CarSettings
 from tests.spelling import RUSSIA, spell
 
 T0 = 1_700_000_000.0
-"""When the made-up videos begin, Unix seconds."""
+"""Start of the invented videos, Unix seconds."""
 
 FrameOf = Callable[[float], Iterable[Plate]]
-"""Seconds since the beginning -> the plates of that frame."""
+"""Seconds since the start -> the plates of that frame."""
 
 
 def plate(
@@ -28,7 +28,7 @@ def plate(
     peak: float = 9.0,
     doubts: dict[int, tuple[str, float]] | None = None,
 ) -> Plate:
-    """A plate around a centre; ``peak``: how sure the reading is, ``doubts``: as `spell` has them."""
+    """A plate around a centre. ``peak``: how certain the reading is; ``doubts``: as in `spell`."""
     logits = spell(text, peak=peak, doubts=doubts)
     (reading,) = PlateDecoder(RUSSIA).decode(logits)
     half = np.array([2.2 * height, height / 2])
@@ -37,7 +37,7 @@ def plate(
 
 
 def noise(x: float, y: float, seed: int, height: float = 24.0) -> Plate:
-    """What a kerb stone looks like to the networks: another weak text in every frame."""
+    """What networks see in a kerb stone: another weak text in every frame."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(0, 2.5, (RUSSIA.classes, 18)).astype(np.float32)
     (reading,) = PlateDecoder(RUSSIA).decode(logits[None])
@@ -45,7 +45,7 @@ def noise(x: float, y: float, seed: int, height: float = 24.0) -> Plate:
 
 
 def approaching(text: str, time: float, lane: float = 3.0, speed: float = 16.7, start: float = 25.0) -> list[Plate]:
-    """A car that comes at a steady speed, m/s, past a camera of 1,000 px focal length, 4 m above it."""
+    """A car that passes at a steady speed in m/s. The camera has a focal length of 1,000 px and is 4 m above it."""
     z = start - speed * time
     if z < 4:
         return []
@@ -55,7 +55,7 @@ def approaching(text: str, time: float, lane: float = 3.0, speed: float = 16.7, 
 def watch(
     frames: FrameOf, seconds: float, rate: float = 25.0, settings: CarSettings = CarSettings()
 ) -> list[PlateEvent]:
-    """The events of a made-up video."""
+    """The events of an invented video."""
     cars = CarEvents(Camera("gate"), settings)
     events = []
     for index in range(round(seconds * rate)):

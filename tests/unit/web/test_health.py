@@ -1,4 +1,4 @@
-"""What the page says of the server behind it, asked over the protocol that its address names."""
+"""What the page shows about the server behind it, over the protocol that its address names."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The port: what its connections are set to."""
+"""The settings of the port's connections."""
 
 import ctypes
 import socket
@@ -38,7 +38,7 @@ def test_who_watches_something_else_hears_that_the_page_ended() -> None:
     with WebServer(Starlette(), ended=ended.set) as server:
         (thread,) = (each for each in threading.enumerate() if each not in others)
         assert thread.ident is not None
-        fault = ctypes.py_object(KeyboardInterrupt)  # asyncio hands on no other exception of a loop's turn
+        fault = ctypes.py_object(KeyboardInterrupt)  # asyncio passes on no other exception from a loop iteration
         assert ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), fault) == 1
         assert ended.wait(60)
         server.wait()

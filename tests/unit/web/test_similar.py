@@ -1,4 +1,4 @@
-"""Texts within some edits: the quick bound leaves none out."""
+"""Texts within some edits: the fast bound misses none."""
 
 import random
 

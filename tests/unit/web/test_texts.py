@@ -1,4 +1,4 @@
-"""The texts of the page: the same keys in each language, each used, and the language that a browser wants."""
+"""The texts of the page: the same keys in each language, each of them used, and the language that a browser prefers."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ def test_each_language_has_every_text_with_the_same_blanks(language: str) -> Non
 def test_every_text_is_used() -> None:
     sources = [*WEB_FOLDER.glob("static/*.js"), *WEB_FOLDER.glob("templates/*.html")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
-    # Put together where they are used
+    # Composed where they are used
     tables = ("errors.", "formats.", "grounds.", "vehicles.", "sides.", "stages.", "nav.")
     live = ("live.state_", "live.towards", "live.away", "live.newest", "live.reconnecting")
     made = (*tables, *live, "try.download_", "try.waiting", "health.serving", "health.failing")

@@ -14,7 +14,7 @@ MEGABYTE = 1 << 20
 
 
 def test_all_bodies_together_are_bounded() -> None:
-    """One sender has a half at most; what it holds is there again when it is gone."""
+    """One sender gets at most half. What it holds is free again when it is gone."""
     uploads = Uploads(WebSettings(max_held=4 * MEGABYTE))
 
     async def take(receive: Receive) -> int:
@@ -29,7 +29,7 @@ def test_all_bodies_together_are_bounded() -> None:
         async def unfinished() -> Message:
             if parts:
                 return parts.pop()
-            counted.set()  # the first part, as a second one is asked for
+            counted.set()  # the first part, because a second one is requested
             await gone.wait()
             return {"type": "http.disconnect"}
 
