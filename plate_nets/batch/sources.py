@@ -23,7 +23,9 @@ MAX_BYTES = FrameLimits().max_bytes
 _LONGEST = 1 << 16
 """Limit in characters for a line of a list."""
 _LARGEST_GROUP = 2 << 30
-"""Limit in bytes for the column in one row group, unpacked."""
+"""Limit in bytes for what is read of one row group, unpacked."""
+_MOST_ROWS = 10_000_000
+"""Limit for the rows of a Parquet file. Its size is no limit, because empty rows take no room in it."""
 
 
 class Source(Protocol):
@@ -33,7 +35,7 @@ class Source(Protocol):
         """Yield the photos one by one: name, and the key that decides its shard.
 
         Raises:
-            BatchError: the source is missing, does not open, or does not have the expected form.
+            BatchError: the source is missing, does not open, is too large, or does not have the expected form.
         """
         ...
 
@@ -131,10 +133,13 @@ class ParquetSource:
 
     def photos(self) -> Iterator[tuple[str, str]]:
         """As `Source.photos`; names are the paths, or "row group:row within it"."""
-        for group in range(self._parquet.num_row_groups):
+        groups = range(self._parquet.num_row_groups)
+        counts = [self._parquet.metadata.row_group(group).num_rows for group in groups]
+        if sum(counts) > _MOST_ROWS:
+            raise BatchError(f"{self._file}: expected at most {_MOST_ROWS} rows, got {sum(counts)}; split the file")
+        for group, count in zip(groups, counts, strict=True):
             if self._holds_photos:
-                rows = self._parquet.metadata.row_group(group).num_rows
-                yield from ((f"{group}:{row}", str(group)) for row in range(rows))
+                yield from ((f"{group}:{row}", str(group)) for row in range(count))
             else:
                 try:
                     encoded = self._read(group).cast(pa.large_binary())  # they need not be UTF-8
@@ -150,7 +155,10 @@ class ParquetSource:
         group, _, row = name.partition(":")
         if self._group is None or self._group[0] != group:
             self._group = group, self._read(int(group))
-        content = self._group[1][int(row)]
+        try:
+            content = self._group[1][int(row)]
+        except IndexError as error:
+            raise FileNotFoundError(errno.ENOENT, "the row is missing: the file is damaged") from error
         if not content.is_valid:
             raise FileNotFoundError(errno.ENOENT, "is empty")
         check_bytes(self._column, content.as_buffer().size, FrameLimits())
@@ -158,11 +166,12 @@ class ParquetSource:
 
     def _read(self, group: int) -> pa.ChunkedArray:
         """The column in one row group, read into memory as a whole."""
-        columns = self._parquet.metadata.row_group(group)
+        described = self._parquet.metadata.row_group(group)
+        columns = map(described.column, range(described.num_columns))
         size = sum(
-            columns.column(index).total_uncompressed_size
-            for index in range(columns.num_columns)
-            if columns.column(index).path_in_schema == self._column
+            column.total_uncompressed_size
+            for column in columns
+            if f"{column.path_in_schema}.".startswith(f"{self._column}.")  # pyarrow reads `image.x` with `image`
         )
         if size > _LARGEST_GROUP:
             raise InputTooLarge(f"row group {group}: expected at most {_LARGEST_GROUP} bytes, got {size}")

@@ -86,6 +86,9 @@ def swap(
                 done = swapping.roll_back(model, repository, control, client)
         except ServerUnavailable:
             raise
+        except KeyboardInterrupt:
+            typer.echo(f"plates: interrupted; `plates swap {network} --list` says which version answers", err=True)
+            raise
         except PlateError as error:
             typer.echo(f"plates: {error}", err=True)
             raise typer.Exit(REFUSED) from error

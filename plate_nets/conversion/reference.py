@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.errors import InputError, WeightsError
+from plate_nets.intake.files import read_text
 from plate_nets.whole_file import write_whole
 
 REFERENCE = "REFERENCE.json"
@@ -24,7 +26,11 @@ def sample(output: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def read_reference(weights: Path) -> NDArray[np.float64] | None:
-    """A weights file -> the sample of its network's output, if one lies beside it."""
+    """A weights file -> the sample of its network's output, if one lies beside it.
+
+    Raises:
+        WeightsError: the sample cannot be read.
+    """
     found = _read(weights.parent).get(weights.name)
     return None if found is None else np.array(found)
 
@@ -38,5 +44,12 @@ def write_reference(weights: Path, output: NDArray[Any]) -> None:
 
 def _read(folder: Path) -> dict[str, list[float]]:
     path = folder / REFERENCE
-    samples: dict[str, list[float]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return samples
+    if not path.exists():
+        return {}
+    try:
+        samples = json.loads(read_text(path))
+        return {name: [float(value) for value in values] for name, values in samples.items()}
+    except InputError as error:
+        raise WeightsError(str(error)) from error
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise WeightsError(f"{path}: expected JSON with {COUNT} numbers for each weights file") from error

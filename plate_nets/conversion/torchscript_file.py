@@ -1,5 +1,6 @@
 """Network -> TorchScript file, for Triton's `pytorch` backend. Needs torch."""
 
+import io
 import json
 import warnings
 import zipfile
@@ -48,8 +49,10 @@ def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Prove
 
     Raises:
         ConversionError: the network cannot be traced or scripted.
+        OSError: the disk is full.
     """
     also: tuple[str, ...] = getattr(network, "exported", ())
+    archive = io.BytesIO()
     try:
         with _quiet(), torch.inference_mode():
             if mode == "trace":
@@ -57,9 +60,11 @@ def save(network: nn.Module, example: NDArray[Any], mode: str, provenance: Prove
             else:
                 module = torch.jit.script(network)
             module = torch.jit.freeze(module, preserved_attrs=list(also))
-            torch.jit.save(module, str(folder / TORCHSCRIPT), _extra_files={PROVENANCE: json.dumps(provenance)})
+            # Into memory, because on a full disk torch would end the process
+            torch.jit.save(module, archive, _extra_files={PROVENANCE: json.dumps(provenance)})
     except (RuntimeError, TypeError, torch.jit.frontend.FrontendError) as error:
         raise ConversionError(f"cannot {mode} {type(network).__name__}: {error}") from error
+    (folder / TORCHSCRIPT).write_bytes(archive.getbuffer())
 
 
 def run(folder: Path, inputs: Sequence[NDArray[Any]]) -> list[tuple[NDArray[Any], ...]]:

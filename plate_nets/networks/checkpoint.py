@@ -89,7 +89,7 @@ def load_weights(network: "nn.Module", path: Path, scheme: PlateScheme | None = 
     expected = getattr(network, ACTIVATION, None)
     if expected and (found := activation_of(path)) != expected:
         how = "`python -m training.detector.distil` trains one to give the results of the other"
-        raise WeightsError(f"{path}: weights with {found}, expected {expected}; {how}")
+        raise WeightsError(f"{path}: weights with {excerpt(found)}, expected {expected}; {how}")
     if missing := sorted(own.keys() - state.keys()):
         raise WeightsError(f"{path}: not weights of {name}: {len(missing)} tensors are missing, first {missing[0]}")
     if unknown := sorted(state.keys() - own.keys()):
@@ -111,7 +111,9 @@ def check_scheme(path: Path, scheme: PlateScheme) -> None:
     found = read_metadata(path)
     for key, expected in scheme_marks(scheme).items():
         if (got := found.get(key)) != expected:
-            raise WeightsError(f"{path}: weights of another scheme: {key}: expected {expected}, got {got or 'none'}")
+            raise WeightsError(
+                f"{path}: weights of another scheme: {key}: expected {expected}, got {excerpt(got or 'none')}"
+            )
 
 
 def activation_of(path: Path) -> str:
@@ -164,9 +166,12 @@ def scheme_marks(scheme: PlateScheme) -> dict[str, str]:
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """The SHA-256 of a weights file in hexadecimal.
+
+    Raises:
+        WeightsError: the file is missing or cannot be read.
+    """
+    return hashlib.sha256(_read(path)).hexdigest()
 
 
 def read_sums(folder: Path) -> dict[str, str]:

@@ -47,11 +47,8 @@ def read_ir(path: Path, precision: Precision = "float32") -> "openvino.Model":
     """
     if not path.is_file():
         raise WeightsError(f"{path}: not converted yet; run `python -m converters`")
-    with needs("local", "reading in process"):
-        import openvino  # imported here: takes a second
-
     try:
-        model = openvino.Core().read_model(path)
+        model = core().read_model(path)
     except RuntimeError as error:
         raise WeightsError(f"{path}: cannot be loaded: {error}") from error
     if precision in INT8:
@@ -85,8 +82,6 @@ def compile_model(model: "openvino.Model", threads: int, precision: Precision) -
     Raises:
         WeightsError: OpenVINO cannot run it.
     """
-    import openvino
-
     options = {
         "INFERENCE_PRECISION_HINT": _HINTS[precision],
         "PERFORMANCE_HINT": "LATENCY",
@@ -95,17 +90,28 @@ def compile_model(model: "openvino.Model", threads: int, precision: Precision) -
         "ENABLE_CPU_PINNING": "NO",
     }
     try:
-        return openvino.Core().compile_model(model, "CPU", options)
+        return core().compile_model(model, "CPU", options)
     except RuntimeError as error:
         raise WeightsError(f"{model.get_friendly_name()}: cannot be loaded: {error}") from error
 
 
 @cache
+def core() -> "openvino.Core":
+    """OpenVINO's entry point, of which a process has one.
+
+    Each gives its thread a stack for signal handlers, and puts back the former one when it is deleted. If several are
+    deleted in another order, the thread keeps a stack that is freed, and Ctrl-C ends the process with SIGSEGV.
+    """
+    with needs("local", "reading in process"):
+        import openvino  # imported here: takes a second
+
+    return openvino.Core()
+
+
+@cache
 def has_bfloat16() -> bool:
     """Whether the CPU claims to compute in bfloat16; OpenVINO says so of some that are slow at it."""
-    import openvino
-
-    return "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    return "BF16" in core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
 
 def _call(compiled: "openvino.CompiledModel") -> Network:

@@ -50,7 +50,7 @@ def swap(
         former = latest(folder)
         with prepare(network, weights, repository) as prepared:
             version = add(prepared.folder, folder)
-        put_into_service(model, version, repository, control, client)
+            put_into_service(model, version, repository, control, client)  # before anything that Ctrl-C could end
         wait_until_unloaded(model, former, control)
         return Swapped(version, former, prepared.comparisons, tuple(prune(folder, keep)))
 

@@ -61,13 +61,15 @@ def scratch_folder(folder: Path) -> Iterator[Path]:
     """A temporary folder beside the versions, on their file system; Triton ignores folders without a number.
 
     Raises:
-        SwapError: the folder is not writable.
+        SwapError: the folder is not writable, or the disk is full.
     """
     try:
         with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=folder) as name:
             yield Path(name)
     except OSError as error:
-        raise SwapError(f"{folder}: cannot be written: {error.strerror}; a swap needs a writable repository") from error
+        # `shutil.copytree` has a list of what it could not copy, and why
+        why = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror
+        raise SwapError(f"{folder}: cannot be written: {why}; a swap needs a writable repository") from error
 
 
 def add(prepared: Path, folder: Path) -> int:

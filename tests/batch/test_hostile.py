@@ -11,7 +11,7 @@ from plate_nets.batch.rows import UNREADABLE
 from plate_nets.batch.sources import find_source
 from plate_nets.batch.storage import Folder
 from plate_nets.batch.verification import verify
-from plate_nets.errors import BatchError
+from plate_nets.errors import BatchError, InputTooLarge
 from tests.batch.readers import FakeReaderSettings
 from tests.batch.test_batch import begun, done
 from tests.limited import in_little_memory
@@ -133,6 +133,36 @@ def test_a_row_group_that_unpacks_to_too_much_is_not_unpacked(tmp_path: Path, mo
     pq.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
     rows = done(begun(tmp_path / "a.parquet", tmp_path / "out", FakeReaderSettings()))
     assert {row["error"] for row in rows.values()} == {"PLATES_TOO_LARGE"}
+
+
+def test_a_column_of_a_longer_name_counts_where_it_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plate_nets.batch.sources._LARGEST_GROUP", 1 << 20)
+    table = pa.Table.from_arrays([pa.array([GOOD]), pa.array([bytes(1 << 21)])], ["image", "image.more"])
+    pq.write_table(table, tmp_path / "a.parquet", compression="zstd")
+    with pytest.raises(InputTooLarge, match="row group 0: expected at most 1048576 bytes, got "):
+        find_source(str(tmp_path / "a.parquet")).read("0:0")
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.string()])
+def test_rows_that_take_no_room_in_the_file_are_counted_first(tmp_path: Path, kind: pa.DataType) -> None:
+    schema = pa.schema({"image": kind})
+    with pq.ParquetWriter(tmp_path / "a.parquet", schema) as writer:
+        for count in (5_000_000, 5_000_001):
+            writer.write_table(pa.table({"image": pa.nulls(count, kind)}, schema), row_group_size=count)
+    assert (tmp_path / "a.parquet").stat().st_size < 50_000
+    with pytest.raises(BatchError, match="expected at most 10000000 rows, got 10000001; split the file"):
+        next(find_source(str(tmp_path / "a.parquet")).photos())
+
+
+def test_a_row_that_the_file_does_not_have_is_a_row_with_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"image": [GOOD] * 100}), path, store_schema=False)
+    whole = path.read_bytes()
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    path.write_bytes(whole[:footer] + whole[footer:].replace(b"\xc8\x01", b"\xca\x01"))  # 101 rows
+    rows = done(begun(path, tmp_path / "out", FakeReaderSettings()))
+    assert {name: row["error"] for name, row in rows.items() if row["error"]} == {"0:100": UNREADABLE}
+    assert (len(rows), rows["0:100"]["message"]) == (101, "the row is missing: the file is damaged")
 
 
 @pytest.mark.slow

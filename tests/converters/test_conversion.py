@@ -12,14 +12,18 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from benchmarks.variants.conversions import CONVERSIONS as VARIANT_CONVERSIONS
+from plate_nets.conversion import openvino_ir
 from plate_nets.conversion.conversion import Conversion, Mode, check, convert, is_current
 from plate_nets.conversion.graphs.stn import stn
+from plate_nets.conversion.table import conversions
 from plate_nets.errors import ConversionError, WeightsError
 from plate_nets.networks.lprnet import LPRNet
 from plate_nets.networks.stn import STN
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.decoding import best_path, log_softmax
 from plate_nets.recognition.geometry import normalized
+from tests.disk import small_disk
+from tests.limited import in_little_memory
 
 ConversionOf = Callable[..., Conversion]
 
@@ -216,3 +220,19 @@ def test_the_modules_of_the_ensemble_compute_what_production_does(repository: Pa
         expected = best_path(row, default_scheme())
         assert bytes(text).rstrip(b"\0").decode() == expected.text
         assert confidence == pytest.approx(expected.confidence, rel=1e-5)
+
+
+def fill_a_disk(repository: Path) -> None:
+    with pytest.raises(ConversionError, match=r"cannot be written: .*No space left"):
+        convert(conversions(default_scheme())["lprnet"], Mode.TRACE, repository)
+    conversion = conversions(default_scheme())["stn"]
+    assert conversion.graph is not None and conversion.weights is not None
+    network = openvino_ir.build(conversion.graph, conversion.weights, conversion.scheme)
+    (repository / "filling").write_bytes(bytes(900 << 10))
+    with pytest.raises(ConversionError, match=r"model\.xml: cannot be written \(is the disk full\?\)"):
+        openvino_ir.save(network, {}, repository)
+
+
+def test_a_full_disk_ends_a_conversion_and_not_its_process(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        in_little_memory(fill_a_disk, disk.path, more=64 << 30)

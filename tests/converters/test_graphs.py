@@ -147,6 +147,13 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
     assert "model.xml: input (2, 3, 24, 94): differs from the network by" in converted()
 
 
+@pytest.mark.parametrize("content", [b"[1,", b"[]", b'{"a": 1}', b'{"a": ["b"]}', b"[" * 100_000, b"\xff"])
+def test_numbers_that_are_none_are_refused_by_the_files_name(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / REFERENCE).write_bytes(content)
+    with pytest.raises(WeightsError, match=rf"{REFERENCE}: expected"):
+        read_reference(tmp_path / "a")
+
+
 @pytest.mark.parametrize(
     ("network", "graph", "shape", "out"),
     [

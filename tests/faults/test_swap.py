@@ -22,8 +22,9 @@ from plate_nets.networks.checkpoint import read_metadata, weights_path
 from plate_nets.recognition.health import known_picture
 from plate_nets.server import EmbeddedTriton
 from plate_nets.swap.controller import Controller
+from plate_nets.swap.preparation import Prepared
 from plate_nets.swap.swap import CANARIES, put_into_service, swap
-from plate_nets.swap.versions import add, locked, versions
+from plate_nets.swap.versions import add, latest, locked, scratch_folder, versions
 from tests.networks import save_ir
 
 pytestmark = pytest.mark.timeout(300)
@@ -177,6 +178,30 @@ def test_a_version_that_reads_wrong_in_service_is_taken_back(
     with pytest.raises(SwapError, match=rf"version {version} was rolled back, {before[-1]} answers: the known picture"):
         put_into_service("stn", version, server.model_repository, controller, client)
     kept(server, client, "stn", before)
+
+
+def test_a_version_is_taken_back_where_the_swap_is_interrupted(
+    server: EmbeddedTriton, controller: Controller, client: PlateClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    folder = server.model_repository / "stn"
+    before = versions(folder)
+    monkeypatch.setattr("plate_nets.swap.swap.prepare", as_it_is)
+    monkeypatch.setattr("plate_nets.swap.swap.canary", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        swap("stn", weights_path("stn"), server.model_repository, controller, client)
+    kept(server, client, "stn", before)
+
+
+@contextmanager
+def as_it_is(network: str, weights: Path, repository: Path) -> Iterator[Prepared]:
+    """The version in service once more; Ctrl-C comes while what else was prepared is removed."""
+    folder = repository / network
+    with scratch_folder(folder) as scratch:
+        yield Prepared(Path(shutil.copytree(folder / str(latest(folder)), scratch / "1")), ())
+    raise KeyboardInterrupt
 
 
 def test_a_version_that_does_not_load_is_taken_back(

@@ -60,7 +60,7 @@ READERS = (".read_text", ".read_bytes")
 OWN = {"plate_nets.intake.files.read_text"}
 OURS = {
     "cli/events.py", "cli/output.py", "cli/serve.py", "conversion/config_check.py", "conversion/provenance.py",
-    "conversion/reference.py", "events.py", "recognition/health.py", "runtimes/networks.py",
+    "events.py", "recognition/health.py", "runtimes/networks.py",
     "python_backend/quota.py", "runtimes/precision.py", "web/texts/__init__.py", "server/guard.py",
 }  # fmt: skip
 """Files that read whole files of ours or of the system: networks, configurations, package data."""

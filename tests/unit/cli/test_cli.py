@@ -445,6 +445,17 @@ def test_a_control_key_file_that_is_none_is_one_line(tmp_path: Path, content: by
     assert "secret" not in result.stderr
 
 
+def test_an_interrupted_swap_says_where_to_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plate_nets.swap.controller.Controller.states", lambda *_arguments: {})
+    monkeypatch.setattr("plate_nets.swap.swap.roll_back", interrupted)
+    result = CliRunner().invoke(app, ["swap", "stn", "--back", "--model-repository", str(tmp_path)])
+    assert result.exit_code == plate_nets.cli.INTERRUPTED
+    assert result.stderr == "plates: interrupted; `plates swap stn --list` says which version answers\n"
+
+
 def test_serve_names_what_is_missing(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["serve", "--health-port", "0", "--model-repository", str(tmp_path / "models")])
     assert result.exit_code == 2

@@ -97,6 +97,14 @@ def declared(path: Path, header: bytes, size: int) -> Path:
     return path
 
 
+def test_what_weights_say_of_themselves_is_shown_in_a_short_line(tmp_path: Path) -> None:
+    path = tmp_path / "lprnet.safetensors"
+    save_weights(LPRNet(classes=23), path, {"scheme": "\x1b[2J\n" * 1000})
+    with pytest.raises(WeightsError, match=r"scheme: expected russia, got '\\x1b\[2J") as refused:
+        check_scheme(path, default_scheme())
+    assert len(str(refused.value)) < 500 + len(str(path)) and str(refused.value).isprintable()
+
+
 def refused(path: Path, said: str) -> None:
     with pytest.raises(WeightsError, match=said):
         load_weights(nn.Linear(2, 2), path)

@@ -1,11 +1,13 @@
 """Version folders: how they are added, removed and counted, without a server."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from plate_nets.errors import SwapError
 from plate_nets.swap.versions import add, latest, locked, prune, remove, scratch_folder, versions
+from tests.disk import small_disk
 
 
 @pytest.fixture
@@ -80,3 +82,12 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         pass
     with pytest.raises(SwapError, match="no version; run `python -m converters` first"):
         latest(tmp_path)
+
+
+def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        (disk.path / "1").mkdir()
+        (disk.path / "1" / "model.pt").write_bytes(bytes(600 << 10))
+        full = pytest.raises(SwapError, match=r"cannot be written: .*No space left")
+        with full, scratch_folder(disk.path) as scratch:
+            shutil.copytree(disk.path / "1", scratch / "1")
