@@ -1,5 +1,7 @@
 """The table that compares another reader with this one."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import cv2
@@ -60,3 +62,14 @@ def labelled(folder: Path) -> None:
     cv2.imwrite(str(folder / "images" / "a.png"), compose(240, 320, plates))
     rows = [f"a.png,{plate.x},{plate.y},{plate.x + 160},{plate.y + 35},{plate.text},ru" for plate in plates]
     (folder / "labels.csv").write_text("\n".join(["file,xmin,ymin,xmax,ymax,text,country", *rows]) + "\n")
+
+
+def test_a_model_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    labelled(tmp_path)
+    (tmp_path / "other.onnx").write_bytes(b"?")
+    command = [sys.executable, "-m", "benchmarks.peers", str(tmp_path), "--model", str(tmp_path / "other.onnx")]
+    command += ["--detector", str(tmp_path / "none.onnx"), "--scheme", "russia", "--threads", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {tmp_path}/other.onnx: ")
+    assert len(done.stderr.splitlines()) == 1
