@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.callers.caller import CLIENT_CHAIN, InputKind, caller_factory
-from benchmarks.callers.pictures import Picture, drawn_picture, folder_pictures
+from benchmarks.callers.pictures import FULL_HD, Picture, drawn_picture, folder_pictures
 from benchmarks.measures.against import measure_against
 from benchmarks.measures.loads import Run, grid, measure
 from benchmarks.measures.overload import measure_overload
@@ -90,7 +90,8 @@ def bench(
             if networks:
                 _networks(report, progress, seconds)
             if against is not None:
-                for found in measure_against(against, [each[0] for each in groups], callers, seconds, progress):
+                pictures = [group[0] for group in groups] + [drawn_picture(1, FULL_HD)] * (frames is None)
+                for found in measure_against(against, pictures, callers, seconds, progress):
                     report.set("against", found)
             if targets or overload or stages or loads:
                 if url is None:
