@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from plate_nets.evaluation.calibration import reliability
 from plate_nets.evaluation.degradation import ENOUGH, Cell
 from plate_nets.evaluation.reading_metrics import ReadPlate, threshold_trade
+from plate_nets.evaluation.report import figure_table
 from plate_nets.whole_file import whole_file
 
 GATES = (0.5, 0.8, 0.95, 0.99)
@@ -51,9 +51,9 @@ def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
     """Print figures of `degradation_figures` as a table, one row per degradation and one column per height; those of
     `gate_figures` in ``gates`` as another one."""
     heights = list(dict.fromkeys(row["height"] for row in values["cells"]))
-    table = Table(
-        "",
-        *(f"{height:g} px" for height in heights),
+    table = figure_table(
+        "height, px",
+        *(f"{height:g}" for height in heights),
         title="right texts among the sure ones (right texts among all plates)",
         caption=f"only in brackets: fewer than {ENOUGH} sure texts",
     )
@@ -62,7 +62,7 @@ def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
     console.print(table)
     if values["worst"] is not None:
         console.print(f"worst cell: {values['worst']:.3f} of the sure texts are right")
-    table = Table(
+    table = figure_table(
         "least confidence",
         *(f"{gate:g}" for gate in GATES),
         title="cost of a threshold, per 1,000 plates",
@@ -76,7 +76,7 @@ def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
 
 def _shown(row: Mapping[str, Any]) -> str:
     coverage = f"({row['coverage']:.2f})"
-    return f"{row['right_of_sure']:.3f} {coverage}" if row["sure"] >= ENOUGH else coverage
+    return f"{row['right_of_sure']:.3f}\n{coverage}" if row["sure"] >= ENOUGH else coverage
 
 
 def save_degradation(path: Path, cells: Sequence[Cell]) -> None:

@@ -1,5 +1,6 @@
 """Plates read again as a distant camera sees them: reduced, coded, blurred, dark."""
 
+import io
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -7,13 +8,20 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.evaluation.coding import code_h264, code_jpeg, moved
 from plate_nets.evaluation.dataset import Label, load_dataset
-from plate_nets.evaluation.degradation import DEGRADATIONS, Cell, evaluate_degraded, shrink
-from plate_nets.evaluation.degradation_report import degradation_figures, gate_figures, save_degradation
+from plate_nets.evaluation.degradation import DEGRADATIONS, HEIGHTS, Cell, evaluate_degraded, shrink
+from plate_nets.evaluation.degradation_report import (
+    GATES,
+    degradation_figures,
+    gate_figures,
+    print_degradation,
+    save_degradation,
+)
 from plate_nets.evaluation.evaluate import plate_height
 from plate_nets.evaluation.reading_metrics import ReadPlate
 from plate_nets.recognition.local import LocalReader
@@ -31,6 +39,25 @@ def test_a_coded_picture_is_the_same_but_for_what_the_codec_loses() -> None:
     fine_loss, coarse_loss = (np.abs(each.astype(int) - PICTURE).mean() for each in (fine, coarse))
     assert fine_loss < coarse_loss
     assert code_jpeg(PICTURE, 40).shape == PICTURE.shape
+
+
+def test_the_table_of_all_heights_fits_80_columns() -> None:
+    cells = [
+        {"degradation": name, "height": height, "sure": 100, "right_of_sure": 0.987, "coverage": 0.951}
+        for name in DEGRADATIONS
+        for height in HEIGHTS
+    ]
+    gates = [
+        {"degradation": name, "least_confidence": gate, "wrong": 0.017, "without_text": 0.709}
+        for name in DEGRADATIONS
+        for gate in GATES
+    ]
+    console = Console(width=80, file=io.StringIO())
+    print_degradation(console, {"cells": cells, "worst": 0.987, "gates": gates})
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert shown.count("0.987") == len(cells) + 1 and shown.count("(0.95)") == len(cells)
+    assert "…" not in shown and all(f"\n {name} " in shown for name in DEGRADATIONS)
 
 
 def test_as_many_frames_come_back_in_their_order() -> None:
