@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import cv2
 import numpy as np
 import typer
 from rich.progress import track
 
-from plate_nets.errors import DatasetError
 from plate_nets.evaluation.coding import code_h264, code_jpeg
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.geometry import clip
@@ -22,6 +20,7 @@ from plate_nets.types import Boxes, Frame
 from training.command import errors_in_one_line
 from training.detector.drawn import draw_picture
 from training.detector.objects import PLATE, Objects, read_objects, write_objects
+from training.picture_file import save_picture
 from training.synthesis.scene import Scene, render_scene
 
 OBJECTS = "objects.csv"
@@ -88,8 +87,7 @@ def drawn(folder: Path, streets: int, others: int, seed: int) -> Iterator[tuple[
             yield name, known[name]
             continue
         frame, objects = draw(np.random.default_rng(seeds))
-        if not cv2.imwrite(str(images / name), frame, [cv2.IMWRITE_JPEG_QUALITY, 95]):
-            raise DatasetError(f"{images / name}: could not be written")
+        save_picture(images / name, frame)
         yield name, objects
 
 

@@ -26,6 +26,7 @@ from training.detector.measure import network
 from training.detector.objects import KINDS, Objects
 from training.detector.pictures import Picture, split_photos
 from training.detector.teach import VehicleTeacher
+from training.picture_file import save_picture
 
 SURE = 0.5
 """Minimum score of the teacher for a vehicle to be true."""
@@ -94,7 +95,7 @@ def save_sheet(path: Path, pictures: Sequence[Picture], find: FindAround, max_ti
     """Draw labelled plates with their vehicles to a PNG of at most ``max_tiles`` tiles -> how many plates have one.
 
     Raises:
-        OSError: it cannot be written.
+        InputError: it cannot be written.
     """
     tiles: list[Frame] = []
     own = 0
@@ -111,8 +112,7 @@ def save_sheet(path: Path, pictures: Sequence[Picture], find: FindAround, max_ti
     tiles += [np.full((_TILE, _TILE, 3), 255, np.uint8)] * (-len(tiles) % _COLUMNS)
     rows = [np.concatenate(tiles[at : at + _COLUMNS], axis=1) for at in range(0, len(tiles), _COLUMNS)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not cv2.imwrite(str(path), np.concatenate(rows)):
-        raise OSError(f"{path}: could not be written")
+    save_picture(path, np.concatenate(rows))
     return own
 
 

@@ -18,6 +18,7 @@ from plate_nets.recognition.rectification import order_corners, quad_boxes
 from plate_nets.types import Boxes, Frame
 from training.corners.sources import Source, replaced
 from training.detector.drawn import draw_picture
+from training.picture_file import save_picture
 from training.synthesis.scene import render_scene
 
 _log = logging.getLogger(__name__)
@@ -207,7 +208,7 @@ def write_picture(frame: Frame, boxes: Boxes, folder: Path, stem: str, long_side
     if scale < 1:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         frame = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), np.uint8)
-    cv2.imwrite(str(folder / "images" / f"{stem}.jpg"), frame, [cv2.IMWRITE_JPEG_QUALITY, 95])
+    save_picture(folder / "images" / f"{stem}.jpg", frame)
     inside = np.clip(boxes, 0, np.array([width, height, width, height], np.float32))
     inside = inside / np.array([width, height, width, height], np.float32)
     lines = [

@@ -12,7 +12,6 @@ import cv2
 import numpy as np
 import typer
 
-from plate_nets.errors import InputError
 from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.evaluation.evaluate import evaluate_given
 from plate_nets.evaluation.reading_metrics import ReadPlate
@@ -22,6 +21,7 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Crops, Frame
 from training.command import errors_in_one_line
+from training.picture_file import save_picture
 from training.reader.straightened import shoot_straightened
 from training.synthesis import Sample, drawn_plate, texts
 from training.synthesis.camera import LOWEST
@@ -92,8 +92,7 @@ def main(
         look_alike(scheme, outcome.plates[row], crop, np.random.default_rng((seed, number)))
         for number, (row, crop) in enumerate(zip(rows, crops, strict=True))
     ]
-    if not cv2.imwrite(str(sheet), draw_sheet(samples)):
-        raise InputError(f"{sheet}: cannot be written")
+    save_picture(sheet, draw_sheet(samples))
     typer.echo(f"{len(samples)} look-alikes: {sheet}")
 
 

@@ -4,16 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-import cv2
 import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress, track
 
-from plate_nets.errors import InputError
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
-from plate_nets.types import Frame
 from training.command import errors_in_one_line
+from training.picture_file import save_picture
 from training.synthesis import synthesize
 from training.synthesis.calibration import write_calibration
 from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
@@ -96,11 +94,11 @@ def _run(
     country = load_scheme(scheme)
     if sheet is not None:
         rng = np.random.default_rng(seed)
-        _save(sheet, draw_sheet([synthesize(country, rng, kind) for _ in range(_CROPS)]))
+        save_picture(sheet, draw_sheet([synthesize(country, rng, kind) for _ in range(_CROPS)]))
         console.print(f"wrote {sheet}")
     if scene is not None:
         drawn = render_scene(country, np.random.default_rng(seed), plates=plates)
-        _save(scene, drawn.frame)
+        save_picture(scene, drawn.frame)
         console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:
         _write(write_test_set(country, test_set, count, seed, lines), count, test_set)
@@ -123,15 +121,6 @@ def _film(path: Path, scheme: str, seed: int, settings: DriveBySettings) -> None
         for share in write_drive_by(path, load_scheme(scheme), seed, settings):
             progress.update(task, completed=share)
     console.print(f"wrote {path} and {truth_path(path)}: {settings.cars} cars")
-
-
-def _save(path: Path, picture: Frame) -> None:
-    try:
-        written = cv2.imwrite(str(path), picture)
-    except cv2.error:
-        written = False
-    if not written:
-        raise InputError(f"{path}: cannot be written; expected a .png or .jpg in an existing folder")
 
 
 if __name__ == "__main__":

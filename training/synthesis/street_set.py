@@ -25,7 +25,8 @@ def write_street_set(
     one, which then takes 0.3 to 0.9 of the width; a street without any plate is drawn again.
 
     Raises:
-        DatasetError: the folder is not empty, or a photo cannot be written.
+        DatasetError: the folder is not empty.
+        InputError: a photo cannot be written.
     """
     with new_dataset(folder) as add:
         for number in range(count):

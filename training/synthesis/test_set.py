@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import COLUMNS
 from plate_nets.plates import PlateScheme
 from plate_nets.types import Frame
+from training.picture_file import save_picture
 from training.synthesis import camera, drawn_plate, placed, texts
 
 SEVERITY = 0.6
@@ -34,7 +34,8 @@ def write_test_set(
     The plates have ``lines`` lines, 1 or 2. The format is part of the file name: ``taxi_0001.png``.
 
     Raises:
-        DatasetError: the folder is not empty, or a photo cannot be written.
+        DatasetError: the folder is not empty.
+        InputError: a photo cannot be written.
     """
     with new_dataset(folder) as add:
         for number in range(count):
@@ -53,7 +54,8 @@ def new_dataset(folder: Path) -> Iterator[Add]:
     """Start a labelled folder -> a function that adds a photo to it.
 
     Raises:
-        DatasetError: the folder is not empty, or a photo cannot be written.
+        DatasetError: the folder is not empty.
+        InputError: a photo cannot be written.
     """
     if folder.exists() and any(folder.iterdir()):
         raise DatasetError(f"{folder}: not empty; expected a new or an empty folder")
@@ -65,8 +67,7 @@ def new_dataset(folder: Path) -> Iterator[Add]:
 
         def add(name: str, photo: Frame, plates: Iterable[tuple[str, Iterable[float]]]) -> Path:
             path = images / name
-            if not cv2.imwrite(str(path), photo):
-                raise DatasetError(f"{path}: cannot be written")
+            save_picture(path, photo)
             for text, places in plates:
                 numbers = [f"{value:.1f}" for value in places]
                 rows.writerow([name, *numbers[:4], text, *numbers[4:]])
