@@ -145,11 +145,19 @@ def evaluate(
         decoding=DecodingSettings(sure=0.0),
         networks=partial(_with_readers_of, networks, schemes) if networks else None,
     )
+    keep_crops = worst is not None
     if boxes is BoxSource.given:
-        outcome = evaluate_given(progress(photos, "reading"), reader.cut, reader.read_crops, plates)
+        outcome = evaluate_given(
+            progress(photos, "reading"), reader.cut, reader.read_crops, plates, keep_crops=keep_crops
+        )
     else:
         outcome = evaluate_detected(
-            progress(photos, "finding and reading"), reader.cut, reader.read, plates, least_score
+            progress(photos, "finding and reading"),
+            reader.cut,
+            reader.read,
+            plates,
+            least_score,
+            keep_crops=keep_crops,
         )
     free: PlateFree | None = None
     found, free_faults = read_plate_free(progress(free_pictures, "plate-free"), reader.read, strict=strict)

@@ -8,7 +8,7 @@ unknown. A photo with several plates has several rows. The columns of the corner
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,8 @@ def load_dataset(folder: Path, *, symbols: str | None = None, strict: bool = Fal
     """Load the usable labels of a labelled folder.
 
     A row is skipped and kept in ``faults`` if its box has no area or lies outside the photo, if its text has an unknown
-    character (with ``symbols`` given), or if its photo is missing. The first hundred are logged, one line each.
+    character (with ``symbols`` given), or if its photo is missing or not below ``images/``. The first hundred are
+    logged, one line each.
 
     Raises:
         DatasetError: no such folder or file, a missing column, no usable row; with ``strict`` also the first fault.
@@ -172,7 +173,10 @@ def _label(row: dict[str, str], images: Path, symbols: str | None, sizes: dict[P
     unknown = sorted(set(text) - set(symbols)) if symbols is not None else []
     if unknown:
         raise ValueError(f"unknown character {excerpt(''.join(unknown))!r} in {excerpt(text)!r}; expected {symbols}")
-    photo = images / row["file"]
+    name = PurePath(row["file"])
+    if name.is_absolute() or ".." in name.parts:
+        raise ValueError("expected a photo below images/")
+    photo = images / name
     if photo not in sizes:
         sizes[photo] = _size(photo)
     size = sizes[photo]

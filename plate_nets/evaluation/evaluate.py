@@ -18,6 +18,9 @@ from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import order_corners
 from plate_nets.types import Boxes, Crops, Frame, Plate, PlateCrops, Reading
 
+_AT_ONCE = 64
+"""Plates of a photo that are cut and read together; labels may list any number of them."""
+
 LabelledPhoto = tuple[Path, tuple[Label, ...]]
 """A photo and the plates labelled in it, as `Dataset.photos` gives them."""
 CropReader = Callable[[PlateCrops[Crops]], Sequence[Reading]]
@@ -30,11 +33,12 @@ FrameReader = Callable[[Frame], list[Plate]]
 
 @dataclass
 class Outcome:
-    """The result of an evaluation. ``crops`` match ``plates`` row by row."""
+    """The result of an evaluation."""
 
     scheme: PlateScheme
     plates: list[ReadPlate] = field(default_factory=list)
     crops: list[Crops] = field(default_factory=list)
+    """One for each of ``plates`` if they are to be kept, otherwise none: a million take 27 GB."""
     pictures: list[Detections] = field(default_factory=list)
     left_out: int = 0
     """Labels without a text that the reader could give; they count for the detector only."""
@@ -70,22 +74,34 @@ def read_plate(
     return ReadPlate(label.photo.name, label.text, plate_height(label), reading, lines, turn, errors)
 
 
-def evaluate_given(photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, scheme: PlateScheme) -> Outcome:
+def evaluate_given(
+    photos: Iterable[LabelledPhoto], cut: Cut, read: CropReader, scheme: PlateScheme, *, keep_crops: bool = False
+) -> Outcome:
     """Read every labelled plate, cropped by its labelled box."""
     outcome = Outcome(scheme)
     for path, labels in photos:
-        readable = _readable(labels, outcome)
-        if readable:
-            crops = cut(read_photo(path), boxes_of(readable))
-            plates = zip(readable, crops.crops, crops.corners, read(crops), strict=True)
+        readable = list(_readable(labels, outcome).values())
+        photo = read_photo(path) if readable else None
+        for start in range(0, len(readable), _AT_ONCE):
+            assert photo is not None
+            together = readable[start : start + _AT_ONCE]
+            crops = cut(photo, boxes_of(together))
+            plates = zip(together, crops.crops, crops.corners, read(crops), strict=True)
             for label, crop, points, reading in plates:
                 outcome.plates.append(read_plate(label, reading, points))
-                outcome.crops.append(crop[None])
+                if keep_crops:
+                    outcome.crops.append(crop[None])
     return outcome
 
 
 def evaluate_detected(
-    photos: Iterable[LabelledPhoto], cut: Cut, read: FrameReader, scheme: PlateScheme, score_threshold: float
+    photos: Iterable[LabelledPhoto],
+    cut: Cut,
+    read: FrameReader,
+    scheme: PlateScheme,
+    score_threshold: float,
+    *,
+    keep_crops: bool = False,
 ) -> Outcome:
     """Find and read the plates of every photo.
 
@@ -102,12 +118,11 @@ def evaluate_detected(
         given = [plate for plate in plates if plate.score >= score_threshold]
         hits = match(boxes[: len(given)], truth)
         found = {int(hit): plate for hit, plate in zip(hits, given, strict=True) if hit >= 0}
-        readable = _readable(labels, outcome)
-        for index, label in enumerate(labels):
-            if label in readable:
-                plate = found.get(index)
-                reading, points = (plate.reading, plate.corners) if plate else (None, ())
-                outcome.plates.append(read_plate(label, reading, np.array(points, np.float32)))
+        for index, label in _readable(labels, outcome).items():
+            plate = found.get(index)
+            reading, points = (plate.reading, plate.corners) if plate else (None, ())
+            outcome.plates.append(read_plate(label, reading, np.array(points, np.float32)))
+            if keep_crops:
                 outcome.crops.append(cut(photo, boxes_of([plate or label]))[0])
     return outcome
 
@@ -132,9 +147,10 @@ def read_plate_free(
     return found, faults
 
 
-def _readable(labels: Sequence[Label], outcome: Outcome) -> list[Label]:
-    """The labels with a text that the reader could give: known, and in the scheme's alphabet."""
-    readable = [label for label in labels if label.text and not set(label.text) - set(outcome.scheme.alphabet)]
+def _readable(labels: Sequence[Label], outcome: Outcome) -> dict[int, Label]:
+    """The labels with a text that the reader could give, known and in the scheme's alphabet, by their position."""
+    alphabet = set(outcome.scheme.alphabet)
+    readable = {index: label for index, label in enumerate(labels) if label.text and not set(label.text) - alphabet}
     outcome.left_out += len(labels) - len(readable)
     return readable
 

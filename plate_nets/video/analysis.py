@@ -28,6 +28,8 @@ _TICK = 0.25
 _PATIENCE = 60.0
 """Seconds for which a frame of a file is retried while the server is away."""
 _PAUSE = 1.0
+_SIZE_NOTICES = 60.0
+"""Minimum seconds between two notices about the pictures' size."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class Analysis:
         self._pictures = EventPictures(settings.pictures) if settings.pictures else None
         self._cars: CarEvents | None = None
         self._size: tuple[int, int] | None = None
+        self._size_noticed = float("-inf")
         self._analysed = Rate()
         self._unmoved = self._failed = self._events = 0
         self._newest: float | None = None
@@ -227,7 +230,9 @@ class Analysis:
         """The cars in frames of this height and width. Another size starts over, because boxes cannot be compared."""
         if self._cars is None or size != self._size:
             if self._cars is not None:
-                self._notice(f"its pictures are now {size[1]}x{size[0]} (width x height)")
+                if (now := time.monotonic()) - self._size_noticed > _SIZE_NOTICES:
+                    self._size_noticed = now
+                    self._notice(f"its pictures are now {size[1]}x{size[0]} (width x height)")
                 self._finish()
             h, w = size
             lines = tuple(

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from pydantic import TypeAdapter, ValidationError
 
 from plate_nets.errors import InputError
+from plate_nets.intake.table import excerpt
 from plate_nets.intake.yaml_file import read_yaml
 from plate_nets.sinks.outbox import MAX_BYTES
 from plate_nets.sinks.settings import SinkSettings
@@ -18,11 +19,14 @@ from plate_nets.types import Detail
 from plate_nets.video.cars import CarSettings
 from plate_nets.video.fusion import FusionSettings
 from plate_nets.video.settings import CameraSettings
+from plate_nets.words import counted
 
 SUFFIXES = frozenset((".yaml", ".yml"))
 OUTBOX = Path("plates-outbox.sqlite")
 
 _MOST_MB = 1 << 20
+_SHOWN = 5
+"""Faults in a message."""
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -96,14 +100,16 @@ def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> Wat
     try:
         return TypeAdapter(WatchPlan).validate_python(_expanded(document, environment, path))
     except ValidationError as error:
-        faults = [_fault(fault["loc"], fault["type"], fault["msg"]) for fault in error.errors(include_input=False)]
-        raise InputError(f"{path}: " + "; ".join(faults)) from error
+        found = error.errors(include_input=False)
+        faults = [_fault(fault["loc"], fault["type"], fault["msg"]) for fault in found[:_SHOWN]]
+        more = [f"and {counted(len(found) - _SHOWN, 'more fault')}"] if len(found) > _SHOWN else []
+        raise InputError(f"{path}: " + "; ".join([*faults, *more])) from error
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
 def _fault(place: tuple[str | int, ...], kind: str, message: str) -> str:
-    name = ".".join(map(str, place)) or "the file"
+    name = excerpt(".".join(map(str, place))) or "the file"
     if kind in ("unexpected_keyword_argument", "extra_forbidden"):
         return f"{name}: unknown key"
     return f"{name}: {'missing' if kind in ('missing', 'missing_argument') else message}"

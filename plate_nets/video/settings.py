@@ -8,6 +8,7 @@ from typing import ClassVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from plate_nets.errors import InputError
+from plate_nets.intake.table import excerpt
 from plate_nets.plates import PlateScheme
 from plate_nets.video.address import SourceAddress, parse_source
 from plate_nets.video.cars import CarSettings
@@ -20,6 +21,9 @@ _NAME = re.compile(r"(?!\.+$)[\w.-]{1,64}")
 """Also a valid folder name that does not lead out of its parent."""
 _STRICT = {"extra": "forbid"}
 """Makes pydantic, which reads cameras.yaml into these, refuse unknown keys."""
+
+_YEARS = range(1900, 9000)
+"""Of the first picture. The last pictures of a file are later, and Python's times end with the year 9999."""
 
 LIVE_FPS = 10.0
 """Maximum frames per second to analyse of a live source. Cars are tracked as well at 5 as at 25."""
@@ -75,7 +79,7 @@ class CameraSettings:
         if not self.id:
             object.__setattr__(self, "id", _name_of(address))
         if not _NAME.fullmatch(self.id):
-            raise InputError(f"camera {self.id!r}: id: expected 1 to 64 letters, digits, '.', '_' or '-'")
+            raise InputError(f"camera {excerpt(repr(self.id))}: id: expected 1 to 64 letters, digits, '.', '_' or '-'")
         for name in ("include", "masks"):
             for polygon in getattr(self, name):
                 if len(polygon) < 3 or not all(0 <= x <= 1 and 0 <= y <= 1 for x, y in polygon):
@@ -88,6 +92,8 @@ class CameraSettings:
             self._refuse("least_height", "0 px or more", self.least_height)
         if self.start is not None and self.start.tzinfo is None:
             self._refuse("start", "a time with its offset from UTC", self.start.isoformat())
+        if self.start is not None and self.start.year not in _YEARS:
+            self._refuse("start", f"a time of the years {_YEARS[0]} to {_YEARS[-1]}", self.start.isoformat())
         try:
             ZoneInfo(self.zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -109,7 +115,7 @@ class CameraSettings:
         return self.address.live if self.motion_gate is None else self.motion_gate
 
     def _refuse(self, name: str, expected: str, got: object) -> None:
-        raise InputError(f"camera {self.id}: {name}: expected {expected}, got {got!r}")
+        raise InputError(f"camera {self.id}: {name}: expected {expected}, got {excerpt(repr(got))}")
 
 
 @dataclass(frozen=True)

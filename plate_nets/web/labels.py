@@ -15,7 +15,7 @@ from plate_nets.types import CORNER_COLUMNS
 from plate_nets.web.event_pictures import kept_picture
 from plate_nets.web.store import Document
 
-Missing = Literal["no frame of them is kept", "fit no format"]
+Missing = Literal["no frame of them is kept", "fit no format", "have other signs than letters and digits"]
 """Why events are skipped."""
 
 _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
@@ -48,7 +48,11 @@ def label_rows(
         if frame is None or content is None:
             yield "no frame of them is kept"
             continue
-        if scheme and not scheme.is_plate(event["correction"]):
+        text = event["correction"]
+        if not (isinstance(text, str) and text.isascii() and text.isalnum()):  # as a formula of a spreadsheet
+            yield "have other signs than letters and digits"
+            continue
+        if scheme and not scheme.is_plate(text):
             yield "fit no format"
             continue
         copy = images / f"{event['id']}{frame.suffix}"
@@ -56,7 +60,7 @@ def label_rows(
         corners = [place for point in event["corners"] or () for place in point]
         yield {
             "file": copy.name,
-            "text": event["correction"],
+            "text": text,
             **{side: event["box"][side] for side in BOX_COLUMNS},
             **dict(zip(CORNER_COLUMNS, corners, strict=False)),
         }

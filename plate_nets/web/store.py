@@ -34,6 +34,8 @@ CREATE INDEX IF NOT EXISTS corrections_by_plate ON corrections (plate);
 """What the page adds to the store: manual corrections."""
 
 _READERS = 4
+_LONGEST = 16 << 20
+"""Bytes of a text that a query may give or compute; an event has a few thousand."""
 _SIMILAR = 200
 """Maximum number of texts in a fuzzy search."""
 _WILD = frozenset("*?")
@@ -122,7 +124,10 @@ class EventStore:
         """Create the page's own tables -> connections for reading."""
         self._file.database.executescript(_OURS)
         uri = f"{self._file.path.resolve().as_uri()}?mode=ro"
-        return [sqlite3.connect(uri, uri=True, check_same_thread=False) for _ in range(_READERS)]
+        readers = [sqlite3.connect(uri, uri=True, check_same_thread=False) for _ in range(_READERS)]
+        for database in readers:
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+        return readers
 
     def _follow(self) -> None:
         """If the file was moved away, continue with the one at its path."""

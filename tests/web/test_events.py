@@ -140,6 +140,51 @@ def test_labels_of_a_damaged_store_are_refused_in_one_line(tmp_path: Path, docum
     )
 
 
+HUGE = "hex(zeroblob(10000000))"
+COLUMNS = "id TEXT, timestamp TEXT, camera_id TEXT, plate TEXT, lists TEXT, sequence INT, document TEXT"
+
+
+def export_of_changed(folder: Path, change: str, *options: str) -> str:
+    """The output of an export from a store with a corrected event, after SQL that somebody else ran on it."""
+    path, pictures = folder / "events.sqlite", folder / "pictures"
+    pictures.mkdir()
+    (pictures / "frame.jpg").write_bytes(CAR)
+    kept = replace(event(), images=Images(frame="frame.jpg"))
+    store = EventStore(path)
+    with SqliteSink(path) as sink:
+        sink.send([Record(1, kept.key, "gate", kept.to_json())])
+    store.correct(kept.id, "A001AA77")
+    store.close()
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(change)
+    arguments = ["events", "export", "--labels", folder / "labels", "--events", path, "--pictures", pictures, *options]
+    result = CliRunner().invoke(app, list(map(str, arguments)))
+    assert isinstance(result.exception, (SystemExit, type(None))), result.exception
+    return result.output
+
+
+@pytest.mark.parametrize("options", [(), ("--any-text",)])
+@pytest.mark.parametrize("text", ["'=cmd|'' /C calc''!A0'", "NULL", "x'ff00'", "''"])
+def test_a_correction_that_is_no_plate_in_a_changed_store_is_left_out(
+    tmp_path: Path, text: str, options: tuple[str, ...]
+) -> None:
+    change = (
+        "CREATE TABLE changed (id, plate, corrected_at);"
+        f"INSERT INTO changed SELECT id, {text}, corrected_at FROM corrections;"
+        "DROP TABLE corrections; ALTER TABLE changed RENAME TO corrections"
+    )
+    said = "0 labels; 1 left out: have other signs than letters and digits"
+    assert said in export_of_changed(tmp_path, change, *options)
+
+
+def test_a_text_that_a_store_computes_is_bounded(tmp_path: Path) -> None:
+    change = (
+        f"ALTER TABLE events RENAME TO former; CREATE TABLE events ({COLUMNS} GENERATED ALWAYS AS ({HUGE}) VIRTUAL);"
+        "INSERT INTO events (id, timestamp) SELECT id, timestamp FROM former"
+    )
+    assert "events.sqlite: string or blob too big" in export_of_changed(tmp_path, change)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -85,7 +85,7 @@ def main(
     scheme = default_scheme()
     reader = LocalReader(scheme=scheme, decoding=DecodingSettings(sure=0.0))
     photos = load_dataset(dataset, symbols=scheme.alphabet).photos()
-    outcome = evaluate_given(photos, reader.cut, reader.read_crops, scheme)
+    outcome = evaluate_given(photos, reader.cut, reader.read_crops, scheme, keep_crops=True)
     rows = worst(outcome.plates, count)
     crops = pictures_of(np.concatenate([outcome.crops[row] for row in rows]))
     samples = [

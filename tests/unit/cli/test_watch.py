@@ -134,11 +134,35 @@ def test_a_start_is_a_time_in_iso_8601(clip: Path, start: str) -> None:
     assert json.loads(result.stdout.splitlines()[0])["first_seen"].startswith("2026-11-22T07:00:0")
 
 
-@pytest.mark.parametrize(("start", "says"), [("noon", "expected a time such as"), ("2026-11-22T10:00", "its offset")])
+@pytest.mark.parametrize(
+    ("start", "says"),
+    [
+        ("noon", "expected a time such as"),
+        ("2026-11-22T10:00", "its offset"),
+        ("9999-12-31T23:59:59+00:00", "a time of the years 1900 to 8999"),
+        ("0001-01-01T00:00:00+14:00", "a time of the years 1900 to 8999"),
+    ],
+)
 def test_a_start_that_is_none_is_refused(start: str, says: str) -> None:
     result = CliRunner().invoke(app, ["watch", "car.mp4", "--local", "--start", start])
     assert result.exit_code == 2
     assert says in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("cameras:\n" + f"- {'k' * 100}: x\n" * 6000, "and 11995 more faults"),
+        ('cameras: [{source: a.mp4, "\\e[2J\\n": 1}]', r"'cameras.0.\x1b[2J\n': unknown key"),
+        (f"cameras: [{{source: a.mp4, id: {'x' * 500_000}}}]", "id: expected 1 to 64 letters"),
+        (f"cameras: [{{source: a.mp4, include: [[{'[0.1,5],' * 6000}]]}}]", "include: expected three or more points"),
+    ],
+)
+def test_faults_of_a_long_file_are_one_short_line(text: str, says: str) -> None:
+    Path("cameras.yaml").write_text(text, encoding="utf-8")
+    result = CliRunner().invoke(app, ["watch", "cameras.yaml", "--local"])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert says in result.stderr and len(result.stderr) < 1200
 
 
 def test_what_a_sink_did_not_take_comes_with_the_next_run(clip: Path, receiver: Receiver) -> None:

@@ -46,6 +46,8 @@ def test_good_rows(tmp_path: Path) -> None:
         ("a.png,1,2,30,12,A123QQ77,,,,,,,,", "unknown character 'Q'"),
         ("none.png,1,2,30,12,,,,,,,,,", "missing or cannot be opened"),
         ("broken.png,1,2,30,12,,,,,,,,,", "missing or cannot be opened"),
+        ("../images/a.png,1,2,30,12,,,,,,,,,", "expected a photo below images/"),
+        ("/etc/passwd,1,2,30,12,,,,,,,,,", "expected a photo below images/"),
         ("huge.png,1,2,30,12,,,,,,,,,", "missing or cannot be opened"),
     ],
 )

@@ -156,6 +156,27 @@ def test_given_boxes(folder: Path) -> None:
     assert plate_height(dataset.labels[1]) == pytest.approx(10)
 
 
+def test_any_number_of_plates_of_one_photo_is_read_in_parts(folder: Path) -> None:
+    sizes = []
+
+    def read(cut: PlateCrops[Crops]) -> list[Reading]:
+        sizes.append(len(cut.crops))
+        return [Reading("A123BC77", "A123BC77", 1.0)] * len(cut.crops)
+
+    ((photo, (label, *_)),) = load_dataset(folder).photos()
+    outcome = evaluate_given([(photo, (label,) * 150)], cut, read, RUSSIA)
+    assert (sizes, len(outcome.plates), outcome.crops) == ([64, 64, 22], 150, [])
+    assert len(evaluate_given([(photo, (label,) * 150)], cut, read, RUSSIA, keep_crops=True).crops) == 150
+
+
+def test_a_plate_that_is_labelled_twice_counts_twice(folder: Path) -> None:
+    ((photo, (label, *_)),) = load_dataset(folder).photos()
+    assert label.quad is not None
+    twice = (label, replace(label, quad=label.quad.copy()))
+    outcome = evaluate_detected([(photo, twice)], cut, lambda _: [], RUSSIA, score_threshold=0.5)
+    assert len(outcome.plates) == 2
+
+
 def test_detected_boxes(folder: Path) -> None:
     def read(_: Frame) -> list[Plate]:
         return [

@@ -10,6 +10,7 @@ from plate_nets.intake.files import MAX_DEPTH, MAX_TEXT, MAX_VALUES
 from plate_nets.intake.table import is_line, read_table
 from plate_nets.intake.toml_file import read_toml
 from plate_nets.intake.yaml_file import read_yaml
+from tests.limited import in_little_memory
 
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
 
@@ -98,3 +99,12 @@ def test_a_pipe_is_no_document(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     with pytest.raises(InputError, match=r"pipe\.yaml: is not a file"):
         read_yaml(tmp_path / "pipe.yaml")
+
+
+def refuse_columns(encoded: bytes) -> None:
+    with pytest.raises(InputError, match="missing column a"):
+        next(read_table(encoded, ("a",)))
+
+
+def test_a_table_takes_little_more_memory_than_its_file() -> None:
+    in_little_memory(refuse_columns, b"b\n" + b"1\n" * (40 << 20), more=300 << 20)

@@ -3,8 +3,10 @@
 import json
 from dataclasses import replace
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 
+import av
 import cv2
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from jsonschema import Draft202012Validator
 from plate_nets.errors import InputError, SourceError
 from plate_nets.events import PlateEvent, event_schema
 from plate_nets.recognition.local import LocalReader
+from plate_nets.types import Frame, Plate
 from plate_nets.video.analysis import AnalysedFrame
 from plate_nets.video.pictures import PictureSettings
 from plate_nets.video.recording import Recording
@@ -20,6 +23,7 @@ from plate_nets.video.settings import CameraSettings, WatcherSettings
 from plate_nets.video.watch_lists import WatchList
 from plate_nets.video.watcher import Watcher
 from tests.clips import TEXT, passing, still, write_clip
+from tests.frames import encode
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +70,30 @@ def test_a_fault_of_one_source_is_said_and_the_others_go_on(reader: LocalReader,
     assert finals(events) == [TEXT]
     assert said == [("nothing", "No such file or directory")]
     assert [(each.camera_id, each.state) for each in watcher.status()] == [("car", "ended"), ("nothing", "failed")]
+
+
+class Blind:
+    """A reader that finds nothing."""
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        return []
+
+
+def test_pictures_whose_size_changes_every_time_are_said_once(tmp_path: Path) -> None:
+    path = tmp_path / "sizes.mkv"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mjpeg", rate=25)
+        stream.pix_fmt, stream.height, stream.width = "yuvj420p", 96, 128
+        for number in range(6):
+            size = (96, 128) if number % 2 else (128, 96)
+            packet = av.Packet(encode(np.zeros((*size, 3), np.uint8), ".jpg"))
+            packet.stream, packet.pts, packet.dts, packet.time_base = stream, number, number, Fraction(1, 25)
+            container.mux(packet)
+    said: list[str] = []
+    with Watcher(Blind(), str(path), notice=lambda _camera, line: said.append(line)) as watcher:
+        assert list(watcher) == []
+    (status,) = watcher.status()
+    assert (status.analysed, said) == (6, ["its pictures are now 128x96 (width x height)"])
 
 
 def test_where_every_source_fails_the_iteration_does(reader: LocalReader, tmp_path: Path) -> None:
