@@ -15,7 +15,7 @@ from plate_nets.types import CORNER_COLUMNS
 from plate_nets.web.event_pictures import kept_picture
 from plate_nets.web.store import Document
 
-Missing = Literal["no frame of them is kept", "fit no format", "have other signs than letters and digits"]
+Missing = Literal["no frame of them is kept", "fit no format", "have characters other than letters and digits"]
 """Why events are skipped."""
 
 _ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
@@ -50,7 +50,7 @@ def label_rows(
             continue
         text = event["correction"]
         if not (isinstance(text, str) and text.isascii() and text.isalnum()):  # as a formula of a spreadsheet
-            yield "have other signs than letters and digits"
+            yield "have characters other than letters and digits"
             continue
         if scheme and not scheme.is_plate(text):
             yield "fit no format"

@@ -173,7 +173,7 @@ def test_a_correction_that_is_no_plate_in_a_changed_store_is_left_out(
         f"INSERT INTO changed SELECT id, {text}, corrected_at FROM corrections;"
         "DROP TABLE corrections; ALTER TABLE changed RENAME TO corrections"
     )
-    said = "0 labels; 1 left out: have other signs than letters and digits"
+    said = "0 labels; 1 left out: have characters other than letters and digits"
     assert said in export_of_changed(tmp_path, change, *options)
 
 
