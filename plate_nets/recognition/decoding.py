@@ -290,23 +290,30 @@ def format_texts(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> 
     # prefix -> [probability of the paths that end in a blank, of those that end in the prefix's last symbol]
     beam: dict[str, list[float]] = {"": [1.0, 0.0]}
     states = {"": scheme.successors.start}
+    alphabet, index_of, no_symbol = scheme.alphabet, scheme.index, scheme.blank
     for step in np.exp(logp.T.astype(np.float64)).tolist():
         grown: dict[str, list[float]] = {}
-        likely = [index for index, p in enumerate(step) if p > _NEGLIGIBLE and index != scheme.blank]
+        likely = [(index, p) for index, p in enumerate(step) if p > _NEGLIGIBLE and index != no_symbol]
         for prefix, (blank, symbol) in beam.items():
             both = blank + symbol
             kept = grown.setdefault(prefix, [0.0, 0.0])
-            kept[0] += both * step[scheme.blank]
-            last = scheme.index[prefix[-1]] if prefix else scheme.blank
+            kept[0] += both * step[no_symbol]
+            last = index_of[prefix[-1]] if prefix else no_symbol
             if prefix:
                 kept[1] += symbol * step[last]
             following = scheme.successors[states[prefix]]
-            for index in likely:
+            for index, p in likely:
                 if index in following:
-                    text = prefix + scheme.alphabet[index]
+                    text = prefix + alphabet[index]
                     states[text] = following[index]
                     longer = grown.setdefault(text, [0.0, 0.0])
-                    longer[1] += (blank if index == last else both) * step[index]
-        ranked = sorted(grown.items(), key=lambda item: -sum(item[1]))
+                    longer[1] += (blank if index == last else both) * p
+        ranked = sorted(grown.items(), key=_probability, reverse=True)
         beam = dict(ranked[:width])
     return {text: sum(ways) for text, ways in beam.items() if scheme.is_plate(text)}
+
+
+def _probability(item: tuple[str, list[float]]) -> float:
+    """A prefix with the probabilities of its two kinds of paths -> their sum."""
+    blank, symbol = item[1]
+    return blank + symbol
