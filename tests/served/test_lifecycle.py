@@ -106,7 +106,7 @@ AGAIN = "as chosen before"
 
 def chosen(serve: Serve) -> Counter[tuple[str, str]]:
     """The networks in a server's log, with `AGAIN` if their precision was known -> how often."""
-    return Counter(re.findall(rf"(yolo|corners|lprnet): \w+: ({AGAIN})?", serve.log_text()))
+    return Counter(re.findall(rf"(yolo|corners|lprnet): [\w-]+: ({AGAIN})?", serve.log_text()))
 
 
 def test_an_exception_in_the_block_ends_the_server() -> None:
