@@ -90,12 +90,13 @@ def test_int8_leaves_bfloat16_to_what_it_leaves_out_where_that_is_fast(
     model_repository: Path, monkeypatch: pytest.MonkeyPatch, emulated: bool
 ) -> None:
     loaded = []
+    slow = "bfloat16" if emulated else "float32"
 
     def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
         """Float32 in any precision, three times over in bfloat16 if it is emulated, or else in float32."""
         run = CANDIDATES[LPRNET.name].load(path, threads, "float32")
         loaded.append(wanted)
-        return lambda given: [run(given) for _ in range(3 if (wanted == "bfloat16") == emulated else 1)][-1]
+        return lambda given: [run(given) for _ in range(3 if wanted == slow else 1)][-1]
 
     monkeypatch.setattr(precision, "has_bfloat16", lambda: True)
     candidate = replace(CANDIDATES[LPRNET.name], load=load)
