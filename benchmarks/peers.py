@@ -9,7 +9,7 @@ writes it, the table says how often the country is right among the plates with a
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -114,6 +114,7 @@ def compare(folder: Path, ours: LocalReader, other: OtherReader, detector: Other
         PlateError: the folder cannot be read.
     """
     labelled = {row["file"]: (row.get("country") or "").lower() for _, row in csv_rows(folder / "labels.csv", REQUIRED)}
+    countries = {scheme.name: scheme.country for scheme in ours.schemes}
     found = Compared(folder.name)
     for path, plates in track(list(load_dataset(folder).photos()), folder.name, console=Console(stderr=True)):
         known = [plate for plate in plates if plate.text and not set(plate.text) - set(SYMBOLS)]
@@ -124,11 +125,11 @@ def compare(folder: Path, ours: LocalReader, other: OtherReader, detector: Other
             cut, stretched = ours.cut(frame, boxes), other.cut(frame, boxes)
             readings: Sequence[Reading] = _timed(partial(ours.read_crops, cut), found.our_ms, len(known))
             texts: Sequence[str] = _timed(partial(other.read, stretched), found.other_ms, len(known))
-            found.ours += [_answer(reading, ours) for reading in readings]
+            found.ours += [_answer(reading, countries) for reading in readings]
             found.other += _answers(texts, stretched, other)
         else:
             seen: Sequence[Plate] = _timed(partial(ours.read, frame), found.our_ms, len(known))
-            found.ours += _of_labels(boxes, boxes_of(seen), [_answer(plate.reading, ours) for plate in seen])
+            found.ours += _of_labels(boxes, boxes_of(seen), [_answer(plate.reading, countries) for plate in seen])
             pair = partial(_read_whole, frame, detector, other)
             theirs, texts, stretched = _timed(pair, found.other_ms, len(known))
             found.other += _of_labels(boxes, theirs, _answers(texts, stretched, other))
@@ -147,9 +148,8 @@ def _read_whole(
     return boxes, reader.read(crops), crops
 
 
-def _answer(reading: Reading, reader: LocalReader) -> Answer:
-    countries = {scheme.name: scheme.country for scheme in reader.schemes}
-    return Answer(reading.text, reading.best, reading.country or countries.get(reading.scheme, ""))
+def _answer(reading: Reading, countries: Mapping[str, str]) -> Answer:
+    return Answer(reading.text, reading.best, reading.country or countries[reading.scheme])
 
 
 def _answers(texts: Sequence[str], crops: NDArray[np.uint8], reader: OtherReader) -> list[Answer]:

@@ -121,7 +121,7 @@ class PlateDetector:
         self.network = network
         self.settings = settings or DetectionSettings()
         self._pixels: NDArray[np.uint8] | None = None
-        self._warned = False
+        self._without_vehicles = False
 
     def detect(self, frame: Frame, stages: Stages = nullcontext) -> tuple[Boxes, Scores]:
         """A frame that `images.load_picture` accepts -> boxes that may show plates, and their scores, highest first.
@@ -166,7 +166,7 @@ class PlateDetector:
             (M or more, 6) vehicles, highest score first.
         """
         near = plates[:, 2] - plates[:, 0] > _NEAR * frame.shape[1]
-        if not (near & (belonging(plates, vehicles_of(vehicles)) < 0)).any():
+        if self._without_vehicles or not (near & (belonging(plates, vehicles_of(vehicles)) < 0)).any():
             return vehicles
         rows = np.concatenate((vehicles, self._detect(frame, CLOSE_UP_SIDE, stages, vehicles=True)[2]))
         return distinct(rows[np.argsort(-rows[:, 4], kind="stable")])
@@ -197,9 +197,9 @@ class PlateDetector:
             rows, vehicles = self.network.both(pictures)
         else:
             rows, vehicles = self.network(pictures), None
-        if vehicles is None and not self._warned:
+        if vehicles is None and not self._without_vehicles:
             _log.warning(NO_HEAD)
-            self._warned = True
+            self._without_vehicles = True
         return rows, vehicles
 
 

@@ -122,6 +122,19 @@ def test_finding_plates_needs_no_torch() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_a_network_without_a_head_for_vehicles_is_not_asked_again() -> None:
+    sides = []
+
+    def network(pictures: np.ndarray) -> np.ndarray:
+        sides.append(max(pictures.shape[1:3]))
+        return np.array([[[320, 180, 200, 50, 0.9, 1.0]]], np.float32)
+
+    detector, frame = PlateDetector(network), np.zeros((360, 640, 3), np.uint8)
+    boxes, _, vehicles = detector.detect_both(frame)
+    assert len(detector.with_large_vehicles(frame, boxes, vehicles)) == 0
+    assert sides == [640]
+
+
 def test_boxes_of_a_car_that_differ_only_outside_the_frame_are_one() -> None:
     rows = np.array([[0, 0, 90, 60, 0.9, 0], [0, 0, 100, 64, 0.6, 0], [120, 0, 200, 60, 0.5, 1]], np.float32)
     assert distinct(rows).tolist() == rows[[0, 2]].tolist()
