@@ -27,6 +27,10 @@ INT8: Collection[Precision] = ("int8", "int8-bfloat16")
 
 _HINTS: Mapping[Precision, str] = {"float32": "f32", "bfloat16": "bf16", "int8": "f32", "int8-bfloat16": "bf16"}
 
+_PREPARED = 1024
+"""How many prepared layers a network keeps for the input sizes it saw last; OpenVINO's default is 5,000. A process that
+had read pictures of 170 sizes took 424 MB with 1,024, 383 MB with 512, and 703 MB with the default."""
+
 
 def load_ir(path: Path, threads: int, precision: Precision = "float32") -> Network:
     """A converted `model.xml` with its `model.bin` -> a function, not thread-safe.
@@ -88,6 +92,7 @@ def compile_model(model: "openvino.Model", threads: int, precision: Precision) -
         "NUM_STREAMS": "1",
         "INFERENCE_NUM_THREADS": str(threads),
         "ENABLE_CPU_PINNING": "NO",
+        "CPU_RUNTIME_CACHE_CAPACITY": str(_PREPARED),
     }
     try:
         return core().compile_model(model, "CPU", options)
