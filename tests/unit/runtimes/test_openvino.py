@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 INTERRUPTED = """
-import os, signal
+import signal
 from openvino import Model, opset13 as opset
 from plate_nets.runtimes.openvino import compile_model
 
@@ -13,7 +13,7 @@ model = Model([opset.relu(given)], [given])
 first, second = (compile_model(model, 1, "float32") for _ in range(2))
 del first, second
 try:
-    os.kill(os.getpid(), signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)  # os.kill might interrupt another thread
 except KeyboardInterrupt:
     print("interrupted")
 """
