@@ -530,11 +530,16 @@ class _Stay:
 
     @property
     def heading(self) -> Heading | None:
-        """Whether the plate's height grew or shrank from first to last sight."""
-        grown = self._last.log_height - self._first.log_height
-        if abs(grown) < _STEP_IN_SIZE:
+        """Whether the plate's height grew or shrank from first to last sight.
+
+        None if its width says the opposite: the edge of the picture cuts the height of a plate that enters at the
+        bottom.
+        """
+        taller = self._last.log_height - self._first.log_height
+        wider = math.log(self._last.width / self._first.width)
+        if abs(taller) < _STEP_IN_SIZE or (abs(wider) >= _STEP_IN_SIZE and (wider > 0) != (taller > 0)):
             return None
-        return "towards" if grown > 0 else "away"
+        return "towards" if taller > 0 else "away"
 
     @property
     def speed(self) -> float:

@@ -312,6 +312,16 @@ def test_speed_and_direction_are_those_of_the_way() -> None:
     assert away.heading == "away" and away.direction is not None and 90 < away.direction < 180
 
 
+def test_a_plate_that_the_edge_cuts_in_the_first_frame_does_not_come_closer() -> None:
+    def leaving(time: float) -> list[Plate]:
+        (seen,) = approaching(ONE, 3.6 - time, speed=5.0)
+        box = seen.box
+        return [seen if time else replace(seen, box=replace(box, ymax=box.ymin + 0.3 * box.height), corners=())]
+
+    assert watch(lambda time: leaving(time + 0.01), 1.0, 25)[-1].heading == "away"
+    assert watch(leaving, 1.0, 25)[-1].heading is None
+
+
 def test_the_best_frame_is_the_one_with_the_largest_clear_plate() -> None:
     event = watch(lambda time: approaching(ONE, time), 4)[-1]
     assert event.timestamp == event.last_seen and event.box.height > 20
