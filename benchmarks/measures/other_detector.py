@@ -22,7 +22,7 @@ class OtherDetector:
     """
 
     def __init__(self, model: Path, threads: int) -> None:
-        self._session = session(model, threads)
+        self._session = session(model, threads, "float")
         (given,) = self._session.get_inputs()
         self._input, self._side = given.name, int(given.shape[-1])
 

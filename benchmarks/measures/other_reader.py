@@ -24,11 +24,11 @@ REGIONS = (
 _HEIGHT, _WIDTH = 64, 128
 
 
-def session(model: Path, threads: int) -> Any:
-    """An ONNX file -> a session of ONNX Runtime on the CPU.
+def session(model: Path, threads: int, pixels: str) -> Any:
+    """An ONNX file that takes pixels of a type, "uint8" or "float" -> a session of ONNX Runtime on the CPU.
 
     Raises:
-        InputError: ONNX Runtime is not installed, or the file does not load.
+        InputError: ONNX Runtime is not installed, or the file does not load or takes something else.
     """
     try:
         onnxruntime: Any = import_module("onnxruntime")
@@ -37,9 +37,12 @@ def session(model: Path, threads: int) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     try:
-        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        loaded = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime has one class of exception per cause
         raise InputError(f"{model}: does not load: {error}") from error
+    if [each.type for each in loaded.get_inputs()] != [f"tensor({pixels})"]:
+        raise InputError(f"{model}: expected a network that takes {pixels} pixels; is it a reader, or a detector?")
+    return loaded
 
 
 class OtherReader:
@@ -49,7 +52,7 @@ class OtherReader:
     """
 
     def __init__(self, model: Path, threads: int) -> None:
-        self._session = session(model, threads)
+        self._session = session(model, threads, "uint8")
         self._input = self._session.get_inputs()[0].name
 
     def cut(self, frame: Frame, boxes: Boxes) -> NDArray[np.uint8]:
