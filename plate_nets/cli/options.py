@@ -52,8 +52,7 @@ Details = Annotated[
     Detail | None,
     typer.Option(
         "--detail",
-        help="How closely to look at pictures of full HD and more: fast takes the least time, far finds the smallest "
-        "plates.",
+        help="How closely to look at pictures: fast takes the least time, far finds the smallest plates.",
         show_default=DEFAULT_DETAIL,
     ),
 ]

@@ -48,7 +48,7 @@ def train(
     ] = [],  # noqa: B006
     weight: Annotated[
         list[str],
-        typer.Option(help="NAME=FACTOR: how often plates of a folder, or drawn ones of a scheme, come. Repeatable."),
+        typer.Option(help="NAME=FACTOR: how often to use a folder, or the drawn plates of a scheme. Repeatable."),
     ] = [],  # noqa: B006
     largest_source: Annotated[
         float, typer.Option(min=0, max=1, help="Largest share of the real plates that one folder may have.")
@@ -68,7 +68,7 @@ def train(
     ] = 0.0,
     hard: Annotated[
         float,
-        typer.Option(min=1, help="How often turned, dim or blurred real plates come, compared with the others."),
+        typer.Option(min=1, help="How often to use turned, dim or blurred real plates, compared with the others."),
     ] = 1.0,
     covered: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the real plates that something partly hides.")

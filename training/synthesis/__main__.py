@@ -42,7 +42,7 @@ def main(
     plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in a street scene.")] = 3,
     calibration: Annotated[
         Path | None,
-        typer.Option(help="Write the pictures that judge the precisions to this folder.", exists=True),
+        typer.Option(help="Write the pictures on which precisions are compared to this folder.", exists=True),
     ] = None,
     drive_by: Annotated[
         Path | None, typer.Option(help="Write a clip of cars that drive by to this file, with its truth beside it.")
