@@ -1,4 +1,4 @@
-// What every section uses: the server's facts and texts, requests, and small builders of elements.
+// Shared by all sections: the server's facts and texts, requests, and functions that build elements.
 
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 
@@ -6,19 +6,19 @@ export const facts = read("facts");
 const texts = read("texts");
 export const language = document.documentElement.lang;
 
-/** A text by its "section.name"; {names} in it are filled in. */
+/** The text with the key "section.name"; `values` replace the {names} in it. */
 export function text(path, values = {}) {
   const found = path.split(".").reduce((part, name) => part?.[name], texts);
   return Object.entries(values).reduce((words, [name, value]) => words.replaceAll(`{${name}}`, value), found ?? path);
 }
 
-/** A text that may be missing, as that of a name which the server made. */
+/** A text that may be missing, for example for a name from the server; then `other`. */
 export function textOr(path, other) {
   const found = text(path);
   return found === path ? other : found;
 }
 
-/** An error of the API, in the reader's language; `detail` is the server's own line. */
+/** An error of the API, in the user's language; `detail` is the server's message. */
 export class ApiError extends Error {
   constructor(code, detail, status) {
     super(text(`errors.${code}`));
@@ -28,7 +28,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A request to our own server -> its JSON; null where it has none. Raises ApiError. */
+/** Send a request to our own server -> its JSON, or null if it has none. Throws ApiError. */
 export async function api(path, options = {}) {
   let answer;
   try {
@@ -42,7 +42,7 @@ export async function api(path, options = {}) {
   throw new ApiError(body?.error?.code ?? "PLATES_INTERNAL", body?.error?.message ?? "", answer.status);
 }
 
-/** Tell in a corner, and to screen readers; gone after some seconds. */
+/** Show a message in a corner for some seconds, and announce it to screen readers. */
 let sayingEnds;
 export function say(words) {
   const box = document.getElementById("said");
@@ -51,7 +51,7 @@ export function say(words) {
   sayingEnds = setTimeout(() => box.replaceChildren(), 4000);
 }
 
-/** An element: attributes, `on...` listeners, `data`, and children; texts are texts, never markup. */
+/** Create an element with attributes, `on...` listeners, `data` and children; texts are never parsed as markup. */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   apply(element, attributes);
@@ -79,17 +79,17 @@ export const icon = (name) =>
   makeSvg("svg", { class: "icon", "aria-hidden": "true" }, makeSvg("use", { href: `/static/icons.svg#${name}` }));
 
 const numbers = new Map();
-/** A number as the reader's language writes it. */
+/** A number in the format of the user's language. */
 export function number(value, digits = 0) {
   if (!numbers.has(digits))
     numbers.set(digits, new Intl.NumberFormat(language, { minimumFractionDigits: digits, maximumFractionDigits: digits }));
   return numbers.get(digits).format(value);
 }
 
-/** A probability in percent, cut off and not rounded: 99.96 is not 100. */
+/** A probability in percent, rounded down, so that 99.96 does not become 100. */
 export const percent = (value) => (value >= 1 ? "100" : number(Math.floor(value * 1000) / 10, 1)) + " %";
 
-/** How sure: the three colours of a character. */
+/** The level of a probability, which sets the colour of a character. */
 export const level = (probability) => (probability >= 0.9 ? "high" : probability >= 0.6 ? "middle" : "low");
 
 export async function copy(words) {

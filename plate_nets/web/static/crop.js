@@ -1,11 +1,11 @@
-// Plates cut out straight from the browser's own copy of a picture: the server need not decode it a second time for them.
+// Cuts straightened plates out of the browser's own copy of a picture, so that the server does not decode it again.
 
 const HEIGHT = 64;
 const WIDEST = 400;
-const MARGIN_X = 0.25; // beside a plate, above and below it, as shares of its height: as the API cuts it
+const MARGIN_X = 0.25; // margins beside a plate, and above and below it, as shares of its height, like those of the API
 const MARGIN_Y = 0.15;
 
-/** A picture and what the API says of it -> a canvas a plate; none where the browser does not see the same picture. */
+/** A picture and the API's result for it -> a canvas for each plate; none if the browser decodes another picture. */
 export async function cropPlates(file, picture) {
   if (!picture.plates.length) return [];
   let bitmap;
@@ -14,7 +14,7 @@ export async function cropPlates(file, picture) {
     if (bitmap.width !== picture.width || bitmap.height !== picture.height) return [];
     return picture.plates.map((plate) => cut(bitmap, plate));
   } catch {
-    return []; // of a format or size that it cannot decode
+    return []; // the browser cannot decode this format or size
   } finally {
     bitmap?.close();
   }
@@ -36,12 +36,12 @@ function cut(bitmap, { corners, box: [xmin, ymin, xmax, ymax] }) {
   return canvas;
 }
 
-/** The corners of a plate -> its width as a crop, and which point of the picture lies where (0 to 1) in it; null: no plate's. */
+/** The corners of a plate -> the crop's width, and a function from points of it (0 to 1) to the picture; null if unusable. */
 function windowOf(quad) {
   const [[x0, y0], [x1, y1], [x2, y2], [x3, y3]] = quad;
   const edge = (at) => Math.hypot(quad[(at + 1) % 4][0] - quad[at][0], quad[(at + 1) % 4][1] - quad[at][1]);
   const aspect = (edge(0) + edge(2)) / Math.max(1e-6, edge(1) + edge(3));
-  // The unit square -> the quad (Heckbert 1989, 2.2.3)
+  // Maps the unit square to the quad (Heckbert 1989, 2.2.3)
   const [dx1, dy1, dx2, dy2] = [x1 - x2, y1 - y2, x3 - x2, y3 - y2];
   const [sx, sy] = [x0 - x1 + x2 - x3, y0 - y1 + y2 - y3];
   const turn = dx1 * dy2 - dx2 * dy1;
@@ -54,11 +54,11 @@ function windowOf(quad) {
     return [(a * u + b * v + x0) / near, (d * u + e * v + y0) / near, near];
   };
   const ends = [[0, 0], [1, 0], [1, 1], [0, 1]].map(([across, down]) => place(across, down));
-  if (!ends.every(([x, y, near]) => Number.isFinite(x + y) && near > 0.05)) return null; // not convex, or seen from its edge
+  if (!ends.every(([x, y, near]) => Number.isFinite(x + y) && near > 0.05)) return null; // not convex, or seen edge-on
   return { width: Math.min(WIDEST, Math.max(HEIGHT, Math.round(HEIGHT * aspect))), height: (edge(1) + edge(3)) / 2, ends, place };
 }
 
-/** The pixels of a picture around a window, averaged where they are much finer than the crop. */
+/** The pixels of a picture around a window, averaged if they are much finer than the crop. */
 function partOf(bitmap, { ends, height }) {
   const span = (at, most) => {
     const sides = ends.map((end) => end[at]);
@@ -75,7 +75,7 @@ function partOf(bitmap, { ends, height }) {
   return { left, top, across: canvas.width / width, down: canvas.height / tall, width: canvas.width, height: canvas.height, data };
 }
 
-/** A point of the picture -> its colour, between its four pixels; nothing beyond the picture. */
+/** A point of the picture -> its colour, interpolated between four pixels; nothing outside the picture. */
 function sample(part, x, y, into, at) {
   const across = (x - part.left) * part.across - 0.5;
   const down = (y - part.top) * part.down - 0.5;

@@ -1,11 +1,11 @@
-// An event as a row: its plate, when, where, which way, which vehicle, on which list; and its correction by a person.
+// An event as a row: plate, time, camera, heading, vehicle and watch lists, and the form to correct its text.
 import { api, icon, language, make, say, text, textOr } from "./common.js";
 import { plateSign } from "./plate.js";
 
 const ARROWS = { towards: "↓", away: "↑" };
 const clock = new Intl.DateTimeFormat(language, { dateStyle: "short", timeStyle: "medium", hour12: false });
 
-/** A row of an event; `plain` leaves out what only the store has: pictures and corrections. */
+/** The row of an event; `plain` leaves out pictures and corrections, which only the store has. */
 export function eventRow(event, { plain = false, act = null } = {}) {
   const shown = event.correction ?? event.plate;
   const plate = {

@@ -1,4 +1,4 @@
-// What was read, to take away: JSON as the API gave it, a table with the columns of `plates read --csv`, an annotated picture.
+// Downloads of results: the API's JSON, a table with the columns of `plates read --csv`, an annotated picture.
 import { download, facts } from "./common.js";
 
 const stem = (file) => file.replace(/\.[^.]*$/, "") || "plates";
@@ -29,7 +29,7 @@ function row(picture, plate) {
   return facts.csvColumns.map((name) => known[name] ?? "");
 }
 
-/** A cell of CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe before it. */
+/** A cell of CSV (RFC 4180). An apostrophe precedes a text that a spreadsheet would run as a formula. */
 function cell(value) {
   const words = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
   return /[",\r\n]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words;

@@ -1,4 +1,4 @@
-// The section Health: asked again every few seconds while it is seen.
+// The section Health, refreshed every few seconds while it is visible.
 import { api, language, make, number, text, textOr } from "./common.js";
 
 const EVERY = 5000;

@@ -1,4 +1,4 @@
-// The section Lists: entries to see, add and remove; tables in and out.
+// The section Lists: shows, adds and removes entries; imports and exports tables.
 import { api, icon, make, say, text } from "./common.js";
 
 const MOST = 500;

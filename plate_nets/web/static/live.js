@@ -1,4 +1,4 @@
-// The section Live: cameras as they see now, events as they come, and the search among all there are.
+// The section Live: the cameras' current pictures, new events, and a search in all events.
 import { api, facts, make, number, say, text } from "./common.js";
 import { eventRow } from "./event.js";
 
@@ -56,7 +56,7 @@ async function search(more = false) {
     say([error.message, error.detail].join(" "));
     return;
   }
-  if (mine !== asked) return; // a later search was faster
+  if (mine !== asked) return; // a later search has replaced this one
   if (!more) parts.events.replaceChildren();
   parts.events.append(...page.events.map((event) => eventRow(event)));
   cursor = page.cursor;
@@ -82,7 +82,7 @@ function arrived(event) {
     if (!before.querySelector("form")) before.replaceWith(eventRow(event));
     return;
   }
-  if ([...wanted().keys()].length) return; // what is searched for stays as it is
+  if ([...wanted().keys()].length) return; // new events must not change the results of a search
   parts.events.prepend(eventRow(event));
   while (parts.events.childElementCount > MOST_ROWS) parts.events.lastElementChild.remove();
   tellNone();
@@ -97,7 +97,7 @@ async function fillChoices() {
   parts["search-lists"].hidden = false;
 }
 
-const unfold = () => { parts.filters.open = wide.matches; }; // on a phone the events come first
+const unfold = () => { parts.filters.open = wide.matches; }; // on a phone, show the events first
 wide.addEventListener("change", unfold);
 unfold();
 parts.search.addEventListener("submit", (event) => event.preventDefault());
@@ -116,7 +116,7 @@ async function look() {
     parts.cameras.hidden = !cameras.length;
     for (const camera of cameras) drawCamera(camera);
   } catch {
-    // the next look may do
+    // the next request may succeed
   }
   if (seen) timers = [setTimeout(look, STATUS_EVERY)];
 }
@@ -146,7 +146,7 @@ function drawCamera(camera) {
   ].filter(Boolean).join(" · ");
 }
 
-/** Load a camera's picture anew once the last one is there, so that a slow connection is never flooded. */
+/** Reload a camera's picture only after the last one arrived, so that a slow connection is never flooded. */
 function keepFresh(image, camera) {
   const load = () => {
     if (seen) image.src = `/api/v1/cameras/${encodeURIComponent(camera)}/frame.jpg?${Date.now()}`;

@@ -1,4 +1,4 @@
-// The frame of the page: sections by the address's #name, theme, log out; each section's module is loaded when it is first seen.
+// The frame of the page: sections by the address's #name, theme, log out. A section's module loads when it is first shown.
 import { api, facts, say, text } from "./common.js";
 
 const THEMES = ["auto", "light", "dark"];

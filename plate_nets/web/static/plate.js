@@ -1,7 +1,7 @@
-// How a plate is shown: its text on a white ground as on the car, a bar under each character by its probability.
+// Shows a plate: its text on white ground, as on the car, and under each character a bar for its probability.
 import { level, make, percent, text } from "./common.js";
 
-/** The text of a plate; `plate` as the API gives it: text, reading, characters, region. */
+/** The text of a plate; `plate` is from the API: text, reading, characters, region. */
 export function plateSign(plate) {
   const shown = plate.text || plate.reading;
   if (!shown) return make("span", { class: "sign sign-empty" }, text("try.nothing_read"));
@@ -23,6 +23,6 @@ export function plateSign(plate) {
   return make("span", { class: "sign", role: "img", "aria-label": words, data: { text: shown } }, cells);
 }
 
-/** Sure or not, as a word in colour. */
+/** The word certain or uncertain, in its colour. */
 export const surePill = (plate) =>
   make("span", { class: "pill", data: { level: plate.text ? "high" : "low" } }, text(plate.text ? "try.sure" : "try.unsure"));

@@ -1,3 +1,3 @@
-// Runs before anything is drawn, so that a chosen theme does not flash up as the other one.
+// Runs before the first paint, so that the page does not flash in the wrong theme.
 const theme = localStorage.getItem("theme");
 if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;

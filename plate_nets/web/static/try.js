@@ -1,4 +1,4 @@
-// The section Try: pictures in, plates out. Each is sent by itself, so that one which fails or is slow holds up no other.
+// The section Try: reads pictures. Each has its own request, so that a slow or failed one does not delay the others.
 import { ApiError, api, copy, facts, icon, make, number, percent, say, text, textOr } from "./common.js";
 import { cropPlates } from "./crop.js";
 import { downloadCsv, downloadJson, downloadPicture } from "./export.js";
@@ -16,7 +16,7 @@ let atWork = 0;
 const section = document.getElementById("section-try");
 const parts = Object.fromEntries(["drop", "work", "strip", "viewer", "results"].map((id) => [id, document.getElementById(id)]));
 
-// What comes in
+// The queue of files
 
 function add(files) {
   const taken = [...files].slice(0, facts.maxFiles);
@@ -44,7 +44,7 @@ function next() {
   }
 }
 
-/** The query that asks for texts of the certainty that is chosen, and for more. */
+/** The query with the chosen threshold and more parameters. */
 function gate(more = {}) {
   const { value } = document.getElementById("sure");
   const asked = new URLSearchParams({ ...more, ...(value ? { sure: value } : {}) });
@@ -190,7 +190,7 @@ function drawPicture(item) {
   );
 }
 
-/** The place of a plate's crop, which comes after the text. */
+/** The placeholder of a plate's crop, which is ready after the text. */
 function cropOf(item, index) {
   const place = make("span", { class: "cut" }, icon("fit"));
   item.crops.then((crops) => crops[index] && place.replaceChildren(crops[index]));
@@ -286,7 +286,7 @@ function downloads(picture, viewer) {
   );
 }
 
-// Ways in: files, the camera of a phone, drop, paste, our own picture
+// Inputs: files, a phone's camera, drop, paste, our own picture
 
 for (const id of ["files", "camera"]) {
   const input = document.getElementById(id);

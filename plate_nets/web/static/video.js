@@ -1,4 +1,4 @@
-// A video: a player, and its events as the server finds them; each jumps to its moment.
+// A video: a player and the events that the server finds; a click on an event jumps to its moment.
 import { ApiError, facts, icon, make, text } from "./common.js";
 import { eventRow } from "./event.js";
 
@@ -6,7 +6,7 @@ const moment = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(sec
 
 const time = (seconds) => make("time", {}, moment(seconds));
 
-/** Send a video, with a query or without, and hand on each line of the answer as it comes. Raises ApiError. */
+/** Send a video with an optional query; calls back with each line of the answer. Throws ApiError. */
 export async function watchVideo(file, query, onLine, signal) {
   const headers = { "X-Page-Token": facts.pageToken, "Content-Type": file.type || "application/octet-stream" };
   const answer = await fetch(`/api/v1/videos${query}`, { method: "POST", body: file, headers, signal });
@@ -28,12 +28,12 @@ export async function watchVideo(file, query, onLine, signal) {
   }
 }
 
-/** What is shown of a video: the player, and the list of events with its progress. */
+/** The view of a video: the player, and the list of events with the progress. */
 export class VideoView {
   constructor(address, name) {
     this.player = make("video", { src: address, controls: true, class: "player", "aria-label": name, playsinline: true, muted: true });
     this.player.addEventListener("error", () => this.#cannotPlay());
-    this.player.addEventListener("loadedmetadata", () => this.player.videoWidth || this.#cannotPlay()); // its sound alone
+    this.player.addEventListener("loadedmetadata", () => this.player.videoWidth || this.#cannotPlay()); // it plays the sound only
     this.screen = make("div", { "aria-live": "polite" }, this.player);
     this.progress = make("progress", { "aria-label": text("video.watching") });
     this.state = make("p", { class: "hint" }, text("video.watching"));
@@ -68,7 +68,7 @@ export class VideoView {
     this.player.play().catch(() => {});
   }
 
-  /** Say so, and leave of the events that came already their moments only. */
+  /** Replace the player with a message, and the jump buttons of earlier events with their times. */
   #cannotPlay() {
     if (!this.player) return;
     this.player.removeAttribute("src");

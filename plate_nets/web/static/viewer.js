@@ -1,4 +1,4 @@
-// A photo with the outlines of its plates, to zoom into and to move about.
+// A photo with the outlines of its plates; you can zoom and move it.
 import { icon, make, makeSvg, text } from "./common.js";
 
 const MOST = 16;
@@ -38,7 +38,7 @@ export class Viewer {
     this.#listen();
   }
 
-  /** Show that a plate is the chosen one; `near` also moves the view to it. */
+  /** Mark a plate as chosen; `near` also moves the view to it. */
   choose(index, plate, near) {
     this.outlines.forEach((outline, at) => outline.classList.toggle("chosen", at === index));
     if (near && plate) this.#show(plate);
