@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `tools/debian.sh PACKAGE...` installs those of Debian's or Ubuntu's packages that are not there; what the tests start for real.
+# `tools/debian.sh PACKAGE...` installs the missing ones of Debian's or Ubuntu's packages, whose programs the tests start.
 set -euo pipefail
 
 missing=()
@@ -12,7 +12,7 @@ if (($(id -u))) || ! command -v apt-get >/dev/null; then
     exit 1
 fi
 echo "==> installing ${missing[*]}"
-# Debian's packages start their servers at once; here they are wanted by the tests alone
+# Debian starts the server of a package at once; here only the tests start it
 policy=/usr/sbin/policy-rc.d
 if [[ ! -e $policy ]]; then
     printf '#!/bin/sh\nexit 101\n' >"$policy"

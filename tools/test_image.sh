@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `tools/test_image.sh [TEST...]` with $ENGINE (tools/engine.sh): build the image on the stand-in, and have these tests run
-# it, or all that `make test-image` is for.
+# `tools/test_image.sh [TEST...]` builds the image on the stand-in with $ENGINE (tools/engine.sh), and runs these tests on
+# it, or all tests of `make test-image`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,10 +12,10 @@ fi
 select='(deployed or image) and not soak'
 packages=(docker-compose prometheus)
 if [[ ${ENGINE##*/} == podman ]]; then
-    packages+=(aardvark-dns) # by which containers find each other by name
+    packages+=(aardvark-dns) # containers need it to find each other by name
     run=$(mktemp -d)
     trap 'kill "$service"; rm -rf "$run"' EXIT
-    export DOCKER_HOST=unix://$run/socket # docker-compose asks podman as it asks docker
+    export DOCKER_HOST=unix://$run/socket # docker-compose talks to podman as it does to docker
     "$ENGINE" system service --time 0 "$DOCKER_HOST" 2>"$run/log" &
     service=$!
 else
