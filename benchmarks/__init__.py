@@ -1,6 +1,6 @@
 """How fast the served pipeline is, and why: `python -m benchmarks`, for developers, not part of the wheel.
 
-- `callers`: what is sent, and who sends it: to the server, through the client's own chain, or to networks here
+- `callers`: the pictures to send, and callers of the server, of a chain in the client, and of networks in this process
 - `load`: closed and open load
 - `server`: the measured server, its processes, its own statistics
 - `measures`: loads, targets, stages, networks, overload: one module each

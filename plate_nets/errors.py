@@ -5,7 +5,7 @@
     |   +-- InputTooLarge       it has too many bytes or pixels
     +-- SchemeError         a scheme file is not valid
     +-- WeightsError        a weights file is missing, damaged, or belongs to another network or scheme
-    +-- ConversionError     a converted model cannot be built, read, or does not give the network's numbers
+    +-- ConversionError     a converted model cannot be built or read, or does not give the network's numbers
     +-- ContractError       a model's configuration or tensors differ from `contract.py`
     +-- DatasetError        a labelled folder cannot be used
     +-- SourceError         a camera or a video file gives no pictures
@@ -50,7 +50,7 @@ class WeightsError(PlateError):
 
 
 class ConversionError(PlateError):
-    """A converted model cannot be built, read, or does not give the network's numbers."""
+    """A converted model cannot be built or read, or does not give the network's numbers."""
 
 
 class ContractError(PlateError):

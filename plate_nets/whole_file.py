@@ -50,10 +50,10 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """A new folder beside ``path`` to fill; it becomes ``path`` where the block ends well, otherwise it is removed.
+    """A new folder beside ``path`` to fill; it becomes ``path`` when the block succeeds, otherwise it is removed.
 
     Raises:
-        OSError: there is something at ``path`` already, or the disk may not be written.
+        OSError: ``path`` already exists, or the disk cannot be written.
     """
     if path.exists() or path.is_symlink():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))

@@ -78,9 +78,9 @@ def attribute(
 ) -> Sequence[dict[str, Any]]:
     """Attribute a served frame's time, all in ms -> rows whose parts add up to the client's mean.
 
-    What a model needs beyond its own stages goes to its queue and copies, by Triton's clock, and to its stub: waking
-    up, Python, and a cold cache. If `plate_recognition` waits longer for a model than Triton spends on it, the rest is
-    the hop there and back. What the client waits beyond Triton is the wire.
+    The time of a model beyond its own stages goes to its queue and copies, by Triton's clock, and to its stub, for
+    waking up, Python and a cold cache. If `plate_recognition` waits longer for a model than Triton spends on it, the
+    difference is the hop to the model and back. The time that the client waits beyond Triton's goes to the wire.
 
     Args:
         alone: the stages called in this process.

@@ -27,9 +27,9 @@ def evaluate_video(
     json_file: Path | None,
     evidence: Path | None,
 ) -> None:
-    """Read the frames of the clips that a rate takes, once, and judge their events at each rate."""
+    """Read each frame that one of the rates takes, once, and judge the events of the clips at each rate."""
     with needs("watch", "--video"):
-        import av  # noqa: F401  of the other extra: named by its own name
+        import av  # noqa: F401  it belongs to another extra, whose name the error must give
 
         import plate_nets.video.cars  # noqa: F401
     with needs("evaluate", "--video"):

@@ -1,4 +1,4 @@
-"""`plates health`: whether the server really recognises a known picture."""
+"""`plates health`: checks that a server recognises a known picture."""
 
 import http.client
 import time

@@ -1,4 +1,4 @@
-"""Chooses between several servers: of two, the one with fewer calls in flight, and none that has just failed."""
+"""Chooses a server for each call: of two drawn at random, the one with fewer calls in flight; none that just failed."""
 
 import random
 import threading
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from plate_nets.client.url import ServerAddress
 
 FIRST_PAUSE = 0.2
-"""Maximum pause in seconds after a server's first failure; it doubles with each further one in a row."""
+"""Maximum pause in seconds after a server's first failure; it doubles with each further failure in a row."""
 LONGEST_PAUSE = 10.0
 """The limit of this pause in seconds."""
 BUDGET = 100.0
@@ -21,7 +21,7 @@ BUDGET_SHARE = 0.1
 class _Server:
     in_flight: int = 0
     failures: int = 0
-    """In a row."""
+    """Failures in a row."""
     failed: float = 0.0
     paused_until: float = 0.0
 

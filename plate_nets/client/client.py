@@ -51,17 +51,18 @@ class PlateClient(Closing):
 
     Args:
         url: ``host:port``, or the same after ``http://``, ``https://``, ``grpc://`` or ``grpcs://``. You may leave out
-            Triton's own ports (8000 or 8001). With a list of addresses, each call goes to a server that has little to
-            do, and to another if it fails. ``dns:///host:port`` means all servers behind a name, as they come and go.
+            Triton's own ports (8000 or 8001). With a list of addresses, each call goes to a server with few calls
+            in flight, and to another one if it fails. ``dns:///host:port`` means all servers behind a name, as they
+            come and go.
         protocol: "http" or "grpc"; ``grpc://`` or ``http://`` in the address overrides it.
         timeout: seconds until `DeadlineExceeded`: for connecting, sending, waiting, receiving and all retries together.
-        retries: how often to send a picture again if the server is missing or overloaded; 0 turns this off.
+        retries: how often to send a picture again if the server is unavailable or overloaded; 0 turns this off.
         headers: sent with every request, such as a proxy's token (for gRPC: metadata, in lower case).
         ca: PEM file of the authority behind an encrypted server's certificate; by default the system's authorities.
-        shared_memory: hand pictures over in shared memory to a server on this machine; needs its control key.
+        shared_memory: pass pictures in shared memory to a server on this machine, which needs its control key.
         control_key: the key of the server's restricted endpoints; by default PLATES_CONTROL_KEY.
-        scheme: countries to read, among those of the server, which are the default; the most certain reading wins. Its
-            formats give the `format` of a reading, which is empty if the package does not know the scheme.
+        scheme: countries to read; by default all that the server reads. The most certain reading wins. The formats of
+            its scheme give its `format`, which is empty if the package does not know the scheme.
         limits: larger pictures are refused before they are sent. Change them if the server's limits are changed.
     """
 
@@ -142,8 +143,8 @@ class PlateClient(Closing):
             ServerUnavailable: no attempt was answered: nothing is at the address, a model is being loaded or healed, or
                 (ServerOverloaded) the server is too busy.
             ModelDied: a process died while working on the picture, or (ConnectionLost) the connection broke. The
-                picture may be the cause, so it is not sent again, except after a lost connection once to another
-                server.
+                picture may be the cause, so it is not sent again. There is one exception: after a lost connection it
+                is sent once to another server.
             AccessDenied: a token is missing or wrong.
             ServerError: the server failed.
         """

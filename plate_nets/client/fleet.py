@@ -1,4 +1,4 @@
-"""Several servers behind one client: if one does not answer, another is asked."""
+"""Several servers behind one client: if one does not answer, the call goes to another."""
 
 import contextlib
 import itertools
@@ -72,8 +72,8 @@ class FleetTransport(Transport):
         return self._attempt(lambda _: call, set(), time.monotonic() + seconds)
 
     def ask(self, call_for: Callable[[float], Call[T]], timeout: float, retries: int) -> T:
-        """See `Transport.ask`. Servers that were not tried yet are asked without a pause; after all of them there is
-        one.
+        """See `Transport.ask`. It tries each server without a pause in between, and pauses before it tries
+        them again.
 
         After a lost connection, a call goes to at most one other server, because the call may be the cause. And after
         the first `balancing.BUDGET` retries, only one call in ten is sent again, so that an overloaded fleet does not

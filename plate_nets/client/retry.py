@@ -18,9 +18,9 @@ T = TypeVar("T")
 def ask(question: Callable[[float], T], timeout: float, retries: int) -> T:
     """Call a function until it succeeds, with at most ``retries`` retries, and never longer than ``timeout`` seconds.
 
-    ``question`` gets the remaining seconds. Only `ServerUnavailable` leads to a retry: a wrong picture stays wrong, and
-    a fault of the server happens again. The pause is random up to its limit ("full jitter"), so that clients which are
-    refused together do not return together.
+    ``question`` gets the remaining seconds. Only `ServerUnavailable` leads to a retry: an invalid picture stays
+    invalid, and a fault of the server happens again. The pause is random up to its limit ("full jitter"), so that
+    clients that were refused together do not all come back together.
 
     Raises:
         PlateError: the error of the last attempt.

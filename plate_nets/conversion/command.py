@@ -51,7 +51,7 @@ def run(
         found = check_configs(repository, contract)
         faults += found
         if not found:
-            console.print(f"config.pbtxt of {repository}: as the contract says")
+            console.print(f"config.pbtxt of {repository}: matches the contract")
     for fault in faults:
         errors.print(f"error: {fault}", markup=False)
     if faults:

@@ -1,7 +1,7 @@
 """How well boxes are found: matching, precision and recall, and average precision as defined by COCO.
 
 We do not use `pycocotools`: the curves, the recall by height and the results at one score need the matches too, and
-its `COCOeval` wants label files, which is more code than the mean over 101 recalls. A test compares both.
+its `COCOeval` needs label files, which is more code than the mean over 101 recalls. A test compares both.
 """
 
 from collections.abc import Sequence

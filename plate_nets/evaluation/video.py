@@ -394,7 +394,7 @@ def _tracks(
     for number, boxes in zip(numbers, plates_seen, strict=True):
         frame = clip.truth[number]
         expected = [plate for plate in frame.plates if _readable(plate)]
-        given = [(reported[car], box) for car, box in boxes if car in reported]  # motmetrics wants numbers
+        given = [(reported[car], box) for car, box in boxes if car in reported]  # motmetrics needs numbers
         given = [each for each in given if (at := _plate_at(each[1], frame)) is None or _readable(at)]
         overlaps = _overlaps([box for _, box in given], [plate.box for plate in expected]).T
         distances = np.where(overlaps >= LEAST_IOU, 1 - overlaps, np.nan)

@@ -68,7 +68,7 @@ class Small:
 
 @dataclass(frozen=True)
 class Disc:
-    """A round thing that is not a letter: a seal, a sticker, a coat of arms. ``share``: of plates that have it."""
+    """A seal, a sticker, a coat of arms. ``share``: the share of plates that have it."""
 
     x: float
     y: float

@@ -1,4 +1,4 @@
-"""Reads a scheme from a TOML file. What it does not understand is refused, with the file, the key, expected and got."""
+"""Reads a scheme from a TOML file. Its errors name the file, the key, what was expected and what was found."""
 
 import math
 import re
@@ -36,7 +36,7 @@ def load_scheme(name: str, folder: Path = Path()) -> PlateScheme:
 
     Raises:
         SchemeError: it does not exist, or the file does not follow the rules in `russia.toml`; the message names the
-            file, the key, expected and got.
+            file, the key, what was expected and what was found.
     """
     if not name.endswith(_SUFFIX):
         return _of_package(name)

@@ -1,4 +1,4 @@
-"""A strictly read table of a TOML file. Unknown content is refused, with the file, the key, expected and got."""
+"""Reads a table of a TOML file strictly. Its errors name the file, the key, what was expected and what was found."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Shares the server's cores (`quota`) between the instances of a model; one that works alone uses all.
 
 Instances are separate processes. Each holds one of the model's places while it works: a name among Linux's abstract
-sockets (unix(7)), which needs no file and is released when its process ends, in whatever way.
+sockets (unix(7)), which needs no file and is released when its process ends, for whatever reason.
 """
 
 import os
@@ -16,8 +16,8 @@ from plate_nets.python_backend.settings import ModelArgs, NetworkSettings, threa
 class Cores:
     """The cores for one instance of a model on the CPU, depending on how many others work when it begins.
 
-    If n cores are shared by k working instances, a new one takes n / k, at least one. So after the first instance began
-    alone, a burst may run a few more threads than there are cores until it finishes.
+    If n cores are shared by k working instances, a new one takes n / k, at least one. So if the first
+    instance began alone, a burst may run a few more threads than there are cores until that instance finishes.
     """
 
     def __init__(self, model: ModelArgs, settings: NetworkSettings) -> None:

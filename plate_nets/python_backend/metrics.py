@@ -11,8 +11,8 @@ from plate_nets.python_backend.triton import metric_family
 from plate_nets.types import Plate
 
 STAGES = ("detect", "rectify", "read", "decode_text", "look_again", "tell_country")
-"""The stages of a request, in order; one without a stage does not observe it. The first includes decoding, in
-`yolo`."""
+"""The stages of a request, in order. A request that skips a stage does not observe it. The first one includes decoding,
+which `yolo` does."""
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Upper limits in seconds: from a stage of a millisecond to the longest wait in a queue."""

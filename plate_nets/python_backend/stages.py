@@ -30,7 +30,7 @@ class RequestStages:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Time a stage inside the context, unless it refuses the picture: that time says nothing.
+        """Time a stage inside the context. A stage that refuses the picture does not count.
 
         Raises:
             DeadlineExceeded: nobody waits for the answer: the caller hung up (Triton only reports this for gRPC), or

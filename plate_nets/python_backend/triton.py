@@ -59,7 +59,7 @@ class Request(Protocol):
         ...
 
     def requested_output_names(self) -> Collection[str]:
-        """The outputs that the caller named, or all of the model if it named none."""
+        """The outputs that the caller named, or all outputs of the model if it named none."""
         ...
 
 
@@ -132,7 +132,7 @@ def call(
     ``to_host``: return the outputs in host memory; otherwise they stay on the model's device.
 
     Raises:
-        InputError: the model blames the caller.
+        InputError: the model refused the input.
         ServerUnavailable: the model is busy, being loaded, or dead.
         ServerError: the model answered with any other error, or without an output.
     """

@@ -21,7 +21,7 @@ class WatchdogSettings:
     """When a model counts as hanging."""
 
     stalled_after: float = 60.0
-    """Seconds that one piece of work may take; 0: any time. Far more than any takes, even on a busy machine."""
+    """Maximum seconds for one piece of work; 0: no limit. Even on a busy machine, work takes far less."""
 
 
 class Watchdog:

@@ -1,6 +1,7 @@
-"""The country and the ground colour of a plate, from its look and its text. CountryNet classifies the look.
+"""The country and the ground colour of a plate, from its appearance and its text. CountryNet classifies the appearance.
 
-The look decides between texts too: plates of Romania and of Kazakhstan may both read B123ABC, but look different.
+The appearance also helps to choose a text: a plate of Romania and one of Kazakhstan may both read B123ABC, but look
+different.
 """
 
 import math
@@ -16,7 +17,7 @@ from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design
 from plate_nets.types import Reading
 
 Favour = Callable[[str], float]
-"""A text -> how well the look of the plate agrees with it, from `LEAST_FAVOUR` to 1."""
+"""A text -> how well the appearance of the plate agrees with it, from `LEAST_FAVOUR` to 1."""
 
 LEAST_FAVOUR = 0.1
 _TRUST = 0.5
@@ -44,15 +45,15 @@ class Appearance:
         return max((self._probability(design) for design in designs), default=0.0)
 
     def favour(self, scheme: PlateScheme, text: str) -> float:
-        """How well the look agrees with a text of a scheme, or of the best scheme that it joins; see `Favour`."""
+        """How well the appearance agrees with a text of a scheme; for joined schemes, of the best one. See `Favour`."""
         likeness = max(self.likeness(member, text) for member in scheme.members or (scheme,))
         return max(LEAST_FAVOUR, math.pow(likeness, _TRUST))
 
     def describe(self, reading: Reading, schemes: Sequence[PlateScheme]) -> Reading:
         """Add the ground colour to a reading and, if it has a text, the country.
 
-        The schemes that give the text are ordered by how well they agree with the look. The confidence of the text
-        stays.
+        The schemes that give the text are ordered by how well they agree with the appearance. The confidence of the
+        text does not change.
         """
         ground = int(self.grounds.argmax())
         described = replace(

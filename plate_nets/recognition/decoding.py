@@ -39,14 +39,14 @@ class DecodingSettings:
     ``beam_width``: the number of prefixes kept at each step.
     ``again_from``, ``again_below``: a plate with a confidence between the two gets a second look, see `second_look`.
     If ``again_below`` is 0, plates without a text are not read from their upright crops either.
-    ``again_under``: so does every plate whose lines are lower than this, in pixels.
+    ``again_under``: a plate whose lines are lower than this, in pixels, always gets a second look.
     ``doubt``: if all texts that fit a format have the probability p together over several looks, the probability of
     each character is its share among them, multiplied by p to the power of ``doubt``. Looks that disagree make p small,
     and so does a hidden digit. On ru_dev at JPEG quality 40 and 12 px high, 0.987 of the texts are right with 0, and
     0.993 with 0.75 (`plates evaluate --degrade`).
     ``least_height``: the confidence is raised to the power of 1 plus the number of pixels that a line is lower than
-    this. At JPEG quality 90, 0.95 of the texts of plates of 7 px are right without it and 0.96 with it; of 8 px, 0.98
-    and all.
+    this. At JPEG quality 90, 0.95 of the texts of plates of 7 px are right without it and 0.96 with it; of plates
+    of 8 px, 0.98 without it and all with it.
     """
 
     sure: float = 0.8
@@ -139,7 +139,7 @@ class PlateDecoder:
         return _reading(chosen, scheme, sure=chosen.confidence >= settings.sure)
 
     def _certain(self, best: Candidate, logp: NDArray[np.float32], scheme: PlateScheme) -> bool:
-        """Whether the text of the best path leaves too little for any other. The path alone is a lower bound."""
+        """Whether the text of the best path leaves too little probability for others. The path is a lower bound."""
         certain = self.settings.certain
         return best.probability >= certain or text_probability(logp, best.text, scheme) >= certain
 

@@ -64,7 +64,7 @@ _DETAILS: dict[Detail, tuple[float, int]] = {"fast": (0.0, LEAST_SIDE), "balance
 class DetectionSettings:
     """Settings of `PlateDetector`.
 
-    ``long_side``: of the network's input, in pixels; 0: set by ``detail``.
+    ``long_side``: the long side of the network's input, in pixels; 0: ``detail`` sets it.
     ``detail``: "fast": the input is 640 px long; "balanced": 0.42 times as long as the picture, within 640 and 800 px;
     "far": as long as the picture, within 640 and 1280 px. So up to 1523 px "balanced" is the same as "fast". See
     docs/explanation/performance.md, measured with `python -m training.detector.smallest_plate`.
@@ -75,8 +75,8 @@ class DetectionSettings:
     ``iou_threshold``: if two boxes overlap by more, the one with the lower score is dropped. YOLOv5's default; plates
     hardly overlap.
     ``max_detections``: the maximum number of plates per frame.
-    ``vehicle_threshold``: the minimum score of a vehicle. Low, because a plate inside confirms it;
-    `video.vehicles.VehicleSettings` asks for more of vehicles alone.
+    ``vehicle_threshold``: the minimum score of a vehicle. It is low, because a plate inside confirms the vehicle;
+    `video.vehicles.VehicleSettings` has a higher one for vehicles without a plate.
     ``crop_margin``: how far an upright crop reaches beyond the box on each side, as a share of the box's height; used
     for plates without usable corners. With such crops alone, and slightly older weights, 189 of 201 plates of ru_dev
     were found and read exactly at 0, 190 from 0.05 to 0.15, 187 at 0.2, and 175 at 0.3. The value is the middle of the

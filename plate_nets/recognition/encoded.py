@@ -66,7 +66,7 @@ def inspect(encoded: bytes) -> EncodedPicture | None:
     """The bytes of a picture -> what its headers say; None if it is not PNG, JPEG, WebP or BMP.
 
     Raises:
-        DamagedPicture: a length leads out of the data, a part is missing, or it is animated.
+        DamagedPicture: a length exceeds the data, a part is missing, or the picture is animated.
     """
     try:
         if encoded.startswith(_PNG):
@@ -94,7 +94,7 @@ def _png(encoded: bytes) -> EncodedPicture:
         length, kind = _CHUNK.unpack_from(encoded, at)
         end = at + 12 + length
         if end > len(encoded):
-            raise DamagedPicture(f"a chunk of {length} bytes at {at} leads out of it")
+            raise DamagedPicture(f"a chunk of {length} bytes at {at} ends beyond its end")
         if (kind == b"IHDR") != (at == len(_PNG)):
             raise DamagedPicture("expected one IHDR chunk, at its start")
         if kind in _DECODED:
@@ -160,7 +160,7 @@ def _segments(encoded: bytes) -> Iterator[tuple[int, int, int]]:
             return
         (length,) = struct.unpack_from(">H", encoded, at)
         if length < 2 or at + length > len(encoded):
-            raise DamagedPicture(f"a segment of {length} bytes at {at} leads out of it")
+            raise DamagedPicture(f"a segment of {length} bytes at {at} ends beyond its end")
         yield marker, at + 2, at + length
         at += length
 
@@ -169,7 +169,7 @@ def _webp(encoded: bytes) -> EncodedPicture:
     (size,) = struct.unpack_from("<I", encoded, 4)
     whole = 8 + size
     if whole > len(encoded):
-        raise DamagedPicture(f"{whole} bytes by its header, {len(encoded)} are there")
+        raise DamagedPicture(f"its header declares {whole} bytes, got {len(encoded)}")
     canvas: tuple[int, int] | None = None
     image: tuple[int, int] | None = None
     orientation: int | None = None
@@ -181,7 +181,7 @@ def _webp(encoded: bytes) -> EncodedPicture:
         start = at + 8
         at = start + length + length % 2
         if start + length > whole:
-            raise DamagedPicture(f"a chunk of {length} bytes at {start - 8} leads out of it")
+            raise DamagedPicture(f"a chunk of {length} bytes at {start - 8} ends beyond its end")
         if kind in (b"ANIM", b"ANMF"):
             raise DamagedPicture("animated pictures are not accepted")
         if kind == b"VP8X":
@@ -205,13 +205,13 @@ def _webp(encoded: bytes) -> EncodedPicture:
 def _bmp(encoded: bytes) -> EncodedPicture:
     offset, header = struct.unpack_from("<II", encoded, 10)
     if header < 12 or 14 + header > len(encoded) or offset > len(encoded):
-        raise DamagedPicture("its headers lead out of it")
+        raise DamagedPicture("its headers end beyond its end")
     if header < 40:
         w, h = struct.unpack_from("<HH", encoded, 18)
     else:
         w, h = struct.unpack_from("<ii", encoded, 18)
     if w <= 0 or h == 0:
-        raise DamagedPicture(f"a size of {w}x{h}")
+        raise DamagedPicture(f"its header declares a size of {w}x{h}")
     return EncodedPicture(abs(h), w, 1, encoded)
 
 

@@ -18,8 +18,8 @@ from plate_nets.types import Boxes, Crops, Frame, Lines, PlateCrops, Scores, Veh
 _TIGHT_CROP_ASPECTS, _TIGHT_CROP_WIDTH = (1.9, 7.0), 640
 """Width over height, and the maximum width in pixels, of a picture that may be the crop of a plate: the detector knows
 plates by their surroundings. Of 386 such crops of four countries it finds 102; as whole pictures CornerNet finds 345,
-of which 300 get the right text and 10 a wrong one. Of 820 such windows of photos without a plate 0.25 get a box, and
-none a text."""
+of which 300 get the right text and 10 a wrong one. Of 820 such windows of photos without a plate, 0.25 get a box and
+none gets a text."""
 _LARGE = 0.4
 """Width of a very large plate, as a share of the picture's."""
 _TIGHT_CROP_SCORE = 0.98
@@ -45,8 +45,8 @@ class PlateFinder:
         """A frame that `images.load_picture` accepts -> crops, boxes and scores of its plates.
 
         Its stages are those of `PlateDetector`, ``corners`` and ``crop``. If several boxes lead to the same corners,
-        only the one with the highest score is kept. If no plate is found, or a very large one, which may be a part, it
-        looks for one that fills the picture. Last, it takes a small wide picture for the crop of a plate.
+        only the one with the highest score is kept. If it finds no plate, or a very large one, which may be a part, it
+        looks for one that fills the picture. Finally, it treats a small wide picture as the crop of a plate.
 
         Returns:
             The crops; (N, 4) boxes xyxy in pixels of the frame and (N,) scores 0..1, highest score first; and the

@@ -102,10 +102,11 @@ def compile_model(model: "openvino.Model", threads: int, precision: Precision) -
 
 @cache
 def core() -> "openvino.Core":
-    """OpenVINO's entry point, of which a process has one.
+    """OpenVINO's entry point; a process has only one.
 
-    Each gives its thread a stack for signal handlers, and puts back the former one when it is deleted. If several are
-    deleted in another order, the thread keeps a stack that is freed, and Ctrl-C ends the process with SIGSEGV.
+    Each `Core` sets a stack for the signal handlers of its thread, and restores the previous one when it is deleted. If
+    several are deleted in the wrong order, the thread keeps a stack that is freed, and Ctrl-C ends the process with
+    SIGSEGV.
     """
     with needs("local", "reading in process"):
         import openvino  # imported here: takes a second
@@ -115,7 +116,7 @@ def core() -> "openvino.Core":
 
 @cache
 def has_bfloat16() -> bool:
-    """Whether the CPU claims to compute in bfloat16; OpenVINO says so of some that are slow at it."""
+    """Whether OpenVINO reports that the CPU computes in bfloat16, as it does for some that are slow at it."""
     return "BF16" in core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
 

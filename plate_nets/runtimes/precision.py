@@ -3,9 +3,9 @@
 bfloat16 halves the time if the processor computes in it (AVX512-BF16, AMX), and takes 2.4 to 3.9 times as long if it is
 emulated; OpenVINO reports it as a capability in both cases. int8, for networks that have ranges, takes two thirds of
 bfloat16's time with AVX512-VNNI, and is slower than bfloat16 with AMX. So a process that loads a network times these
-precisions, and compares their results on the rendered pictures in `calibration/`: weights that lose too much in a
-precision do not use it. Where bfloat16 is fast, what int8 leaves out runs in bfloat16 too, which takes 0.8 to 0.9 of
-the time. The processes of a server do this once per file, and the later ones use what the first one found.
+precisions, and compares their results on the rendered pictures in `calibration/`: a precision that changes
+the results too much is not used. If bfloat16 is fast, the layers that int8 leaves out run in bfloat16, which takes 0.8
+to 0.9 of the time. The first process of a server that loads a file does this, and the others use its choice.
 """
 
 import hashlib
@@ -89,7 +89,7 @@ def choose(name: str, path: Path, environ: Mapping[str, str] = os.environ) -> Ch
     if requested not in (AUTO, *forced):
         raise ContractError(f"{PRECISION_VARIABLE}: expected {', '.join((AUTO, *forced))}, got {requested!r}")
     if name not in CANDIDATES:
-        choice = Choice("float32", "this network has no other")
+        choice = Choice("float32", "this network runs in no other precision")
     elif requested in INT8 and not ranges_of(read_ir(path)):
         choice = Choice("float32", "its weights have no ranges for int8")
     else:

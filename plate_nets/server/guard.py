@@ -66,7 +66,7 @@ def main() -> int:
 def die_with_parent() -> None:
     """Runs in the server's process before exec: if the guard is killed, the server dies too.
 
-    Also raises the limit of open files to the maximum: with the usual 1,024, idle connections block everybody.
+    Also raises the limit of open files to the maximum: with the usual 1,024, idle connections block all clients.
     """
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -97,7 +97,7 @@ def stop(server: "subprocess.Popen[bytes]", timeout: float) -> None:
 def clean(folder: Path, region_prefix: str, planned: float) -> None:
     """Remove the server's own folder, its shared memory, and the empty folders created since it was planned.
 
-    An empty folder may belong to another server, but an empty one is not in use.
+    An empty folder may belong to another server, but then that server does not use it.
     """
     shutil.rmtree(folder, ignore_errors=True)
     for region in SHARED_MEMORY.glob(f"{region_prefix}*"):

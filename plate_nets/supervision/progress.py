@@ -60,7 +60,7 @@ class Progress:
             return Work(answers)
         self._since, self._before = now, (answered, runs)
         standing = [model for model, count in runs.items() if before is not None and before[1].get(model) == count]
-        # A model that calls a hanging model stands still too
+        # A model that calls a hanging model finishes no run either
         return Work(answers, tuple(model for model in standing if model != PLATE_RECOGNITION.name) or tuple(standing))
 
 

@@ -172,7 +172,7 @@ class Supervisor:
         if died and self._server.server_pid is None:
             return  # they ended with the server; the guard cleans up next
         if self._server.server_pid in self._stubs.still:
-            self._restart("the server stands still")
+            self._restart("the server is stopped (SIGSTOP)")
             return
         if died:
             self._heal(sorted(died), "a process of it died")

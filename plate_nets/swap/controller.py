@@ -70,7 +70,7 @@ class Controller:
 
     @contextmanager
     def _reading_rows(self) -> Iterator[None]:
-        """While rows of an answer are taken apart: those of another server may be anything."""
+        """Turn errors of the block, which parses an answer, into a ServerError: another server may send anything."""
         try:
             yield
         except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -36,7 +36,7 @@ def latest(folder: Path) -> int:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock for changing this model's versions, which one process at a time has; remove what a killed one left.
+    """Hold the lock for changing this model's versions, as only one process can; remove what a killed one left.
 
     Raises:
         SwapError: another process holds it, or the folder does not exist.

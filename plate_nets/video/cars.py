@@ -75,8 +75,9 @@ class CarSettings:
     ``parked_after``: seconds at one place after which a car is parked.
     ``hold``: a car in sight gets its first event once its text has had at most half the doubt that ``fusion.sure``
     allows for this many seconds.
-    ``unread``: also emit a final event for a car without a certain text, if one of its candidates is more probable than
-    none of them. If vehicles are searched for, also for a vehicle that never showed a plate.
+    ``unread``: also emit a final event for a car without a certain text, if it is more probable that one of its
+    candidates is right than that none is. If vehicles are searched for, also emit one for each vehicle that never
+    showed a plate.
     """
 
     memory: float = 60.0

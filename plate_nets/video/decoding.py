@@ -44,8 +44,8 @@ class DecodingSettings:
     silence: float = 2.0
     """Seconds without a picture after which a live source counts as frozen and is reconnected.
 
-    FFmpeg's reads have the same timeout. When it is over, an H.264 picture that the parser still holds comes out,
-    and a second timeout begins: then the source is only offline after twice the time.
+    FFmpeg's reads have the same timeout. When it is over, the parser may still return an H.264 picture that it
+    holds. Then a second timeout begins, and the source counts as frozen only after twice the time.
     """
     hardware: bool = True
     """Whether to use a hardware decoder if there is one; what it cannot decode is decoded in software."""

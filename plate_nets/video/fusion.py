@@ -8,8 +8,9 @@ it uses the alternatives of each frame.
 Frames of one car are not independent: a hundred frames of a parked car make the same errors. So frames are grouped into
 looks, by the size and place of the plate. Within a look, log-probabilities are averaged, each clipped to a minimum, so
 that one bad frame cannot outvote the others. Over looks they are added up, with more weight for large plates. Looks of
-one car make similar errors too, if fewer, so the sum is tempered, the more the more looks there are. One possibility is
-that the plate has none of the texts, so something that is not a plate, or cannot be read, has no probable text.
+one car make similar errors too, though fewer, so the sum is tempered: the more looks there are, the less each counts.
+Another possibility is that the plate has none of the texts. So something that is not a plate, or cannot be read, has no
+probable text.
 """
 
 import math

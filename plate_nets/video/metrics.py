@@ -54,7 +54,7 @@ class WatchStatus(Collector):
         )
         yield gauge(
             "frame_age_seconds",
-            "Since the newest analysed frame came",
+            "Seconds since the newest analysed frame arrived",
             {name: camera.age for name, camera in cameras.items()},
         )
         yield counter("pictures_read", "Pictures decoded", "read")
@@ -62,7 +62,7 @@ class WatchStatus(Collector):
         yield counter("frames_unmoved", "Frames without motion", "unmoved")
         yield counter("frames_dropped", "Frames replaced by a newer one", "dropped")
         yield counter("frames_failed", "Frames that the reader refused or failed to read", "failed")
-        yield counter("reconnections", "Times that the source was online again", "reconnections")
+        yield counter("reconnections", "How often the source came back online", "reconnections")
         yield counter("events", "Records of events", "events")
         yield from self._of_sinks()
 
@@ -72,13 +72,13 @@ class WatchStatus(Collector):
             ("delivered", "Records delivered", "delivered"),
             ("failures", "Attempts that failed", "failures"),
             ("refused", "Records that the sink will never take", "refused"),
-            ("dropped", "Records lost to it as the outbox was full", "dropped"),
+            ("dropped", "Records that the sink lost because the outbox was full", "dropped"),
         ):
             values = {sink: getattr(state, field) for sink, state in states.items()}
             yield _family(CounterMetricFamily(f"plates_sink_{name}", text, labels=["sink"]), values)
         waiting = {sink: state.waiting for sink, state in states.items()}
         yield _family(
-            GaugeMetricFamily("plates_sink_waiting", "Records in the outbox for it", labels=["sink"]), waiting
+            GaugeMetricFamily("plates_sink_waiting", "Records in the outbox that wait for it", labels=["sink"]), waiting
         )
         failing = {sink: state.error is not None for sink, state in states.items()}
         yield _family(

@@ -64,7 +64,7 @@ class Caller:
 
 
 class Access:
-    """Decides on each request by the settings; the secrets of its sessions end with it."""
+    """Allows or refuses each request, by the settings. The secrets of its sessions are in memory and end with it."""
 
     def __init__(self, settings: WebSettings) -> None:
         self.settings = settings

@@ -32,7 +32,7 @@ Facts = dict[str, Any]
 
 @dataclass(frozen=True)
 class Backend:
-    """What reads: this process, or a server.
+    """Where pictures are read: in this process, or by a server.
 
     ``url``: of a server, with its protocol; empty for this process. ``metrics_url``: of its Prometheus metrics, if
     available. ``status``: of its supervisor, if available. ``scheme``: the scheme that it reads.

@@ -1,4 +1,4 @@
-"""What `plates web` accepts, from whom and how much."""
+"""The access rules and the limits of `plates web`."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ SHORTEST_TOKEN = 16
 class WebSettings:
     """Limits and access of the page and the API.
 
-    ``tokens``: those of its users; empty: everyone who reaches the address may use it. ``hosts``: accepted host names,
+    ``tokens``: the tokens of users; empty: everyone who reaches the address may use it. ``hosts``: accepted host names,
     besides those of loopback; empty with tokens: any. ``allowed_urls``: hosts that pictures may be fetched from, with a
     port if it is not the usual one.
     """

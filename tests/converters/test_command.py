@@ -48,7 +48,7 @@ def test_converts_once_and_checks(folder: Path) -> None:
     check = converters("stn", "--check", "--model-repository", folder)
     assert check.returncode == 0, check.stderr
     assert "equal to the network" in check.stdout
-    assert "as the contract says" in check.stdout
+    assert "matches the contract" in check.stdout
 
 
 def test_check_fails_on_missing_models_and_a_changed_configuration(folder: Path) -> None:

@@ -42,7 +42,7 @@ def test_resumed_training_is_the_uninterrupted_one(
     torch.manual_seed(3)
     whole = start(tmp_path / "whole")
     whole.run()
-    assert ": not measured, without --validate\n" in capsys.readouterr().out
+    assert ": not measured, because --validate is missing\n" in capsys.readouterr().out
     torch.manual_seed(3)
     stopped = start(tmp_path / "part")
     batches = stopped.batches()

@@ -46,7 +46,7 @@ def head_loss(head: Detect, maps: Sequence[Tensor], targets: Tensor) -> Tensor:
             given = torch.cat((middle - half, middle + half), 1)
             total = total + _BOX * complete_box_iou_loss(given, boxes, reduction="mean")
             overlap = box_iou(given.detach(), boxes).diagonal().clamp(0)
-            order = overlap.argsort()  # of several targets in one place the best counts
+            order = overlap.argsort()  # if a cell has several targets, the best one counts
             objects[picture[order], anchor[order], row[order], column[order]] = overlap[order]
             counts[picture, anchor, row, column] = 1
             if own.shape[1] > 6:

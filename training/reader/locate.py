@@ -96,7 +96,7 @@ def located(folder: Path, alphabet: str, tight: bool) -> Iterator[LocatedPlate]:
         DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
     """
     rows = [row for _, row in csv_rows(folder / "labels.csv", REQUIRED)]
-    valid = {row["text"] for row in rows if row.get("note") == "valid"}  # set aside by the source itself
+    valid = {row["text"] for row in rows if row.get("note") == "valid"}  # set aside by the data's source
     countries = {row["file"]: (row.get("country") or "").lower() for row in rows}
     reader = LocalReader(threads=1)
     for path, labels in load_dataset(folder, symbols=alphabet).photos():

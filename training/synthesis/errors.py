@@ -1,4 +1,4 @@
-"""Errors of the synthesis, which say where, what, expected and got."""
+"""Errors of the synthesis. They name the place, what was expected and what was found."""
 
 from collections.abc import Iterable
 
