@@ -49,7 +49,7 @@ DEBIAN := nginx-light libnginx-mod-http-js openssl prometheus chromium strace ip
 	gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi
 WORKERS ?= 3
 TESTS ?= not soak and not image
-CONTAINER := tests/image/test_image.py -k 'may_nothing or health_check'
+CONTAINER := tests/image/test_image.py -k 'privileges or health_check'
 SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: programs

@@ -58,7 +58,7 @@ def done(job: Job) -> dict[str, dict[str, Any]]:
     return {row["path"]: row for row in pq.read_table(job.out.address).to_pylist()}
 
 
-def test_a_row_a_photo(photos: Path, tmp_path: Path) -> None:
+def test_one_row_per_photo_is_written(photos: Path, tmp_path: Path) -> None:
     job = begun(photos, tmp_path / "out", FakeReaderSettings())
     rows = done(job)
     assert len(rows) == 40 == job.manifest.photos
@@ -100,7 +100,7 @@ def test_shards_do_not_depend_on_the_order_of_the_listing(photos: Path, tmp_path
     ("photos", "shard_size", "files"),
     [(13, 3, [3, 3, 3, 3, 1]), (13, 1000, [13]), (12, None, [1] * 12), (40, None, [3] * 13 + [1])],
 )
-def test_a_shard_holds_as_many_photos_as_asked_for(
+def test_a_shard_has_the_given_number_of_photos(
     photos: int, shard_size: int | None, files: list[int], tmp_path: Path
 ) -> None:
     (tmp_path / "list.txt").write_text("\n".join(map(str, range(photos))))
@@ -109,7 +109,7 @@ def test_a_shard_holds_as_many_photos_as_asked_for(
     assert [len(shard_names(out, shard)) for shard in range(listing.shards)] == files
 
 
-def test_a_second_run_does_what_is_missing_and_what_is_new(photos: Path, tmp_path: Path) -> None:
+def test_a_second_run_reads_missing_and_new_photos(photos: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     job = begun(photos, out, FakeReaderSettings())
     done(job)
@@ -131,9 +131,7 @@ def test_a_second_run_does_what_is_missing_and_what_is_new(photos: Path, tmp_pat
     assert unchanged.manifest == again.manifest
 
 
-def test_parts_keep_to_the_list_that_the_first_made(
-    photos: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_all_parts_use_the_listing_of_the_first(photos: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     out, reader = Folder(str(tmp_path / "out")), FakeReaderSettings()
     begun(photos, tmp_path / "out", reader)
     (photos / "later.jpg").write_bytes(b"later")
@@ -143,7 +141,7 @@ def test_parts_keep_to_the_list_that_the_first_made(
     assert caplog.messages == [f"{photos}: new photos: 1; a run without --parts reads them"]
 
 
-def test_a_photo_by_itself(photos: Path, tmp_path: Path) -> None:
+def test_a_single_photo_is_a_batch(photos: Path, tmp_path: Path) -> None:
     (photos / "a.JPG").write_bytes(b"A001AA77")
     rows = done(begun(photos / "a.JPG", tmp_path / "out", FakeReaderSettings()))
     assert rows[str(photos / "a.JPG")]["plates"][0]["text"] == "A001AA77"
@@ -157,7 +155,7 @@ def test_a_photo_by_itself(photos: Path, tmp_path: Path) -> None:
         ("nowhere", None, "no such file or folder"),
     ],
 )
-def test_what_is_refused_leaves_no_folder(name: str, content: bytes | None, said: str, tmp_path: Path) -> None:
+def test_a_refused_batch_leaves_no_folder(name: str, content: bytes | None, said: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
     out = tmp_path / "new" / "out"
@@ -174,7 +172,7 @@ def test_what_is_refused_leaves_no_folder(name: str, content: bytes | None, said
     assert list(out.iterdir()) == [out / "mine.parquet"]
 
 
-def test_success_is_marked_also_by_a_run_that_had_nothing_to_do(photos: Path, tmp_path: Path) -> None:
+def test_a_run_without_work_also_marks_success(photos: Path, tmp_path: Path) -> None:
     job = begun(photos, tmp_path / "out", FakeReaderSettings())
     finish(job)
     assert SUCCESS not in job.out.names(), "nothing is done yet"
@@ -193,20 +191,20 @@ def test_success_is_marked_also_by_a_run_that_had_nothing_to_do(photos: Path, tm
         ({"vehicles": True}, "holds a batch with vehicles False, this run has True"),
     ],
 )
-def test_other_settings_do_not_mix(photos: Path, tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def test_a_batch_refuses_other_settings(photos: Path, tmp_path: Path, change: dict[str, Any], said: str) -> None:
     begun(photos, tmp_path / "out", FakeReaderSettings())
     with pytest.raises(BatchError, match=said):
         begun(photos, tmp_path / "out", FakeReaderSettings(**change))
 
 
-def test_how_sure_a_text_must_be(photos: Path, tmp_path: Path) -> None:
+def test_the_minimum_confidence_applies_to_a_batch(photos: Path, tmp_path: Path) -> None:
     for sure, text in ((0.85, "A002AA77"), (0.95, "")):
         rows = done(begun(photos, tmp_path / str(sure), FakeReaderSettings(sure=sure)))
         (plate,) = rows["0/2.jpg"]["plates"]
         assert (plate["text"], plate["reading"]) == (text, "A002AA77")
 
 
-def test_folders_of_something_else_are_refused(photos: Path, tmp_path: Path) -> None:
+def test_folders_that_are_not_a_batch_are_refused(photos: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     pq.write_table(pa.table({"a": [1]}), out / "mine.parquet")
@@ -236,7 +234,7 @@ def test_two_runs_in_one_folder(tmp_path: Path) -> None:
     assert not unfinished.exists()
 
 
-def test_sources_that_are_none(tmp_path: Path) -> None:
+def test_invalid_sources_are_refused(tmp_path: Path) -> None:
     reader = FakeReaderSettings()
     with pytest.raises(BatchError, match="nowhere: no such file or folder"):
         begun(tmp_path / "nowhere", tmp_path / "out", reader)
@@ -268,7 +266,7 @@ def test_parquet_with_photos_and_with_paths(photos: Path, tmp_path: Path) -> Non
     assert rows[f"{photos}/0/4.jpg"]["plates"][0]["text"] == "A004AA77"
 
 
-def test_names_that_are_no_utf8(tmp_path: Path) -> None:
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     folder = tmp_path / "photos"
     folder.mkdir()
     Path(os.fsdecode(os.fsencode(folder) + b"/\xff.jpg")).write_bytes(b"A001AA77")
@@ -300,7 +298,7 @@ def test_a_full_disk_leaves_no_part_of_a_file(tmp_path: Path, monkeypatch: pytes
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_server_ends_the_run_and_keeps_what_is_done(photos: Path, tmp_path: Path) -> None:
+def test_a_missing_server_ends_the_run_and_keeps_its_results(photos: Path, tmp_path: Path) -> None:
     (photos / "0/0.jpg").write_bytes(GONE)
     job = begun(photos, tmp_path / "out", FakeReaderSettings())
     with pytest.raises(ServerUnavailable, match="nobody there"):
@@ -320,7 +318,7 @@ def test_a_killed_worker_is_replaced(photos: Path, tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob(".writing-*"))
 
 
-def test_a_killed_driver_takes_its_workers_along_and_is_resumed(photos: Path, tmp_path: Path) -> None:
+def test_a_killed_driver_ends_its_workers_and_is_resumed(photos: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     reader = FakeReaderSettings(seconds=0.02)
     begun(photos, out, reader)

@@ -78,7 +78,7 @@ def test_command_reads_a_column_by_another_scheme(tmp_path: Path) -> None:
     assert json.loads((out / "_manifest.json").read_text())["scheme"] == "latin"
 
 
-def test_command_gives_texts_that_are_sure_enough(photos: Path, tmp_path: Path, served: Served) -> None:
+def test_the_command_applies_the_minimum_confidence(photos: Path, tmp_path: Path, served: Served) -> None:
     for name, server in {"process": [], "server": ["--url", served.grpc, "--protocol", "grpc"]}.items():
         options = ["--out", str(tmp_path / name), "--workers", "1", *server]
         run = CliRunner().invoke(app, ["batch", str(photos), *options, "--sure", "0.9999999"])
@@ -132,7 +132,7 @@ def test_command_by_a_server(photos: Path, tmp_path: Path, served: Served) -> No
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # a setting of Ray itself
 @pytest.mark.alone  # Ray gives its own processes 15 s to start
-def test_ray_does_a_killed_workers_shard_again(tmp_path: Path) -> None:
+def test_ray_repeats_the_shard_of_a_killed_worker(tmp_path: Path) -> None:
     photos = tmp_path / "photos"
     photos.mkdir()
     for number in range(12):
@@ -144,7 +144,7 @@ def test_ray_does_a_killed_workers_shard_again(tmp_path: Path) -> None:
     assert verify(job.out).complete
 
 
-def test_own_pipeline(photos: Path) -> None:
+def test_the_package_runs_in_a_users_own_pipeline(photos: Path) -> None:
     """`PlateBatch` maps over a table, and over Dask's partitions."""
     step = PlateBatch()
     table = step(pa.table({"bytes": [KNOWN.image, b"no picture"]}))

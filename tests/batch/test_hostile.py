@@ -47,7 +47,7 @@ def read_folder(folder: Path, out: Path) -> None:
     assert verify(Folder(str(out))).complete
 
 
-def test_a_folder_of_traps_is_read_to_its_end(folder: Path, tmp_path: Path) -> None:
+def test_a_folder_of_hostile_files_is_read_to_its_end(folder: Path, tmp_path: Path) -> None:
     in_little_memory(read_folder, folder, tmp_path / "out")
 
 
@@ -77,7 +77,7 @@ def refuse_endless_line(path: Path) -> None:
         list(find_source(str(path)).photos())
 
 
-def test_a_list_that_is_one_line_of_a_terabyte_is_refused(tmp_path: Path) -> None:
+def test_a_list_with_one_line_of_a_terabyte_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "list.txt").open("wb") as file:
         file.truncate(1 << 40)
     in_little_memory(refuse_endless_line, tmp_path / "list.txt")
@@ -93,20 +93,20 @@ def test_a_list_that_is_one_line_of_a_terabyte_is_refused(tmp_path: Path) -> Non
         (pa.array([1.5]), "got double"),
     ],
 )
-def test_an_odd_column_of_parquet_is_refused_by_its_kind(tmp_path: Path, column: pa.Array, says: str) -> None:
+def test_a_parquet_column_of_another_type_is_refused(tmp_path: Path, column: pa.Array, says: str) -> None:
     pq.write_table(pa.table({"path": column}), tmp_path / "a.parquet")
     with pytest.raises(BatchError, match=says):
         list(find_source(str(tmp_path / "a.parquet")).photos())
 
 
-def test_a_column_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+def test_a_duplicate_column_is_refused(tmp_path: Path) -> None:
     table = pa.Table.from_arrays([pa.array([b"a"]), pa.array([b"b"])], ["image", "image"])
     pq.write_table(table, tmp_path / "a.parquet")
     with pytest.raises(BatchError, match="expected one column image, got 2"):
         list(find_source(str(tmp_path / "a.parquet")).photos())
 
 
-def test_a_damaged_footer_of_parquet_is_refused_by_the_file_s_name(tmp_path: Path) -> None:
+def test_a_damaged_parquet_footer_is_refused_with_the_file_name(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"path": ["a.jpg"]}), path)
     whole = path.read_bytes()
@@ -115,7 +115,7 @@ def test_a_damaged_footer_of_parquet_is_refused_by_the_file_s_name(tmp_path: Pat
         list(find_source(str(path)).photos())
 
 
-def test_paths_of_parquet_may_be_anything(folder: Path, tmp_path: Path) -> None:
+def test_paths_in_parquet_may_be_any_text(folder: Path, tmp_path: Path) -> None:
     encoded = pa.array([os.fsencode(folder / "good.jpg"), b"\xff\xfe.jpg", b"a\0b", b"", None, b"/dev/zero"])
     pq.write_table(pa.table({"path": encoded.view(pa.string())}), tmp_path / "a.parquet")
     rows = done(begun(tmp_path / "a.parquet", tmp_path / "out", FakeReaderSettings()))
@@ -135,7 +135,9 @@ def test_a_row_group_that_unpacks_to_too_much_is_not_unpacked(tmp_path: Path, mo
     assert {row["error"] for row in rows.values()} == {"PLATES_TOO_LARGE"}
 
 
-def test_a_column_of_a_longer_name_counts_where_it_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subcolumn_that_is_read_along_counts_towards_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("plate_nets.batch.sources._LARGEST_GROUP", 1 << 20)
     table = pa.Table.from_arrays([pa.array([GOOD]), pa.array([bytes(1 << 21)])], ["image", "image.more"])
     pq.write_table(table, tmp_path / "a.parquet", compression="zstd")
@@ -144,7 +146,7 @@ def test_a_column_of_a_longer_name_counts_where_it_is_read_too(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.string()])
-def test_rows_that_take_no_room_in_the_file_are_counted_first(tmp_path: Path, kind: pa.DataType) -> None:
+def test_empty_rows_are_counted_before_they_are_read(tmp_path: Path, kind: pa.DataType) -> None:
     schema = pa.schema({"image": kind})
     with pq.ParquetWriter(tmp_path / "a.parquet", schema) as writer:
         for count in (5_000_000, 5_000_001):
@@ -154,7 +156,7 @@ def test_rows_that_take_no_room_in_the_file_are_counted_first(tmp_path: Path, ki
         next(find_source(str(tmp_path / "a.parquet")).photos())
 
 
-def test_a_row_that_the_file_does_not_have_is_a_row_with_an_error(tmp_path: Path) -> None:
+def test_a_missing_parquet_row_becomes_a_row_with_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"image": [GOOD] * 100}), path, store_schema=False)
     whole = path.read_bytes()
@@ -179,7 +181,7 @@ def list_all(folder: Path, out: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to("/proc/self")], ids=["file", "unwritable"])
-def test_an_out_that_cannot_be_written_is_said_in_a_line(folder: Path, tmp_path: Path, make: object) -> None:
+def test_an_unwritable_output_folder_is_reported_in_one_line(folder: Path, tmp_path: Path, make: object) -> None:
     from typer.testing import CliRunner
 
     from plate_nets.cli import app

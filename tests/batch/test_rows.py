@@ -10,7 +10,7 @@ from plate_nets.types import Box, Plate, Reading
 READ = Plate(Box(1, 2, 3, 4), 0.5, Reading("A123BC77", "A123BC77", 0.75, (0.75,) * 8, "private", "russia"))
 
 
-def test_country_and_ground_are_null_where_the_reader_was_not_asked() -> None:
+def test_country_and_ground_are_null_if_not_requested() -> None:
     told = {"country": "ru", "country_confidence": 0.75, "ground": "white", "ground_confidence": 0.5}
     asked = replace(READ, reading=replace(READ.reading, **told))  # type: ignore[arg-type]
     plain, looked = pa.array([plate_row(READ), plate_row(asked)], PLATE).to_pylist()

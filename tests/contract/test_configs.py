@@ -27,7 +27,7 @@ def test_the_shipped_configs_agree_with_the_contract() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, spec in VARIANT_MODELS.items() if spec.backend == "ensemble"])
-def test_an_ensemble_s_steps_are_models_of_a_contract(name: str) -> None:
+def test_the_steps_of_an_ensemble_match_the_contract(name: str) -> None:
     models = {**MODELS, **VARIANT_MODELS}
     made = {spec.name for spec in VARIANT_MODELS[name].inputs}
     for step in parse_config(VARIANTS_REPOSITORY / name / "config.pbtxt").ensemble_scheduling.step:

@@ -105,7 +105,7 @@ def test_nothing_that_is_promised_is_missing(kind: str) -> None:
     assert sorted(set(PROMISE[kind]) - set(CURRENT[kind]())) == []
 
 
-def test_variables_that_are_promised_are_read() -> None:
+def test_promised_variables_are_read() -> None:
     """Model variables are composed of model and field; the others appear in the code."""
     settings = (
         *(("yolo", each) for each in (*fields(DetectionSettings), *fields(FrameLimits))),

@@ -82,7 +82,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("network", [STN, partial(LPRNet, 23)], ids=["STN", "LPRNet"])
-def test_saved_file_gives_the_networks_numbers(
+def test_a_saved_file_reproduces_the_network(
     network: Callable[[], nn.Module], mode: Mode, conversion_of: ConversionOf, repository: Path
 ) -> None:
     conversion = conversion_of(network)
@@ -95,7 +95,7 @@ def test_saved_file_gives_the_networks_numbers(
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("network", [STN, partial(LPRNet, 23)], ids=["STN", "LPRNet"])
-def test_channels_last_is_kept_in_the_file_and_hidden_from_the_caller(
+def test_channels_last_is_kept_in_the_file_and_invisible_to_the_caller(
     network: Callable[[], nn.Module], mode: Mode, conversion_of: ConversionOf, repository: Path
 ) -> None:
     convert(conversion_of(network), mode, repository)
@@ -161,7 +161,7 @@ def test_weights_of_another_network_are_refused(conversion_of: ConversionOf, rep
         convert(replace(conversion_of(STN), network=partial(LPRNet, 23)), Mode.TRACE, repository)
 
 
-def test_check_sees_a_stale_a_damaged_and_a_missing_file(conversion_of: ConversionOf, repository: Path) -> None:
+def test_check_finds_a_stale_a_damaged_and_a_missing_file(conversion_of: ConversionOf, repository: Path) -> None:
     conversion = conversion_of(STN)
     path = repository / "net" / "1" / "model.pt"
     with pytest.raises(ConversionError, match="no such file"):
@@ -187,7 +187,9 @@ def test_a_folder_that_cannot_be_written_is_named(conversion_of: ConversionOf, r
         convert(conversion_of(STN), Mode.TRACE, repository)
 
 
-def test_openvino_files_carry_their_origin_and_are_compared(conversion_of: ConversionOf, repository: Path) -> None:
+def test_openvino_files_contain_their_provenance_and_are_compared(
+    conversion_of: ConversionOf, repository: Path
+) -> None:
     conversion = conversion_of(STN, graph=stn)
     convert(conversion, Mode.TRACE, repository)
     assert files(repository).keys() == {"net/1/model.pt", "net/1/model.bin", "net/1/model.xml"}
@@ -233,6 +235,6 @@ def fill_a_disk(repository: Path) -> None:
         openvino_ir.save(network, {}, repository)
 
 
-def test_a_full_disk_ends_a_conversion_and_not_its_process(tmp_path: Path) -> None:
+def test_a_full_disk_fails_a_conversion_without_ending_the_process(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         in_little_memory(fill_a_disk, disk.path, more=64 << 30)

@@ -72,7 +72,7 @@ def made_without_torch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", CONVERSIONS)
-def test_what_is_made_without_torch_gives_the_networks_numbers(name: str, made_without_torch: Path) -> None:
+def test_files_made_without_torch_reproduce_the_network(name: str, made_without_torch: Path) -> None:
     conversion = CONVERSIONS[name]
     network = NETWORKS[name].load(default_scheme())
     folder = made_without_torch / conversion.folder
@@ -83,7 +83,7 @@ def test_what_is_made_without_torch_gives_the_networks_numbers(name: str, made_w
         assert np.max(np.abs(found - wanted) / (1 + np.abs(wanted))) <= conversion.tolerance
 
 
-def test_an_ir_has_the_same_origin_with_torch_and_without(made_without_torch: Path) -> None:
+def test_an_ir_has_the_same_provenance_with_and_without_torch(made_without_torch: Path) -> None:
     for conversion in CONVERSIONS.values():
         provenance = openvino_ir.current_provenance(conversion.weights, Mode.TRACE)
         assert openvino_ir.saved_provenance(made_without_torch / conversion.folder) == provenance
@@ -104,7 +104,7 @@ def test_inputs_have_the_names_of_the_networks_arguments(made_without_torch: Pat
 
 
 @pytest.mark.parametrize("name", CONVERSIONS)
-def test_the_numbers_beside_the_weights_are_the_networks(name: str) -> None:
+def test_the_reference_numbers_are_those_of_the_network(name: str) -> None:
     conversion = CONVERSIONS[name]
     network = NETWORKS[name].load(default_scheme())
     array = np.random.RandomState(0).uniform(conversion.low, conversion.high, conversion.shapes[0])
@@ -148,7 +148,7 @@ def test_without_torch_other_numbers_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"[1,", b"[]", b'{"a": 1}', b'{"a": ["b"]}', b"[" * 100_000, b"\xff"])
-def test_numbers_that_are_none_are_refused_by_the_files_name(tmp_path: Path, content: bytes) -> None:
+def test_invalid_reference_numbers_are_refused_with_the_file_name(tmp_path: Path, content: bytes) -> None:
     (tmp_path / REFERENCE).write_bytes(content)
     with pytest.raises(WeightsError, match=rf"{REFERENCE}: expected"):
         read_reference(tmp_path / "a")
@@ -167,7 +167,7 @@ def test_numbers_that_are_none_are_refused_by_the_files_name(tmp_path: Path, con
     ],
     ids=["stn", "lprnet", "lprnet of another alphabet", "corners", "country", "yolo", "yolo of four classes"],
 )
-def test_a_graph_gives_its_networks_numbers_for_any_weights(
+def test_a_graph_computes_the_same_as_its_network_for_any_weights(
     network: Callable[[], nn.Module],
     graph: openvino_ir.Graph,
     shape: tuple[int, ...],

@@ -32,7 +32,7 @@ def wait_for(serve: Serve, state: str) -> None:
         time.sleep(0.02)
 
 
-def test_no_request_that_was_taken_is_lost(tmp_path: Path) -> None:
+def test_no_accepted_request_is_lost(tmp_path: Path) -> None:
     """Requests that are refused at the end get an error that lets the client ask another server."""
     serve = Serve(tmp_path, ["--drain", str(DRAIN), "--grpc-max-connection-age", "1"])
     try:
@@ -64,7 +64,7 @@ def test_no_request_that_was_taken_is_lost(tmp_path: Path) -> None:
         serve.close()
 
 
-def test_a_second_signal_ends_it_at_once_though_its_guard_is_stopped(tmp_path: Path) -> None:
+def test_a_second_signal_ends_it_at_once_even_if_its_guard_is_stopped(tmp_path: Path) -> None:
     serve = Serve(tmp_path, ["--drain", "600"])
     try:
         (guard,) = psutil.Process(serve.process.pid).children()

@@ -73,7 +73,7 @@ def test_the_calls_are_shared_evenly(servers: list[Serve], callers: Callers) -> 
     assert 0.4 <= own[0] / sum(own) <= 0.6, own
 
 
-def test_a_restart_in_turn_is_not_noticed(servers: list[Serve], callers: Callers, tmp_path: Path) -> None:
+def test_a_rolling_restart_fails_no_call(servers: list[Serve], callers: Callers, tmp_path: Path) -> None:
     for number, serve in enumerate(list(servers)):
         assert serve.finish(signal.SIGTERM) == 0
         callers.all_answered()
@@ -81,7 +81,7 @@ def test_a_restart_in_turn_is_not_noticed(servers: list[Serve], callers: Callers
         wait(lambda: frames(servers[number]) > 0, "it gets no call")  # noqa: B023
 
 
-def test_a_server_that_is_killed_costs_no_call(servers: list[Serve], callers: Callers) -> None:
+def test_a_killed_server_fails_no_call(servers: list[Serve], callers: Callers) -> None:
     before = len(servers[0].events("restart"))
     servers[0].server().kill()
     callers.all_answered()
@@ -89,7 +89,7 @@ def test_a_server_that_is_killed_costs_no_call(servers: list[Serve], callers: Ca
     wait(lambda: frames(servers[0]) > 0, "it gets no call")
 
 
-def test_a_server_that_freezes_is_left(servers: list[Serve]) -> None:
+def test_a_frozen_server_gets_no_more_calls(servers: list[Serve]) -> None:
     """The supervisor freezes too, as if the machine hung. The kernel still accepts connections."""
     wait(lambda: is_healthy(servers[1]), "not healthy")
     frozen = [psutil.Process(servers[1].process.pid), servers[1].server()]

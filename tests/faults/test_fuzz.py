@@ -162,6 +162,6 @@ def test_a_user_gets_an_answer_or_a_clear_error(served: Served, tmp_path: Path) 
 
 @pytest.mark.soak
 @pytest.mark.timeout(MINUTES * 60 + 300)
-def test_for_long(served: Served, tmp_path: Path) -> None:
+def test_odd_inputs_for_the_given_minutes(served: Served, tmp_path: Path) -> None:
     end = time.monotonic() + MINUTES * 60
     fuzz(served, itertools.takewhile(lambda _: time.monotonic() < end, itertools.count(SHORT)), tmp_path)

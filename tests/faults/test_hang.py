@@ -60,7 +60,7 @@ def test_a_model_that_hangs_is_found_and_healed(impatient: Serve) -> None:
     assert eventually(lambda: not stub.is_running() or stub.status() == psutil.STATUS_ZOMBIE, 30)
 
 
-def test_one_instance_that_hangs_is_found_though_the_others_answer(tmp_path: Path, model_repository: Path) -> None:
+def test_one_hanging_instance_is_found_while_the_others_answer(tmp_path: Path, model_repository: Path) -> None:
     serve, victims = with_detectors_that_hang(tmp_path, model_repository, {"PLATES_YOLO_STALLED_AFTER": "5"})
     try:
         with Load(serve.http_url, CONCURRENCY) as load:

@@ -93,7 +93,7 @@ INPUT = st.fixed_dictionaries(
 
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(inputs=st.lists(INPUT, max_size=3) | JSON, outputs=st.lists(st.fixed_dictionaries({"name": JSON})) | JSON)
-def test_any_json_has_an_answer(serve: Serve, inputs: object, outputs: object) -> None:
+def test_any_json_gets_an_answer(serve: Serve, inputs: object, outputs: object) -> None:
     body = json.dumps({"inputs": inputs, "outputs": outputs}).encode()
     answer = target(serve).ask_http(head(len(body)), body)
     assert answer.status in (200, 400, 404, 500), answer

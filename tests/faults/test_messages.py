@@ -48,7 +48,7 @@ def cramped(tmp_path: Path) -> Iterator[Serve]:
     serve.close()
 
 
-def test_full_shared_memory_is_told_without_its_name(cramped: Serve, tmp_path: Path) -> None:
+def test_full_shared_memory_is_reported_without_its_name(cramped: Serve, tmp_path: Path) -> None:
     """Triton names the region, which CVE-2025-23320 exploits. The client and the proxy remove the name."""
     assert eventually(cramped.is_healthy, 30 * LENIENT)
     http, grpc = (str(parse_url(cramped.addresses[each])) for each in PROTOCOLS)
@@ -78,7 +78,9 @@ def test_full_shared_memory_is_told_without_its_name(cramped: Serve, tmp_path: P
 
 
 @pytest.mark.timeout(900)
-def test_no_fault_tells_a_name_a_path_or_the_key(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_error_reveals_a_name_a_path_or_the_key(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Checks all messages after every kind of bad picture, dead and stopped processes, and the end of a server."""
     monkeypatch.setenv(KEY_VARIABLE, "0123456789abcdef" * 4)
     serve = start(tmp_path, ())

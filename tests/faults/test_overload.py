@@ -18,12 +18,12 @@ ENOUGH = 0.6
 
 
 @pytest.mark.alone
-def test_four_times_the_load_it_can_carry(serve: Serve) -> None:
+def test_four_times_the_maximum_load(serve: Serve) -> None:
     endure(serve, 6, ENOUGH)
 
 
 @pytest.mark.soak
-def test_four_times_the_load_for_longer(serve: Serve) -> None:
+def test_four_times_the_maximum_load_for_longer(serve: Serve) -> None:
     endure(serve, 20, PROMISED)
 
 

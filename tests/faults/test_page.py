@@ -219,14 +219,16 @@ LONG = ("A10 40 bodies of 60 MB",)
 
 
 @pytest.mark.parametrize("attack", [each for each in ATTACKS if each not in LONG])
-def test_an_attack_harms_nobody(page: Page, attack: str) -> None:
+def test_an_attack_affects_no_other_client(page: Page, attack: str) -> None:
     page.good.beside(attack, lambda: ATTACKS[attack](page), 1)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_each_attack_over_and_over_harms_nobody(page: Page, capsys: pytest.CaptureFixture[str], attack: str) -> None:
+def test_each_attack_over_and_over_affects_no_other_client(
+    page: Page, capsys: pytest.CaptureFixture[str], attack: str
+) -> None:
     say(capsys, page.good.beside(attack, lambda: ATTACKS[attack](page), TIMES))
 
 

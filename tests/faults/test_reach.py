@@ -139,12 +139,14 @@ def bomb(serve: Serve, good: Good, times: int) -> str:
     )
 
 
-def test_bombs_harm_nobody(serve: Serve, good: Good) -> None:
+def test_bombs_affect_no_other_client(serve: Serve, good: Good) -> None:
     bomb(serve, good, 10)
 
 
 @pytest.mark.soak
-def test_each_bomb_100_times_harms_nobody(serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_bomb_100_times_affects_no_other_client(
+    serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]
+) -> None:
     say(capsys, bomb(serve, good, 100))
 
 
@@ -172,12 +174,14 @@ def attack_through_nginx(serve: Serve, good: Good, folder: Path, times: int) -> 
     )
 
 
-def test_what_ends_triton_harms_nobody_behind_nginx(serve: Serve, good: Good, tmp_path: Path) -> None:
+def test_requests_that_crash_triton_affect_no_other_client_behind_nginx(
+    serve: Serve, good: Good, tmp_path: Path
+) -> None:
     attack_through_nginx(serve, good, tmp_path / "nginx", 10)
 
 
 @pytest.mark.soak
-def test_100_times_it_harms_nobody_behind_nginx(
+def test_100_attacks_behind_nginx_affect_no_other_client(
     serve: Serve, good: Good, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     say(capsys, attack_through_nginx(serve, good, tmp_path / "nginx", 100))
@@ -221,7 +225,7 @@ GIANT = np.zeros((20_000, 20_000, 3), np.uint8)
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_giant_raw_frames_over_and_over_harm_nobody(
+def test_giant_raw_frames_over_and_over_affect_no_other_client(
     serve: Serve, good: Good, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     family, at_first = serve.members(), memory(serve)
@@ -248,7 +252,7 @@ def test_giant_raw_frames_over_and_over_harm_nobody(
 
 
 @pytest.mark.soak
-def test_idle_connections_keep_nobody_out(serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]) -> None:
+def test_idle_connections_block_no_client(serve: Serve, good: Good, capsys: pytest.CaptureFixture[str]) -> None:
     family = serve.members()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -313,7 +317,7 @@ GOOD_SIZES = ((720, 1280), (1080, 1920))
 
 @pytest.mark.soak
 @pytest.mark.parametrize("suffix", [".jpg", ".png", ".webp", ".bmp"])
-def test_good_pictures_pay_next_to_nothing(capsys: pytest.CaptureFixture[str], suffix: str) -> None:
+def test_checking_a_valid_picture_takes_little_time(capsys: pytest.CaptureFixture[str], suffix: str) -> None:
     """The check's share of the CPU time of a picture."""
     reader = LocalReader()
     for h, w in GOOD_SIZES:
@@ -374,7 +378,9 @@ def noisy_jpeg() -> bytes:
     [interlaced_png, lambda: progressive(SIDE, 10), noisy_jpeg],
     ids=["interlaced PNG", "JPEG of 20 scans", "JPEG of noise"],
 )
-def test_decoding_ends_by_itself(capsys: pytest.CaptureFixture[str], worst: Callable[[], bytes]) -> None:
+def test_decoding_the_worst_accepted_picture_ends_in_time(
+    capsys: pytest.CaptureFixture[str], worst: Callable[[], bytes]
+) -> None:
     picture = worst()
     began = time.process_time()
     assert decode_image(picture, FrameLimits()).shape == (SIDE, SIDE, 3)

@@ -66,7 +66,7 @@ def test_a_server_that_grew_is_restarted(server: EmbeddedTriton, tmp_path: Path)
     assert status.summary()["causes"][0]["cause"] == "the server grew by 1100 MB"
 
 
-def test_one_that_cannot_be_loaded_stays_as_it_is(server: EmbeddedTriton, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_loaded_is_not_replaced(server: EmbeddedTriton, tmp_path: Path) -> None:
     with (tmp_path / "events").open("ab", buffering=0) as log:
         before = stubs(server, "stn")
         status = Status(log)

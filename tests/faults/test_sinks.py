@@ -139,14 +139,14 @@ ATTACKS: dict[str, Callable[[Sinks], None]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_what_befalls_a_sink_holds_up_no_other(sinks: Sinks, attack: str) -> None:
+def test_a_fault_of_one_sink_delays_no_other(sinks: Sinks, attack: str) -> None:
     sinks.good.beside(attack, lambda: ATTACKS[attack](sinks), 1)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_what_befalls_a_sink_over_and_over_holds_up_no_other(
+def test_faults_of_one_sink_over_and_over_delay_no_other(
     sinks: Sinks, capsys: pytest.CaptureFixture[str], attack: str
 ) -> None:
     say(capsys, sinks.good.beside(attack, lambda: ATTACKS[attack](sinks), TIMES))

@@ -38,14 +38,14 @@ def growth(samples: Sequence[int]) -> float:
     return statistics.median(samples[-tenth:]) / statistics.median(samples[:tenth]) - 1
 
 
-def test_full_load_for_a_while(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_short_full_load(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     endure(serve, capsys, "http", 0.75, SHORT_GROWTH)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(MINUTES * 60 + 300)
 @pytest.mark.parametrize("protocol", ["grpc", "http"])
-def test_full_load_for_long(serve: Serve, capsys: pytest.CaptureFixture[str], protocol: str) -> None:
+def test_a_long_full_load(serve: Serve, capsys: pytest.CaptureFixture[str], protocol: str) -> None:
     endure(serve, capsys, protocol, MINUTES, GROWTH)
 
 

@@ -94,13 +94,13 @@ def test_a_port_is_taken(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("file", ["stn/1/model.xml", "yolo/1/model.xml"])
-def test_a_model_file_may_not_be_read(tmp_path: Path, repository: Path, file: str) -> None:
+def test_an_unreadable_model_file_is_reported(tmp_path: Path, repository: Path, file: str) -> None:
     (repository / file).chmod(0)
     failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)], WITHOUT_CAPABILITIES)
     check(failure, f"{repository / file}: Permission denied")
 
 
-def test_the_repository_may_not_be_read(tmp_path: Path, repository: Path) -> None:
+def test_an_unreadable_repository_is_reported(tmp_path: Path, repository: Path) -> None:
     repository.chmod(0)
     failure = fail_to_serve(tmp_path, ["--model-repository", str(repository)], WITHOUT_CAPABILITIES)
     repository.chmod(0o755)
@@ -108,7 +108,7 @@ def test_the_repository_may_not_be_read(tmp_path: Path, repository: Path) -> Non
 
 
 @pytest.mark.parametrize("option", ["--log", "--events", "--control-key-file"])
-def test_a_file_may_not_be_written(tmp_path: Path, option: str) -> None:
+def test_a_file_cannot_be_written(tmp_path: Path, option: str) -> None:
     folder = tmp_path / "locked"
     folder.mkdir(mode=0o555)
     failure = fail_to_serve(tmp_path, [option, str(folder / "file")], WITHOUT_CAPABILITIES)
@@ -132,7 +132,7 @@ def test_a_model_file_is_damaged(tmp_path: Path, repository: Path) -> None:
     )
 
 
-def test_the_reason_is_said_where_the_log_is_standard_error(tmp_path: Path, repository: Path) -> None:
+def test_the_reason_is_reported_even_if_the_log_is_standard_error(tmp_path: Path, repository: Path) -> None:
     (repository / "yolo" / "1" / "model.bin").write_bytes(b"")
     failure = fail_to_serve(tmp_path, ["--model-repository", str(repository), "--log", "-"])
     assert failure.code == FAILED

@@ -167,7 +167,7 @@ class UpsideDown(torch.nn.Module):
         return crops.flip(2)
 
 
-def test_a_version_that_reads_wrong_in_service_is_taken_back(
+def test_a_version_that_reads_wrongly_is_rolled_back(
     server: EmbeddedTriton, controller: Controller, client: PlateClient, tmp_path: Path
 ) -> None:
     """An STN that turns plates upside down, as if it had passed the checks."""
@@ -180,7 +180,7 @@ def test_a_version_that_reads_wrong_in_service_is_taken_back(
     kept(server, client, "stn", before)
 
 
-def test_a_version_is_taken_back_where_the_swap_is_interrupted(
+def test_an_interrupted_swap_is_rolled_back(
     server: EmbeddedTriton, controller: Controller, client: PlateClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_arguments: object) -> None:
@@ -204,7 +204,7 @@ def as_it_is(network: str, weights: Path, repository: Path) -> Iterator[Prepared
     raise KeyboardInterrupt
 
 
-def test_a_version_that_does_not_load_is_taken_back(
+def test_a_version_that_does_not_load_is_rolled_back(
     server: EmbeddedTriton, controller: Controller, client: PlateClient
 ) -> None:
     folder = server.model_repository / "stn"

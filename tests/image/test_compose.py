@@ -66,7 +66,7 @@ def fetch(url: str) -> bytes:
         return b""
 
 
-def test_server_and_prometheus_find_each_other(prometheus: None) -> None:
+def test_prometheus_finds_the_server(prometheus: None) -> None:
     try:
         compose("up", "--detach", "--no-build", *STARTED)
         deadline = time.monotonic() + 60 * LENIENT

@@ -71,7 +71,7 @@ def test_it_holds_what_it_serves_and_no_more(image: str) -> None:
     assert not [file for file in files if file.startswith("/tmp/")]
 
 
-def test_it_may_nothing_that_it_does_not_need(container: Container) -> None:
+def test_the_container_has_only_the_privileges_that_it_needs(container: Container) -> None:
     for member in [container.root, *(each.pid for each in container.members())]:
         with open(f"/proc/{member}/status", encoding="ascii") as file:  # noqa: PTH123
             status = dict(line.rstrip().split(":\t", 1) for line in file if ":\t" in line)
@@ -90,7 +90,7 @@ def test_its_own_health_check_passes(image: str, container: Container) -> None:
     assert found.stdout.startswith("healthy: ")
 
 
-def test_it_is_started_again(container: Container) -> None:
+def test_the_container_can_be_restarted(container: Container) -> None:
     engine("restart", "--time", str(GRACE), container.name)
     container.look()
     container.wait_until_healthy()
@@ -98,7 +98,7 @@ def test_it_is_started_again(container: Container) -> None:
 
 
 @pytest.mark.alone
-def test_no_request_that_was_taken_is_lost_by_a_stop(image: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_accepted_request_is_lost_by_a_stop(image: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Meanwhile the engine's proxy may accept connections and close them, because nothing listens behind it."""
     container = Container(image)
     try:
@@ -137,7 +137,7 @@ def test_too_little_shared_memory_is_named_at_the_start_and_by_its_own_code(imag
         container.close()
 
 
-def test_shared_memory_that_others_fill(image: str) -> None:
+def test_frames_are_refused_while_others_fill_the_shared_memory(image: str) -> None:
     """Frames for which the models have too little shared memory are refused until there is room again."""
     container = Container(image)
     try:
@@ -160,7 +160,7 @@ def start_and_fail(image: str, *options: str) -> "subprocess.CompletedProcess[st
     return engine("run", "--rm", *HARDENED, *options, image, check=False)
 
 
-def test_shared_memory_that_no_model_fits_into_ends_the_start(image: str) -> None:
+def test_too_little_shared_memory_for_a_model_ends_the_start(image: str) -> None:
     failed = start_and_fail(image, "--shm-size", "8m")
     assert failed.returncode == 2
     assert "plates: /dev/shm: 8.0 MB free, expected 16.0 or more for shared memory of the models" in failed.stderr
@@ -197,7 +197,7 @@ def unreachable(process: str) -> int:
     return int(values[names.index("OutNoRoutes")]) + int(over_6["Ip6OutNoRoutes"])
 
 
-def test_root_and_models_that_can_be_written_are_named_at_the_start(image: str) -> None:
+def test_root_and_writable_models_are_reported_at_the_start(image: str) -> None:
     """It runs without a read-only root file system."""
     name = f"plate-nets-test-{os.getpid()}-root"
     engine("run", "--detach", "--name", name, "--user", "0", *ENOUGH_MEMORY, image)

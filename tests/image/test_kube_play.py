@@ -80,7 +80,7 @@ def health(ports: dict[str, int]) -> int:
         return 0
 
 
-def test_it_runs_with_the_rights_and_within_the_bounds_that_are_written(played: None, ports: dict[str, int]) -> None:
+def test_the_pod_runs_with_the_declared_privileges_and_limits(played: None, ports: dict[str, int]) -> None:
     template = "{{.HostConfig.ReadonlyRootfs}} {{.Config.User}} {{.EffectiveCaps}} {{.HostConfig.SecurityOpt}}"
     assert inspect(template) == "true 1000:1000 [] [no-new-privileges]"
     assert inspect("{{.HostConfig.Memory}} {{.HostConfig.CpuQuota}}") == f"{5 << 30} 200000"
@@ -90,7 +90,7 @@ def test_it_runs_with_the_rights_and_within_the_bounds_that_are_written(played: 
             assert [plate.reading.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
 
 
-def test_no_request_fails_where_callers_leave_as_it_drains(played: None, ports: dict[str, int]) -> None:
+def test_no_request_fails_if_clients_leave_while_it_drains(played: None, ports: dict[str, int]) -> None:
     """Callers leave like those of a Service, which routes to ready pods only."""
     with Load(f"127.0.0.1:{ports['http']}", CALLERS) as load:
         load.wait_for_success(0.0, 2 * CALLERS, 30 * LENIENT)

@@ -15,7 +15,7 @@ def promtool(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["promtool", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_the_configuration_is_sound() -> None:
+def test_the_prometheus_configuration_is_valid() -> None:
     result = promtool("check", "config", "deploy/prometheus/prometheus.yaml")
     assert result.returncode == 0, result.stdout + result.stderr
 
@@ -25,7 +25,7 @@ def test_each_alert_fires_in_time_and_not_before() -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_a_full_queue_is_as_long_as_the_model_says() -> None:
+def test_the_alert_for_a_full_queue_has_the_size_from_the_config() -> None:
     config = (ROOT / "model_repository" / "plate_recognition" / "config.pbtxt").read_text("utf-8")
     (longest,) = re.findall(r"max_queue_size: (\d+)", config)
     assert f'nv_inference_pending_request_count{{model="plate_recognition"}}) >= {longest}\n' in RULES.read_text(
@@ -33,7 +33,7 @@ def test_a_full_queue_is_as_long_as_the_model_says() -> None:
     )
 
 
-def test_no_alert_is_without_a_case() -> None:
+def test_every_alert_has_a_test_case() -> None:
     alerts = {rule["alert"] for group in yaml.safe_load(RULES.read_text("utf-8"))["groups"] for rule in group["rules"]}
     cases = [case for test in yaml.safe_load(CASES.read_text("utf-8"))["tests"] for case in test["alert_rule_test"]]
     assert {case["alertname"] for case in cases if case.get("exp_alerts")} == alerts

@@ -83,7 +83,7 @@ def test_compose_publishes_on_loopback_and_gives_shared_memory(root: Path) -> No
     assert (root / "deploy" / service["build"]["context"] / "Dockerfile").is_file()
 
 
-def test_compose_overlay_changes_the_server_alone(root: Path) -> None:
+def test_the_compose_overlay_changes_only_the_server(root: Path) -> None:
     base, overlay = (
         set(yaml.safe_load((root / "deploy" / name).read_text(encoding="utf-8"))["services"])
         for name in ("compose.yaml", "compose.gpu.yaml")
@@ -116,7 +116,7 @@ def test_exported_requirements_have_the_versions_and_hashes_of_the_lock(root: Pa
             assert set(re.findall(r"--hash=(\S+)", hashes)) == locked[package, version], package
 
 
-def test_a_photo_that_is_not_there_is_named_before_anything_is_set_up() -> None:
+def test_a_missing_photo_is_reported_before_any_setup() -> None:
     result = shell("make demo PHOTO=nosuch.jpg")
     assert (result.returncode, result.stdout) == (2, "")
     assert "PHOTO: no such file: nosuch.jpg" in result.stderr

@@ -32,12 +32,12 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_that_are_named_exist(document: Path) -> None:
+def test_named_files_exist(document: Path) -> None:
     for path in re.findall(rf"`((?:{FOLDERS})/[^`\s]*)`", document.read_text(encoding="utf-8")):
         assert any(ROOT.glob(path.rstrip("/"))), path
 
 
-def test_the_unit_tests_lie_as_the_modules_do() -> None:
+def test_the_unit_tests_mirror_the_folders_of_modules() -> None:
     packages = {path.parent.name for path in (ROOT / "plate_nets").glob("*/__init__.py")} | {"benchmarks"}
     folders = {path.name for path in (ROOT / "tests" / "unit").iterdir() if path.is_dir() and any(path.glob("*.py"))}
     assert folders <= packages

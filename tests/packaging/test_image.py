@@ -150,7 +150,7 @@ def test_the_build_gives_an_environment_with_the_installed_project(built: Built)
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
-def test_requirements_leave_out_what_the_device_does_not_need(device: str) -> None:
+def test_requirements_contain_only_what_the_device_needs(device: str) -> None:
     requirements = (ROOT / "requirements" / f"image-{device}.txt").read_text(encoding="utf-8")
     assert ("\ntorch==" in requirements) == (device == "gpu")
     assert "nvidia-pytriton" not in requirements
@@ -204,7 +204,7 @@ def test_the_server_of_the_image_is_the_one_on_path(image: Serve) -> None:
     assert "Started HTTPService" in image.errors(), "its log goes where the container's does"
 
 
-def test_docker_stop_ends_it_within_the_grace_period(image: Serve) -> None:
+def test_docker_stop_ends_the_container_within_the_grace_period(image: Serve) -> None:
     compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
     grace = float(compose["services"]["triton"]["stop_grace_period"].removesuffix("s"))
     started = time.monotonic()
@@ -242,7 +242,7 @@ def test_base_is_pinned_and_new_enough() -> None:
     ]
 
 
-def test_nothing_depends_on_a_version_of_python() -> None:
+def test_the_wheel_does_not_depend_on_a_python_version() -> None:
     assert re.search(r"python3?\.\d", DOCKERFILE) is None
 
 
@@ -254,7 +254,7 @@ def test_container_is_not_root_and_holds_no_secret() -> None:
     assert re.search(r"password|secret|token|api_?key|index-url|://", text, re.IGNORECASE) is None
 
 
-def test_hadolint_is_content() -> None:
+def test_hadolint_passes() -> None:
     result = subprocess.run(
         [Path(sys.executable).with_name("hadolint"), "Dockerfile"], cwd=ROOT, capture_output=True, text=True
     )
@@ -273,7 +273,7 @@ def engine(tmp_path: Path) -> Path:
     return program
 
 
-def test_the_build_is_told_version_base_and_device(engine: Path) -> None:
+def test_the_build_gets_version_base_and_device(engine: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     environment = {"ENGINE": str(engine), "PYTHON": sys.executable}
     said = shell("make image BASE=some/base:1 DEVICE=gpu", environment=environment).stdout.splitlines()
@@ -286,7 +286,7 @@ def test_the_build_is_told_version_base_and_device(engine: Path) -> None:
     assert f"{{name: plate-nets, newTag: {project}}}" in base
 
 
-def test_the_build_is_handed_pip_s_settings_without_folders_of_this_machine(engine: Path) -> None:
+def test_the_build_gets_pip_settings_without_local_folders(engine: Path) -> None:
     environment = {
         "ENGINE": str(engine),
         "PYTHON": sys.executable,

@@ -194,7 +194,7 @@ SEEDED: dict[str, tuple[str, Callable[[list[Any]], object], str]] = {
 
 
 @pytest.mark.parametrize("fault", SEEDED)
-def test_a_fault_is_found(fault: str) -> None:
+def test_a_seeded_fault_is_found(fault: str) -> None:
     overlay, put, expected = SEEDED[fault]
     found = documents(overlay)
     put(found)
@@ -210,7 +210,7 @@ def test_kserve_runs_what_the_deployment_runs() -> None:
     assert own == deployed.container["args"]
 
 
-def test_a_gpu_is_asked_for() -> None:
+def test_a_gpu_is_requested() -> None:
     assert pods_of(documents("gpu")).container["resources"]["limits"]["nvidia.com/gpu"] == "1"
 
 

@@ -81,14 +81,14 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_the_commands_of_a_page_are_there(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_of_a_page_exist(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     faults = {" ".join(words): fault(words, monkeypatch) for words in page.commands()}
     assert {command: said for command, said in faults.items() if said and "does not exist" not in said} == {}
     named = {" ".join(words): fault(words, monkeypatch) for words in page.named_commands()}
     assert {command: said for command, said in named.items() if said and not IN_PART.search(said)} == {}
 
 
-def test_a_wrong_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_command_in_a_page_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     for command, words in (
         ("plates read car.jpg --shceme russia", "No such option"),
         ("plates serve --http-port many", "not a valid integer"),

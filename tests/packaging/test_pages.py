@@ -308,7 +308,7 @@ def cameras_yaml() -> str:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(map(is_run, page.blocks))], ids=str)
-def test_a_page_holds_what_it_promises(page: Page, folder: Path, request: pytest.FixtureRequest) -> None:
+def test_the_blocks_of_a_page_run_as_described(page: Page, folder: Path, request: pytest.FixtureRequest) -> None:
     if "out/scene.jpg" in page.text:
         request.getfixturevalue("demo")
         shutil.copy2(ROOT / "out" / "scene.jpg", folder / "out")
@@ -322,7 +322,7 @@ def test_a_page_holds_what_it_promises(page: Page, folder: Path, request: pytest
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_every_block_is_run_or_says_why_not(page: Page) -> None:
+def test_every_code_block_is_run_or_gives_a_reason(page: Page) -> None:
     for block in page.blocks:
         assert block.language in ("bash", "python", "yaml", "toml", "text"), block
         assert block.language != "text" or not re.search(r"^(plates|python|make|docker) ", block.code, re.M), block
@@ -338,7 +338,7 @@ def test_every_block_is_run_or_says_why_not(page: Page) -> None:
     assert not re.search(r"\n\n    \S", page.prose), "code that is only indented: no test would find it"
 
 
-def test_the_extras_that_pages_install_are_there() -> None:
+def test_the_extras_that_pages_install_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     named = {
         each

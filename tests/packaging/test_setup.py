@@ -78,7 +78,7 @@ def test_a_second_run_installs_and_converts_nothing(demo: str) -> None:
     assert result.stdout == ""
 
 
-def test_what_python_compiled_is_kept() -> None:
+def test_make_lets_python_keep_compiled_files() -> None:
     command = "make --eval 'told: ; @printenv PYTHONDONTWRITEBYTECODE || echo unset' told"
     assert shell(command, environment={"PYTHONDONTWRITEBYTECODE": "1"}).stdout == "unset\n"
 

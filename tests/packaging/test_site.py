@@ -30,7 +30,7 @@ def test_a_reader_needs_no_network(site: Path) -> None:
             assert name.startswith("/") or (path.parent / name).exists(), f"{path.name}: {source}"
 
 
-def test_every_page_is_there_and_found(site: Path) -> None:
+def test_every_page_exists_and_is_linked(site: Path) -> None:
     index = (site / "search" / "search_index.js").read_text(encoding="utf-8")
     for page in PAGES:
         title = re.findall(r"^# (.+)$", page.text, re.M)[0]

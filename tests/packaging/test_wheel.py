@@ -136,12 +136,14 @@ def test_it_is_for_any_platform_and_has_the_version_of_pyproject(wheel: Path) ->
 
 
 @pytest.mark.parametrize("extra", ["embedded", "evaluate"])
-def test_an_extra_that_reads_in_process_holds_all_of_local(extra: str) -> None:
+def test_each_extra_that_reads_in_process_contains_local(extra: str) -> None:
     extras = PROJECT["optional-dependencies"]
     assert set(extras["local"]) < set(extras[extra])
 
 
-def test_embedded_is_small_and_quick_to_install(embedded: Installation, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_extra_embedded_is_small_and_quick_to_install(
+    embedded: Installation, capsys: pytest.CaptureFixture[str]
+) -> None:
     with capsys.disabled():
         print(f"\n[embedded]: {embedded.megabytes:.0f} MB, installed in {embedded.seconds:.0f} s")  # noqa: T201
     assert embedded.megabytes <= 1200
@@ -157,21 +159,21 @@ def test_embedded_reads_a_picture_and_writes_nothing_into_the_package(embedded: 
     assert embedded.package() == before
 
 
-def test_three_lines_read_a_picture_in_process(embedded: Installation) -> None:
+def test_three_lines_of_code_read_a_picture_in_process(embedded: Installation) -> None:
     code = 'from plate_nets import LocalReader; print(LocalReader().read(open("car.jpg","rb").read()))'
     result = embedded.run(f"python -c '{code}'")
     assert result.returncode == 0, result.stderr
     assert all(text in result.stdout for text in known_picture().texts)
 
 
-def test_a_swap_wants_a_repository_of_ones_own(embedded: Installation) -> None:
+def test_a_swap_needs_a_repository_outside_the_package(embedded: Installation) -> None:
     result = embedded.run("plates swap stn new.safetensors")
     assert result.returncode == 2
     assert "belongs to the installed package; copy it" in result.stderr
     assert result.stderr.count("\n") == 1
 
 
-def test_base_asks_a_running_server(base: Installation, embedded: Installation) -> None:
+def test_the_base_package_uses_a_running_server(base: Installation, embedded: Installation) -> None:
     script = f"""
         coproc {embedded.environment}/bin/plates serve {" ".join(ANY_PORTS)}
         trap 'kill $COPROC_PID; wait $COPROC_PID || true' EXIT
@@ -204,12 +206,12 @@ def test_a_newer_python_watches_a_video(newer: Installation) -> None:
     assert {event["plate"] for event in final} == set(known_picture().texts)
 
 
-def test_a_newer_python_has_the_page(newer: Installation) -> None:
+def test_a_newer_python_serves_the_page(newer: Installation) -> None:
     result = newer.run("python -W error -c 'import plate_nets.web.app, plate_nets.web.server'")
     assert result.returncode == 0, result.stderr
 
 
-def test_a_newer_python_says_why_it_starts_no_server(newer: Installation) -> None:
+def test_a_newer_python_reports_why_it_starts_no_server(newer: Installation) -> None:
     result = newer.run("plates serve")
     assert result.returncode == 2
     assert result.stderr == "plates: the embedded server needs Python up to 3.12, this is 3.13; use the container\n"

@@ -13,7 +13,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("service", COMPOSE["services"])
-def test_it_has_no_rights_that_it_does_not_need(service: str) -> None:
+def test_a_compose_service_has_only_the_privileges_that_it_needs(service: str) -> None:
     wanted = COMPOSE["services"][service]
     assert wanted["read_only"] is True
     assert wanted["cap_drop"] == ["ALL"]
@@ -22,7 +22,7 @@ def test_it_has_no_rights_that_it_does_not_need(service: str) -> None:
 
 
 @pytest.mark.parametrize("service", COMPOSE["services"])
-def test_ports_are_published_on_loopback_alone(service: str) -> None:
+def test_ports_are_published_on_loopback_only(service: str) -> None:
     for port in COMPOSE["services"][service].get("ports", []):
         assert str(port).startswith("127.0.0.1:"), port
 
@@ -36,13 +36,13 @@ def test_no_service_reaches_the_engine_or_the_host(service: str) -> None:
         assert not str(volume).startswith("/"), volume
 
 
-def test_the_image_runs_as_nobody_special() -> None:
+def test_the_image_runs_as_an_unprivileged_user() -> None:
     user, group = re.findall(r"^USER (\d+):(\d+)$", DOCKERFILE, re.MULTILINE)[-1]
     assert int(user) > 0
     assert int(group) > 0
 
 
-def test_everything_installed_is_pinned_and_hashed() -> None:
+def test_all_installed_packages_are_pinned_and_hashed() -> None:
     lock = tomllib.loads((ROOT / "poetry.lock").read_text(encoding="utf-8"))
     assert len(lock["package"]) > 50
     for package in lock["package"]:

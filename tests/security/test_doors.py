@@ -52,7 +52,7 @@ def used(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("what", DOORS)
-def test_only_a_door_opens_what_others_wrote(what: str) -> None:
+def test_only_the_intake_opens_data_from_outside(what: str) -> None:
     assert {file for file, names in users().items() if what in names} == DOORS[what]
 
 

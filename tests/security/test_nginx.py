@@ -56,7 +56,7 @@ def test_no_token_or_a_wrong_one_is_refused(proxy: Proxy, scheme: str, token: st
 
 
 @pytest.mark.parametrize("scheme", ["https", "grpcs"])
-def test_the_client_refuses_a_certificate_that_nobody_vouches_for(proxy: Proxy, scheme: str) -> None:
+def test_the_client_refuses_an_untrusted_certificate(proxy: Proxy, scheme: str) -> None:
     port = proxy.https if scheme == "https" else proxy.grpcs
     sent = {"authorization": f"Bearer {TOKEN}"}
     with (
@@ -66,7 +66,7 @@ def test_the_client_refuses_a_certificate_that_nobody_vouches_for(proxy: Proxy, 
         client.read(PICTURE)
 
 
-def test_there_is_nothing_without_tls(proxy: Proxy) -> None:
+def test_requests_without_tls_are_refused(proxy: Proxy) -> None:
     connection = http.client.HTTPConnection("localhost", proxy.https, timeout=60)
     connection.request("GET", "/v2/health/ready", headers={"Authorization": f"Bearer {TOKEN}"})
     answer = connection.getresponse()
@@ -83,7 +83,7 @@ def test_old_tls_is_refused(proxy: Proxy) -> None:
         context.wrap_socket(plain, server_hostname="localhost")
 
 
-def test_a_body_over_the_bound_is_refused_before_it_is_sent_on(proxy: Proxy) -> None:
+def test_a_body_over_the_limit_is_refused_before_it_is_forwarded(proxy: Proxy) -> None:
     with proxy.client("https") as client, pytest.raises(InputTooLarge):
         client.read(b"\0" * (33 << 20))
 
@@ -118,7 +118,7 @@ def test_other_paths_are_blocked_even_with_the_control_key(proxy: Proxy, served:
         assert (status, json.loads(body)) == (404, {"error": "not served here"}), body
 
 
-def test_what_is_no_request_is_told_so_in_json(proxy: Proxy) -> None:
+def test_an_invalid_request_is_answered_in_json(proxy: Proxy) -> None:
     status, body = proxy.ask("GET", "/v2/models/plate_recognition%00/infer")
     assert (status, "error" in json.loads(body)) == (400, True), body
 
@@ -135,7 +135,7 @@ def test_other_grpc_methods_are_blocked_even_with_the_control_key(proxy: Proxy, 
             assert caught.value.status() == "StatusCode.UNIMPLEMENTED"
 
 
-def test_what_ends_an_old_triton_ends_at_the_proxy(proxy: Proxy) -> None:
+def test_requests_that_crash_an_old_triton_stop_at_the_proxy(proxy: Proxy) -> None:
     """Deep nesting, a bomb, and a header that would hide either (docs/explanation/security.md)."""
     deep = b'{"inputs":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}"
     assert proxy.ask("POST", INFER, deep)[0] == 400
@@ -155,7 +155,7 @@ def test_what_ends_an_old_triton_ends_at_the_proxy(proxy: Proxy) -> None:
     ],
     ids=["classification of texts", "of scores", "probe", "hundreds", "shared memory"],
 )
-def test_parameters_that_end_triton_end_at_the_proxy(
+def test_parameters_that_crash_triton_stop_at_the_proxy(
     proxy: Proxy, outputs: list[dict[str, object]], parameters: dict[str, object]
 ) -> None:
     status, answer = proxy.infer(PICTURE, outputs, **parameters)
@@ -174,7 +174,7 @@ def test_an_absurd_length_of_the_json_is_refused(proxy: Proxy, length: str) -> N
     assert proxy.ask("POST", INFER, b"{}", Inference_Header_Content_Length=length)[0] == 400
 
 
-def test_over_grpc_too(proxy: Proxy) -> None:
+def test_the_proxy_checks_grpc_requests_too(proxy: Proxy) -> None:
     assert proxy.infer_grpc(PICTURE).as_numpy("texts")[0, 0].decode() in known_picture().texts
     for refused in ({"classes": 1}, {"compression": "gzip"}, {"compression": "deflate"}):
         with pytest.raises(InferenceServerException) as caught:
@@ -197,7 +197,7 @@ def test_streams_are_refused(proxy: Proxy) -> None:
         assert "UNIMPLEMENTED" in str(answers.get(timeout=60))
 
 
-def test_chunks_are_put_together_before_the_server_sees_them(proxy: Proxy) -> None:
+def test_the_proxy_joins_chunks_before_the_server_gets_them(proxy: Proxy) -> None:
     header = json.dumps(encoded(PICTURE)).encode()
     body = header + PICTURE
     with proxy.connect() as connection:
@@ -212,7 +212,7 @@ def test_chunks_are_put_together_before_the_server_sees_them(proxy: Proxy) -> No
         assert known_picture().texts[0].encode() in answer.read()
 
 
-def test_a_client_has_no_more_than_its_connections(proxy: Proxy) -> None:
+def test_a_client_cannot_exceed_its_connection_limit(proxy: Proxy) -> None:
     """32 requests never end their body. The next one is refused at once, and those with other tokens are not."""
     waiting = f"POST {INFER} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n"
     with ExitStack() as stack:
@@ -230,7 +230,7 @@ def test_a_client_has_no_more_than_its_connections(proxy: Proxy) -> None:
     assert status == 200
 
 
-def test_nobody_learns_the_proxys_version(proxy: Proxy) -> None:
+def test_the_proxy_does_not_reveal_its_version(proxy: Proxy) -> None:
     for path in ("/", INFER, "/v2/health/live"):
         connection = http.client.HTTPSConnection(
             "localhost", proxy.https, timeout=60, context=ssl.create_default_context(cafile=proxy.ca)

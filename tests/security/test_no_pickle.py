@@ -15,7 +15,7 @@ CALLS = {"eval", "exec", "compile", "torch.load", "np.load", "numpy.load", "pd.r
 
 
 @pytest.mark.parametrize("path", SERVING, ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_unpickles(path: Path) -> None:
+def test_no_code_unpickles(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         where = f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
@@ -32,7 +32,7 @@ def test_nothing_unpickles(path: Path) -> None:
                 assert not (keyword.arg == "shell" and ast.unparse(keyword.value) != "False"), where
 
 
-def test_it_looks_at_all_that_serves() -> None:
+def test_the_check_covers_all_serving_code() -> None:
     names = {str(path.relative_to(ROOT)) for path in SERVING}
     assert {
         "plate_nets/runtimes/torchscript.py",

@@ -57,7 +57,7 @@ def labelled(folder: Path) -> Path:
     ],
     ids=["an embedded server and its client", "evaluation", "a check of the converters", "a conversion"],
 )
-def test_nobody_is_spoken_to(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+def test_commands_open_no_outside_connection(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
     labelled(tmp_path / "set")
     (tmp_path / "known.jpg").write_bytes(known_picture().image)
     shutil.copytree(ROOT / "model_repository", tmp_path / "models")
@@ -76,7 +76,7 @@ def test_nobody_is_spoken_to(arguments: tuple[str, ...], said: str, tmp_path: Pa
     check_silence(tmp_path)
 
 
-def test_a_server_speaks_to_nobody(tmp_path: Path) -> None:
+def test_a_server_opens_no_outside_connection(tmp_path: Path) -> None:
     """From its start to its end, with pictures from its supervisor."""
     serve = Serve(tmp_path, environment=surroundings(tmp_path), prefix=traced(tmp_path))
     try:

@@ -75,7 +75,7 @@ def test_no_input_at_all_is_a_clear_400(served: Served) -> None:
 
 
 @pytest.mark.parametrize("name", ["not an image", "truncated JPEG", "1x1", "0x0", "60 megapixels encoded"])
-def test_the_client_raises_what_the_server_says(client: PlateClient, name: str) -> None:
+def test_the_client_raises_the_error_of_the_server(client: PlateClient, name: str) -> None:
     ((tensor, array),) = BAD[name][0].items()
     with pytest.raises(InputError, match=r"^(image|input__0): expected"):
         client.read(array if tensor == "input__0" else array.tobytes())
@@ -84,7 +84,9 @@ def test_the_client_raises_what_the_server_says(client: PlateClient, name: str) 
 @pytest.mark.parametrize(
     "name", ["not an image", "truncated JPEG", "1x1", "0x0", "60 megapixels", "60 megapixels encoded"]
 )
-def test_a_local_reader_says_what_the_server_says(client: PlateClient, local: LocalReader, name: str) -> None:
+def test_a_local_reader_raises_the_same_errors_as_the_server(
+    client: PlateClient, local: LocalReader, name: str
+) -> None:
     ((tensor, array),) = BAD[name][0].items()
     said = []
     for reader in (client, local):
@@ -109,7 +111,7 @@ def test_encoded_pictures_of_other_channels_are_read(client: PlateClient, mode: 
 
 @pytest.mark.parametrize("model", ["stn", "lprnet"])
 @pytest.mark.parametrize("batch", [0, 33])
-def test_batches_that_the_reader_never_sends_are_refused(served: Served, model: str, batch: int) -> None:
+def test_batches_larger_than_the_reader_sends_are_refused(served: Served, model: str, batch: int) -> None:
     import tritonclient.http as httpclient
 
     tensor = httpclient.InferInput("input__0", (batch, 3, 24, 94), "FP32")

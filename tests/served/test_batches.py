@@ -57,7 +57,7 @@ def alone(served: Served) -> Iterator[tuple[Crops, Logits]]:
     chain.close()
 
 
-def test_strangers_in_a_batch_change_nothing(served: Served, alone: tuple[Crops, Logits]) -> None:
+def test_other_requests_in_a_batch_change_nothing(served: Served, alone: tuple[Crops, Logits]) -> None:
     straight, logits = alone
     readings = PlateDecoder(default_scheme()).decode(logits)
     assert len({each.text for each in readings} & {placed.text for placed in PLACED}) > 15
@@ -83,7 +83,7 @@ def test_strangers_in_a_batch_change_nothing(served: Served, alone: tuple[Crops,
     assert all(each < requests for each in executed), f"no batch formed: {executed} executions of {requests} requests"
 
 
-def test_two_detectors_by_a_setting(served: Served) -> None:
+def test_a_named_config_runs_two_detectors(served: Served) -> None:
     """``--model-config-name`` chooses another number of instances, each with its share of the cores."""
     frame = compose(720, 1280, PLACED)
     options = ("--model-config-name=throughput",)

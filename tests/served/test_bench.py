@@ -56,7 +56,7 @@ def test_a_server_that_lacks_a_model(server: EmbeddedTriton, tmp_path: Path) -> 
     assert read(tmp_path / "report.json")["loads"] == []
 
 
-def test_a_report_says_what_the_server_did(server: EmbeddedTriton, tmp_path: Path) -> None:
+def test_a_report_contains_the_work_of_the_server(server: EmbeddedTriton, tmp_path: Path) -> None:
     with open_transport(ServerAccess(parse_url(server.http_url), control_key=server.control_key)) as transport:
         transport.send(load("plate_recognition"), 120)
     report = tmp_path / "report.json"
@@ -89,7 +89,7 @@ def test_a_report_says_what_the_server_did(server: EmbeddedTriton, tmp_path: Pat
     assert "Triton's own times" in shown
 
 
-def test_the_variants_are_loaded_and_asked(server: EmbeddedTriton, tmp_path: Path) -> None:
+def test_the_variants_can_be_loaded_and_called(server: EmbeddedTriton, tmp_path: Path) -> None:
     options = ("--variants", "--plates", "1", "--concurrency", "2", "--seconds", "0.5")
     process = start(server, tmp_path / "report.json", *options)
     _, errors = process.communicate(timeout=200)
@@ -115,7 +115,7 @@ def test_an_open_load_over_grpc_without_the_key(server: EmbeddedTriton, tmp_path
     assert run["frames"] == 3
 
 
-def test_what_was_measured_is_kept_where_the_server_goes(server: EmbeddedTriton, tmp_path: Path) -> None:
+def test_measurements_are_kept_if_the_server_is_lost(server: EmbeddedTriton, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     process = start(server, report, "--plates", "1", "--concurrency", "1,2", "--seconds", "3")
     deadline = time.monotonic() + 100

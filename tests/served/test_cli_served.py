@@ -78,14 +78,14 @@ def test_health_of_a_healthy_server(served: Served, protocol: str) -> None:
     assert "read the known picture in" in found.stdout
 
 
-def test_without_an_address_it_starts_a_server_of_its_own(photos: Path) -> None:
+def test_without_an_address_the_command_starts_its_own_server(photos: Path) -> None:
     found = plates("read", photos / "car.jpg")
     assert found.returncode == 0, found.stderr
     assert found.stdout.startswith(f"{photos / 'car.jpg'}: A123BC77  confidence ")
     assert found.stderr == ""
 
 
-def test_cars_are_watched_by_a_server_of_its_own(tmp_path: Path) -> None:
+def test_cars_are_watched_with_a_server_started_for_it(tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "car.mp4", passing(12, empty=8), fps=4)
     found = plates("watch", clip, "--json")
     assert found.returncode == 0, found.stderr
@@ -93,7 +93,7 @@ def test_cars_are_watched_by_a_server_of_its_own(tmp_path: Path) -> None:
     assert [(event["plate"], event["stage"]) for event in events] == [(TEXT, "provisional"), (TEXT, "final")]
 
 
-def test_a_server_that_cannot_start_is_one_clear_line(photos: Path, tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_is_reported_in_one_line(photos: Path, tmp_path: Path) -> None:
     found = plates("read", photos / "car.jpg", "--model-repository", tmp_path / "models")
     assert found.returncode == 2
     assert found.stderr.startswith(f"plates: {tmp_path / 'models'}: no such model repository")

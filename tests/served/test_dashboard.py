@@ -136,7 +136,7 @@ def test_a_query_names_what_exists(metrics: Metrics, title: str, query: str) -> 
     assert query.count("(") == query.count(")")
 
 
-def test_every_metric_of_ours_is_shown_and_explained(metrics: Metrics) -> None:
+def test_every_metric_is_on_the_dashboard_and_in_the_docs(metrics: Metrics) -> None:
     ours = {re.sub(r"_(bucket|sum|count)$", "", name) for name in metrics if name.startswith("plates_")}
     shown = {re.sub(r"_(bucket|sum|count)$", "", name) for _, query in QUERIES for name, _ in selectors(query)}
     assert ours <= shown
@@ -155,7 +155,7 @@ def read(path: str) -> Any:
     return yaml.safe_load((DEPLOY / path).read_text(encoding="utf-8"))
 
 
-def test_the_services_find_each_other_and_their_files() -> None:
+def test_the_services_reach_each_other_and_find_their_files() -> None:
     services = read("compose.yaml")["services"]
     prometheus = read("prometheus/prometheus.yaml")
     targets = prometheus["scrape_configs"][0]["static_configs"][0]["targets"]

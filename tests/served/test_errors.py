@@ -65,7 +65,7 @@ def ask(
     ("row", "name", "array"),
     [(BAD_INPUT, "input__0", CAR[:2]), (BAD_INPUT, "image", NOTHING), (TOO_LARGE, "image", HUGE)],
 )
-def test_the_caller_s_faults(served: Served, protocol: WireProtocol, row: Any, name: str, array: Any) -> None:
+def test_errors_of_the_caller(served: Served, protocol: WireProtocol, row: Any, name: str, array: Any) -> None:
     status, message = ask(served.url(protocol), protocol, array, name)
     assert status in (row.http, row.grpc)
     assert message.startswith(f"{row.phrase}: {name}: expected ")
@@ -74,7 +74,7 @@ def test_the_caller_s_faults(served: Served, protocol: WireProtocol, row: Any, n
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_request_s_own_time(served: Served, protocol: WireProtocol) -> None:
+def test_a_request_ends_at_its_own_timeout(served: Served, protocol: WireProtocol) -> None:
     """It ends while the detector decodes, so the reader's networks do not run."""
     before = served.executions("stn", "lprnet")
     for _ in range(20):
@@ -89,7 +89,7 @@ def test_a_request_s_own_time(served: Served, protocol: WireProtocol) -> None:
     assert served.executions("stn", "lprnet") == before
 
 
-def test_a_caller_who_hangs_up_costs_no_more(served: Served) -> None:
+def test_work_stops_after_the_caller_hangs_up(served: Served) -> None:
     """Over gRPC. Triton 24.10 does not notice an HTTP caller who hangs up; only its `timeout` stops the work."""
     before = served.executions("yolo", "stn")
 
@@ -108,7 +108,7 @@ def test_a_caller_who_hangs_up_costs_no_more(served: Served) -> None:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_what_has_waited_too_long_is_not_begun(served: Served, protocol: WireProtocol) -> None:
+def test_a_request_that_waited_too_long_is_not_started(served: Served, protocol: WireProtocol) -> None:
     """A microsecond is over before the detector gets the request: in the queue, or just after it."""
     before = served.executions("yolo")
     status, message = ask(served.url(protocol), protocol, CAR, timeout=1)
@@ -118,7 +118,7 @@ def test_what_has_waited_too_long_is_not_begun(served: Served, protocol: WirePro
 
 
 @pytest.mark.parametrize("field", [b'"parameters":{"x":"\xff"}', b'"parameters":{"\xff":true}', b'"id":"\xff"'])
-def test_text_that_is_none_gets_no_traceback(served: Served, field: bytes) -> None:
+def test_invalid_text_gets_an_error_without_a_traceback(served: Served, field: bytes) -> None:
     body = b'{"inputs":[{"name":"image","shape":[1],"datatype":"UINT8","data":[1]}],' + field + b"}"
     connection = http.client.HTTPConnection(served.http, timeout=30)
     connection.request("POST", "/v2/models/plate_recognition/infer", body)
@@ -152,7 +152,7 @@ def test_a_full_queue_refuses_at_once(served: Served, protocol: WireProtocol) ->
         assert [plate.reading.text for plate in client.read(CAR)] == ["A123BC77"]
 
 
-def test_asking_again_gets_an_answer_of_a_busy_server(served: Served) -> None:
+def test_retries_get_an_answer_from_a_busy_server(served: Served) -> None:
     with PlateClient(served.http, timeout=100, retries=100) as client, ThreadPoolExecutor(32) as threads:
         assert sum(len(plates) for plates in threads.map(client.read, [CAR] * 32)) == 32
 
@@ -177,7 +177,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedTriton]
         yield server
 
 
-def test_outages_on_both_protocols(broken: EmbeddedTriton) -> None:
+def test_outages_are_recognised_on_both_protocols(broken: EmbeddedTriton) -> None:
     """One server meets a fault of ours, a missing key, a dead process, an absent inner model and its own absence."""
     urls: dict[WireProtocol, str] = {"http": broken.http_url, "grpc": broken.grpc_url}
     control = tritonclient.http.InferenceServerClient(broken.http_url, network_timeout=60)

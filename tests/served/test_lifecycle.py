@@ -42,7 +42,7 @@ def health(url: str, timeout: float = 60) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
-def test_a_signal_ends_it_and_leaves_nothing(serve: Serve, number: signal.Signals, code: int) -> None:
+def test_a_signal_ends_it_and_leaves_nothing_behind(serve: Serve, number: signal.Signals, code: int) -> None:
     assert len(serve.family) >= 6  # guard, server, a stub for each model
     assert serve.left() != []
     sockets = [each for member in serve.family for each in member.net_connections()]
@@ -64,7 +64,7 @@ def test_killed_with_9_it_leaves_nothing(serve: Serve) -> None:
     assert serve.left() == []
 
 
-def test_health_sees_a_dead_model_that_triton_calls_ready() -> None:
+def test_health_detects_a_dead_model_that_triton_reports_as_ready() -> None:
     """There is no supervisor. The server still ends cleanly afterwards."""
     before = set(psutil.Process().children(recursive=True))
     with EmbeddedTriton() as server:

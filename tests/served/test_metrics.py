@@ -76,7 +76,7 @@ def test_metrics_are_those_of_the_traffic(server: EmbeddedTriton) -> None:
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
 @pytest.mark.parametrize("ours", [True, False])
-def test_a_probe_is_not_counted_and_nobody_else_s_request_is_one(
+def test_a_probe_is_not_counted_and_no_other_request_passes_as_one(
     server: EmbeddedTriton, protocol: str, ours: bool
 ) -> None:
     before = scrape(server)
@@ -96,7 +96,7 @@ def test_names_are_those_of_the_conventions(server: EmbeddedTriton) -> None:
         assert re.match(r"plates_\w+(_total|_seconds_(bucket|sum|count))(\{|$)", name), name
 
 
-def test_counts_go_on_where_the_model_is_loaded_again(server: EmbeddedTriton) -> None:
+def test_counts_continue_after_a_reload_of_the_model(server: EmbeddedTriton) -> None:
     before = scrape(server)["plates_frames_total"]
     deadline = time.monotonic() + 60
     access = ServerAccess(parse_url(server.http_url), control_key=server.control_key)

@@ -197,7 +197,7 @@ def test_more_frames_than_can_be_read(monitored: Monitored) -> None:
         fires(monitored, "PlatesRefused")
 
 
-def test_processes_of_a_model_that_are_killed_under_load(monitored: Monitored) -> None:
+def test_processes_of_a_model_are_killed_under_load(monitored: Monitored) -> None:
     serve = monitored.serve
     with Load(serve.http_url, CALLERS) as load:
         load.wait_for_success(0.0, CALLERS, PATIENCE)
@@ -259,7 +259,7 @@ def test_a_server_that_is_dead(monitored: Monitored) -> None:
     fires(monitored, "PlatesDown")
 
 
-def test_no_alert_is_left_out() -> None:
+def test_every_alert_is_tested() -> None:
     """A test above names each one."""
     text = Path(__file__).read_text(encoding="utf-8")
     for group in ALERTS["groups"]:

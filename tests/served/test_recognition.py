@@ -46,7 +46,7 @@ def test_the_known_picture(client: PlateClient) -> None:
     assert texts(client.read(known_picture().image)) == set(known_picture().texts)
 
 
-def test_two_plates_highest_score_first(client: PlateClient) -> None:
+def test_two_plates_come_highest_score_first(client: PlateClient) -> None:
     plates = client.read(CAR)
     assert {"A123BC77", "M456OP199"} <= texts(plates)
     assert [plate.score for plate in plates] == sorted((plate.score for plate in plates), reverse=True)
@@ -54,7 +54,7 @@ def test_two_plates_highest_score_first(client: PlateClient) -> None:
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
-def test_a_caller_says_how_sure_a_text_must_be(served: Served, protocol: WireProtocol) -> None:
+def test_a_caller_can_set_the_minimum_confidence(served: Served, protocol: WireProtocol) -> None:
     blurred, local = hard_to_read(CAR), LocalReader()
     with PlateClient(served.url(protocol), protocol, timeout=60) as client:
         for sure in (0.5, None, 0.95, 0.9999):
@@ -78,7 +78,7 @@ def test_corners_turn_with_the_plate_and_a_mirrored_one_gets_no_text(client: Pla
     assert texts(client.read(np.ascontiguousarray(CAR[:, ::-1]))) == set()
 
 
-def test_who_names_the_outputs_of_before_gets_just_these(served: Served) -> None:
+def test_a_request_for_the_earlier_outputs_gets_just_these(served: Served) -> None:
     former = ["coordinates", "texts", "scores", "confidences", "readings"]
     frame = httpclient.InferInput("input__0", CAR.shape, "UINT8")
     frame.set_data_from_numpy(CAR)
@@ -102,7 +102,9 @@ PLACES.remove((0.5, 0.5))
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place[0]:g}down-{place[1]:g}right")
 @pytest.mark.parametrize("size", [(480, 640), (900, 600)])
-def test_plates_at_each_edge_and_corner(served: Served, size: tuple[int, int], place: tuple[float, float]) -> None:
+def test_plates_are_read_at_each_edge_and_corner(
+    served: Served, size: tuple[int, int], place: tuple[float, float]
+) -> None:
     h, w = size
     width, height = 150, round(150 * ASPECT)
     text = TEXTS[PLACES.index(place)]
@@ -132,7 +134,7 @@ def test_a_frame_without_plates_answers_empty(client: PlateClient) -> None:
     assert client.read(np.full((480, 640, 3), 90, np.uint8)) == []
 
 
-def test_the_networks_of_the_reader_do_not_run_where_there_is_no_plate(served: Served) -> None:
+def test_the_networks_of_the_reader_do_not_run_without_a_plate(served: Served) -> None:
     def run(client: PlateClient, frame: Frame, *, with_plates: bool) -> list[int]:
         """How often each model runs for a frame."""
         models = ("plate_recognition", "yolo", "stn", "lprnet")
@@ -148,7 +150,7 @@ def test_the_networks_of_the_reader_do_not_run_where_there_is_no_plate(served: S
 
 
 @pytest.mark.parametrize("suffix", [".png", ".bmp", ".webp", ".jpg"])
-def test_an_encoded_picture_answers_as_its_frame(client: PlateClient, suffix: str) -> None:
+def test_an_encoded_picture_gets_the_same_answer_as_its_frame(client: PlateClient, suffix: str) -> None:
     encoded = encode(CAR, suffix)
     frame = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR).astype(np.uint8)
     assert client.read(encoded) == client.read(frame)
@@ -192,7 +194,7 @@ def test_server_and_one_process_agree_on_photos(client: PlateClient, local: Loca
     assert sum(bool(plate.reading.text) for answer in answers for plate in answer) >= 3
 
 
-def test_vehicles_are_those_of_the_reader_in_process(served: Served, local: LocalReader) -> None:
+def test_vehicles_are_the_same_as_from_the_reader_in_process(served: Served, local: LocalReader) -> None:
     """Whatever the weights find."""
     frame = np.asarray(cv2.imread(str(CALIBRATION / SCENE)), np.uint8)
     expected = local.scene(frame)
@@ -207,7 +209,7 @@ def test_vehicles_are_those_of_the_reader_in_process(served: Served, local: Loca
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=["two", "tall", "eight", "none"])
-def test_evidence_comes_where_it_is_asked_for(client: PlateClient, frame: np.ndarray) -> None:
+def test_evidence_is_returned_if_requested(client: PlateClient, frame: np.ndarray) -> None:
     usual, plates = client.read(frame), client.read(frame, evidence=True)
     assert [(plate.logits, plate.reading.characters) for plate in usual] == [(None, ())] * len(plates)
     assert [replace(plate, reading=replace(plate.reading, characters=())) for plate in plates] == usual
@@ -220,7 +222,7 @@ def test_evidence_comes_where_it_is_asked_for(client: PlateClient, frame: np.nda
         assert plate.reading.characters == pytest.approx(reading.characters, abs=1e-6)
 
 
-def test_strangers_do_not_change_an_answer(served: Served) -> None:
+def test_requests_of_other_clients_do_not_change_an_answer(served: Served) -> None:
     """Requests of many clients meet in one batch. Each must be answered as if it were alone."""
     with PlateClient(served.http, timeout=120) as client:
         alone = [client.read(frame) for frame in FRAMES]

@@ -49,7 +49,7 @@ def url(request: pytest.FixtureRequest, mixed: EmbeddedTriton) -> str:
     return f"http://{mixed.http_url}" if request.param == "http" else f"grpc://{mixed.grpc_url}"
 
 
-def test_each_plate_is_read_by_the_scheme_that_it_is_of(url: str) -> None:
+def test_each_plate_is_read_by_its_own_scheme(url: str) -> None:
     with PlateClient(url, timeout=60) as client:
         found = {plate.reading.text: plate for plate in client.read(MIXED, evidence=True)}
         client.health()
@@ -63,7 +63,7 @@ def test_each_plate_is_read_by_the_scheme_that_it_is_of(url: str) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "text"), [(RUSSIA, RUSSIAN), (UZBEKISTAN, UZBEK)])
-def test_a_caller_who_names_a_scheme_gets_its_plates_alone(url: str, scheme: object, text: str) -> None:
+def test_a_request_for_a_scheme_gets_only_its_plates(url: str, scheme: object, text: str) -> None:
     with PlateClient(url, timeout=60, scheme=scheme) as client:  # type: ignore[arg-type]
         readings = [plate.reading for plate in client.read(MIXED, evidence=True)]
     assert sorted(reading.text for reading in readings) == ["", text]
@@ -71,7 +71,7 @@ def test_a_caller_who_names_a_scheme_gets_its_plates_alone(url: str, scheme: obj
 
 
 @pytest.mark.parametrize("asked", ["brazil", "russia,atlantis", "cis", " "])
-def test_a_scheme_that_is_not_read_here_is_refused_with_those_that_are(url: str, asked: str) -> None:
+def test_a_scheme_that_is_not_served_is_refused_with_the_served_ones(url: str, asked: str) -> None:
     _, encoded = cv2.imencode(".jpg", MIXED)
     call = infer(PLATE_RECOGNITION, Input(IMAGE, encoded.reshape(-1)), outputs=[SCHEMES], parameters={SCHEME: asked})
     with open_transport(ServerAccess(parse_url(url))) as transport, pytest.raises(InputError) as caught:
@@ -79,7 +79,7 @@ def test_a_scheme_that_is_not_read_here_is_refused_with_those_that_are(url: str,
     assert "scheme: expected russia or uzbekistan or united_states, got" in str(caught.value)
 
 
-def test_a_short_plate_has_one_line_where_a_country_asked_for_has_such_plates(url: str) -> None:
+def test_a_short_plate_may_have_one_line_if_a_requested_country_has_such_plates(url: str) -> None:
     frame = compose(600, 900, [Placed(RUSSIAN, 120, 400)])
     drawn = plates.draw(AMERICA, "letters first", AMERICAN, np.random.default_rng(3))
     frame[340:420, 600:760] = cv2.resize(drawn, (160, 80), interpolation=cv2.INTER_AREA)
@@ -88,9 +88,7 @@ def test_a_short_plate_has_one_line_where_a_country_asked_for_has_such_plates(ur
     assert found == {RUSSIAN: ("russia", "private"), AMERICAN: ("united_states", "letters first or personal")}
 
 
-def test_country_and_colour_are_told_where_several_schemes_are_read_or_a_caller_asks(
-    url: str, mixed: EmbeddedTriton
-) -> None:
+def test_country_and_colour_are_given_for_several_schemes_or_on_request(url: str, mixed: EmbeddedTriton) -> None:
     where = Served(mixed.http_url, mixed.grpc_url, mixed.control_key)
 
     def looked(client: PlateClient, **asked: bool) -> tuple[int, list[Plate]]:

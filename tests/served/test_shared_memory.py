@@ -44,7 +44,7 @@ def sharing(neighbour: Served, request: pytest.FixtureRequest) -> Iterator[Plate
     assert regions(os.getpid()) == before
 
 
-def test_it_answers_as_over_the_socket(sharing: PlateClient, neighbour: Served) -> None:
+def test_shared_memory_gives_the_same_answers_as_the_socket(sharing: PlateClient, neighbour: Served) -> None:
     with PlateClient(neighbour.http, timeout=120) as client:
         for image in (SMALL, LARGE, encode(SMALL, ".jpg"), SMALL[:, ::2]):
             assert sharing.read(image) == client.read(image)
@@ -68,7 +68,7 @@ def test_threads_do_not_share_a_region(sharing: PlateClient) -> None:
     assert len(regions(os.getpid())) <= 2
 
 
-def test_a_fault_of_the_picture_is_told_and_the_region_kept(sharing: PlateClient) -> None:
+def test_a_bad_picture_is_reported_and_its_region_kept(sharing: PlateClient) -> None:
     sharing.read(SMALL)
     before = regions(os.getpid())
     with pytest.raises(InputError, match="something else"):
@@ -80,7 +80,7 @@ def test_a_fault_of_the_picture_is_told_and_the_region_kept(sharing: PlateClient
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_an_answer_that_comes_too_late_leaves_nothing(neighbour: Served, protocol: WireProtocol) -> None:
+def test_a_late_answer_leaves_nothing_behind(neighbour: Served, protocol: WireProtocol) -> None:
     """The server may still read the region when its client gives up and closes."""
     late = PlateClient(
         neighbour.url(protocol), protocol, timeout=0.02, shared_memory=True, control_key=neighbour.control_key
@@ -130,7 +130,7 @@ def when_back(client: PlateClient) -> list[Plate]:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(("key", "got"), [("", "none"), ("0" * 43, "a wrong one")], ids=["no key", "another key"])
-def test_without_the_control_key_it_says_what_it_needs(
+def test_without_the_control_key_the_error_names_it(
     neighbour: Served, protocol: WireProtocol, key: str, got: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(KEY_VARIABLE, raising=False)

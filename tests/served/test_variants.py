@@ -104,7 +104,7 @@ def test_every_variant_answers_as_production(transport: Transport, triton: Serve
         check(chain.read(image), expected)
 
 
-def test_the_frames_hold_what_they_should(transport: Transport) -> None:
+def test_the_compared_frames_have_the_expected_plates(transport: Transport) -> None:
     """Otherwise the comparison above would prove little."""
     for frame, count in zip(FRAMES, (0, 1, 4, 18), strict=True):
         found = {plate.reading.text for plate in read(transport, PLATE_RECOGNITION, frame)}

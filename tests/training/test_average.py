@@ -13,7 +13,7 @@ from plate_nets.plates import default_scheme
 from training import average
 
 
-def test_mean_of_two(tmp_path: Path) -> None:
+def test_the_mean_of_two_files_is_written(tmp_path: Path) -> None:
     app = typer.Typer()
     app.command()(average.main)
     files = []
@@ -39,7 +39,7 @@ def test_mean_of_two(tmp_path: Path) -> None:
         assert CliRunner().invoke(app, wrong).exit_code == 1
 
 
-def test_a_part_that_one_file_lacks_is_that_of_the_other(tmp_path: Path) -> None:
+def test_a_part_missing_in_one_file_is_taken_from_the_other(tmp_path: Path) -> None:
     app = typer.Typer()
     app.command()(average.main)
     networks = YOLOv5n(), YOLOv5n(vehicles=False)

@@ -20,7 +20,7 @@ def told(confidence: float, *, right: bool) -> ReadPlate:
     return ReadPlate("", "A123BC77" if right else "A123BC78", 20.0, Reading("A123BC77", "A123BC77", confidence))
 
 
-def test_confidences_surprise_where_they_do_not_mean_what_they_say() -> None:
+def test_wrong_confidences_give_a_high_surprise() -> None:
     honest = [told(0.75, right=index < 3) for index in range(4)]
     bold = [told(0.99, right=index < 3) for index in range(4)]
     assert surprise(honest) == pytest.approx(0.5623, abs=1e-3) and surprise(bold) > 1
@@ -32,7 +32,7 @@ def test_a_higher_temperature_lowers_the_confidence_not_the_text() -> None:
     assert cold and hot and cold.best == hot.best == "A123BC77" and hot.confidence < cold.confidence
 
 
-def test_the_weights_carry_the_temperature(tmp_path: Path) -> None:
+def test_the_weights_contain_the_temperature(tmp_path: Path) -> None:
     write(WEIGHTS, tmp_path / "once", 2.0)
     write(tmp_path / "once", tmp_path / "twice", 1.5)
     crops = torch.rand(2, 3, 24, 94)
@@ -47,7 +47,7 @@ def test_the_weights_carry_the_temperature(tmp_path: Path) -> None:
     assert float(read_metadata(tmp_path / "twice" / "lprnet.safetensors")["temperature"]) == pytest.approx(3 * before)
 
 
-def test_a_reader_that_reads_nothing_is_said_in_a_line() -> None:
+def test_a_reader_that_reads_nothing_is_reported_in_one_line() -> None:
     blank = np.full((2, 23, 18), -20, np.float32)
     blank[:, -1] = 20
     with pytest.raises(WeightsError, match="the reader reads none of 2 plates"):

@@ -104,7 +104,7 @@ def test_loss_falls_on_one_batch(dataset: Path) -> None:
     assert losses[-1] < 0.7 * losses[0]
 
 
-def test_loss_is_least_for_agreeing_right_votes() -> None:
+def test_the_loss_is_smallest_for_agreeing_right_votes() -> None:
     corners = torch.tensor([[[16.0, 16.0], [112.0, 16.0], [112.0, 48.0], [16.0, 48.0]]])
     weights = torch.full((1, 4, 5), 0.2)
     right = corners[:, :, None].expand(1, 4, 5, 2)

@@ -76,7 +76,7 @@ def test_a_batch_is_a_function_of_its_step(tmp_path: Path) -> None:
     assert one.crops.shape == (8, 3, 24, 94) and set(one.designs) <= {CLASSES[each] for each in ("br", "br old", "tr")}
 
 
-def test_a_drawing_is_photographed_several_times_each_time_otherwise() -> None:
+def test_a_drawing_is_photographed_several_times_in_different_ways() -> None:
     drawn = Samples(load_schemes("turkey"), {}, batch=32, seed=3)
     crops = np.concatenate((drawn[0].crops, drawn[40].crops))
     known = drawn._drawing.cache_info()
@@ -97,7 +97,7 @@ def test_a_drawing_is_photographed_several_times_each_time_otherwise() -> None:
         ("#ecd8a8", None),
     ],
 )
-def test_a_ground_has_the_name_of_its_colour(colour: str, name: str | None) -> None:
+def test_a_ground_is_named_after_its_colour(colour: str, name: str | None) -> None:
     red, green, blue = bytes.fromhex(colour[1:])
     assert ground_of((blue, green, red)) == name
 
@@ -117,7 +117,7 @@ def test_drawings_have_every_ground(monkeypatch: pytest.MonkeyPatch) -> None:
         ("vn", "29A12345", None),  # a private car is white, a taxi yellow
     ],
 )
-def test_a_real_plate_has_a_ground_where_its_formats_have_one(
+def test_a_real_plate_has_a_ground_if_its_formats_agree(
     country: str, text: str, ground: str | None, tmp_path: Path
 ) -> None:
     folder = write_folder(tmp_path / "crops", {"a.png": (text, country)})
@@ -125,7 +125,7 @@ def test_a_real_plate_has_a_ground_where_its_formats_have_one(
     assert known.ground == (NOT_KNOWN if ground is None else GROUNDS.index(ground))
 
 
-def test_a_ground_that_is_not_known_teaches_nothing() -> None:
+def test_an_unknown_ground_does_not_affect_the_loss() -> None:
     torch.manual_seed(0)
     network = CountryNet().train()
     trainer = CountryTrainer.__new__(CountryTrainer)
@@ -137,7 +137,7 @@ def test_a_ground_that_is_not_known_teaches_nothing() -> None:
     assert all(each.grad is not None and each.grad.any() for each in network.ground[-1].parameters())
 
 
-def test_it_writes_weights_and_goes_on(tmp_path: Path) -> None:
+def test_the_training_writes_weights_and_can_be_resumed(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "br"), "b.png": ("34ABC123", "tr")})
     command = ["--out", str(tmp_path / "out"), "--data", str(folder), "--validate", str(folder), "--scheme", "turkey"]
     command += ["--batch", "4", "--workers", "0", "--every", "1"]
@@ -149,20 +149,20 @@ def test_it_writes_weights_and_goes_on(tmp_path: Path) -> None:
     load_weights(CountryNet(), tmp_path / "out" / "best" / "country.safetensors")
 
 
-def test_a_folder_to_measure_on_has_plates_of_known_countries(tmp_path: Path) -> None:
+def test_a_validation_folder_must_have_plates_of_known_countries(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "")})
     command = ["--out", str(tmp_path / "out"), "--validate", str(folder), "--scheme", "turkey"]
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 1 and "crops: expected plates with a known country, got none" in result.output
 
 
-def test_a_country_of_a_folder_is_written_as_a_pair(tmp_path: Path) -> None:
+def test_the_country_of_a_folder_is_given_as_a_pair(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["--out", str(tmp_path), "--country", "ru"])
     assert result.exit_code == 1 and "expected FOLDER=CODE, such as ru_train=ru, got 'ru'" in result.output
 
 
 @pytest.mark.parametrize("key", ["design = 5", 'designs = "old"'])
-def test_a_design_in_a_file_is_a_name(key: str, tmp_path: Path) -> None:
+def test_the_design_in_a_scheme_file_must_be_a_name(key: str, tmp_path: Path) -> None:
     from plate_nets.errors import SchemeError
     from tests.schemes import TESTLAND, write_testland
 

@@ -12,7 +12,7 @@ from training.synthesis.far import HIGHEST, LOWEST, draw_far_height, soften
 
 
 @pytest.mark.parametrize("text", ["B126EK78", "B126EK178", "AB12377"])
-def test_what_is_hidden_is_not_read_and_the_rest_is_no_plate(text: str) -> None:
+def test_hidden_symbols_are_removed_and_the_rest_is_not_a_plate(text: str) -> None:
     plate = drawn(text)
     texts = set()
     for seed in range(60):
@@ -46,7 +46,7 @@ def test_far_plates_have_few_pixels_and_keep_their_place() -> None:
     assert inside > outside + 30, "the white plate lies where it was asked for"
 
 
-def test_far_and_covered_plates_take_part() -> None:
+def test_far_and_covered_plates_are_among_the_samples() -> None:
     mixture = Mixture(real=1.0, straightened=1.0, shuffled=0.0, covered=0.5, far=0.5)
     samples = Samples(RUSSIA, [drawn("B126EK78")], [], batch=32, seed=1, mixture=mixture)
     batch = samples[0]

@@ -53,14 +53,14 @@ def test_neighbouring_frames_are_one_scene(name: str, expected: str) -> None:
     assert scene(name) == expected
 
 
-def test_the_held_out_share_is_about_as_asked_and_always_the_same() -> None:
+def test_the_held_out_share_is_close_to_the_given_one_and_constant() -> None:
     drawn = [held_out(f"text {number}", 0.2) for number in range(2000)]
     assert 0.17 < np.mean(drawn) < 0.23
     assert drawn == [held_out(f"text {number}", 0.2) for number in range(2000)]
     assert all(held_out(f"text {n}", 0.4) for n, is_out in enumerate(drawn) if is_out)
 
 
-def test_no_plate_and_no_scene_is_on_both_sides(tmp_path: Path) -> None:
+def test_no_plate_or_scene_is_both_trained_on_and_held_out(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [(f"vk_{i}.jpg", "10,10,40,20", f"A{rng.integers(60):03}AA77") for i in range(120)]
     rows += [(f"vk_{i}.jpg", "40,30,70,40", f"B{rng.integers(60):03}BB77") for i in range(0, 120, 3)]
@@ -76,7 +76,7 @@ def test_no_plate_and_no_scene_is_on_both_sides(tmp_path: Path) -> None:
     assert len(train) + len(held) == len(texts)
 
 
-def test_a_photo_that_is_held_out_is_not_trained_on_under_another_name(tmp_path: Path) -> None:
+def test_a_copy_of_a_held_out_photo_is_not_trained_on(tmp_path: Path) -> None:
     names = [f"{letter}.jpg" for letter in "abcdefghijklmnopqrst"]
     folder = dataset(tmp_path / "set", [(name, "10,10,40,20", "") for name in names], size=(60, 80))
     for index, name in enumerate(names):  # pairs of copies
@@ -130,7 +130,7 @@ def picture(boxes: Boxes, complete: bool = False) -> Picture:
     return Picture(Path("set/images/p.jpg"), boxes, complete)
 
 
-def test_pictures_are_written_as_the_package_wants_them(tmp_path: Path) -> None:
+def test_pictures_are_written_in_the_format_of_the_package(tmp_path: Path) -> None:
     folder = dataset(tmp_path / "set", [("a.jpg", "10,15,50,30", "X"), ("a.jpg", "60,40,90,50", "Y")])
     pictures, _ = split_photos([folder], 0.0)
     count = write_pictures(pictures, tmp_path / "out", 40, lambda frame, picture: (frame, picture.boxes))
@@ -146,7 +146,7 @@ def test_pictures_are_written_as_the_package_wants_them(tmp_path: Path) -> None:
     np.testing.assert_allclose([float(v) for v in lines[1].split()], [0, 70 / 80, 45 / 60, 20 / 80, 10 / 60], atol=1e-5)
 
 
-def test_around_the_plates() -> None:
+def test_a_picture_is_cropped_around_its_plates() -> None:
     frame = np.zeros((400, 600, 3), np.uint8)
     part, boxes = around(frame, np.array([[300, 200, 340, 210]], np.float32), reach=2.0)
     assert part.shape == (170, 200, 3)
@@ -159,7 +159,7 @@ def proposing(*rows: tuple[float, ...]) -> PlateDetector:
     return PlateDetector(lambda picture: answer)
 
 
-def test_proposals_become_labels_where_sure_and_grey_where_not() -> None:
+def test_certain_proposals_become_labels_and_uncertain_ones_grey() -> None:
     labelled = np.array([[100, 100, 200, 120]], np.float32)
     detector = proposing((150, 110, 100, 20, 0.9), (400, 300, 100, 20, 0.8), (400, 500, 100, 20, 0.4))
     frame = np.zeros((640, 640, 3), np.uint8)
@@ -230,7 +230,7 @@ def test_another_plate_is_drawn_over_the_labelled_one(tmp_path: Path) -> None:
     assert len(list((tmp_path / "out" / "images").iterdir())) == 3
 
 
-def test_a_time_stamp_is_written_at_an_edge() -> None:
+def test_a_time_stamp_is_drawn_at_an_edge() -> None:
     frame = np.full((240, 320, 3), 80, np.uint8)
     stamp_time(np.random.default_rng(2), frame)
     rows = np.flatnonzero((frame != 80).any(axis=(1, 2)))

@@ -51,7 +51,7 @@ def test_no_file_and_no_column(tmp_path: Path) -> None:
         read_regions(write(tmp_path, header="file,xmin,ymin,xmax"))
 
 
-def test_each_picture_gets_its_regions_and_the_rest_is_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_each_picture_gets_its_regions_and_unused_ones_are_named(caplog: pytest.LogCaptureFixture) -> None:
     regions = {name: np.array([[1, 2, 30, 12]], np.float32) for name in ("b.png", "c.png", "d.png")}
     pictures = [Picture(Path(name), NONE, True) for name in ("a.png", "b.png")]
     empty = Detections(NONE, np.empty(0, np.float32), NONE)

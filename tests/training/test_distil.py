@@ -41,7 +41,7 @@ def test_parts_are_a_function_of_the_step(pictures: Path) -> None:
     assert parts[5].shape == (2, 3, *SIZE) and parts[5].min() >= 0 and parts[5].max() <= 1
 
 
-def test_the_distance_is_that_of_the_boxes_that_the_teacher_is_sure_of() -> None:
+def test_the_distance_counts_the_boxes_that_the_teacher_is_sure_of() -> None:
     wanted = torch.full((1, 18, 4, 4), -6.0)
     assert distance(wanted, wanted) == 0
     elsewhere = wanted.clone()
@@ -51,7 +51,7 @@ def test_the_distance_is_that_of_the_boxes_that_the_teacher_is_sure_of() -> None
     assert distance(elsewhere, wanted) > 1
 
 
-def test_it_learns_and_is_resumed(pictures: Path, teacher: Path, tmp_path: Path) -> None:
+def test_the_training_learns_and_can_be_resumed(pictures: Path, teacher: Path, tmp_path: Path) -> None:
     options = ["--pictures", str(pictures), "--teacher", str(teacher), "--out", str(tmp_path), "--batch", "1"]
     options += ["--workers", "0", "--every", "2"]
     for steps in ("2", "4"):

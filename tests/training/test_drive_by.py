@@ -33,7 +33,7 @@ def test_a_clip_has_a_line_of_truth_for_each_frame(tmp_path: Path, light: LightN
     assert all(RUSSIA.is_plate(plate.text) for frame in truth for plate in frame.plates)
 
 
-def test_a_clip_is_decided_by_its_seed() -> None:
+def test_a_seed_determines_a_clip() -> None:
     def first(seed: int) -> np.ndarray:
         rng = np.random.default_rng(seed)
         return next(film(plan(RUSSIA, rng, SMALL), 3.0, rng, SMALL))[0]
@@ -50,7 +50,7 @@ def test_cars_of_a_lane_keep_their_distance_and_some_stop() -> None:
     assert sum(bool((np.diff(drive.way) == 0).any()) for drive in drives) == 2
 
 
-def test_the_truth_says_what_is_hidden() -> None:
+def test_the_truth_contains_the_hidden_share() -> None:
     settings = DriveBySettings(cars=10, size=(640, 360), rate=3)
     rng = np.random.default_rng(2)
     drives = plan(RUSSIA, rng, settings)
@@ -68,16 +68,14 @@ def test_a_clip_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         list(write_drive_by(tmp_path / "none" / "clip.mp4", RUSSIA, 1, SMALL))
 
 
-def test_the_command_says_what_it_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_names_the_file_that_it_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.synthesis.__main__.DriveBySettings", lambda **given: SMALL)
     result = CliRunner().invoke(app, ["--drive-by", str(tmp_path / "a.mp4"), "--cars", "3"])
     assert result.exit_code == 0, result.output
     assert "3 cars" in result.stdout and (tmp_path / "a.jsonl").is_file()
 
 
-def test_a_set_is_filmed_by_cameras_of_a_kind_and_goes_on_where_it_was_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_set_uses_one_kind_of_camera_and_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CameraKind, "draw", lambda *_: SMALL)
     arguments = ["--drive-by-set", str(tmp_path / "set"), "--camera", "cheap", "--cars", "3", "--seed", "7"]
     for clips in ("1", "2"):
@@ -88,7 +86,7 @@ def test_a_set_is_filmed_by_cameras_of_a_kind_and_goes_on_where_it_was_left(
     assert names == [f"drive_{seed}.{suffix}" for seed in (7, 8) for suffix in ("jsonl", "mp4")]
 
 
-def test_a_clip_that_is_not_whole_is_none_of_its_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_clip_is_not_part_of_its_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(path: Path, *_: object) -> Iterator[float]:
         path.write_bytes(b"half a clip")
         truth_path(path).touch()

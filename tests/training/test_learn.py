@@ -40,7 +40,7 @@ def objects() -> Objects:
     )
 
 
-def test_objects_come_back(objects: Objects, tmp_path: Path) -> None:
+def test_written_objects_are_read_back(objects: Objects, tmp_path: Path) -> None:
     write_objects(tmp_path / "photos.csv", {"a.jpg": objects, "b.jpg": Objects()})
     found = read_objects(tmp_path / "photos.csv")
     assert found.keys() == {"a.jpg"}
@@ -59,7 +59,7 @@ def test_objects_that_cannot_be_used_are_named(row: str, tmp_path: Path) -> None
         read_objects(path)
 
 
-def test_what_was_named_is_wanted_doubtful_or_none() -> None:
+def test_taught_objects_become_targets_doubtful_or_dropped() -> None:
     named = Objects.of(
         [
             ("plate", (100, 100, 150, 112), 0.9),  # not labelled
@@ -81,7 +81,7 @@ def test_what_was_named_is_wanted_doubtful_or_none() -> None:
     )
 
 
-def test_what_is_hardly_in_view_is_doubtful() -> None:
+def test_an_object_barely_in_view_is_doubtful() -> None:
     objects = Objects.of(
         [("plate", (-30, 10, 20, 22), 1.0), ("car", (-60, 0, 40, 80), 1.0), ("car", (-95, 0, 5, 80), 1.0)]
     )
@@ -90,7 +90,7 @@ def test_what_is_hardly_in_view_is_doubtful() -> None:
     assert kinds.tolist() == [[0, 0], [1, 1]]
 
 
-def test_the_boxes_of_a_view_lie_on_what_they_name(tmp_path: Path) -> None:
+def test_the_boxes_of_a_view_lie_on_their_objects(tmp_path: Path) -> None:
     frame = np.zeros((500, 800, 3), np.uint8)
     frame[200:240, 300:420] = 255
     cv2.imwrite(str(tmp_path / "a.png"), frame)
@@ -122,7 +122,7 @@ def wanted_maps(head: Detect, box: tuple[float, ...], hw: tuple[int, int], sure:
     return maps
 
 
-def test_the_loss_is_least_where_the_box_is_found() -> None:
+def test_the_loss_is_smallest_for_the_right_box() -> None:
     head = Detect(1, (64, 128, 256), ANCHORS)
     (w, h), hw = ANCHORS[0][0], (64, 96)
     box = (
@@ -137,7 +137,7 @@ def test_the_loss_is_least_where_the_box_is_found() -> None:
     assert found < missed < beside
 
 
-def test_nothing_is_wanted_of_a_doubtful_region() -> None:
+def test_a_doubtful_region_does_not_affect_the_loss() -> None:
     head = Detect(1, (64, 128, 256), ANCHORS)
     box, hw = (34.0, 22.0, 48.0, 28.0), (64, 96)
     none = torch.empty(0, 6)
@@ -147,7 +147,7 @@ def test_nothing_is_wanted_of_a_doubtful_region() -> None:
     torch.testing.assert_close(head_loss(head, loud, doubtful), head_loss(head, silent, doubtful), rtol=0.1, atol=1e-4)
 
 
-def test_drawn_streets_know_their_cars() -> None:
+def test_drawn_streets_list_their_cars() -> None:
     scene = render_scene(default_scheme(), np.random.default_rng(2), (480, 270), plates=4, reach=30.0)
     objects = objects_of(scene)
     plates, cars = (objects.boxes[objects.kinds == kind] for kind in (0, 1))

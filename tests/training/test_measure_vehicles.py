@@ -24,7 +24,7 @@ from training.detector.pictures import Picture
 CAR, BUS = (10.0, 10.0, 110.0, 90.0), (150.0, 20.0, 310.0, 160.0)
 
 
-def test_what_the_teacher_is_unsure_of_counts_neither_way() -> None:
+def test_uncertain_objects_of_the_teacher_are_ignored() -> None:
     truth = Objects.of([("car", CAR, 0.9), ("bus", BUS, 0.3)])
     found = (Vehicle(Box(*CAR), "car", 0.8), Vehicle(Box(*BUS), "car", 0.7))
     assert average_precision([compared(found, truth, None)]) == 1
@@ -52,7 +52,7 @@ def test_a_sheet_shows_plates_with_and_without_a_vehicle(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_the_command_measures_weights_beside_their_teacher(tmp_path: Path) -> None:
+def test_the_command_measures_weights_and_their_teacher(tmp_path: Path) -> None:
     """`python -m training.detector.measure_vehicles` with networks that find nothing."""
     (tmp_path / "data" / "images").mkdir(parents=True)
     cv2.imwrite(str(tmp_path / "data" / "images" / "vk_1.png"), compose(240, 320, [Placed("A123BC77", 60, 80)]))

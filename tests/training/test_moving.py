@@ -39,7 +39,7 @@ def test_smeared_plates_are_higher_than_distant_ones() -> None:
     assert MOVING_HIGHEST - 3 < max(heights) <= MOVING_HIGHEST
 
 
-def test_smeared_plates_take_part_and_each_batch_depends_on_its_step_alone() -> None:
+def test_smeared_plates_are_among_the_samples_and_a_batch_depends_only_on_its_step() -> None:
     def batch(moving: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
         mixture = Mixture(real=0.5, empty=0.0, straightened=1.0, moving=moving)
         return Samples(RUSSIA, [drawn("B126EK78")], [], batch=12, seed=1, mixture=mixture)[3].crops

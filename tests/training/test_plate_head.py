@@ -22,7 +22,7 @@ def test_windows_show_plates_and_what_the_detector_takes_for_them() -> None:
     assert not any(not shows for _, shows in mine(frame, labelled, 0.0, detector, np.random.default_rng(0)))
 
 
-def test_rendered_pictures_know_all_their_plates() -> None:
+def test_rendered_pictures_list_all_their_plates() -> None:
     shown = list(rendered(2, seed=0))
     assert len(shown) == 2 and all(sure == 1.0 and boxes.shape[1] == 4 for _, boxes, sure in shown)
 

@@ -51,7 +51,7 @@ def test_the_ranges_are_written_beside_the_weights(weights: Path, tmp_path: Path
     quantize(build(yolov5, weights))
 
 
-def test_a_reader_is_asked_for_the_plates_of_the_photos(tmp_path: Path) -> None:
+def test_the_inputs_of_the_reader_are_the_plates_of_the_photos(tmp_path: Path) -> None:
     weights = tmp_path / "reader.safetensors"
     weights.write_bytes(weights_path(LPRNET.name).read_bytes())
     cv2.imwrite(str(tmp_path / "1.jpg"), compose(240, 320, [Placed("A123BC77", 40, 60)]))

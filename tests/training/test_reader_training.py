@@ -61,7 +61,7 @@ def test_samples_are_a_function_of_the_step() -> None:
     assert first.crops.shape == (4, 3, 24, 94) and first.lengths.sum() == len(first.targets)
 
 
-def test_real_plates_and_empty_regions_take_part() -> None:
+def test_real_plates_and_empty_regions_are_among_the_samples() -> None:
     corners = np.array([[20, 20], [114, 20], [114, 44], [20, 44]], np.float32)
     plate = RealPlate(np.full((64, 134, 3), 120, np.uint8), corners, "A123BC77", exact=False)
     empty = np.zeros((48, 188, 3), np.uint8)
@@ -69,7 +69,7 @@ def test_real_plates_and_empty_regions_take_part() -> None:
     assert set(batch.lengths.tolist()) == {0, 8}
 
 
-def test_plates_of_other_countries_have_nothing_to_read(dataset: Path) -> None:
+def test_plates_of_other_countries_have_empty_texts(dataset: Path) -> None:
     foreign = load_foreign([dataset])
     assert len(foreign) == 12
     mixture = Mixture(real=0, empty=0, foreign=0.5)
@@ -78,7 +78,7 @@ def test_plates_of_other_countries_have_nothing_to_read(dataset: Path) -> None:
     assert batch.crops.shape == (40, 3, 24, 94)
 
 
-def test_hard_plates_come_more_often() -> None:
+def test_hard_plates_are_drawn_more_often() -> None:
     front = np.array([[20, 20], [114, 20], [114, 44], [20, 44]], np.float32)
     ramp = np.tile(np.arange(134, dtype=np.uint8)[None, :, None] * 37, (64, 1, 3))
     easy = RealPlate(ramp, front, "A123BC77", exact=True)
@@ -89,7 +89,7 @@ def test_hard_plates_come_more_often() -> None:
     assert samples.chances == pytest.approx([0.2, 0.6, 1.0])
 
 
-def test_each_source_has_its_share_and_none_too_much() -> None:
+def test_each_source_has_its_share_up_to_the_maximum() -> None:
     assert source_shares({"a": 90, "b": 10}, 1.0) == {"a": 0.9, "b": 0.1}
     shares = source_shares({"a": 800, "b": 100, "c": 60, "d": 40}, 1 / 3)
     assert shares == pytest.approx({"a": 1 / 3, "b": 1 / 3, "c": 0.2, "d": 2 / 15})
@@ -104,7 +104,7 @@ def test_each_source_has_its_share_and_none_too_much() -> None:
         Samples(RUSSIA, plates, [], batch=1, seed=0, weights={"fwe": 9})
 
 
-def test_drawn_schemes_come_by_their_weights() -> None:
+def test_schemes_are_drawn_by_their_weights() -> None:
     schemes, latin = [load_scheme(name) for name in ("brazil", "sweden")], load_scheme("latin")
     mixture = Mixture(real=0, empty=0)
     batch = Samples(latin, [], [], batch=60, seed=0, mixture=mixture, drawn=schemes, weights={"sweden": 0.1})[0]
@@ -136,7 +136,7 @@ def test_short_plates_of_a_country_without_two_lines_are_cut_as_one(tmp_path: Pa
     np.testing.assert_array_equal(unknown, brazilian)
 
 
-def test_a_real_plate_of_two_lines_is_cut_along_its_corners_always() -> None:
+def test_a_real_plate_of_two_lines_is_always_cropped_along_its_corners() -> None:
     square = np.array([[40, 40], [160, 40], [160, 120], [40, 120]], np.float32)
     picture = np.zeros((160, 200, 3), np.uint8)
     picture[40:80, 40:160] = (0, 0, 255)  # the first line is red
@@ -149,7 +149,7 @@ def test_a_real_plate_of_two_lines_is_cut_along_its_corners_always() -> None:
         assert green[8:16, 58:82].mean() > red[8:16, 58:82].mean(), "the second line is laid beside the first"
 
 
-def test_folders_of_one_name_are_measured_apart(tmp_path: Path, dataset: Path) -> None:
+def test_folders_with_the_same_name_are_measured_separately(tmp_path: Path, dataset: Path) -> None:
     for parent in ("one", "two"):
         shutil.copytree(dataset, tmp_path / parent / "validation")
     folders = [tmp_path / "one" / "validation", tmp_path / "two" / "validation", dataset]
@@ -169,7 +169,7 @@ def test_plates_without_corners_are_measured_as_boxes(tmp_path: Path, dataset: P
     assert len(boxes.texts) == 12 and np.array_equal(boxes.crops, load_crops(RUSSIA, tmp_path / "boxes").crops)
 
 
-def test_plates_of_two_lines_take_part() -> None:
+def test_plates_of_two_lines_are_among_the_samples() -> None:
     batch = Samples(RUSSIA, [], [], batch=6, seed=0, mixture=Mixture(real=0, empty=0, two_lines=1))[0]
     start = 0
     for length in batch.lengths.tolist():
@@ -178,7 +178,7 @@ def test_plates_of_two_lines_take_part() -> None:
         start += length
 
 
-def test_look_alikes_have_the_light_of_the_worst_crops_and_texts_of_their_own() -> None:
+def test_look_alikes_have_the_light_of_the_worst_crops_but_other_texts() -> None:
     def plate(best: str, confidence: float) -> ReadPlate:
         return ReadPlate("a.jpg", "A123BC77", 20.0, Reading(best, best, confidence))
 
@@ -215,7 +215,7 @@ def test_missing_data_is_one_line(tmp_path: Path) -> None:
     assert "labels.csv: no such file" in result.output
 
 
-def test_readable_counts_the_blanks_between_equal_neighbours() -> None:
+def test_readability_counts_the_blanks_between_equal_neighbours() -> None:
     assert readable("A777AA777")
     assert not readable("7777777777")
     assert not readable("")
@@ -246,7 +246,7 @@ def test_a_training_starts_from_given_weights(tmp_path: Path) -> None:
         state.start_from(tmp_path / "nowhere")
 
 
-def test_a_reader_of_another_alphabet_begins_beside_russias(tmp_path: Path) -> None:
+def test_a_reader_of_another_alphabet_starts_from_russias_reader(tmp_path: Path) -> None:
     latin = load_scheme("latin")
     state = ReaderState(latin, torch.device("cpu"))
     state.start_beside(WEIGHTS)
@@ -263,7 +263,7 @@ def test_a_reader_of_another_alphabet_begins_beside_russias(tmp_path: Path) -> N
         NETWORKS["lprnet_latin"].load(default_scheme(), WEIGHTS / "lprnet.safetensors")
 
 
-def test_the_shipped_latin_reader_goes_on_learning(tmp_path: Path) -> None:
+def test_the_training_can_continue_from_the_shipped_latin_reader(tmp_path: Path) -> None:
     latin = load_scheme("latin")
     state = ReaderState(latin, CPU)
     state.start_from(WEIGHTS)
@@ -317,7 +317,7 @@ def test_plates_of_loose_crops_are_located_and_split_by_text(tmp_path: Path) -> 
         assert label.quad is None and label.box == Box(0, 0, 320, 120), "corners that do not fill the box are not its"
 
 
-def test_what_the_source_has_set_aside_is_for_validation(tmp_path: Path) -> None:
+def test_plates_that_the_source_marks_are_used_for_validation(tmp_path: Path) -> None:
     folder = tmp_path / "loose"
     (folder / "images").mkdir(parents=True)
     rows = ["file,xmin,ymin,xmax,ymax,text,country,note"]
@@ -346,7 +346,7 @@ class Teacher(OtherReader):
         return [("br", 0.9)] + [("ro", 0.5)] * (len(crops) - 1)
 
 
-def test_what_two_readers_read_alike_is_taken_for_the_text(tmp_path: Path) -> None:
+def test_a_text_on_which_two_readers_agree_becomes_the_label(tmp_path: Path) -> None:
     folder = tmp_path / "boxes"
     (folder / "images").mkdir(parents=True)
     frame = compose(240, 320, [Placed("A123BC77", 60, 40), Placed("K456MH99", 60, 160)])

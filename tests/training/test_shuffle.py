@@ -49,7 +49,7 @@ def test_a_shuffled_picture_shows_its_text() -> None:
     assert distance(other) < 0.75 * distance(plate)
 
 
-def test_a_blurred_plate_is_left_alone() -> None:
+def test_a_blurred_plate_is_not_changed() -> None:
     plate = drawn()
     blurred = RealPlate(
         cv2.GaussianBlur(plate.picture, (0, 0), 9).astype(np.uint8), plate.corners, plate.text, exact=True

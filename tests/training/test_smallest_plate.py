@@ -7,7 +7,7 @@ from plate_nets.types import Box
 from training.detector.smallest_plate import far
 
 
-def test_the_plate_has_the_height_and_lies_where_it_is_said() -> None:
+def test_the_plate_has_the_returned_height_and_place() -> None:
     photo = np.full((300, 400, 3), 60, np.uint8)
     photo[100:140, 120:320] = 250
     placed = far(photo, Box(120, 100, 320, 140), 20, hw=(360, 640))

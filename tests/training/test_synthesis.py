@@ -67,7 +67,7 @@ def test_a_typeface_has_every_symbol_in_one_piece(typeface: str) -> None:
         assert (one & other).sum() / (one | other).sum() < 0.96
 
 
-def test_a_latin_letter_that_russian_plates_have_not_comes_from_another_typeface() -> None:
+def test_a_letter_that_russian_plates_lack_comes_from_another_typeface() -> None:
     drawn = glyphs.mask("D", 96)
     assert drawn.shape[0] == 96 and 40 < drawn.shape[1] < 96
     assert drawn.max() > 200 and drawn[30:60, drawn.shape[1] // 2].max() < 50, "a ring"
@@ -107,7 +107,7 @@ def test_a_drawing_with_an_unknown_typeface_is_refused() -> None:
         drawn.layout(drawing, scheme.fits("ABC1234")[0], np.random.default_rng(0))
 
 
-def test_characters_of_a_line_stand_close_and_are_narrowed_where_there_is_no_room() -> None:
+def test_characters_of_a_line_are_close_and_narrowed_without_room() -> None:
     rng = np.random.default_rng(0)
     wide, _, _ = drawn.in_line(Line(0, 500, 76, 90, 20), ("11", "WW"), "din", rng)
     tight, _, _ = drawn.in_line(Line(0, 150, 76, 90, 20), ("11", "WW"), "din", rng)
@@ -124,13 +124,13 @@ def test_marks_and_seals_stand_between_the_parts() -> None:
     assert seals and all(slots[3].x < seal.x < slots[4].x for seal in seals)
 
 
-def test_small_letters_are_written_in_one_of_their_ways() -> None:
+def test_small_letters_are_drawn_as_one_of_the_alternatives() -> None:
     rng, small = np.random.default_rng(0), Small("SP SANTOS|##.@", 100, 10, 20)
     told = {"".join(letter for letter, _ in drawn.small_letters(small, rng)) for _ in range(40)}
     assert "SPSANTOS" in told and any(len(text) == 4 and text[:2].isdigit() and text[2] == "." for text in told)
 
 
-def test_designs_come_by_their_shares_and_a_look_changes_the_colours() -> None:
+def test_designs_are_drawn_by_their_shares_and_looks_change_colours() -> None:
     scheme, rng = load_scheme("united_kingdom"), np.random.default_rng(0)
     layouts_drawn = [plates.sample_layout(scheme, "since 2001", "AB12CDE", rng) for _ in range(60)]
     yellow = sum(layout.ground[0] < 100 for layout in layouts_drawn) / 60
@@ -174,7 +174,7 @@ def test_every_layout_is_drawn(kind: str, patterns: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(("kind", "text"), [("bicycle", "A123BC77"), ("private", "A123BC7777"), ("taxi", "AB123777X")])
-def test_a_text_that_no_layout_holds_is_refused(kind: str, text: str) -> None:
+def test_a_text_without_a_layout_is_refused(kind: str, text: str) -> None:
     with pytest.raises(InputError, match=r"plates\.draw: unknown"):
         plates.draw(RUSSIA, kind, text, np.random.default_rng(0))
 
@@ -186,7 +186,7 @@ def test_corners_and_features_are_each_others_inverse() -> None:
         assert np.allclose(perspective.features_of(corners[None].astype(np.float64))[0], row, atol=1e-5)
 
 
-def test_perspective_is_fitted_back(tmp_path: Path) -> None:
+def test_the_fit_recovers_the_perspective(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     path = tmp_path / "quads.csv"
     with path.open("w", newline="") as file:
@@ -229,7 +229,7 @@ def test_photograph_without_severity_is_the_plain_crop() -> None:
 
 
 @pytest.mark.parametrize("severity", [0.0, 0.3, 1.0])
-def test_photograph_is_decided_by_the_generator(severity: float) -> None:
+def test_the_generator_determines_a_photograph(severity: float) -> None:
     picture, corners = plate_in_a_picture()
     before = picture.copy()
     first, again, other = (photograph(picture, corners, np.random.default_rng(s), severity) for s in (7, 7, 8))

@@ -22,7 +22,7 @@ KINDS = {each.name for each in RUSSIA.formats}
 
 
 @pytest.mark.parametrize("lines", [1, 2])
-def test_the_test_set_is_a_dataset_and_comes_out_the_same_again(lines: int, tmp_path: Path) -> None:
+def test_the_test_set_is_a_dataset_and_reproducible(lines: int, tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert len(list(write_test_set(RUSSIA, tmp_path / name, count=40, seed=3, lines=lines))) == 40
     scheme = RUSSIA.by_lines[lines]
@@ -70,7 +70,7 @@ def test_a_scene_shows_the_plates_it_names(plates: int) -> None:
             assert 2.5 < box.width / box.height < 6
 
 
-def test_a_scene_is_decided_by_the_generator() -> None:
+def test_the_generator_determines_a_scene() -> None:
     first, again, other = (render_scene(RUSSIA, np.random.default_rng(seed), SMALL, 2).frame for seed in (4, 4, 5))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
 
@@ -80,7 +80,7 @@ def test_plates_of_other_countries_have_no_text() -> None:
     assert scene.plates and all(plate.text == "" and plate.kind == "foreign" for plate in scene.plates)
 
 
-def test_the_command_line_writes_what_it_says(tmp_path: Path) -> None:
+def test_the_command_line_names_the_files_that_it_writes(tmp_path: Path) -> None:
     sheet, folder = tmp_path / "sheet.png", tmp_path / "set"
     arguments = ["--sheet", str(sheet), "--kind", "taxi", "--test-set", str(folder), "--count", "3"]
     result = CliRunner().invoke(app, arguments)
@@ -97,7 +97,7 @@ def test_the_command_line_writes_what_it_says(tmp_path: Path) -> None:
         ["--fit-perspective", "none.csv"],
     ],
 )
-def test_the_command_line_says_what_is_wrong_in_one_line(
+def test_the_command_line_reports_an_error_in_one_line(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -24,12 +24,12 @@ def table(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_the_docs_are_the_code(name: str) -> None:
+def test_the_error_table_in_the_docs_matches_the_code(name: str) -> None:
     assert table(name) in DOCS.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("row", OURS, ids=lambda row: row.phrase)
-def test_a_code_comes_back_as_the_exception_it_was_made_of(row: ErrorAnswer) -> None:
+def test_an_error_code_becomes_the_exception_that_it_came_from(row: ErrorAnswer) -> None:
     assert answer_for(row.error("why")) is row
     for message in (f"{row.phrase}: why", f"in BLS: {row.phrase}: why"):
         for status in (row.http, row.grpc, "500", ""):
@@ -37,14 +37,14 @@ def test_a_code_comes_back_as_the_exception_it_was_made_of(row: ErrorAnswer) -> 
 
 
 @pytest.mark.parametrize("row", [*TRITONS, *PROXIES], ids=lambda row: row.phrase or f"{row.http} {row.grpc}")
-def test_each_row_is_reached(row: ErrorAnswer) -> None:
+def test_each_row_of_the_error_table_is_reachable(row: ErrorAnswer) -> None:
     for status in filter(None, (row.http, row.grpc)):
         assert find_answer(f"Triton: {row.phrase}.", status)[0] is row
     if row.phrase:
         assert find_answer(f"Triton: {row.phrase}.")[0] is row
 
 
-def test_what_is_unknown_is_a_fault_of_the_server() -> None:
+def test_an_unknown_answer_is_a_server_error() -> None:
     assert find_answer("strange", "418")[0].phrase == "PLATES_INTERNAL"
     assert find_answer("", "")[0].phrase == "PLATES_INTERNAL"
     assert answer_for(ZeroDivisionError()).phrase == "PLATES_INTERNAL"
@@ -56,7 +56,7 @@ def test_only_input_errors_blame_the_caller() -> None:
     }
 
 
-def test_the_tree_in_the_docstring_is_the_tree() -> None:
+def test_the_tree_in_the_docstring_matches_the_classes() -> None:
     names = {name for name, each in vars(errors).items() if isinstance(each, type) and issubclass(each, PlateError)}
     tree = (errors.__doc__ or "").split("\n\n")[1].splitlines()
     drawn = {line.partition("+-- ")[2].split()[0]: line.index("+--") // 4 for line in tree[1:]}
@@ -65,7 +65,7 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
         assert len(getattr(errors, name).__mro__) - len(PlateError.__mro__) == depth, name
 
 
-def test_no_name_of_shared_memory_comes_to_a_caller() -> None:
+def test_no_error_contains_the_name_of_shared_memory() -> None:
     said = "Failed to increase the shared memory pool size for key 'plates_71_0a1b2c3d_yolo_0_1' to 8 bytes"
     kind, fault = find_answer(f"PLATES_OVERLOADED: yolo: {said}")
     assert (kind.phrase, "plates_71" in fault) == ("PLATES_OVERLOADED", False)

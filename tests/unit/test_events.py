@@ -20,7 +20,7 @@ def test_fields_and_schema_are_the_same() -> None:
     assert [name for name in schema["properties"] if name not in LATER] == schema["required"]
 
 
-def test_an_event_of_a_former_minor_version_is_read() -> None:
+def test_an_event_of_an_earlier_minor_version_is_read() -> None:
     values = record()
     for name in LATER:
         del values[name]
@@ -44,7 +44,7 @@ def test_a_later_version_may_have_more_keys() -> None:
         ({"ground": {"colour": "red"}}, "expected the fields of plate-event/1"),
     ],
 )
-def test_what_is_no_event_is_refused(change: dict[str, Any], message: str) -> None:
+def test_an_invalid_event_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ContractError, match=message):
         PlateEvent.from_dict(record() | change)
 

@@ -20,13 +20,13 @@ def test_a_missing_package_is_one_line_with_its_extra() -> None:
 
 
 @pytest.mark.parametrize("fault", ["plate_nets.no_such_module", "a module without a name"])
-def test_a_fault_of_our_own_stays_what_it_is(fault: str) -> None:
+def test_another_missing_module_is_not_reported_as_a_missing_extra(fault: str) -> None:
     name = fault if fault.startswith("plate_nets") else None
     with pytest.raises(ModuleNotFoundError), needs("local", "reading in process"):
         raise ModuleNotFoundError(fault, name=name)
 
 
-def test_other_faults_of_an_import_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_import_errors_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(name: str, *rest: object) -> None:
         raise ImportError(f"{name}: libGL.so.1: cannot open shared object file")
 

@@ -30,7 +30,7 @@ def imported() -> Iterator[tuple[str, str, str]]:
                     yield str(name), name.parts[0].removesuffix(".py"), parts[0]
 
 
-def test_imports_go_down() -> None:
+def test_modules_import_only_lower_layers() -> None:
     document = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     _, _, after = document.partition("Imports go down only")
     (block,) = re.findall(r"```text\n(.*?)```", after, re.S)[:1]

@@ -34,7 +34,7 @@ from tests.rtsp import RtspCamera
 from tests.waiting import eventually
 
 
-def test_a_turn_that_raises_is_counted_said_and_followed_by_the_next() -> None:
+def test_a_failed_turn_is_counted_and_reported_and_the_next_one_runs() -> None:
     turns: Iterator[bool | Exception] = iter([True, KeyError("/a/secret/path"), SinkError("not now"), True, False])
     told: list[str] = []
 
@@ -59,7 +59,7 @@ def test_a_turn_that_raises_is_counted_said_and_followed_by_the_next() -> None:
     assert told == ["an internal error (KeyError); the log has its traceback", "well", "last"]
 
 
-def test_who_is_told_ends_no_thread_and_a_thread_that_shall_end_does_not_pause() -> None:
+def test_a_failing_callback_ends_no_thread_and_an_ending_thread_does_not_pause() -> None:
     ending = threading.Event()
 
     def fail(*_: object) -> bool:
@@ -74,7 +74,7 @@ def test_who_is_told_ends_no_thread_and_a_thread_that_shall_end_does_not_pause()
     assert not thread.is_alive() and lasting.failing() == {}
 
 
-def test_no_other_thread_of_the_product_lives_long() -> None:
+def test_every_long_lived_thread_is_a_lasting_thread() -> None:
     """Exceptions: one per received video; the page's, whose end ends the process; a worker's, which ends it with its
     driver."""
     others = {"web/video_api.py", "web/server.py", "batch/engines.py"}
@@ -102,7 +102,7 @@ def health() -> Iterator[str]:
     endpoint.close()
 
 
-def test_the_sink_s_and_health_says_so(tmp_path: Path, health: str) -> None:
+def test_the_thread_of_a_sink_survives_and_health_reports_its_fault(tmp_path: Path, health: str) -> None:
     outbox = Outbox(tmp_path / "outbox.sqlite", ["lines"])
     delivery = Delivery("lines", JsonlSink(tmp_path / "events.jsonl"), outbox, lambda _: None)
     kill("sink lines", outbox.wake)
@@ -117,7 +117,7 @@ def test_the_sink_s_and_health_says_so(tmp_path: Path, health: str) -> None:
     outbox.close()
 
 
-def test_the_health_endpoint_s(health: str) -> None:
+def test_the_thread_of_the_health_endpoint_survives(health: str) -> None:
     kill("health")
     assert eventually(lambda: answer(health)[0] == 200, 60)
 
@@ -139,7 +139,7 @@ class FaultyOnce(ProbeClient):
             raise KeyError
 
 
-def test_the_prober_s() -> None:
+def test_the_thread_of_the_prober_survives() -> None:
     prober = Prober(FaultyOnce(), Progress(lambda: "", 3600), 0.05)
     prober.start()
     verdict = prober.verdicts.get(timeout=60)
@@ -148,7 +148,7 @@ def test_the_prober_s() -> None:
     prober.end(60)
 
 
-def test_the_names() -> None:
+def test_the_thread_of_names_survives() -> None:
     found = threading.Event()
 
     def changed(_: object) -> bool:
@@ -164,7 +164,7 @@ def test_the_names() -> None:
     names.end()
 
 
-def test_the_server_s_log(tmp_path: Path) -> None:
+def test_the_thread_of_the_log_copy_survives(tmp_path: Path) -> None:
     with (tmp_path / "stderr").open("wb") as target:
         copy = LogCopy(target.fileno())
         kill("log", lambda: copy.file.write(b"first\n"))
@@ -173,14 +173,14 @@ def test_the_server_s_log(tmp_path: Path) -> None:
         copy.file.close()
 
 
-def test_the_watchdog_s() -> None:
+def test_the_thread_of_the_watchdog_survives() -> None:
     others = threading.enumerate()  # threads of models that other tests loaded live as long as the process
     Watchdog(WatchdogSettings(), beat=0.01)
     thread = kill("watchdog", others=others)
     assert eventually(lambda: thread.error is None, 60), "its next turn ended well"
 
 
-def test_a_camera_s(tmp_path: Path, health: str) -> None:
+def test_the_thread_of_a_camera_survives(tmp_path: Path, health: str) -> None:
     camera = RtspCamera(write_clip(tmp_path / "camera.mkv", still(3000), fps=25))
     settings = CameraSettings(camera.url(), id="gate", fps=5, motion_gate=True)
     try:

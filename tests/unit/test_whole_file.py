@@ -9,7 +9,7 @@ from plate_nets.whole_file import whole_file, whole_folder, write_whole
 from tests.disk import SmallDisk
 
 
-def test_a_file_takes_the_place_of_an_older_one_in_folders_that_are_made(tmp_path: Path) -> None:
+def test_a_file_replaces_an_older_one_and_missing_folders_are_created(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "file"
     for content in (b"one", b"two"):
         write_whole(path, content)
@@ -17,7 +17,7 @@ def test_a_file_takes_the_place_of_an_older_one_in_folders_that_are_made(tmp_pat
     assert [each.name for each in path.parent.iterdir()] == ["file"]
 
 
-def test_a_full_disk_is_said_of_the_file_and_leaves_the_older_one(small_disk: SmallDisk) -> None:
+def test_a_full_disk_is_reported_for_the_file_and_keeps_the_older_one(small_disk: SmallDisk) -> None:
     path = small_disk.path / "file"
     write_whole(path, b"one")
     small_disk.fill()
@@ -32,7 +32,7 @@ def test_a_full_disk_is_said_of_the_file_and_leaves_the_older_one(small_disk: Sm
     assert {each.name for each in small_disk.path.iterdir()} == {"file", "filling"}
 
 
-def test_what_the_block_raises_of_another_file_stays_what_it_is(tmp_path: Path) -> None:
+def test_an_error_of_another_file_in_the_block_is_not_changed(tmp_path: Path) -> None:
     other = tmp_path / "other"
     with pytest.raises(FileNotFoundError) as failed, whole_file(tmp_path / "file") as fresh:
         fresh.write_bytes(other.read_bytes())
@@ -48,7 +48,7 @@ def test_a_device_is_not_replaced(tmp_path: Path) -> None:
     assert full.is_char_device() and list(tmp_path.iterdir()) == [full]
 
 
-def test_a_folder_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_folder_appears_in_full_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b"
     with pytest.raises(KeyError), whole_folder(path) as fresh:
         (fresh / "file").touch()

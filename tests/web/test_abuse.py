@@ -62,7 +62,7 @@ def bomb() -> bytes:
     ],
     ids=["text", "nothing", "zip", "bomb", "torn", "svg"],
 )
-def test_what_is_no_picture_is_refused(web: httpx.Client, picture: bytes, status: int, says: str) -> None:
+def test_something_other_than_a_picture_is_refused(web: httpx.Client, picture: bytes, status: int, says: str) -> None:
     assert code(web.post(PLATES, files={"file": ("car.jpg", picture)})) == (status, says)
 
 
@@ -71,7 +71,7 @@ def megabytes(count: int) -> Iterator[bytes]:
         yield bytes(1 << 20)
 
 
-def test_200_megabytes_are_refused_and_never_kept(web: httpx.Client) -> None:
+def test_an_upload_of_200_megabytes_is_refused_and_not_stored(web: httpx.Client) -> None:
     kind = {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(200 << 20)}
     assert code(web.post(PLATES, content=megabytes(200), headers=kind)) == (413, "PLATES_TOO_LARGE")
 
@@ -85,7 +85,7 @@ def test_a_body_without_a_declared_length_is_counted(reader: LocalReader) -> Non
         assert code(raw) == (413, "PLATES_TOO_LARGE")
 
 
-def test_a_file_over_its_bound_among_others_is_refused(reader: LocalReader) -> None:
+def test_one_file_over_the_limit_among_others_is_refused(reader: LocalReader) -> None:
     limits = WebSettings().limits.__class__(max_bytes=len(CAR))
     with running(reader, WebSettings(), limits=limits) as client:
         files = [("file", CAR), ("file", CAR + b"x")]
@@ -97,11 +97,11 @@ def test_a_thousand_files_at_once_are_refused(web: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary=x", "text/plain"])
-def test_a_body_that_is_no_form_is_refused(web: httpx.Client, kind: str) -> None:
+def test_a_body_that_is_not_a_form_is_refused(web: httpx.Client, kind: str) -> None:
     assert code(web.post(PLATES, content=b"anything", headers={"Content-Type": kind})) == (400, "PLATES_BAD_INPUT")
 
 
-def test_the_name_of_a_file_stays_a_text_and_never_a_path(web: httpx.Client) -> None:
+def test_the_name_of_an_upload_is_never_used_as_a_path(web: httpx.Client) -> None:
     for name, plain in (("../../etc/passwd", "passwd"), ("<img src=x onerror=alert(1)>.jpg", None)):
         answer = web.post(PLATES, files={"file": (name, CAR)})
         assert answer.headers["content-type"] == "application/json"
@@ -120,7 +120,7 @@ def test_the_name_of_a_file_stays_a_text_and_never_a_path(web: httpx.Client) -> 
         "/none",
     ],
 )
-def test_no_path_leads_out_of_the_page(web: httpx.Client, path: str) -> None:
+def test_no_path_leaves_the_static_files(web: httpx.Client, path: str) -> None:
     parts = urlsplit(str(web.base_url))
     with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as raw:
         raw.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
@@ -129,7 +129,7 @@ def test_no_path_leads_out_of_the_page(web: httpx.Client, path: str) -> None:
     assert b"root:" not in answer
 
 
-def test_a_token_is_asked_for_and_must_be_right(guarded: httpx.Client) -> None:
+def test_a_valid_token_is_required(guarded: httpx.Client) -> None:
     for path in ("/api/v1/health", "/metrics", "/api/docs"):
         assert code(guarded.get(path)) == (401, "PLATES_NO_ACCESS")
     assert guarded.get("/", headers={"Accept": "text/html"}).headers["location"] == "/login"
@@ -141,7 +141,7 @@ def test_a_token_is_asked_for_and_must_be_right(guarded: httpx.Client) -> None:
     assert answer.json()["pictures"][0]["plates"][0]["text"] == TEXT
 
 
-def test_a_login_gives_a_session_that_the_page_token_belongs_to(guarded: httpx.Client) -> None:
+def test_a_login_creates_a_session_with_its_own_page_token(guarded: httpx.Client) -> None:
     form = guarded.get("/login").text
     page = form.partition('name="page" value="')[2].partition('"')[0]
     own = {"Origin": str(guarded.base_url)}
@@ -162,7 +162,7 @@ def test_a_login_gives_a_session_that_the_page_token_belongs_to(guarded: httpx.C
     assert code(guarded.get("/metrics", headers=forged))[0] == 401
 
 
-def test_another_site_can_ask_nothing(web: httpx.Client) -> None:
+def test_a_request_from_another_site_is_refused(web: httpx.Client) -> None:
     assert code(web.post(PLATES, files={"file": CAR}, headers=BROWSER)) == (403, "PLATES_NOT_ALLOWED")
     assert code(web.get("/", headers={"Host": "evil.example"})) == (403, "PLATES_NOT_ALLOWED")
     answer = web.get("/")
@@ -173,7 +173,7 @@ def test_another_site_can_ask_nothing(web: httpx.Client) -> None:
     assert "http" not in policy
 
 
-def test_a_token_has_a_rate(reader: LocalReader) -> None:
+def test_a_token_has_a_rate_limit(reader: LocalReader) -> None:
     with running(reader, WebSettings(rate=0.01, burst=2)) as client:
         files = {"file": b"no picture"}
         assert [client.post(PLATES, files=files).status_code for _ in range(3)] == [400, 400, 429]
@@ -197,7 +197,7 @@ class Waiting:
         return []
 
 
-def test_while_pictures_are_read_the_page_answers_and_what_is_too_much_is_refused() -> None:
+def test_the_page_answers_while_reading_and_refuses_excess_pictures() -> None:
     slow = Waiting()
     settings = WebSettings(workers=1, waiting=1)
     with WebServer(create_app(Backend(slow, "local"), settings)) as server:
@@ -245,7 +245,7 @@ def test_a_sender_that_stalls_is_given_up(reader: LocalReader) -> None:
         "car.jpg",
     ],
 )
-def test_an_address_off_the_list_is_not_asked(address: str) -> None:
+def test_an_address_that_is_not_listed_is_not_fetched(address: str) -> None:
     with pytest.raises((Refused, InputError)):
         asyncio.run(PictureFetcher(["allowed.example"], 1 << 20).fetch(address))
 
@@ -253,7 +253,7 @@ def test_an_address_off_the_list_is_not_asked(address: str) -> None:
 @pytest.mark.parametrize(
     "leads_to", [["127.0.0.1"], ["10.0.0.1"], ["::1"], ["fe80::1%eth0"], ["93.184.216.34", "192.168.1.1"], []]
 )
-def test_a_name_that_leads_inside_is_not_asked(leads_to: Sequence[str]) -> None:
+def test_a_name_that_resolves_to_a_private_address_is_not_fetched(leads_to: Sequence[str]) -> None:
     async def resolve(_: str) -> Sequence[str]:
         return leads_to
 

@@ -47,14 +47,14 @@ def test_a_picture_is_read(web: httpx.Client, how: str) -> None:
     assert sum(picture["stages"].values()) <= picture["milliseconds"] + 1
 
 
-def test_a_plate_is_cut_out_straight_where_it_is_asked_for(web: httpx.Client) -> None:
+def test_a_straightened_crop_is_returned_if_requested(web: httpx.Client) -> None:
     (plate,) = only(web.post(f"{PLATES}?crops=true", files={"file": CAR}))["plates"]
     kind, _, encoded = plate["crop"].partition(",")
     assert kind == "data:image/jpeg;base64"
     assert base64.b64decode(encoded).startswith(b"\xff\xd8")
 
 
-def test_a_request_says_how_sure_a_text_must_be(web: httpx.Client) -> None:
+def test_a_request_can_set_the_minimum_confidence(web: httpx.Client) -> None:
     far = encode(hard_to_read(compose(480, 640, [Placed(TEXT, 100, 300)])), ".png")
     (plate,) = only(web.post(PLATES, files={"file": far}))["plates"]
     assert plate["text"] == "" and plate["reading"] == TEXT
@@ -67,7 +67,7 @@ def test_a_request_says_how_sure_a_text_must_be(web: httpx.Client) -> None:
             assert answer.json()["error"]["message"] == (f"sure: expected a probability between 0 and 1, got {asked!r}")
 
 
-def test_of_several_pictures_each_has_its_own_result(web: httpx.Client) -> None:
+def test_each_of_several_pictures_has_its_own_result(web: httpx.Client) -> None:
     files = [("file", (name, data)) for name, data in (("a.jpg", CAR), ("b.jpg", ROAD), ("c.jpg", CAR[:500]))]
     answer = web.post(PLATES, files=files)
     assert answer.status_code == 200
@@ -76,7 +76,7 @@ def test_of_several_pictures_each_has_its_own_result(web: httpx.Client) -> None:
     assert torn["error"]["code"] == "PLATES_BAD_INPUT"
 
 
-def test_answers_are_as_the_openapi_document_says(web: httpx.Client) -> None:
+def test_answers_match_the_openapi_document(web: httpx.Client) -> None:
     api = web.get("/api/openapi.json").json()
     assert api["openapi"] == "3.1.0"
     for name, answer in (
@@ -89,7 +89,7 @@ def test_answers_are_as_the_openapi_document_says(web: httpx.Client) -> None:
     assert PLATES in web.get("/api/docs").text
 
 
-def test_health_says_whether_plates_are_read(web: httpx.Client) -> None:
+def test_health_reports_whether_plates_are_read(web: httpx.Client) -> None:
     assert web.get("/health").json() == {"state": "serving"}
     facts = web.get("/api/v1/health").json()
     assert (facts["state"], facts["backend"]["kind"]) == ("serving", "local")
@@ -124,7 +124,7 @@ def site() -> Iterator[str]:
     server.server_close()
 
 
-def test_a_picture_is_fetched_from_a_host_of_the_list_alone(site: str, reader: LocalReader) -> None:
+def test_a_picture_is_fetched_only_from_a_listed_host(site: str, reader: LocalReader) -> None:
     limits = WebSettings().limits.__class__(max_bytes=len(CAR) + 100)
     with running(reader, WebSettings(allowed_urls=(site,)), limits=limits) as client:
 

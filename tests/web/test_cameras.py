@@ -63,7 +63,7 @@ def test_cameras_are_watched_shown_and_kept(
     assert TEXT in (tmp_path / "events.jsonl").read_text(encoding="utf-8")
 
 
-def test_the_thread_that_keeps_events_is_killed_and_keeps_them(
+def test_a_killed_sink_thread_keeps_its_events(
     reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -34,7 +34,7 @@ def started(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str]
             process.kill()
 
 
-def test_an_address_that_others_reach_asks_for_a_token_and_says_so(tmp_path: Path) -> None:
+def test_a_public_address_requires_a_token_and_says_so(tmp_path: Path) -> None:
     with started(tmp_path, "--local", "--address", "0.0.0.0") as (_, said):
         url, token = (line.split()[1] for line in said[:2])
         assert "asks for a token" in said[2]
@@ -43,7 +43,7 @@ def test_an_address_that_others_reach_asks_for_a_token_and_says_so(tmp_path: Pat
             assert client.get("/api/openapi.json", headers={"Authorization": f"Bearer {token}"}).status_code == 200
 
 
-def test_without_an_option_it_starts_a_server_of_its_own(tmp_path: Path) -> None:
+def test_without_an_option_the_command_starts_its_own_server(tmp_path: Path) -> None:
     with started(tmp_path) as (process, said):
         with httpx.Client(base_url=said[0].split()[1], trust_env=False, timeout=60) as client:
             (picture,) = client.post("/api/v1/plates", files={"file": CAR}).raise_for_status().json()["pictures"]

@@ -52,7 +52,7 @@ def test_a_list_of_files_is_no_video(web: httpx.Client, tmp_path: Path) -> None:
         assert line["error"]["code"] == "PLATES_BAD_INPUT"
 
 
-def test_a_login_is_short_and_soon(reader: LocalReader) -> None:
+def test_a_login_body_is_limited_in_size_and_time(reader: LocalReader) -> None:
     with running(reader, WebSettings(tokens=(TOKEN,)), short=0.5) as client:
         assert code(client.post("/login", content=bytes(9000), headers=TYPED)) == (413, "PLATES_TOO_LARGE")
         files = {"token": ("a", b"x" * 100)}
@@ -81,7 +81,7 @@ def drip(raw: socket.socket) -> None:
         return
 
 
-def test_the_rate_of_logins_is_looked_at_before_their_bodies(reader: LocalReader) -> None:
+def test_the_rate_of_logins_is_checked_before_their_bodies(reader: LocalReader) -> None:
     with running(reader, WebSettings(tokens=(TOKEN,))) as client:
         for _ in range(5):
             client.post("/login", data={"token": "wrong"})
@@ -90,7 +90,7 @@ def test_the_rate_of_logins_is_looked_at_before_their_bodies(reader: LocalReader
             assert raw.recv(65_536).startswith(b"HTTP/1.1 429")  # although no byte of the body came
 
 
-def test_slow_senders_of_videos_keep_no_place(reader: LocalReader, tmp_path: Path) -> None:
+def test_slow_senders_of_videos_do_not_block_others(reader: LocalReader, tmp_path: Path) -> None:
     video = write_clip(tmp_path / "clip.mp4", still(3)).read_bytes()
     with running(reader, WebSettings()) as client, connected(client) as one, connected(client) as two:
         for raw in (one, two):
@@ -99,7 +99,7 @@ def test_slow_senders_of_videos_keep_no_place(reader: LocalReader, tmp_path: Pat
         assert lines[-1] == {"done": True}
 
 
-def test_a_body_that_drips_ends_at_its_deadline(reader: LocalReader) -> None:
+def test_a_slow_body_ends_at_its_deadline(reader: LocalReader) -> None:
     with running(reader, WebSettings(), whole=0.5, whole_video=0.5) as client:
         for path, kind in ((PLATES, "image/jpeg"), (VIDEOS, "video/mp4")):
             with connected(client) as raw:
@@ -142,7 +142,7 @@ def test_large_bodies_at_once_leave_no_memory_behind() -> None:
             time.sleep(0.5)
 
 
-def test_half_a_head_is_closed(reader: LocalReader) -> None:
+def test_a_connection_with_half_a_head_is_closed(reader: LocalReader) -> None:
     app = create_app(Backend(reader, "local"), WebSettings())
     with WebServer(app, head=0.3) as server, httpx.Client(base_url=server.url, trust_env=False) as client:
         whole = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -152,7 +152,7 @@ def test_half_a_head_is_closed(reader: LocalReader) -> None:
                 answered(raw)  # ends
 
 
-def test_a_request_that_takes_long_is_not_closed_as_a_head_is(reader: LocalReader) -> None:
+def test_a_long_request_is_not_closed_by_the_limit_for_heads(reader: LocalReader) -> None:
     with WebServer(create_app(Backend(reader, "local"), WebSettings()), head=0.2) as server:
         parts = urlsplit(server.url)
         with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=60) as raw:
@@ -163,7 +163,7 @@ def test_a_request_that_takes_long_is_not_closed_as_a_head_is(reader: LocalReade
             assert raw.recv(65_536).startswith(b"HTTP/1.1 200")
 
 
-def test_two_lengths_are_refused_and_the_rest_is_not_read(web: httpx.Client) -> None:
+def test_two_content_lengths_are_refused_and_the_rest_is_not_read(web: httpx.Client) -> None:
     hidden = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     with connected(web) as raw:
         raw.sendall(head(PLATES, "image/jpeg", 5, "Transfer-Encoding: chunked\r\n") + b"0\r\n\r\n" + hidden)
@@ -177,12 +177,12 @@ def forms() -> Iterator[dict[str, str]]:
     yield {"upload": "é" * 8}
 
 
-def test_base64_that_is_none_is_a_bad_input(web: httpx.Client, forms: dict[str, str]) -> None:
+def test_invalid_base64_is_a_bad_input(web: httpx.Client, forms: dict[str, str]) -> None:
     assert web.post("/v1/plate-reader/", data=forms).status_code == 400
 
 
 @pytest.mark.parametrize("charset", ["hex", "idna", "utf-16", "rot13", "undefined", "nothing"])
-def test_a_form_of_any_charset_is_answered(web: httpx.Client, charset: str) -> None:
+def test_a_form_in_any_charset_gets_an_answer(web: httpx.Client, charset: str) -> None:
     body = b'--x\r\nContent-Disposition: form-data; name="upload"\r\n\r\n\xff\xfez\r\n--x--\r\n'
     kind = {"Content-Type": f"multipart/form-data; boundary=x; charset={charset}"}
     assert web.post("/v1/plate-reader/", content=body, headers=kind).status_code == 400

@@ -70,12 +70,12 @@ def test_events_are_searched(seen: Seen) -> None:
 @pytest.mark.parametrize(
     "asked", [{"cursor": "%%%"}, {"limit": "0"}, {"limit": "x"}, {"distance": "9"}, {"since": "yesterday"}]
 )
-def test_a_wrong_question_is_refused(seen: Seen, asked: dict[str, str]) -> None:
+def test_an_invalid_query_is_refused(seen: Seen, asked: dict[str, str]) -> None:
     answer = seen.client.get(EVENTS, params=asked)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "PLATES_BAD_INPUT")
 
 
-def test_a_correction_stays_beside_the_machines_text_and_becomes_a_label(seen: Seen, tmp_path: Path) -> None:
+def test_a_correction_is_stored_beside_the_read_text_and_exported_as_a_label(seen: Seen, tmp_path: Path) -> None:
     (seen.pictures / "frame.jpg").write_bytes(CAR)
     kept = replace(event(1), images=Images(frame="frame.jpg"))
     outside = replace(event(2), images=Images(frame="../staff.csv"))
@@ -165,7 +165,7 @@ def export_of_changed(folder: Path, change: str, *options: str) -> str:
 
 @pytest.mark.parametrize("options", [(), ("--any-text",)])
 @pytest.mark.parametrize("text", ["'=cmd|'' /C calc''!A0'", "NULL", "x'ff00'", "''"])
-def test_a_correction_that_is_no_plate_in_a_changed_store_is_left_out(
+def test_an_invalid_correction_in_a_modified_store_is_left_out(
     tmp_path: Path, text: str, options: tuple[str, ...]
 ) -> None:
     change = (
@@ -177,7 +177,7 @@ def test_a_correction_that_is_no_plate_in_a_changed_store_is_left_out(
     assert said in export_of_changed(tmp_path, change, *options)
 
 
-def test_a_text_that_a_store_computes_is_bounded(tmp_path: Path) -> None:
+def test_a_text_computed_by_a_store_is_limited(tmp_path: Path) -> None:
     change = (
         f"ALTER TABLE events RENAME TO former; CREATE TABLE events ({COLUMNS} GENERATED ALWAYS AS ({HUGE}) VIRTUAL);"
         "INSERT INTO events (id, timestamp) SELECT id, timestamp FROM former"
@@ -193,7 +193,9 @@ def test_a_text_that_a_store_computes_is_bounded(tmp_path: Path) -> None:
         (b"", "expected an event store, got an empty file"),
     ],
 )
-def test_what_is_no_store_makes_no_folder_of_labels(tmp_path: Path, content: bytes | None, said: str) -> None:
+def test_a_file_that_is_not_a_store_creates_no_folder_of_labels(
+    tmp_path: Path, content: bytes | None, said: str
+) -> None:
     path, labels = tmp_path / "events.sqlite", tmp_path / "labels"
     if content is None:
         os.mkfifo(path)
@@ -207,7 +209,7 @@ def test_what_is_no_store_makes_no_folder_of_labels(tmp_path: Path, content: byt
 
 
 @pytest.mark.parametrize("frame", ["a" * 5000 + ".jpg", "zero.jpg", "terabyte.jpg", "frame." + "b" * 200, "\0.jpg", 7])
-def test_an_event_whose_frame_is_no_picture_is_left_out(tmp_path: Path, frame: object) -> None:
+def test_an_event_with_an_invalid_frame_is_left_out(tmp_path: Path, frame: object) -> None:
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     (pictures / "zero.jpg").symlink_to("/dev/zero")
@@ -220,7 +222,7 @@ def test_an_event_whose_frame_is_no_picture_is_left_out(tmp_path: Path, frame: o
     assert list(tmp_path.iterdir()) == [pictures]
 
 
-def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> None:
+def test_events_arrive_live_and_a_broken_stream_resumes(seen: Seen) -> None:
     seen.write(event(0))
 
     def next_plate(lines: Iterator[str], wanted: str) -> str:
@@ -251,7 +253,7 @@ def test_events_come_as_they_happen_and_a_broken_stream_goes_on(seen: Seen) -> N
         next_plate(answer.iter_lines(), "A002BC77")
 
 
-def test_events_of_another_outbox_and_of_a_store_that_takes_its_place_are_not_missed(seen: Seen) -> None:
+def test_events_of_another_outbox_or_a_replaced_store_are_not_missed(seen: Seen) -> None:
     seen.write(*(event(number) for number in range(5)))
     assert found(seen, text="A003BC78", distance=1) == ["A003BC77"]
     with seen.client.stream("GET", f"{EVENTS}/stream") as lines:
@@ -267,7 +269,7 @@ def test_events_of_another_outbox_and_of_a_store_that_takes_its_place_are_not_mi
     assert found(seen, text="A006BC78", distance=1) == ["A006BC77"]
 
 
-def test_a_reader_that_never_reads_holds_up_nobody(seen: Seen) -> None:
+def test_a_client_that_never_reads_delays_no_other(seen: Seen) -> None:
     parts = urlsplit(str(seen.client.base_url))
     big = tuple(replace(event(number), model="m" * 20_000) for number in range(600))
     with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=30) as slow:
@@ -292,7 +294,7 @@ def test_a_reader_that_never_reads_holds_up_nobody(seen: Seen) -> None:
         assert seen.client.get("/").status_code == 200
 
 
-def test_lists_are_changed_and_their_files_too(seen: Seen) -> None:
+def test_changes_of_lists_are_written_to_their_files(seen: Seen) -> None:
     address = "/api/v1/lists/staff"
     assert seen.client.get("/api/v1/lists").json() == {"lists": [{"name": "staff", "entries": {"A001BC77": "Ann"}}]}
     assert seen.client.post(f"{address}/entries", json={"plate": "в 002 вс 77", "label": "=1+1"}).status_code == 201
@@ -308,7 +310,7 @@ def test_lists_are_changed_and_their_files_too(seen: Seen) -> None:
     assert seen.client.put(f"{address}.csv", content=b"\xff\xfe").status_code == 400
 
 
-def test_a_table_that_is_put_replaces_the_list(seen: Seen) -> None:
+def test_putting_a_table_replaces_the_list(seen: Seen) -> None:
     address = "/api/v1/lists/staff.csv"
     assert seen.client.put(address, content=b"plate,label\n!,bad\n").status_code == 400, (
         "of a wrong file nothing is taken"
@@ -318,7 +320,7 @@ def test_a_table_that_is_put_replaces_the_list(seen: Seen) -> None:
     assert seen.lists.read_text(encoding="utf-8") == "plate,label\nC003CC77,Eve\n"
 
 
-def test_a_correction_that_is_no_plate_is_said_to_be_none_and_is_no_label(seen: Seen, tmp_path: Path) -> None:
+def test_a_correction_that_fits_no_format_gets_a_warning_and_is_not_exported(seen: Seen, tmp_path: Path) -> None:
     (seen.pictures / "frame.jpg").write_bytes(CAR)
     odd = replace(event(1), images=Images(frame="frame.jpg"))
     seen.write(odd)
@@ -335,7 +337,7 @@ def test_a_correction_that_is_no_plate_is_said_to_be_none_and_is_no_label(seen: 
     assert result.output.endswith("all: 1 label\n")
 
 
-def test_a_video_is_watched_by_the_gate_that_its_request_asks_for(web: httpx.Client, tmp_path: Path) -> None:
+def test_a_video_is_watched_with_the_threshold_of_its_request(web: httpx.Client, tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "clip.mp4", passing(6)).read_bytes()
     told = {}
     for sure in ("0.9", "0.9999999999"):
@@ -345,7 +347,7 @@ def test_a_video_is_watched_by_the_gate_that_its_request_asks_for(web: httpx.Cli
     assert told == {"0.9": {TEXT}, "0.9999999999": set()}
 
 
-def test_a_video_that_nothing_decodes_is_refused_in_one_line(web: httpx.Client, tmp_path: Path) -> None:
+def test_an_undecodable_video_is_refused_in_one_line(web: httpx.Client, tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "clip.mp4", still(3)).read_bytes()
     for video in (b"no video at all", clip.replace(b"avc1", b"zzz1")):
         answer = web.post("/api/v1/videos", content=video, headers={"Content-Type": "video/mp4"})

@@ -164,7 +164,7 @@ def test_plate_recognizer_s_script_reads(web: httpx.Client, mmc: bool, regions: 
         assert any(overlap(box_of(result), each.box) > 0.6 for each in PLATES)
 
 
-def test_a_key_and_what_is_wrong(guarded: httpx.Client) -> None:
+def test_an_invalid_key_is_reported_with_its_fault(guarded: httpx.Client) -> None:
     url = str(guarded.base_url)
     assert texts(Script(url, TOKEN).ask(CAR)["results"]) == [TEXT.lower()]
     with pytest.raises(RuntimeError, match="token"):
@@ -225,7 +225,7 @@ def picture_of(plate: Box, reading: str = "A001AA", **told: object) -> bodies.Pi
 
 
 @pytest.mark.parametrize("plate", [Box(0, 0, 40, 10), Box(60, 30, 100, 40), Box(45, 20, 55, 23)])
-def test_a_vehicle_s_box_holds_its_plate_and_lies_within_the_picture(plate: Box) -> None:
+def test_the_box_of_a_vehicle_contains_its_plate_and_is_within_the_picture(plate: Box) -> None:
     (result,) = plate_recognizer.answer(picture_of(plate), "ru", None, None)["results"]
     box = box_of(result, "vehicle")
     assert 0 <= box.xmin <= plate.xmin and plate.xmax <= box.xmax <= 100
@@ -242,7 +242,7 @@ def test_the_region_is_the_country_of_the_plate(country: str, region: dict[str, 
     assert result["region"] == region
 
 
-def test_a_plate_of_which_nothing_was_read_is_left_out() -> None:
+def test_a_plate_without_a_reading_is_left_out() -> None:
     unread = picture_of(Box(0, 0, 40, 10), reading="")
     assert plate_recognizer.answer(unread, "ru", None, None)["results"] == []
     found = codeproject.answer(unread)
@@ -250,7 +250,7 @@ def test_a_plate_of_which_nothing_was_read_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("path", codeproject.PATHS)
-def test_a_client_of_codeproject_ai_is_understood(web: httpx.Client, path: str) -> None:
+def test_a_client_of_codeproject_ai_works(web: httpx.Client, path: str) -> None:
     """As frigate_plate_recognizer does: one part without a file name, no token; the first prediction counts."""
     answer = web.post(path, files={"upload": ("upload", CAR)})
     assert answer.status_code == 200

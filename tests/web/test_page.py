@@ -106,7 +106,7 @@ def saved(page: Page, name: str) -> bytes:
     return Path(started.value.path()).read_bytes()
 
 
-def test_a_photo_is_dropped_and_its_plates_are_shown_and_taken_away(context: BrowserContext, web: httpx.Client) -> None:
+def test_a_dropped_photo_shows_its_plates_and_can_be_downloaded(context: BrowserContext, web: httpx.Client) -> None:
     (picture,) = web.post("/api/v1/plates", files={"file": SCENE}).json()["pictures"]
     texts = [plate["text"] for plate in sorted(picture["plates"], key=lambda plate: -plate["score"])]
     assert sorted(texts) == ["A123BC77", "E777KX199"]
@@ -196,7 +196,7 @@ def test_many_files_each_have_their_own_result(context: BrowserContext) -> None:
     expect(page.locator(".fault")).to_contain_text("not a picture")
 
 
-def test_keys_alone_do(context: BrowserContext) -> None:
+def test_the_page_works_with_the_keyboard_only(context: BrowserContext) -> None:
     page = opened(context)
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
@@ -247,7 +247,7 @@ def test_a_video_is_played_and_its_events_arrive(context: BrowserContext, tmp_pa
 
 
 @pytest.mark.parametrize("audio", [False, True], ids=["silent", "with_sound_that_it_could_play"])
-def test_a_video_that_the_browser_cannot_play_is_read_all_the_same(
+def test_a_video_that_the_browser_cannot_play_is_still_read(
     context: BrowserContext, tmp_path: Path, audio: bool
 ) -> None:
     clip = write_clip(tmp_path / "passing.mp4", passing(12, empty=8), fps=4, codec="mpeg4", audio=audio)
@@ -263,7 +263,7 @@ def test_a_video_that_the_browser_cannot_play_is_read_all_the_same(
     picture(page, "web_try_unplayable")
 
 
-def test_a_video_behind_a_photo_tells_that_it_cannot_be_played(context: BrowserContext, tmp_path: Path) -> None:
+def test_a_video_after_a_photo_shows_that_it_cannot_be_played(context: BrowserContext, tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "passing.avi", passing(4), fps=4, codec="mpeg4")
     page = opened(context)
     drop(page, ("car.jpg", CAR), ("passing.avi", clip.read_bytes()))
@@ -272,14 +272,14 @@ def test_a_video_behind_a_photo_tells_that_it_cannot_be_played(context: BrowserC
     expect(page.get_by_text("This browser cannot play this video")).to_be_visible()
 
 
-def test_a_damaged_video_is_told(context: BrowserContext) -> None:
+def test_a_damaged_video_is_reported(context: BrowserContext) -> None:
     page = opened(context)
     files: FilePayload = {"name": "torn.mp4", "mimeType": "video/mp4", "buffer": b"no video"}
     page.set_input_files("#files", files)
     expect(page.locator(".fault")).to_contain_text("video cannot be read")
 
 
-def test_events_arrive_are_searched_and_corrected(browser: Browser, seen: Seen) -> None:
+def test_events_arrive_and_can_be_searched_and_corrected(browser: Browser, seen: Seen) -> None:
     url = str(seen.client.base_url)
     with browser.new_context(base_url=url, locale="en-GB") as context:
         faults = watch(context, url)
@@ -323,7 +323,7 @@ def test_events_arrive_are_searched_and_corrected(browser: Browser, seen: Seen) 
 
 
 @pytest.mark.parametrize(("theme", "locale"), [("light", "ru-RU"), ("dark", "en-GB")])
-def test_both_themes_and_widths_without_barriers(
+def test_both_themes_and_widths_are_accessible(
     browser: Browser, seen: Seen, theme: Literal["light", "dark"], locale: str
 ) -> None:
     seen.write(*(event(number, listed=number % 4 == 0) for number in range(12)))

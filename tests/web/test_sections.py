@@ -18,7 +18,7 @@ def test_each_section_has_an_address_of_its_own(seen: Seen, section: str) -> Non
     ("path", "option"),
     [("events", "--events"), ("events/stream", "--events"), ("lists", "--watch-list"), ("cameras", "--cameras")],
 )
-def test_what_is_not_shown_names_the_option_that_shows_it(web: httpx.Client, path: str, option: str) -> None:
+def test_a_disabled_section_names_the_option_that_enables_it(web: httpx.Client, path: str, option: str) -> None:
     answer = web.get(f"/api/v1/{path}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "PLATES_NOT_FOUND")
     assert f"start `plates web` with {option}" in answer.json()["error"]["message"]
@@ -27,7 +27,7 @@ def test_what_is_not_shown_names_the_option_that_shows_it(web: httpx.Client, pat
 @pytest.mark.parametrize(
     ("path", "says"), [("/live", "--events"), ("/lists", "--watch-list"), ("/no", "nothing found here")]
 )
-def test_a_browser_is_answered_in_words(web: httpx.Client, path: str, says: str) -> None:
+def test_a_browser_gets_an_error_as_plain_text(web: httpx.Client, path: str, says: str) -> None:
     answer = web.get(path, headers=BROWSER)
     assert (answer.status_code, answer.headers["content-type"]) == (404, "text/plain; charset=utf-8")
     assert says in answer.text

@@ -20,7 +20,7 @@ def street() -> Iterator[httpx.Client]:
 
 
 @pytest.mark.parametrize(("query", "kind"), [("", None), ("?vehicles=false", None), ("?vehicles=true", "bus")])
-def test_a_plate_has_its_vehicle_where_that_is_asked_for(street: httpx.Client, query: str, kind: str | None) -> None:
+def test_a_plate_has_its_vehicle_if_requested(street: httpx.Client, query: str, kind: str | None) -> None:
     for sent in ({"files": {"file": CAR}}, {"content": CAR, "headers": {"Content-Type": "image/jpeg"}}):
         (picture,) = street.post(f"{PLATES}{query}", **sent).json()["pictures"]
         (plate,) = picture["plates"]
@@ -34,6 +34,6 @@ def test_plate_recognizer_s_clients_get_the_vehicle_that_was_found(street: httpx
     assert vehicle["box"]["xmin"] < result["box"]["xmin"] and vehicle["box"]["xmax"] > result["box"]["xmax"]
 
 
-def test_codeproject_s_shape_has_no_room_for_vehicles(street: httpx.Client) -> None:
+def test_the_format_of_codeproject_has_no_vehicles(street: httpx.Client) -> None:
     answer = street.post("/v1/vision/alpr", files={"upload": CAR}).json()
     assert answer["predictions"][0]["plate"] == TEXT and "vehicle" not in answer["predictions"][0]

@@ -13,20 +13,20 @@ from benchmarks.report.tables import tables
 from plate_nets.errors import InputError
 
 
-def test_a_ratio_is_the_median_of_the_rounds_and_keeps_their_spread() -> None:
+def test_a_ratio_is_the_median_of_the_rounds_with_their_spread() -> None:
     row = ratio_row("one", [[(10, 100), (5, 200)], [(20, 50), (12, 60)], [(10, 100), (4, 250)]])
     assert (row["p50_ms"], row["p50_ratio"], row["p50_spread"]) == ([10, 5], 0.5, [0.4, 0.6])
     assert (row["frames_per_s"], row["frames_ratio"], row["frames_spread"]) == ([100, 200], 2.0, [1.2, 2.5])
 
 
-def test_a_version_is_a_folder_or_says_what_it_is_not(tmp_path: Path) -> None:
+def test_a_version_is_resolved_to_a_folder_or_refused(tmp_path: Path) -> None:
     with version_folder(str(tmp_path)) as folder:
         assert folder == tmp_path.resolve()
     with pytest.raises(InputError, match="no-such-thing: no folder, wheel or commit"), version_folder("no-such-thing"):
         pass
 
 
-def test_the_machine_is_as_before_after_a_measurement() -> None:
+def test_a_measurement_restores_the_priorities_of_the_machine() -> None:
     own = Path("/proc/self/autogroup")
     before = own.read_text(encoding="ascii") if own.is_file() else None
     others = Others()
@@ -37,7 +37,7 @@ def test_the_machine_is_as_before_after_a_measurement() -> None:
 
 
 @pytest.mark.slow
-def test_this_checkout_against_itself() -> None:
+def test_the_comparison_runs_this_checkout_against_itself() -> None:
     with Progress(disable=True) as progress:
         *_, found = measure_against(str(CHECKOUT), [drawn_picture(1)], [2], 0.1 * ROUNDS, progress)
     assert [row["load"].split(",")[0] for row in found["rows"]] == ["in process", "served"]

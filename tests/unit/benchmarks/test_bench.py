@@ -33,7 +33,7 @@ def test_latency_is_in_percentiles() -> None:
     assert (found["p50_ms"], found["p90_ms"], found["p99_ms"], found["max_ms"]) == (50, 90, 99, 100)
 
 
-def test_figures_count_answers_apart_from_failures() -> None:
+def test_figures_count_answers_separately_from_failures() -> None:
     samples = [Sample(0.01, 2), Sample(0.03, 4), Sample(9.0, error="no memory"), Sample(8.0, error="no memory")]
     found = figures(Load(samples, seconds=2.0, client_cpu=0.5))
     assert (found["frames"], found["errors"]) == (2, {"no memory": 2})
@@ -58,7 +58,7 @@ def stats(name: str, executions: int, batches: dict[int, int], version: str = "1
     }
 
 
-def test_statistics_are_of_the_run_alone() -> None:
+def test_statistics_cover_only_the_run() -> None:
     before = by_model([stats("stn", 3, {1: 3}), stats("yolo", 5, {1: 5})])
     after = by_model([stats("stn", 7, {1: 4, 2: 2, 16: 1}), stats("yolo", 5, {1: 5}), stats("lprnet", 2, {4: 2})])
     found = difference(before, after)
@@ -81,7 +81,7 @@ def test_a_grid_has_every_combination() -> None:
     assert (opened.rate, opened.concurrency, opened.plates) == (7.5, None, 0)
 
 
-def test_shared_memory_is_for_production_alone() -> None:
+def test_shared_memory_is_only_for_the_production_model() -> None:
     with pytest.raises(InputError, match="only plate_recognition takes it, not client_chain"):
         caller_factory("localhost:1", "client_chain", InputKind.shm)
 
@@ -96,7 +96,7 @@ def rounds(**workloads: float) -> dict[str, list[Load]]:
     }
 
 
-def test_ratios_do_not_see_a_machine_that_slows_down() -> None:
+def test_ratios_do_not_change_if_the_machine_slows_down() -> None:
     workloads = {
         "served, 1 plate": 24.0,
         "in process, 1 plate": 20.0,
@@ -115,7 +115,7 @@ def test_ratios_do_not_see_a_machine_that_slows_down() -> None:
     assert [row["met"] for row in rows] == [True, True, True, False, True, None]
 
 
-def test_production_is_compared_with_the_best_other_variant() -> None:
+def test_the_production_variant_is_compared_with_the_best_other() -> None:
     variants = ("plate_recognition", "slow", "fast")
     workloads = {}
     for plates, callers in CASES:
@@ -130,7 +130,7 @@ def test_production_is_compared_with_the_best_other_variant() -> None:
 @pytest.mark.parametrize(
     ("value", "at_most", "met"), [(2, True, True), (2.01, True, False), (2, False, True), (1.9, False, False)]
 )
-def test_a_target_is_met_at_its_very_value(value: float, at_most: bool, met: bool) -> None:
+def test_a_target_is_met_at_its_exact_value(value: float, at_most: bool, met: bool) -> None:
     assert target_row("x", value, 2.0, "", at_most=at_most)["met"] is met
 
 
@@ -138,7 +138,7 @@ def test_a_target_is_met_at_its_very_value(value: float, at_most: bool, met: boo
     ("calls", "own"),
     [({"detect": 28.5, "rectify": 2.0, "read": 4.0}, 35.5 - 34.5 - 0.2), ({}, 35.5 - 32.9 - 0.2)],
 )
-def test_parts_of_a_frame_add_up_to_the_whole(calls: dict[str, float], own: float) -> None:
+def test_the_stages_of_a_frame_add_up_to_the_whole(calls: dict[str, float], own: float) -> None:
     names = ("decode", "letterbox", "detector", "NMS", "corners", "crop", "stn", "lprnet", "CTC")
     alone = dict(zip(names, (4.0, 1.0, 20.0, 0.5, 0.25, 0.25, 1.0, 3.0, 0.2), strict=True))
     models = {
@@ -202,7 +202,7 @@ def test_a_report_is_kept_as_it_grows_and_shown(tmp_path: Path) -> None:
     assert "1x2" in shown.getvalue()
 
 
-def test_rows_of_a_table_are_chosen_by_their_cells() -> None:
+def test_rows_of_a_table_are_selected_by_their_cells() -> None:
     table = Table("t", "", ("input", "rate", "ms"), [["raw", "", "1"], ["encoded", "", "2"]])
     assert table.where({"input": "raw"}) == Table("t", "", ["ms"], [["1"]])
     assert table.where({"input": "shm"}).rows == []
@@ -252,14 +252,14 @@ def test_reports_go_into_csv_plots_and_a_page(tmp_path: Path) -> None:
     assert page.read_text(encoding="utf-8") == text
 
 
-def test_stages_become_a_bar_each() -> None:
+def test_each_stage_becomes_a_bar() -> None:
     rows = [["decode", "4.00", "yes", ""], ["stn", "-0.10", "yes", ""], ["whole", "3.90", "no", ""]]
     figure = PLOTS["stages"](Table("stages", "One frame", ("stage", "ms", "part of the whole", "from"), rows))
     (axes,) = figure.axes
     assert [text.get_text() for text in axes.texts] == ["4.0", "-0.1", "3.9"]
 
 
-def test_no_secret_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_contains_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLATES_CONTROL_KEY", "c" * 40)
     monkeypatch.setenv("PLATES_YOLO_THREADS", "2")
     values = Report({}).values
@@ -274,7 +274,7 @@ def bench(*arguments: object) -> Any:
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
-def test_a_server_that_is_not_there_is_one_line(tmp_path: Path, protocol: str) -> None:
+def test_a_missing_server_is_reported_in_one_line(tmp_path: Path, protocol: str) -> None:
     result = bench("--url", f"{protocol}://127.0.0.1:9", "--json", tmp_path / "a.json")
     assert result.exit_code == 2
     assert result.stderr.startswith("plates: 127.0.0.1:9: ")
@@ -304,7 +304,7 @@ def test_an_empty_folder_is_named(tmp_path: Path) -> None:
     assert f"--frames {tmp_path}: no picture" in result.stderr
 
 
-def test_the_ensemble_of_a_crop_is_asked_with_crops_alone() -> None:
+def test_the_ensemble_for_crops_gets_only_crops() -> None:
     groups = [[drawn_picture(plates, (96, 160))] for plates in (0, 4)]
     runs = list(grid(["plate_text", "a"], [InputKind.raw, InputKind.encoded], groups, [1], None, 1.0))
     assert [(run.kind.value, run.plates) for run in runs if run.variant == "plate_text"] == [("raw", 4)]

@@ -52,7 +52,7 @@ class Caller:
 
 
 @pytest.mark.parametrize("callers", [1, 4])
-def test_a_closed_load_keeps_so_many_requests_under_way(callers: int) -> None:
+def test_a_closed_load_keeps_the_given_number_of_requests_in_flight(callers: int) -> None:
     asked = Asked(seconds=0.01)
     load = closed_load(asked, PICTURES, callers, seconds=0.3)
     assert load.stopped is None
@@ -69,14 +69,14 @@ def test_a_number_of_frames_ends_a_closed_load(callers: int) -> None:
     assert len(closed_load(Asked(), PICTURES, callers, seconds=60, frames=30).samples) == 30
 
 
-def test_failed_requests_are_kept_and_do_not_end_it() -> None:
+def test_failed_requests_are_recorded_and_do_not_end_the_load() -> None:
     load = closed_load(Asked({WARM_UP + 1: ServerError("no memory")}), PICTURES, 1, seconds=60, frames=5)
     assert [sample.error for sample in load.samples] == [None, "no memory", None, None, None]
     assert len(load.good) == len(load.milliseconds) == 4
     assert load.stopped is None
 
 
-def test_nothing_but_failures_end_it() -> None:
+def test_a_load_ends_if_every_request_fails() -> None:
     faults: dict[int, PlateError] = dict.fromkeys(range(WARM_UP + 1, 1000), ServerError("broken"))
     load = closed_load(Asked(faults), PICTURES, 1, seconds=60)
     assert load.stopped == "broken"
@@ -84,7 +84,7 @@ def test_nothing_but_failures_end_it() -> None:
 
 
 @pytest.mark.parametrize("callers", [1, 3])
-def test_a_server_that_goes_ends_it_and_what_was_answered_is_kept(callers: int) -> None:
+def test_a_lost_server_ends_the_load_and_keeps_its_answers(callers: int) -> None:
     gone: dict[int, PlateError] = dict.fromkeys(range(WARM_UP * callers + 6, 1000), ServerUnavailable("refused"))
     load = closed_load(Asked(gone), PICTURES, callers, seconds=60)
     assert load.stopped == "refused"
@@ -101,7 +101,7 @@ def test_a_server_that_is_not_there(callers: int) -> None:
     assert asked.open == 0
 
 
-def test_an_open_load_asks_when_it_is_due() -> None:
+def test_an_open_load_sends_each_request_when_it_is_due() -> None:
     asked = Asked()
     load = open_load(asked, PICTURES, rate=200, seconds=0.5)
     assert len(load.samples) == 100

@@ -11,7 +11,7 @@ from plate_nets.contract import STN
 
 
 @pytest.mark.slow
-def test_a_pipe_is_told_which_network_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_to_a_pipe_says_which_network_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, (shape, *_) in SHAPES.items():
         monkeypatch.setitem(SHAPES, name, (shape,) if name == STN.name else ())
     said = io.StringIO()

@@ -39,7 +39,7 @@ class Finder(OtherDetector):
         return np.array([[200, 0, 300, 30], [62, 42, 220, 75]], np.float32)
 
 
-def test_whole_photos_are_read_by_detectors_of_their_own(tmp_path: Path) -> None:
+def test_each_reader_reads_whole_photos_with_its_own_detector(tmp_path: Path) -> None:
     labelled(tmp_path)
     found = compare(tmp_path, LocalReader(threads=1), Other(), Finder())
     assert [answer.text for answer in found.ours] == ["A123BC77", "K456MH99"]

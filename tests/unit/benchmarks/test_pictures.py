@@ -35,7 +35,7 @@ def test_raw_and_encoded_are_the_same_picture() -> None:
 
 
 @pytest.mark.parametrize("plates", [-1, MOST_PLATES + 1])
-def test_a_number_that_does_not_fit_is_refused(plates: int) -> None:
+def test_a_number_out_of_range_is_refused(plates: int) -> None:
     with pytest.raises(InputError, match=f"expected 0 to {MOST_PLATES}"):
         drawn_picture(plates)
 

@@ -17,7 +17,7 @@ def has(frame: np.ndarray, colour: tuple[int, int, int]) -> bool:
     return bool((frame == colour).all(axis=2).any())
 
 
-def test_the_frame_itself_is_left_alone() -> None:
+def test_annotating_does_not_change_the_frame() -> None:
     frame = np.zeros((100, 200, 3), np.uint8)
     drawn = annotate(frame, [plate("A123BC77", 20, 40, 120, 60)])
     assert not frame.any()
@@ -25,7 +25,7 @@ def test_the_frame_itself_is_left_alone() -> None:
     assert np.array_equal(annotate(frame, []), frame)
 
 
-def test_the_outline_runs_along_the_corners() -> None:
+def test_the_outline_follows_the_corners() -> None:
     corners = (20, 40, 120, 70, 115, 90, 15, 60)
     found = replace(plate("A123BC77", 15, 40, 120, 90), corners=corners)
     drawn = annotate(np.zeros((100, 200, 3), np.uint8), [found])
@@ -48,7 +48,7 @@ def test_a_plate_at_a_corner_is_labelled_inside(size: tuple[int, int], corner: t
     assert (drawn == READ).all(axis=2).sum() > (drawn.any(axis=2).sum() / 4)
 
 
-def test_the_text_grows_with_the_frame() -> None:
+def test_the_size_of_the_text_grows_with_the_frame() -> None:
     def inked(scale: int) -> int:
         frame = np.zeros((300 * scale, 400 * scale, 3), np.uint8)
         box = [side * scale for side in (100, 150, 200, 172)]

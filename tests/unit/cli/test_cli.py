@@ -92,7 +92,7 @@ def car(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_line_a_plate(run: Run, car: Path) -> None:
+def test_one_line_per_plate_is_printed(run: Run, car: Path) -> None:
     result = run(car)
     assert result.exit_code == 0
     first, second = (line.removeprefix(f"{car}: ").rsplit("  ", 1)[0] for line in result.stdout.splitlines())
@@ -107,7 +107,7 @@ def test_a_line_ends_with_the_country_if_it_is_known(run: Run, car: Path, countr
     assert run(car, answers={PICTURE: [plate]}).stdout.rstrip("\n").endswith(f" ms{shown}")
 
 
-def test_how_sure_a_text_must_be_is_asked_for_and_checked_first(run: Run, car: Path) -> None:
+def test_the_minimum_confidence_is_checked_first_and_sent(run: Run, car: Path) -> None:
     assert run(car).exit_code == 0 and asked == [None]
     assert run(car, "--sure", 0.95).exit_code == 0 and asked == [0.95]
     result = run(car, "--sure", 95)
@@ -115,7 +115,7 @@ def test_how_sure_a_text_must_be_is_asked_for_and_checked_first(run: Run, car: P
     assert result.stderr == "plates: sure: expected a probability between 0 and 1, got 95.0\n"
 
 
-def test_a_picture_without_a_plate_is_said_to_have_none(run: Run, car: Path) -> None:
+def test_a_picture_without_a_plate_is_reported(run: Run, car: Path) -> None:
     result = run(car, answers={PICTURE: []})
     assert result.exit_code == 0
     assert "car.jpg: no plate" in result.stdout
@@ -145,7 +145,7 @@ def test_a_server_that_is_gone_ends_the_run(run: Run, car: Path) -> None:
     assert result.stderr == "plates: host:1: Connection refused\n"
 
 
-def test_a_picture_that_a_process_died_of_fails_and_the_run_goes_on(run: Run, car: Path, tmp_path: Path) -> None:
+def test_a_picture_that_kills_a_process_fails_and_the_run_continues(run: Run, car: Path, tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.png"
     bomb.write_bytes(b"bomb")
     result = run(
@@ -156,7 +156,7 @@ def test_a_picture_that_a_process_died_of_fails_and_the_run_goes_on(run: Run, ca
     assert result.stderr.startswith(f"{bomb}: host:1: PLATES_MODEL_DIED")
 
 
-def test_an_error_of_the_server_is_one_of_the_picture(run: Run, car: Path) -> None:
+def test_a_server_error_becomes_the_error_of_a_picture(run: Run, car: Path) -> None:
     result = run(car, answers={PICTURE: ServerError("host:1: PLATES_INTERNAL: stn: out of memory (500)")})
     assert result.exit_code == 1
     assert "stn: out of memory" in result.stderr
@@ -167,13 +167,13 @@ def test_wrong_usage(run: Run, arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
-def test_an_address_that_is_none_is_wrong_usage(car: Path) -> None:
+def test_an_invalid_address_is_wrong_usage(car: Path) -> None:
     result = CliRunner().invoke(app, ["read", "--url", "host:99999", str(car)])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
 
 
-def test_pictures_that_are_not_there_start_no_server(tmp_path: Path) -> None:
+def test_missing_pictures_start_no_server(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["read", str(tmp_path / "car.jpg")])
     assert (result.exit_code, result.stderr) == (2, f"plates: no such file or folder: {tmp_path / 'car.jpg'}\n")
 
@@ -186,25 +186,27 @@ def test_pictures_that_are_not_there_start_no_server(tmp_path: Path) -> None:
         (Reading("", "K646CE71", 0.998, scheme="of-the-server"), "unread (K646CE71?)  conf"),
     ],
 )
-def test_why_a_sure_reading_is_no_text_is_said(run: Run, car: Path, reading: Reading, says: str) -> None:
+def test_the_reason_why_a_certain_reading_is_not_a_text_is_shown(
+    run: Run, car: Path, reading: Reading, says: str
+) -> None:
     result = run(car, answers={PICTURE: [Plate(Box(1, 2, 3, 4), 0.5, reading)]})
     assert f"car.jpg: {says}" in result.stdout
 
 
 @pytest.mark.parametrize("command", ["read", "batch", "watch", "swap", "evaluate"])
-def test_the_help_says_what_to_give(command: str) -> None:
+def test_the_help_describes_every_argument(command: str) -> None:
     group = get_command(app)
     assert isinstance(group, Group)
     for argument in (each for each in group.commands[command].params if isinstance(each, Argument)):
         assert isinstance(argument, TyperArgument) and argument.help, f"{command} {argument.name}"
 
 
-def test_the_version_is_that_of_the_package() -> None:
+def test_the_version_equals_that_of_the_package() -> None:
     result = CliRunner().invoke(app, ["--version"])
     assert (result.exit_code, result.stdout) == (0, f"plates {metadata.version('plate-nets')}\n")
 
 
-def test_one_picture_is_not_several(run: Run, car: Path) -> None:
+def test_one_failed_picture_is_counted_in_the_singular(run: Run, car: Path) -> None:
     assert run(car, answers={}).stderr.endswith("plates: 1 of 1 picture failed\n")
 
 
@@ -252,13 +254,13 @@ def test_json_is_one_array(run: Run, car: Path, tmp_path: Path) -> None:
     }
 
 
-def test_json_is_whole_even_where_the_server_goes(run: Run, car: Path) -> None:
+def test_json_is_complete_even_if_the_server_is_lost(run: Run, car: Path) -> None:
     result = run(car, "--json", answers={PICTURE: ServerUnavailable("gone")})
     assert result.exit_code == 2
     assert json.loads(result.stdout) == []
 
 
-def test_the_table_has_a_row_a_plate_and_every_picture(run: Run, car: Path, tmp_path: Path) -> None:
+def test_the_table_has_a_row_per_plate_and_every_picture(run: Run, car: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty.jpg"
     empty.write_bytes(b"empty")
     table = tmp_path / "plates.csv"
@@ -279,7 +281,7 @@ def test_the_table_has_a_row_a_plate_and_every_picture(run: Run, car: Path, tmp_
     ]
 
 
-def test_json_and_the_table_say_of_which_country_and_colour_a_plate_is(run: Run, car: Path, tmp_path: Path) -> None:
+def test_json_and_csv_contain_country_and_colour(run: Run, car: Path, tmp_path: Path) -> None:
     reading = replace(READ.reading, country="ru", country_confidence=0.87654, ground="white", ground_confidence=0.99999)
     answers = {PICTURE: [replace(READ, reading=reading)]}
     (picture,) = json.loads(run(car, "--json", answers=answers).stdout)
@@ -313,7 +315,7 @@ def test_annotating_beside_the_pictures_overwrites_none(run: Run, car: Path) -> 
     assert sorted(path.name for path in car.parent.iterdir()) == ["car.jpg", "car_plates.jpg", "car_plates2.jpg"]
 
 
-def test_a_run_does_not_read_what_the_one_before_wrote(run: Run, car: Path) -> None:
+def test_a_run_skips_the_pictures_that_an_earlier_run_wrote(run: Run, car: Path) -> None:
     for folder in (car.parent, car.parent / "out"):
         for _ in range(2):
             result = run(car.parent, "--save-annotated", folder)
@@ -330,7 +332,7 @@ def test_a_table_never_replaces_a_picture(run: Run, car: Path) -> None:
     assert car.read_bytes() == PICTURE
 
 
-def test_a_name_that_is_no_text_is_escaped(run: Run, tmp_path: Path) -> None:
+def test_a_name_that_is_not_utf8_is_escaped(run: Run, tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jpg"))
     path.write_bytes(PICTURE)
     table = tmp_path / "table.csv"
@@ -340,7 +342,7 @@ def test_a_name_that_is_no_text_is_escaped(run: Run, tmp_path: Path) -> None:
     assert "\\xff.jpg" in table.read_text(encoding="utf-8")
 
 
-def test_a_full_disk_is_one_line(run: Run, car: Path) -> None:
+def test_a_full_disk_is_reported_in_one_line(run: Run, car: Path) -> None:
     result = run(car, "--csv", "/dev/full")
     assert result.exit_code == 2
     assert result.stderr == "plates: --csv /dev/full: No space left on device\n"
@@ -354,7 +356,7 @@ def test_a_picture_too_wide_for_its_format_is_annotated_as_png(run: Run, tmp_pat
     assert (tmp_path / "out" / "wide_plates.png").is_file()
 
 
-def test_what_is_no_file_fails_at_once(run: Run, car: Path, tmp_path: Path) -> None:
+def test_something_other_than_a_file_fails_at_once(run: Run, car: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jpg")
     result = run(tmp_path / "pipe.jpg", car)
     assert (result.exit_code, len(result.stdout.splitlines())) == (1, 2)
@@ -375,12 +377,12 @@ def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("timeout", ["inf", "1e12", "-1"])
-def test_a_time_that_no_answer_takes_is_wrong_usage(run: Run, car: Path, timeout: str) -> None:
+def test_an_invalid_timeout_is_wrong_usage(run: Run, car: Path, timeout: str) -> None:
     assert run(car, "--timeout", timeout).exit_code == 2
 
 
 @pytest.mark.parametrize("option", ["--csv", "--save-annotated"])
-def test_where_nothing_can_be_written_is_named(run: Run, car: Path, option: str) -> None:
+def test_an_unwritable_output_is_named(run: Run, car: Path, option: str) -> None:
     result = run(car, option, car / "below")
     assert result.exit_code == 2
     assert result.stderr.startswith(f"plates: {option} {car / 'below'}: ")
@@ -411,21 +413,21 @@ def test_ctrl_c_is_a_clean_end(run: Run, car: Path) -> None:
     assert "Traceback" not in result.output
 
 
-def test_health_of_nobody(tmp_path: Path) -> None:
+def test_health_without_a_server(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["health", "--url", "127.0.0.1:1", "--timeout", "5"])
     assert result.exit_code == 1
     assert result.stderr.startswith("unhealthy: 127.0.0.1:1: ")
 
 
 @pytest.mark.parametrize("supervisor", ["x y", "x:y", "[", "\u0439:1", "127.0.0.1:1"])
-def test_health_of_what_is_no_supervisor(supervisor: str) -> None:
+def test_health_of_something_other_than_a_supervisor(supervisor: str) -> None:
     result = CliRunner().invoke(app, ["health", "--supervisor", supervisor, "--timeout", "5"])
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr.startswith(f"unhealthy: {supervisor}: ")
 
 
 @pytest.mark.parametrize("written", ["{}", "http://{}", "http://{}/health"])
-def test_a_supervisor_is_asked_however_its_address_is_written(written: str) -> None:
+def test_the_address_of_a_supervisor_may_have_any_form(written: str) -> None:
     status = Status(io.BytesIO())
     endpoint = HealthEndpoint(status, "127.0.0.1", 0, StatusCollector(status))
     place = endpoint.url.removeprefix("http://").removesuffix("/health")
@@ -435,7 +437,7 @@ def test_a_supervisor_is_asked_however_its_address_is_written(written: str) -> N
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", None, b"secret key\n"], ids=["no text", "no file", "no key"])
-def test_a_control_key_file_that_is_none_is_one_line(tmp_path: Path, content: bytes | None) -> None:
+def test_an_unusable_control_key_file_is_reported_in_one_line(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "key"
     if content is not None:
         path.write_bytes(content)
@@ -445,7 +447,7 @@ def test_a_control_key_file_that_is_none_is_one_line(tmp_path: Path, content: by
     assert "secret" not in result.stderr
 
 
-def test_an_interrupted_swap_says_where_to_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_swap_names_the_command_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_arguments: object) -> None:
         raise KeyboardInterrupt
 

@@ -30,7 +30,7 @@ def far_away(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_far_plates_are_found_where_it_is_asked_for(far_away: Path) -> None:
+def test_far_plates_are_found_if_requested(far_away: Path) -> None:
     found = {}
     for detail in ("fast", "far"):
         result = CliRunner().invoke(app, ["read", str(far_away), "--local", "--detail", detail])
@@ -39,7 +39,7 @@ def test_far_plates_are_found_where_it_is_asked_for(far_away: Path) -> None:
     assert found["fast"] < found["far"]
 
 
-def test_a_server_of_this_process_is_told() -> None:
+def test_the_option_reaches_a_server_of_this_process() -> None:
     use_detail(None)
     assert read_settings(DetectionSettings, YOLO.name, {}).detail == DEFAULT_DETAIL
     use_detail("far")
@@ -47,7 +47,7 @@ def test_a_server_of_this_process_is_told() -> None:
 
 
 @pytest.mark.parametrize("command", ["read car.jpg", "watch car.mp4", "web"])
-def test_a_server_that_runs_has_its_own(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_server_keeps_its_own_setting(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("car.jpg").touch()
     result = CliRunner().invoke(app, [*command.split(), "--url", "127.0.0.1:9", "--detail", "far"])
@@ -56,6 +56,6 @@ def test_a_server_that_runs_has_its_own(command: str, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("command", ["read car.jpg", "serve", "watch car.mp4", "web"])
-def test_another_word_is_refused(command: str) -> None:
+def test_an_unknown_detail_is_refused(command: str) -> None:
     result = CliRunner().invoke(app, [*command.split(), "--detail", "sharp"])
     assert result.exit_code == 2 and "sharp" in result.stderr

@@ -35,7 +35,7 @@ def car(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("no_triton")
-def test_without_a_triton_pictures_are_read_in_process_and_one_line_says_so(car: Path) -> None:
+def test_without_triton_pictures_are_read_in_process_with_one_line_of_notice(car: Path) -> None:
     result = CliRunner().invoke(app, ["read", str(car)])
     assert result.exit_code == 0, result.stderr
     assert all(text in result.stdout for text in known_picture().texts)
@@ -60,19 +60,19 @@ def test_the_page_reads_in_process() -> None:
 
 
 @pytest.mark.usefixtures("no_triton")
-def test_who_asks_for_it_is_told_nothing(car: Path) -> None:
+def test_reading_in_process_on_request_prints_no_notice(car: Path) -> None:
     result = CliRunner().invoke(app, ["read", str(car), "--local"])
     assert (result.exit_code, result.stderr) == (0, "")
     assert all(text in result.stdout for text in known_picture().texts)
 
 
 @pytest.mark.usefixtures("no_triton")
-def test_a_server_is_asked_where_one_is_named() -> None:
+def test_a_command_with_a_url_uses_that_server() -> None:
     assert not reads_in_process(local=False, url=["127.0.0.1:9"])
 
 
 @pytest.mark.usefixtures("no_triton")
-def test_without_what_reads_in_process_its_extra_is_named(car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_for_reading_in_process_it_is_named(car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "plate_nets.recognition.local", raising=False)
     monkeypatch.delitem(sys.modules, "plate_nets.recognition.images", raising=False)
     monkeypatch.setitem(sys.modules, "cv2", None)
@@ -88,14 +88,14 @@ def test_serve_says_how_to_do_without_a_server() -> None:
 
 
 @pytest.mark.parametrize("command", ["read car.jpg", "watch car.mp4", "web"])
-def test_two_readers_are_one_too_many(command: str, car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_local_and_url_cannot_be_combined(command: str, car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(car.parent)
     result = CliRunner().invoke(app, [*command.split(), "--local", "--url", "127.0.0.1:9"])
     says = "plates: --local and --url (or PLATES_URL) cannot be used together; leave one of them out\n"
     assert (result.exit_code, result.stderr) == (2, says)
 
 
-def test_networks_that_are_missing_end_the_run_before_the_first_picture(car: Path, tmp_path: Path) -> None:
+def test_missing_networks_end_the_run_before_the_first_picture(car: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["read", str(car), "--local", "--model-repository", str(tmp_path)])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
@@ -103,7 +103,7 @@ def test_networks_that_are_missing_end_the_run_before_the_first_picture(car: Pat
         local_reader(default_scheme(), tmp_path)
 
 
-def test_a_log_is_told_what_takes_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_a_line_announces_a_long_step(capsys: pytest.CaptureFixture[str]) -> None:
     with waiting("Starting Triton", as_line=True), waiting("Loading the models"):
         pass
     assert capsys.readouterr() == ("", "Starting Triton ...\n")

@@ -18,7 +18,7 @@ def told() -> str:
     return read_settings(SchemeSettings, PLATE_RECOGNITION.name, {}).scheme
 
 
-def test_a_server_of_this_process_reads_what_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_server_of_this_process_reads_the_named_schemes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert use_schemes("") == () and told() == "russia"
     monkeypatch.chdir(tmp_path)
     path = write_testland(tmp_path)
@@ -26,14 +26,14 @@ def test_a_server_of_this_process_reads_what_is_named(monkeypatch: pytest.Monkey
     assert names == ["brazil", "testland"] and told() == f"brazil,{path}", "the server runs in another folder"
 
 
-def test_what_is_no_scheme_is_refused_before_a_server_starts() -> None:
+def test_an_unknown_scheme_is_refused_before_a_server_starts() -> None:
     with pytest.raises(SchemeError, match="got 'atlantis'"):
         use_schemes("russia,atlantis")
     assert told() == "russia"
 
 
 @pytest.mark.parametrize("command", [("read", "car.jpg"), ("watch", "car.jpg"), ("web",), ("serve",)])
-def test_every_command_refuses_what_is_no_scheme_in_a_line(
+def test_every_command_refuses_an_unknown_scheme_in_one_line(
     command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -49,7 +49,7 @@ def test_the_frames_of_a_car_are_read_by_one_scheme() -> None:
         only_scheme("brazil,russia")
 
 
-def test_what_takes_one_scheme_promises_no_more() -> None:
+def test_a_command_for_one_scheme_does_not_offer_several() -> None:
     (option,) = [each for each in get_command(app).commands["web"].params if each.name == "scheme"]  # type: ignore[attr-defined]
     assert "comma" not in option.help
     result = CliRunner().invoke(app, ["web", "--scheme", "russia,brazil"])

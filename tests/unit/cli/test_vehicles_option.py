@@ -48,7 +48,7 @@ def run(*arguments: object) -> str:
 
 
 @pytest.mark.usefixtures("bus")
-def test_a_plate_is_given_with_its_vehicle_where_that_is_asked_for(car: Path, tmp_path: Path) -> None:
+def test_a_plate_is_returned_with_its_vehicle_if_requested(car: Path, tmp_path: Path) -> None:
     tables = tmp_path / "with.csv", tmp_path / "without.csv"
     drawn = tmp_path / "drawn"
     asked = ["read", car, "--local", "--vehicles", "--csv", tables[0], "--save-annotated", drawn]
@@ -68,7 +68,7 @@ def test_a_plate_is_given_with_its_vehicle_where_that_is_asked_for(car: Path, tm
 
 
 @pytest.mark.usefixtures("bus")
-def test_json_has_the_vehicle_or_says_that_there_is_none(car: Path) -> None:
+def test_json_has_the_vehicle_or_null(car: Path) -> None:
     for asked, kind in (([], None), (["--vehicles"], "bus")):
         (picture,) = json.loads(run("read", car, "--local", "--json", *asked))
         (plate,) = picture["plates"]
@@ -96,7 +96,7 @@ def test_events_have_the_vehicle_and_its_picture_which_may_be_blurred(tmp_path: 
 
 
 @pytest.mark.usefixtures("bus")
-def test_a_vehicle_without_a_plate_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_vehicle_without_a_plate_is_reported_if_requested(tmp_path: Path) -> None:
     """The file of cameras asks for it. The bus is in all frames, and there is no plate."""
     clip = write_clip(tmp_path / "clip.mp4", passing(0, empty=10), fps=4)
     (tmp_path / "cameras.yaml").write_text(
@@ -108,7 +108,7 @@ def test_a_vehicle_without_a_plate_is_told_where_it_is_asked_for(tmp_path: Path)
     assert "no plate  final" in run("watch", "cameras.yaml", "--local")
 
 
-def test_a_file_of_cameras_says_how_closely_and_whether_for_vehicles(tmp_path: Path) -> None:
+def test_a_cameras_file_sets_the_detail_and_vehicles(tmp_path: Path) -> None:
     path = tmp_path / "cameras.yaml"
     path.write_text("cameras: [{source: a.mp4}]\ndetail: far\nblur_vehicles: true\n", encoding="utf-8")
     plan = load_cameras(path)
@@ -119,7 +119,7 @@ def test_a_file_of_cameras_says_how_closely_and_whether_for_vehicles(tmp_path: P
 
 
 @pytest.mark.parametrize(("given", "used"), [([], "far"), (["--detail", "balanced"], "balanced")])
-def test_the_file_s_detail_is_used_where_no_option_says_otherwise(
+def test_the_detail_of_the_file_applies_without_an_option(
     given: list[str], used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -132,7 +132,7 @@ def test_the_file_s_detail_is_used_where_no_option_says_otherwise(
     assert asked == [used]
 
 
-def test_a_batch_has_vehicles_and_looks_as_closely_as_it_is_told(
+def test_a_batch_applies_the_vehicles_and_detail_options(
     car: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[LocalReader] = []

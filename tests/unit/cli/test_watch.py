@@ -34,7 +34,7 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_line_an_event_and_every_sink_gets_it(clip: Path, receiver: Receiver) -> None:
+def test_one_line_per_event_is_printed_and_every_sink_gets_it(clip: Path, receiver: Receiver) -> None:
     sinks = ["--jsonl", "e.jsonl", "--csv", "e.csv", "--sqlite", "e.sqlite", "--webhook", receiver.url]
     result = CliRunner().invoke(app, ["watch", str(clip), "--local", *sinks, "--save-events", "pictures"])
     assert (result.exit_code, result.stderr) == (0, "1 car read in 20 frames; pictures in pictures\n")
@@ -57,7 +57,7 @@ def test_a_run_without_sinks_leaves_nothing_behind(clip: Path) -> None:
     assert list(Path().iterdir()) == []
 
 
-def test_a_car_that_no_text_is_sure_enough_of_is_told_where_it_is_asked_for(clip: Path) -> None:
+def test_a_car_without_a_certain_text_is_reported_if_requested(clip: Path) -> None:
     arguments = ["watch", str(clip), "--local", "--sure", "0.9999999999"]
     silent = CliRunner().invoke(app, arguments)
     assert (silent.exit_code, silent.stdout) == (0, "")
@@ -67,7 +67,7 @@ def test_a_car_that_no_text_is_sure_enough_of_is_told_where_it_is_asked_for(clip
     assert refused.exit_code == 2 and "sure: expected a probability between 0 and 1, got 99" in refused.stderr
 
 
-def test_what_was_saved_is_said_and_a_run_without_a_car_says_so_too(clip: Path) -> None:
+def test_saved_files_are_reported_and_so_is_a_run_without_cars(clip: Path) -> None:
     write_clip(Path("road.mp4"), still(3))
     for source, says in ((str(clip), "1 car read in 20 frames"), ("road.mp4", "0 cars read in 3 frames")):
         result = CliRunner().invoke(app, ["watch", source, "--local", "--save-video", "drawn.mp4"])
@@ -79,7 +79,7 @@ def test_what_was_saved_is_said_and_a_run_without_a_car_says_so_too(clip: Path) 
     ("place", "says"),
     [("no/drawn.mp4", "No such file or directory"), ("car.mp4", "would overwrite the video that is read")],
 )
-def test_a_video_that_cannot_be_saved_is_refused_before_anything_is_read(clip: Path, place: str, says: str) -> None:
+def test_an_unwritable_video_is_refused_before_anything_is_read(clip: Path, place: str, says: str) -> None:
     Path("car.mp4").symlink_to(clip)
     before = clip.read_bytes()
     result = CliRunner().invoke(app, ["watch", str(clip), "--local", "--save-video", place])
@@ -88,14 +88,14 @@ def test_a_video_that_cannot_be_saved_is_refused_before_anything_is_read(clip: P
     assert clip.read_bytes() == before
 
 
-def test_a_source_without_a_picture_is_named_as_it_was_given_and_once_and_an_older_video_stays() -> None:
+def test_a_source_without_pictures_is_named_once_and_keeps_an_older_video() -> None:
     Path("drawn.mp4").write_bytes(b"older")
     result = CliRunner().invoke(app, ["watch", "nothing.mp4", "--local", "--save-video", "drawn.mp4"])
     assert (result.exit_code, result.stderr) == (2, "nothing.mp4: No such file or directory\n")
     assert Path("drawn.mp4").read_bytes() == b"older"
 
 
-def test_a_port_in_use_is_one_line(clip: Path) -> None:
+def test_a_port_in_use_is_reported_in_one_line(clip: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         result = CliRunner().invoke(app, ["watch", str(clip), "--local", "--metrics-port", port])
@@ -103,7 +103,7 @@ def test_a_port_in_use_is_one_line(clip: Path) -> None:
     assert result.stderr == f"plates: health port {port} on 127.0.0.1: Address already in use; choose another\n"
 
 
-def test_a_sink_of_an_option_takes_the_place_of_those_of_its_type_in_the_file(clip: Path, receiver: Receiver) -> None:
+def test_a_sink_option_replaces_the_sinks_of_its_type_in_the_file(clip: Path, receiver: Receiver) -> None:
     """The README's command with the file of docs/how-to/cameras.md."""
     Path("cameras.yaml").write_text(
         f"""
@@ -143,7 +143,7 @@ def test_a_start_is_a_time_in_iso_8601(clip: Path, start: str) -> None:
         ("0001-01-01T00:00:00+14:00", "a time of the years 1900 to 8999"),
     ],
 )
-def test_a_start_that_is_none_is_refused(start: str, says: str) -> None:
+def test_an_invalid_start_is_refused(start: str, says: str) -> None:
     result = CliRunner().invoke(app, ["watch", "car.mp4", "--local", "--start", start])
     assert result.exit_code == 2
     assert says in result.stderr
@@ -165,7 +165,7 @@ def test_faults_of_a_long_file_are_one_short_line(text: str, says: str) -> None:
     assert says in result.stderr and len(result.stderr) < 1200
 
 
-def test_what_a_sink_did_not_take_comes_with_the_next_run(clip: Path, receiver: Receiver) -> None:
+def test_undelivered_records_are_delivered_by_the_next_run(clip: Path, receiver: Receiver) -> None:
     receiver.close()
     arguments = ["watch", str(clip), "--local", "--webhook", receiver.url]
     first = CliRunner().invoke(app, arguments)
@@ -243,7 +243,7 @@ sinks:
         ("cameras: [{source: a.mp4, source: b.mp4}]", "cameras.yaml, line 1: expected YAML: duplicate key source"),
     ],
 )
-def test_a_fault_of_the_file_is_named(text: str, message: str) -> None:
+def test_a_fault_in_the_file_is_reported(text: str, message: str) -> None:
     Path("cameras.yaml").write_text(text, encoding="utf-8")
     result = CliRunner().invoke(app, ["watch", "cameras.yaml", "--local"])
     assert result.exit_code == 2
@@ -252,13 +252,13 @@ def test_a_fault_of_the_file_is_named(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("option", ["--keep-days", "--keep-mb", "--fps", "--timeout"])
 @pytest.mark.parametrize("value", ["nan", "inf"])
-def test_an_option_that_is_no_number_is_refused(option: str, value: str) -> None:
+def test_an_option_that_is_not_a_finite_number_is_refused(option: str, value: str) -> None:
     result = CliRunner().invoke(app, ["watch", "a.mp4", "--local", option, value])
     assert result.exit_code == 2
     assert f"{option}: expected a finite number, got {value}" in result.stderr or "not in the range" in result.stderr
 
 
-def test_a_run_is_ended_by_a_signal_with_its_events_told(tmp_path: Path) -> None:
+def test_a_signal_ends_a_run_after_its_events_are_reported(tmp_path: Path) -> None:
     """A file is enough: reading it takes far longer than this test."""
     clip = write_clip(tmp_path / "long.mp4", passing(150), fps=25)
     with subprocess.Popen(

@@ -29,7 +29,7 @@ PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
 
 
 @pytest.mark.parametrize("url", ["", "http://", "localhost:port", ":8000", "ftp://localhost:21"])
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(InputError, match="expected"):
         PlateClient(url)
 
@@ -37,7 +37,7 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 @pytest.mark.parametrize(
     "image", [FRAME[..., 0], FRAME.astype(np.float32), FRAME[..., :2], "car.jpg", None, FRAME.tolist()]
 )
-def test_what_is_no_picture_is_refused_before_it_is_sent(image: object) -> None:
+def test_something_other_than_a_picture_is_refused_before_it_is_sent(image: object) -> None:
     with PlateClient("127.0.0.1:1") as client, pytest.raises(InputError, match="expected bytes, or a BGR frame"):
         client.read(image)  # type: ignore[arg-type]
 
@@ -50,7 +50,7 @@ def closed_port() -> int:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_nobody_at_the_address(closed_port: int, protocol: WireProtocol) -> None:
+def test_nothing_answers_at_the_address(closed_port: int, protocol: WireProtocol) -> None:
     with PlateClient(f"127.0.0.1:{closed_port}", protocol, timeout=20) as client:
         for ask in (lambda: client.read(FRAME), client.is_ready, client.health):
             with pytest.raises(ServerUnavailable, match=f"127.0.0.1:{closed_port}"):
@@ -116,7 +116,7 @@ def _trickle(listener: socket.socket, answer: bytes, ended: threading.Event) -> 
 
 @pytest.mark.parametrize("ask", [lambda client: client.read(FRAME), lambda client: client.is_ready()])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_server_that_trickles_meets_the_deadline(
+def test_a_server_that_sends_slowly_exceeds_the_deadline(
     protocol: WireProtocol, ask: Callable[[PlateClient], object]
 ) -> None:
     """It sends a byte every 50 ms, so no single wait is long."""
@@ -153,7 +153,7 @@ def full_port() -> Iterator[int]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_connecting_into_the_void_meets_the_deadline(full_port: int, protocol: WireProtocol) -> None:
+def test_connecting_without_an_answer_ends_at_the_deadline(full_port: int, protocol: WireProtocol) -> None:
     started = time.monotonic()
     with PlateClient(f"127.0.0.1:{full_port}", protocol, timeout=0.5) as client:
         for ask in (lambda: client.read(FRAME), client.is_ready):
@@ -163,7 +163,7 @@ def test_connecting_into_the_void_meets_the_deadline(full_port: int, protocol: W
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_the_deadline_holds_for_all_attempts_together(closed_port: int, protocol: WireProtocol) -> None:
+def test_the_deadline_covers_all_attempts(closed_port: int, protocol: WireProtocol) -> None:
     started = time.monotonic()
     url = f"127.0.0.1:{closed_port}"
     with PlateClient(url, protocol, timeout=1, retries=1000) as client, pytest.raises(ServerUnavailable):

@@ -92,7 +92,7 @@ def test_two_idle_servers_share_the_calls(fleet: FleetTransport, fakes: Fakes) -
     assert 450 <= Counter(fakes.asked)["a"] <= 550
 
 
-def test_the_one_with_less_to_do_is_asked() -> None:
+def test_the_less_busy_server_gets_the_call() -> None:
     balancer = Balancer()
     balancer.set(parse_url(url) for url in URLS)
     turns = [balancer.take() for _ in range(10)]
@@ -105,7 +105,9 @@ def test_the_one_with_less_to_do_is_asked() -> None:
 
 
 @pytest.mark.parametrize("error", [ServerUnavailable, ServerOverloaded, ConnectionLost])
-def test_another_is_asked_at_once(fleet: FleetTransport, fakes: Fakes, clock: Clock, error: type[PlateError]) -> None:
+def test_another_server_is_tried_at_once(
+    fleet: FleetTransport, fakes: Fakes, clock: Clock, error: type[PlateError]
+) -> None:
     fakes.fault["a"] = error
     assert [fleet.ask(question, 30, 3) for _ in range(20)] == ["b"] * 20
     assert not any(clock.slept)
@@ -114,7 +116,7 @@ def test_another_is_asked_at_once(fleet: FleetTransport, fakes: Fakes, clock: Cl
 
 
 @pytest.mark.parametrize("error", [InputError, ServerError, ModelDied, DeadlineExceeded])
-def test_what_another_would_not_answer_better_or_may_die_of_is_not_sent_again(
+def test_calls_that_another_server_cannot_answer_or_may_die_of_are_not_retried(
     fleet: FleetTransport, fakes: Fakes, error: type[PlateError]
 ) -> None:
     fakes.fault = {"a": error, "b": error}
@@ -132,7 +134,9 @@ def test_a_picture_that_breaks_two_connections_breaks_no_third(clock: Clock, fak
     assert len(set(fakes.asked)) == len(fakes.asked) == 2
 
 
-def test_a_rest_doubles_and_ends_with_one_trial(fleet: FleetTransport, fakes: Fakes, clock: Clock) -> None:
+def test_the_pause_of_a_failing_server_doubles_and_ends_with_one_trial(
+    fleet: FleetTransport, fakes: Fakes, clock: Clock
+) -> None:
     fakes.fault["a"] = ServerUnavailable
     fakes.dead.add("a")
     rests: list[float] = []
@@ -168,7 +172,7 @@ def test_calls_that_fail_together_count_once() -> None:
     assert again is not None and again.server.failures == 1
 
 
-def test_where_all_fail_pauses_are_as_with_one(fleet: FleetTransport, fakes: Fakes, clock: Clock) -> None:
+def test_if_all_servers_fail_pauses_are_as_with_one(fleet: FleetTransport, fakes: Fakes, clock: Clock) -> None:
     fakes.fault = dict.fromkeys("ab", ServerUnavailable)
     with pytest.raises(ServerUnavailable):
         fleet.ask(question, 30, 3)
@@ -176,9 +180,7 @@ def test_where_all_fail_pauses_are_as_with_one(fleet: FleetTransport, fakes: Fak
     assert 0 < max(clock.slept) <= 0.4
 
 
-def test_all_calls_together_may_be_sent_again_one_time_in_ten(
-    fleet: FleetTransport, fakes: Fakes, clock: Clock
-) -> None:
+def test_at_most_one_call_in_ten_is_retried(fleet: FleetTransport, fakes: Fakes, clock: Clock) -> None:
     fakes.fault = dict.fromkeys("ab", ServerOverloaded)
     calls = 2000
     for _ in range(calls):
@@ -187,7 +189,7 @@ def test_all_calls_together_may_be_sent_again_one_time_in_ten(
     assert calls < len(fakes.asked) <= calls * 1.1 + BUDGET
 
 
-def test_one_deadline_holds_for_all(fleet: FleetTransport, fakes: Fakes, clock: Clock) -> None:
+def test_one_deadline_covers_all_attempts(fleet: FleetTransport, fakes: Fakes, clock: Clock) -> None:
     fakes.fault = dict.fromkeys("ab", ServerOverloaded)
     given: list[float] = []
 
@@ -202,7 +204,7 @@ def test_one_deadline_holds_for_all(fleet: FleetTransport, fakes: Fakes, clock: 
     assert given == sorted(given, reverse=True)
 
 
-def test_a_closed_fleet_says_so(fleet: FleetTransport) -> None:
+def test_a_call_on_a_closed_fleet_reports_that_it_is_closed(fleet: FleetTransport) -> None:
     fleet.close()
     with pytest.raises(ServerError, match="the client is closed"):
         fleet.send(server_metadata(), 30)
@@ -248,7 +250,7 @@ def test_servers_come_and_go_with_their_name(resolver: dict[str, list[str]], fak
     eventually(lambda: threading.active_count() < before)
 
 
-def test_a_name_that_nobody_knows_is_an_outage(resolver: dict[str, list[str]], fakes_in_time: Fakes) -> None:
+def test_an_unknown_name_counts_as_an_outage(resolver: dict[str, list[str]], fakes_in_time: Fakes) -> None:
     with FleetTransport(["dns:///plates"], "http", fakes_in_time.transport) as fleet:
         with pytest.raises(ServerUnavailable, match=r"^dns:///plates:8000: Name or service not known"):
             fleet.ask(question, 30, 1)
@@ -278,11 +280,11 @@ def fakes_in_time() -> Fakes:
 
 
 @pytest.mark.parametrize("urls", [[], ["a", ""], ["dns:///"], ["dns:///https://a"], ["ftp://a"]])
-def test_what_is_no_fleet_is_refused(urls: list[str]) -> None:
+def test_an_invalid_fleet_is_refused(urls: list[str]) -> None:
     with pytest.raises(InputError, match="expected"):
         PlateClient(urls)
 
 
-def test_a_name_s_servers_speak_without_encryption() -> None:
+def test_a_dns_name_does_not_allow_encryption() -> None:
     with pytest.raises(InputError, match="url: dns:///a:8001: expected http or grpc; list encrypted servers one by"):
         PlateClient("dns:///grpcs://a")

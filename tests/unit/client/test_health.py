@@ -30,7 +30,7 @@ def test_the_known_picture_is_a_small_picture_with_a_plate() -> None:
     assert known.texts and all(known.texts)
 
 
-def test_the_right_texts_are_health() -> None:
+def test_the_right_texts_pass_the_health_check() -> None:
     reader = Reader(*known_picture().texts)
     check_health(reader)
     check_health(reader)
@@ -44,6 +44,6 @@ def test_anything_else_is_not(texts: tuple[str, ...], got: str) -> None:
         check_health(Reader(*texts))
 
 
-def test_a_plate_too_many_is_not_health() -> None:
+def test_an_extra_plate_fails_the_health_check() -> None:
     with pytest.raises(ServerError):
         check_health(Reader(*known_picture().texts, "A000AA00"))

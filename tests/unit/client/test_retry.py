@@ -36,7 +36,7 @@ def failing(times: int, error: type[PlateError]) -> tuple[Callable[[float], str]
 
 @pytest.mark.parametrize("error", [ServerUnavailable, ServerOverloaded])
 @pytest.mark.parametrize("times", [0, 1, 3])
-def test_an_outage_is_asked_again(clock: Clock, error: type[PlateError], times: int) -> None:
+def test_a_request_is_retried_after_an_outage(clock: Clock, error: type[PlateError], times: int) -> None:
     question, given = failing(times, error)
     assert ask(question, timeout=30, retries=3) == "answer"
     assert len(given) == times + 1

@@ -102,18 +102,20 @@ RESTRICTED: list[tuple[Call[Any], object]] = [
 
 
 @pytest.mark.parametrize(("call", "meaning"), UNRESTRICTED + RESTRICTED)
-def test_an_answer_means_the_same_by_either_protocol(transport: Transport, call: Call[Any], meaning: object) -> None:
+def test_an_answer_has_the_same_result_over_both_protocols(
+    transport: Transport, call: Call[Any], meaning: object
+) -> None:
     assert transport.send(call, SECONDS) == meaning
 
 
-def test_statistics_are_of_each_version(transport: Transport) -> None:
+def test_statistics_are_given_per_version(transport: Transport) -> None:
     (found,) = transport.send(statistics("double", "3"), SECONDS)
     assert (found["name"], found["version"]) == ("double", "3")
     assert int(found["inference_stats"]["success"]["count"]) == 7
 
 
 @pytest.mark.parametrize("call", [call for call, _ in RESTRICTED])
-def test_the_control_key_goes_with_restricted_calls(transport: Transport, stub: StubServer, call: Call[Any]) -> None:
+def test_the_control_key_is_sent_with_restricted_calls(transport: Transport, stub: StubServer, call: Call[Any]) -> None:
     transport.send(call, SECONDS)
     headers = stub.asked[-1].headers
     assert KEY in headers.values()
@@ -121,7 +123,7 @@ def test_the_control_key_goes_with_restricted_calls(transport: Transport, stub: 
 
 
 @pytest.mark.parametrize("call", [*(call for call, _ in UNRESTRICTED), infer(DOUBLE, GIVEN)])
-def test_and_with_no_other(transport: Transport, stub: StubServer, call: Call[Any]) -> None:
+def test_the_control_key_is_not_sent_with_other_calls(transport: Transport, stub: StubServer, call: Call[Any]) -> None:
     transport.send(call, SECONDS)
     headers = stub.asked[-1].headers
     assert KEY not in headers.values()
@@ -143,7 +145,7 @@ def test_arrays_go_to_a_model_and_come_back(transport: Transport, stub: StubServ
     }
 
 
-def test_only_the_outputs_asked_for_are_sent(transport: Transport, stub: StubServer) -> None:
+def test_only_requested_outputs_are_sent(transport: Transport, stub: StubServer) -> None:
     assert list(transport.send(infer(DOUBLE, GIVEN, outputs=DOUBLE.outputs[1:]), SECONDS)) == ["again"]
     assert stub.asked[-1].fields["outputs"] == ["again"]
 
@@ -162,7 +164,7 @@ def test_an_array_that_is_not_contiguous(transport: Transport) -> None:
     np.testing.assert_array_equal(found["twice"], ROWS.T * 2)
 
 
-def test_the_config_of_a_load_takes_the_folder_s_place(transport: Transport, stub: StubServer) -> None:
+def test_the_config_of_a_load_replaces_that_of_the_folder(transport: Transport, stub: StubServer) -> None:
     transport.send(load("double", {"max_batch_size": 4}), SECONDS)
     assert json.loads(stub.asked[-1].fields["config"]) == {"max_batch_size": 4}
 
@@ -194,7 +196,7 @@ def test_an_array_in_shared_memory_crosses_no_socket(transport: Transport, stub:
 
 
 @pytest.mark.parametrize("call", [call for call, _ in UNRESTRICTED[3:] + RESTRICTED[:3]] + [infer(DOUBLE, GIVEN)])
-def test_a_call_ends_within_its_seconds(transport: Transport, stub: StubServer, call: Call[Any]) -> None:
+def test_a_call_ends_within_its_timeout(transport: Transport, stub: StubServer, call: Call[Any]) -> None:
     stub.pause = 1.0
     with pytest.raises(DeadlineExceeded, match=rf"^{transport.address}: "):
         transport.send(call, 0.1)
@@ -202,7 +204,7 @@ def test_a_call_ends_within_its_seconds(transport: Transport, stub: StubServer, 
     assert transport.send(is_live(), SECONDS)
 
 
-def test_threads_may_share_it(transport: Transport) -> None:
+def test_threads_can_share_a_transport(transport: Transport) -> None:
     def ask(number: int) -> float:
         found = transport.send(infer(DOUBLE, Input(DOUBLE.inputs[0], ROWS * number)), SECONDS)
         return float(found["twice"][0, 0])
@@ -218,7 +220,7 @@ def test_an_answer_without_outputs_is_an_error_of_the_server(transport: Transpor
         transport.send(infer(DOUBLE, GIVEN), SECONDS)
 
 
-def test_a_refusal_is_the_picture_s_fault_only_where_there_is_one(transport: Transport, stub: StubServer) -> None:
+def test_a_refusal_is_an_input_error_only_if_the_call_has_a_picture(transport: Transport, stub: StubServer) -> None:
     stub.fault = (400, "INVALID_ARGUMENT", "failed to load 'double'")
     with pytest.raises(InputError, match=r"^failed to load"):
         transport.send(infer(DOUBLE, GIVEN), SECONDS)
@@ -226,7 +228,7 @@ def test_a_refusal_is_the_picture_s_fault_only_where_there_is_one(transport: Tra
         transport.send(load("double"), SECONDS)
 
 
-def test_a_fault_that_is_answered_leaves_the_connection_open(stub: StubServer) -> None:
+def test_an_answered_error_leaves_the_connection_open(stub: StubServer) -> None:
     with open_transport(ServerAccess(parse_url(stub.http_url))) as transport:
         transport.send(is_live(), SECONDS)
         before = transport._of_thread.client  # type: ignore[attr-defined]
@@ -236,7 +238,7 @@ def test_a_fault_that_is_answered_leaves_the_connection_open(stub: StubServer) -
         assert transport._of_thread.client is before  # type: ignore[attr-defined]
 
 
-def test_a_closed_grpc_client_says_so(stub: StubServer) -> None:
+def test_a_call_on_a_closed_grpc_client_reports_that_it_is_closed(stub: StubServer) -> None:
     with open_transport(ServerAccess(parse_url(stub.grpc_url, "grpc"))) as transport:
         transport.send(is_live(), SECONDS)
     with pytest.raises(ServerError, match=f"^{stub.grpc_url}: the client is closed"):
@@ -244,14 +246,14 @@ def test_a_closed_grpc_client_says_so(stub: StubServer) -> None:
 
 
 @pytest.mark.parametrize("seconds", [1e12, math.inf])
-def test_a_call_may_take_as_long_as_it_likes(transport: Transport, seconds: float) -> None:
+def test_a_call_without_a_timeout_may_take_any_time(transport: Transport, seconds: float) -> None:
     """gRPC ended a call at once if it could not represent its time."""
     assert transport.send(is_live(), seconds) is True
 
 
 @pytest.mark.parametrize("secret", [KEY + "\r\nx: y", KEY + "я", KEY + "\0"])
 @pytest.mark.parametrize("given", ["headers", "control_key"])
-def test_a_secret_that_cannot_be_sent_is_not_shown(stub: StubServer, protocol: str, given: str, secret: str) -> None:
+def test_an_invalid_secret_is_not_shown_in_the_error(stub: StubServer, protocol: str, given: str, secret: str) -> None:
     address = parse_url(stub.url(protocol), protocol)
     in_headers = ServerAccess(address, headers={"authorization": f"Bearer {secret}"})
     access = in_headers if given == "headers" else ServerAccess(address, control_key=secret)
@@ -260,13 +262,13 @@ def test_a_secret_that_cannot_be_sent_is_not_shown(stub: StubServer, protocol: s
     assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
-def test_a_control_key_may_have_the_line_end_of_its_file(stub: StubServer, protocol: str) -> None:
+def test_a_control_key_may_end_with_a_newline(stub: StubServer, protocol: str) -> None:
     with open_transport(ServerAccess(parse_url(stub.url(protocol), protocol), control_key=KEY + "\n")) as transport:
         transport.send(repository_index(), SECONDS)
     assert KEY in stub.asked[-1].headers.values()
 
 
-def test_a_timeout_around_a_call_stays_what_it_is(stub: StubServer) -> None:
+def test_an_outer_timeout_is_not_converted(stub: StubServer) -> None:
     stub.pause = 1.0
     outer = gevent.Timeout(0.1)
     access = ServerAccess(parse_url(stub.http_url))
@@ -275,7 +277,7 @@ def test_a_timeout_around_a_call_stays_what_it_is(stub: StubServer) -> None:
     assert caught.value is outer
 
 
-def test_an_authority_that_is_no_file(protocol: str) -> None:
+def test_a_missing_file_of_the_authority(protocol: str) -> None:
     with pytest.raises(InputError, match="ca: expected a PEM file, got /nowhere"):
         open_transport(ServerAccess(parse_url("localhost", protocol), ca=Path("/nowhere")))
 
@@ -327,7 +329,7 @@ ADDRESS = parse_url("host:1")
         (None, None, ServerError),
     ],
 )
-def test_an_answered_fault_becomes_an_error_of_our_tree(
+def test_an_answered_error_becomes_one_of_our_exceptions(
     status: str | None, message: str | None, kind: type[PlateError]
 ) -> None:
     with pytest.raises(kind) as caught, our_errors(ADDRESS):
@@ -358,7 +360,7 @@ def test_the_server_s_prefix_is_not_part_of_the_message() -> None:
         (DeadlineExceeded("no answer within 2 s"), DeadlineExceeded, "no answer within 2 s"),
     ],
 )
-def test_and_so_does_the_want_of_an_answer(error: Exception, kind: type[PlateError], text: str) -> None:
+def test_a_missing_answer_becomes_one_of_our_exceptions(error: Exception, kind: type[PlateError], text: str) -> None:
     with pytest.raises(ServerError) as caught, our_errors(ADDRESS):
         raise error
     assert type(caught.value) is kind
@@ -375,7 +377,7 @@ def test_and_so_does_the_want_of_an_answer(error: Exception, kind: type[PlateErr
         ("Server is stopping, scheduler for model has stopped accepting new inference requests", ServerUnavailable),
     ],
 )
-def test_a_connection_that_broke_is_told_from_one_that_never_was(said: str, kind: type[PlateError]) -> None:
+def test_a_broken_connection_is_distinguished_from_a_failed_one(said: str, kind: type[PlateError]) -> None:
     """From gRPC's own text, because NVIDIA's client keeps nothing else."""
 
     class Broken(Call[None]):
@@ -392,12 +394,12 @@ def test_a_connection_that_broke_is_told_from_one_that_never_was(said: str, kind
     assert type(caught.value) is kind
 
 
-def test_a_fault_of_ours_stays_one() -> None:
+def test_an_internal_error_is_not_converted() -> None:
     with pytest.raises(ZeroDivisionError), our_errors(ADDRESS):
         raise ZeroDivisionError
 
 
-def test_threads_each_have_a_connection_over_http(stub: StubServer) -> None:
+def test_each_thread_has_its_own_http_connection(stub: StubServer) -> None:
     """tritonclient's fails with a greenlet error if two threads share it."""
     found: list[object] = []
     with open_transport(ServerAccess(parse_url(stub.http_url))) as transport:
@@ -415,7 +417,7 @@ def test_threads_each_have_a_connection_over_http(stub: StubServer) -> None:
 
 
 @pytest.mark.parametrize(("spoken", "other"), [("http", "grpc"), ("grpc", "http")])
-def test_the_other_protocol_is_named_where_its_port_is_asked(stub: StubServer, spoken: str, other: str) -> None:
+def test_the_error_names_the_other_protocol_of_a_port(stub: StubServer, spoken: str, other: str) -> None:
     address = parse_url(stub.url(other), spoken)
     with (
         open_transport(ServerAccess(address)) as transport,
@@ -424,14 +426,14 @@ def test_the_other_protocol_is_named_where_its_port_is_asked(stub: StubServer, s
         transport.send(is_ready(), SECONDS)
 
 
-def test_tritons_http_port_closes_a_connection_of_grpc() -> None:
+def test_tritons_http_port_closes_grpc_connections() -> None:
     words = "failed to connect to all addresses; last error: UNAVAILABLE: ipv4:127.0.0.1:8000: Socket closed"
     with pytest.raises(ServerUnavailable, match=r"^host:1: closes .* write http://host:1$"), our_errors(ADDRESS):
         raise InferenceServerException(words, "StatusCode.UNAVAILABLE")
 
 
 @pytest.mark.parametrize(("key", "says"), [("", "got none; set PLATES_CONTROL_KEY"), (KEY, "got a wrong one")])
-def test_a_key_is_said_to_be_missing_or_wrong(stub: StubServer, protocol: str, key: str, says: str) -> None:
+def test_a_missing_key_is_distinguished_from_a_wrong_one(stub: StubServer, protocol: str, key: str, says: str) -> None:
     stub.fault = (403, "UNAVAILABLE", "This API is restricted, expecting header 'plates-control-key'")
     access = ServerAccess(parse_url(stub.url(protocol), protocol), control_key=key)
     with open_transport(access) as transport, pytest.raises(AccessDenied, match=f"expected its control key, {says}"):

@@ -17,10 +17,10 @@ from plate_nets.client.url import ServerAddress, parse_url
         ("grpcs://plates.example", "http", ServerAddress("plates.example", 8001, "grpc", encrypted=True)),
     ],
 )
-def test_an_address_says_where_and_how(url: str, protocol: str, expected: ServerAddress) -> None:
+def test_an_address_contains_host_port_and_protocol(url: str, protocol: str, expected: ServerAddress) -> None:
     assert parse_url(url, protocol) == expected
     assert parse_url(expected.url) == expected
 
 
-def test_an_address_as_text_is_what_messages_name() -> None:
+def test_an_address_as_text_is_host_and_port() -> None:
     assert str(parse_url("https://plates.example:443/")) == "plates.example:443"

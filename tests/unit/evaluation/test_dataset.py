@@ -24,7 +24,7 @@ def write(folder: Path, *rows: str, header: str = ",".join(COLUMNS)) -> Path:
     return folder
 
 
-def test_good_rows(tmp_path: Path) -> None:
+def test_valid_rows_are_loaded(tmp_path: Path) -> None:
     dataset = load_dataset(write(tmp_path, GOOD, "a.png,5,5,9,9,,,,,,,,,"))
     first, second = dataset.labels
     assert first.text == "A123BC77" and first.quad is not None and first.quad.shape == (4, 2)
@@ -61,9 +61,7 @@ def test_faulty_row_is_named_and_left_out(tmp_path: Path, row: str, why: str) ->
         load_dataset(folder, symbols=default_scheme().alphabet, strict=True)
 
 
-def test_of_a_million_faulty_rows_the_first_are_logged_and_none_fills_the_screen(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_only_the_first_of_a_million_faulty_rows_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     long = "\0" * 100_000
     rows = [GOOD, f"{long},1,2,3,4,", f"a.png,{long},2,3,4,", *["none.png,1,2,30,12,"] * 1000]
     dataset = load_dataset(write(tmp_path, *rows))
@@ -74,7 +72,7 @@ def test_of_a_million_faulty_rows_the_first_are_logged_and_none_fills_the_screen
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
-def test_labels_that_are_no_file_are_called_so(tmp_path: Path, kind: str) -> None:
+def test_labels_that_are_not_a_file_are_reported(tmp_path: Path, kind: str) -> None:
     path = write(tmp_path) / "labels.csv"
     path.unlink()
     {"fifo": os.mkfifo, "device": lambda path: path.symlink_to("/dev/zero"), "folder": Path.mkdir}[kind](path)
@@ -97,7 +95,7 @@ def test_a_table_of_a_spreadsheet_begins_with_a_byte_order_mark(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("row", [GOOD.replace("A123BC77", "\udcff"), GOOD.replace("A123BC77", "A" * 200_000)])
-def test_a_table_that_cannot_be_read_is_one_clear_error(tmp_path: Path, row: str) -> None:
+def test_an_unreadable_table_gives_one_clear_error(tmp_path: Path, row: str) -> None:
     folder = write(tmp_path)
     (folder / "labels.csv").write_bytes("\n".join((",".join(COLUMNS), GOOD, row)).encode("utf-8", "surrogateescape"))
     with pytest.raises(DatasetError, match=r"labels\.csv: expected CSV in UTF-8 after line \d: "):

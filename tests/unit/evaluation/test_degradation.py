@@ -32,7 +32,7 @@ PICTURE = np.asarray(
 )
 
 
-def test_a_coded_picture_is_the_same_but_for_what_the_codec_loses() -> None:
+def test_a_coded_picture_differs_only_by_the_loss_of_the_codec() -> None:
     """Odd sizes work; coarser coding loses more."""
     fine, coarse = (code_h264([PICTURE], crf)[-1] for crf in (10, 45))
     assert fine.shape == PICTURE.shape
@@ -60,7 +60,7 @@ def test_the_table_of_all_heights_fits_80_columns() -> None:
     assert "…" not in shown and all(f"\n {name} " in shown for name in DEGRADATIONS)
 
 
-def test_as_many_frames_come_back_in_their_order() -> None:
+def test_coding_keeps_the_number_and_order_of_frames() -> None:
     frames = [moved(PICTURE, right, 0) for right in (0, 6, 12)]
     coded = code_h264(frames, 10)
     assert len(coded) == 3
@@ -68,7 +68,7 @@ def test_as_many_frames_come_back_in_their_order() -> None:
     assert (losses.argmin(axis=1) == [0, 1, 2]).all()
 
 
-def test_a_reduced_photo_has_its_plate_at_the_height_asked_for() -> None:
+def test_a_reduced_photo_has_its_plate_at_the_given_height() -> None:
     quad = np.array([[10, 10], [90, 14], [90, 34], [10, 30]], np.float32)
     label = Label(Path("a.png"), Box(10, 10, 90, 34), "A123BC77", quad)
     small, boxes = shrink(np.zeros((100, 200, 3), np.uint8), label, 10)
@@ -159,7 +159,7 @@ def test_a_cell_with_few_sure_texts_is_not_judged(tmp_path: Path) -> None:
     assert cv2.imread(str(tmp_path / "plot.png")) is not None
 
 
-def test_the_command_prints_a_row_a_degradation(folder: Path) -> None:
+def test_the_command_prints_one_row_per_degradation(folder: Path) -> None:
     result = CliRunner().invoke(app, ["evaluate", str(folder), "--degrade", "--quick", "--json", "-"])
     assert result.exit_code == 0, result.output
     values = json.loads(result.stdout)

@@ -42,7 +42,7 @@ NEAR = (10.0, 10.0, 50.0, 18.0)  # IoU 0.8 with PLATE
 OTHER = (100.0, 100.0, 140.0, 110.0)
 
 
-def test_nothing_found_or_nothing_there() -> None:
+def test_metrics_without_boxes_or_labels() -> None:
     assert iou(NONE, boxes(PLATE)).shape == (0, 1)
     assert match(NONE, boxes(PLATE)).shape == (0,)
     np.testing.assert_array_equal(match(boxes(PLATE), NONE), [-1])
@@ -70,12 +70,12 @@ def test_boxes_without_area_overlap_nothing() -> None:
     np.testing.assert_array_equal(iou(point, point), [[0]])
 
 
-def test_each_label_is_hit_once_by_the_best_score() -> None:
+def test_each_label_is_matched_once_by_the_best_score() -> None:
     np.testing.assert_array_equal(match(boxes(NEAR, PLATE, OTHER), boxes(OTHER, PLATE)), [1, -1, 0])
     np.testing.assert_array_equal(match(boxes(NEAR, PLATE, OTHER), boxes(OTHER, PLATE), 0.9), [-1, 1, 0])
 
 
-def test_precision_and_recall_over_falling_scores() -> None:
+def test_precision_and_recall_follow_falling_scores() -> None:
     pictures = [
         Detections(boxes(PLATE, OTHER), scores(0.9, 0.6), boxes(PLATE)),
         Detections(boxes(OTHER), scores(0.8), boxes(OTHER, PLATE)),
@@ -88,11 +88,11 @@ def test_precision_and_recall_over_falling_scores() -> None:
     assert average_precision(pictures) == pytest.approx(67 / 101)
 
 
-def test_a_false_box_ahead_of_a_right_one_halves_the_precision() -> None:
+def test_a_false_box_with_a_higher_score_halves_the_precision() -> None:
     assert average_precision([Detections(boxes(OTHER, PLATE), scores(0.9, 0.5), boxes(PLATE))]) == pytest.approx(0.5)
 
 
-def test_mean_over_overlaps() -> None:
+def test_average_precision_is_averaged_over_overlaps() -> None:
     # an overlap of 0.8 counts at 0.5, 0.55, ..., 0.8: seven of ten thresholds
     assert mean_average_precision([Detections(boxes(NEAR), scores(0.9), boxes(PLATE))]) == pytest.approx(0.7)
 
@@ -145,7 +145,7 @@ def coco_precision(pictures: Sequence[Detections]) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_average_precision_is_cocos(seed: int) -> None:
+def test_average_precision_equals_cocos(seed: int) -> None:
     pictures = some_pictures(seed)
     expected = coco_precision(pictures)
     assert average_precision(pictures) == pytest.approx(expected[0].mean(), abs=1e-12)
@@ -185,7 +185,7 @@ def test_a_box_in_an_ignored_region_is_neither_right_nor_wrong(
     assert (values["precision"], values["recall"]) == (0.5 if kept else 1.0, 1.0)
 
 
-def test_a_label_goes_before_a_region_and_a_region_takes_several_boxes() -> None:
+def test_a_label_is_matched_before_a_region_and_a_region_matches_several_boxes() -> None:
     picture = Detections(boxes(PLATE, NEAR, NEAR), scores(0.9, 0.8, 0.7), boxes(PLATE), boxes(PLATE))
     np.testing.assert_array_equal(counted(picture), [True, False, False])
     # at an overlap of 0.9, the two remaining boxes are entirely in the region

@@ -67,7 +67,7 @@ def test_wilson_interval() -> None:
     assert Share(95, 100).interval == pytest.approx((0.8882, 0.9785), abs=2e-4)
 
 
-def test_groups() -> None:
+def test_plates_are_grouped_by_height_format_and_turn() -> None:
     assert [(name, s.plates) for name, s in by_height([EXACT, WRONG, UNSURE, MISSED]).items()] == [
         ("0 to 20 px", 2),
         ("20 to 30 px", 1),
@@ -80,7 +80,7 @@ def test_groups() -> None:
     }
 
 
-def test_threshold_trade() -> None:
+def test_the_threshold_trades_wrong_texts_for_unread_plates() -> None:
     sure, unsure = plate("A123BC77", "A123BC77", confidence=0.95), plate("A123BC77", "A128BC77", confidence=0.5)
     assert threshold_trade([sure, unsure], [0.0, 0.9]) == [(0.0, 0.5, 0.0), (0.9, 0.0, 0.5)]
 
@@ -95,12 +95,12 @@ def test_reliability_counts_texts_by_their_confidence() -> None:
     assert reliability([MISSED]) == [] and calibration_error([]) == 0
 
 
-def test_the_lines_of_a_label_tell_its_format() -> None:
+def test_the_number_of_lines_of_a_label_determines_its_format() -> None:
     one, two = plate("A123BC77", "A123BC77"), replace(plate("A123BC77", "A123BC77"), lines=2)
     assert list(by_format([one, two], RUSSIA)) == ["private", "square"]
 
 
-def test_texts_below_the_confidence_asked_for_are_withdrawn_and_stay_the_best_reading() -> None:
+def test_texts_below_the_confidence_are_withdrawn_but_stay_the_best_reading() -> None:
     kept, withdrawn, missed = withdraw_unsure(
         [plate("A123BC77", "A123BC77", confidence=0.9), plate("A123BC77", "A128BC77", confidence=0.89), MISSED], 0.9
     )
@@ -156,7 +156,7 @@ def test_given_boxes(folder: Path) -> None:
     assert plate_height(dataset.labels[1]) == pytest.approx(10)
 
 
-def test_any_number_of_plates_of_one_photo_is_read_in_parts(folder: Path) -> None:
+def test_many_plates_of_one_photo_are_read_in_parts(folder: Path) -> None:
     sizes = []
 
     def read(cut: PlateCrops[Crops]) -> list[Reading]:
@@ -203,7 +203,7 @@ def test_plate_that_is_not_found_is_unread(folder: Path) -> None:
     assert figures(outcome, 0.5, None)["detection"]["recall"] == 0
 
 
-def test_sheet(tmp_path: Path) -> None:
+def test_a_sheet_of_errors_is_written(tmp_path: Path) -> None:
     save_sheet(tmp_path / "new" / "worst.png", [WRONG, UNSURE], np.zeros((2, 3, 24, 94), np.float32))
     assert cv2.imread(str(tmp_path / "new" / "worst.png")) is not None
 
@@ -249,7 +249,7 @@ def test_plate_free_pictures_are_measured_and_a_bad_one_is_left_out(folder: Path
     assert strict.exit_code == 2
 
 
-def test_eighty_columns_show_the_figures_whole() -> None:
+def test_the_figures_fit_into_eighty_columns() -> None:
     plates = [replace(each, turn=12.0, corner_errors=(0.06,) * 4) for each in (EXACT, WRONG, UNSURE, MISSED)] * 5000
     values = figures(Outcome(RUSSIA, plates), 0.5, None)
     console = Console(width=80, record=True, file=io.StringIO())
@@ -265,7 +265,7 @@ def test_eighty_columns_show_the_figures_whole() -> None:
 
 
 @pytest.mark.parametrize(("option", "name"), [("--json", "x"), ("--worst", "x"), ("--curves", "x"), ("--curves", "")])
-def test_what_cannot_be_written_costs_no_figures(folder: Path, option: str, name: str) -> None:
+def test_figures_are_printed_even_if_a_file_cannot_be_written(folder: Path, option: str, name: str) -> None:
     (folder / "file.none").touch()
     result = CliRunner().invoke(
         app, ["evaluate", str(folder), "--boxes", "given", option, str(folder / "file.none" / name)]
@@ -276,7 +276,9 @@ def test_what_cannot_be_written_costs_no_figures(folder: Path, option: str, name
 
 
 @pytest.mark.parametrize("option", ["--json", "--worst", "--curves"])
-def test_a_full_disk_is_said_of_the_file_and_keeps_none_of_it(folder: Path, small_disk: SmallDisk, option: str) -> None:
+def test_a_full_disk_is_reported_for_the_file_and_leaves_no_part_of_it(
+    folder: Path, small_disk: SmallDisk, option: str
+) -> None:
     small_disk.fill()
     result = CliRunner().invoke(app, ["evaluate", str(folder), option, str(small_disk.path / "x")])
     assert result.exit_code == 2

@@ -20,14 +20,14 @@ from training.synthesis.drive_by import DriveBySettings, write_drive_by
 TEXTS = [FinalText(0.999, True, 22), FinalText(0.97, True, 15), FinalText(0.93, False, 15), FinalText(0.4, False, 9)]
 
 
-def test_a_lower_gate_tells_more_cars_and_more_wrong_texts() -> None:
+def test_a_lower_threshold_reports_more_cars_and_more_wrong_texts() -> None:
     costs = {each.gate: each for each in gate_costs(TEXTS, cars=4)}
     assert (costs[0.99].reported, costs[0.99].wrong, costs[0.99].unreported) == (1, 0, 0.75)
     assert (costs[0.95].reported, costs[0.95].unreported) == (2, 0.5)
     assert (costs[0.9].reported, costs[0.9].wrong, costs[0.9].wrong_per_thousand) == (3, 1, 250.0)
 
 
-def test_reliability_sets_what_was_thought_beside_what_is_right() -> None:
+def test_reliability_compares_probabilities_with_right_texts() -> None:
     bins = {each.low: each.right for each in event_reliability(TEXTS)}
     assert {low: (right.hits, right.count) for low, right in bins.items()} == {
         0.0: (0, 1),
@@ -37,17 +37,17 @@ def test_reliability_sets_what_was_thought_beside_what_is_right() -> None:
     }
 
 
-def test_right_of_told_stands_by_height() -> None:
+def test_right_and_reported_texts_are_counted_by_height() -> None:
     assert right_by_height(TEXTS, 0.9) == [(0.0, 10.0, 1, 0, 0), (14.0, 17.0, 2, 2, 1), (20.0, 1000.0, 1, 1, 1)]
 
 
-def test_the_loss_is_least_where_scores_mean_what_they_say() -> None:
+def test_the_loss_is_smallest_for_calibrated_scores() -> None:
     honest = [FinalText(0.75, right, 20) for right in (True, True, True, False)]
     boastful = [FinalText(0.99, right, 20) for right in (True, True, True, False)]
     assert log_loss(honest) < log_loss(boastful)
 
 
-def test_evidence_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_stored_evidence_is_unchanged(tmp_path: Path) -> None:
     frames = [ReadFrame(0.0, (plate("A123BC77", 300), plate("X900KO99", 900))), ReadFrame(0.04, ())]
     save_evidence(tmp_path / "clip.safetensors", frames)
     back = load_evidence(tmp_path / "clip.safetensors")

@@ -63,7 +63,7 @@ def two_cars(first: str = ONE, second: str = OTHER) -> list[list[Plate]]:
     return [[plate(first, 100 + 20 * index), plate(second, 900 - 20 * index, 500)] for index in range(20)]
 
 
-def test_cars_that_are_told_right_are_exact_once() -> None:
+def test_cars_reported_correctly_count_as_exact_once() -> None:
     outcome = judged(*clip_of(two_cars(), [ONE, OTHER]))
     assert (outcome.cars, outcome.exact, outcome.once, outcome.events) == (2, 2, 2, 2)
     assert (outcome.missed, outcome.wrong, outcome.duplicate, outcome.most_probable_right) == (0, 0, 0, 2)
@@ -71,7 +71,7 @@ def test_cars_that_are_told_right_are_exact_once() -> None:
     assert len(outcome.to_first) == 2 and max(outcome.to_first) < 0.5
 
 
-def test_cars_that_come_and_go_are_told_by_their_heading() -> None:
+def test_the_headings_of_approaching_and_leaving_cars_are_counted() -> None:
     def frame(index: int) -> list[Plate]:
         grow = 1.05**index
         return [plate(ONE, 300, 300, 20 * grow), plate(OTHER, 900, 300, 50 / grow)]
@@ -98,20 +98,20 @@ def test_at_a_cut_the_cars_end() -> None:
     }
 
 
-def test_a_wrong_text_is_wrong_and_its_car_missed() -> None:
+def test_a_wrong_text_counts_as_wrong_and_its_car_as_missed() -> None:
     outcome = judged(*clip_of(two_cars(), [ONE, "X900KO98"]))
     assert (outcome.exact, outcome.missed, outcome.wrong) == (1, 1, 1)
     assert outcome.wrong_texts == ["clip.mp4: X900KO99 (really X900KO98)"]
 
 
-def test_an_event_without_a_car_is_wrong() -> None:
+def test_an_event_without_a_car_counts_as_wrong() -> None:
     clip, frames = clip_of([[plate(ONE, 100 + 20 * index)] for index in range(20)], [ONE])
     ghost = tuple(replace(each, plates=(*each.plates, plate(OTHER, 900, 600))) for each in frames)
     outcome = judged(clip, list(ghost))
     assert (outcome.events, outcome.wrong, outcome.missed) == (2, 1, 0)
 
 
-def test_the_most_probable_text_of_a_car_counts_though_it_is_not_told() -> None:
+def test_the_most_probable_text_of_a_car_counts_even_if_unreported() -> None:
     outcome = judged(*clip_of([[plate(ONE, 300, doubts={3: ("8", 8.0)})]] * 20, [ONE]))
     assert (outcome.events, outcome.missed, outcome.most_probable_right) == (0, 1, 1)
 
@@ -122,20 +122,20 @@ def test_two_events_of_a_car_are_a_duplicate() -> None:
     assert (outcome.exact, outcome.once, outcome.duplicate, outcome.wrong) == (1, 0, 1, 1)
 
 
-def test_a_car_that_is_too_small_or_hidden_is_not_asked_for() -> None:
+def test_a_car_that_is_too_small_or_hidden_is_not_expected() -> None:
     shown = [[plate(ONE, 100 + 20 * index, height=10)] for index in range(20)]
     outcome = judged(*clip_of(shown, [ONE]))
     assert (outcome.cars, outcome.events, outcome.wrong) == (0, 1, 0)
 
 
-def test_a_car_that_nobody_tells_of_is_missed_and_its_track_too() -> None:
+def test_an_unreported_car_counts_as_missed_and_so_does_its_track() -> None:
     clip, frames = clip_of(two_cars(), [ONE, OTHER])
     outcome = judged(clip, [replace(each, plates=each.plates[:1]) for each in frames])
     assert (outcome.exact, outcome.missed) == (1, 1)
     assert outcome.idf1() == pytest.approx(2 / 3)
 
 
-def test_a_clip_whose_texts_alone_are_known_is_judged_by_them() -> None:
+def test_a_clip_with_known_texts_only_is_judged_by_its_texts() -> None:
     _, frames = clip_of(two_cars(), [ONE, OTHER])
     outcome = judged(Clip(Path("clip.mp4"), (), frozenset({ONE})), frames)
     assert (outcome.cars, outcome.exact, outcome.wrong, outcome.idf1()) == (1, 1, 1, None)
@@ -159,7 +159,7 @@ def test_fusing_frames_reads_what_single_frames_do_not() -> None:
     assert rows[0].reported < 0.5 < 0.9 <= rows[1].reported and rows[1].wrong == 0.0
 
 
-def test_plates_that_the_edge_cuts_are_not_fused() -> None:
+def test_plates_cut_by_the_edge_are_not_fused() -> None:
     """They have no evidence."""
     shown = [[plate(ONE, 100 + 20 * index, height=15)] for index in range(6)]
     shown[0] = [replace(shown[0][0], logits=None)]
@@ -178,7 +178,7 @@ def test_a_folder_holds_clips_with_truth_beside_them_or_labels(tmp_path: Path) -
     assert len(second.truth) == 1 and second.texts == {ONE, OTHER}
 
 
-def test_what_is_missing_or_no_truth_is_said(tmp_path: Path) -> None:
+def test_missing_clips_and_invalid_truth_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="no clip in it"):
         find_clips(tmp_path, None)
     (tmp_path / "a.mp4").touch()
@@ -229,7 +229,7 @@ def test_only_the_frames_that_a_rate_takes_are_read(tmp_path: Path) -> None:
         ([], "or --video CLIP"),
     ],
 )
-def test_the_command_says_what_is_wrong_in_one_line(
+def test_the_command_reports_an_error_in_one_line(
     arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -39,13 +39,13 @@ def written(folder: Path, text: str, name: str) -> Path:
         ("#" * (MAX_TEXT + 1), f"at most {MAX_TEXT} bytes"),
     ],
 )
-def test_yaml_that_is_more_than_it_looks_is_refused(tmp_path: Path, text: str, says: str) -> None:
+def test_hostile_yaml_is_refused(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(InputError, match=says) as caught:
         read_yaml(written(tmp_path, text, "cameras.yaml"))
     assert str(caught.value).startswith(str(tmp_path / "cameras.yaml"))
 
 
-def test_plain_yaml_is_what_it_was(tmp_path: Path) -> None:
+def test_plain_yaml_is_read_as_before(tmp_path: Path) -> None:
     assert read_yaml(written(tmp_path, "\ufeffa: [1, {b: null}]\nc: 2026-01-02\n", "a.yaml"))["a"] == [1, {"b": None}]
 
 
@@ -60,7 +60,7 @@ def test_plain_yaml_is_what_it_was(tmp_path: Path) -> None:
         ("#" * (MAX_TEXT + 1), "bytes"),
     ],
 )
-def test_toml_that_is_more_than_it_looks_is_refused(tmp_path: Path, text: str, says: str) -> None:
+def test_hostile_toml_is_refused(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(InputError, match=says) as caught:
         read_toml(written(tmp_path, text, "scheme.toml"))
     assert str(caught.value).startswith(str(tmp_path / "scheme.toml"))
@@ -81,13 +81,13 @@ def test_a_row_is_text_in_every_column(tmp_path: Path) -> None:
         (b"a" + b",b" * 1_000_000 + b"\n" + b"1\n" * 1_000_000, "at most 100 columns, got 1000001"),
     ],
 )
-def test_what_is_no_table_is_refused(encoded: bytes, says: str) -> None:
+def test_a_file_that_is_not_a_table_is_refused(encoded: bytes, says: str) -> None:
     with pytest.raises(InputError, match=says):
         list(read_table(encoded, ("a",)))
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\rb", "a\0b", "a\x1b[2J", "a\u2028b", "a\x85b", "\x9b"])
-def test_what_ends_a_line_or_moves_a_cursor_is_no_line(text: str) -> None:
+def test_text_with_line_ends_or_control_characters_is_not_a_line(text: str) -> None:
     assert not is_line(text)
 
 
@@ -95,7 +95,7 @@ def test_a_line_may_have_letters_of_any_language() -> None:
     assert is_line("") and is_line("Ann\xa0Смирнова, 王 😀")
 
 
-def test_a_pipe_is_no_document(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_as_a_document(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     with pytest.raises(InputError, match=r"pipe\.yaml: is not a file"):
         read_yaml(tmp_path / "pipe.yaml")

@@ -20,7 +20,7 @@ def test_a_file_is_its_bytes(tmp_path: Path) -> None:
         read_file(tmp_path / "a", 2)
 
 
-def test_what_would_wait_is_not_read(tmp_path: Path) -> None:
+def test_files_that_would_block_are_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
     with socket.socket(socket.AF_UNIX) as listening:
@@ -46,7 +46,7 @@ def test_a_secret_may_come_through_a_pipe(tmp_path: Path) -> None:
         read_secret(tmp_path / "none")
 
 
-def test_a_pipe_that_goes_on_is_no_secret() -> None:
+def test_an_endless_pipe_is_refused_as_a_secret() -> None:
     with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as endless:
         assert endless.stdout is not None
         with pytest.raises(InputTooLarge, match="at most 65536 bytes"):
@@ -54,7 +54,7 @@ def test_a_pipe_that_goes_on_is_no_secret() -> None:
         endless.kill()
 
 
-def test_a_file_of_the_kernel_is_empty_and_never_waits(tmp_path: Path) -> None:
+def test_a_file_in_proc_is_refused_as_empty_without_blocking(tmp_path: Path) -> None:
     (tmp_path / "log").symlink_to("/proc/kmsg")
     assert read_file(tmp_path / "log", 1 << 20) == b""
     with pytest.raises(OSError, match="is empty"):
@@ -72,7 +72,9 @@ def _refuse(path: Path) -> None:
         read_file(path, 64 << 20)
 
 
-def test_a_file_that_grows_while_it_is_read_gives_what_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_grows_while_it_is_read_is_cut_at_its_first_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "photo.jpg"
     path.write_bytes(b"x" * 1000)
     looked = os.fstat

@@ -55,7 +55,7 @@ def test_truncated_file(tmp_path: Path) -> None:
         load_weights(STN(), path)
 
 
-def test_replaced_file(tmp_path: Path) -> None:
+def test_a_replaced_weights_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "stn.safetensors"
     save_weights(STN(), path, {})
     sums = (tmp_path / "SHA256SUMS").read_text()
@@ -97,7 +97,7 @@ def declared(path: Path, header: bytes, size: int) -> Path:
     return path
 
 
-def test_what_weights_say_of_themselves_is_shown_in_a_short_line(tmp_path: Path) -> None:
+def test_metadata_of_weights_is_shown_in_a_short_line(tmp_path: Path) -> None:
     path = tmp_path / "lprnet.safetensors"
     save_weights(LPRNet(classes=23), path, {"scheme": "\x1b[2J\n" * 1000})
     with pytest.raises(WeightsError, match=r"scheme: expected russia, got '\\x1b\[2J") as refused:
@@ -124,7 +124,7 @@ def test_huge_weights_are_refused_before_they_are_read(tmp_path: Path) -> None:
         ((1 << 20).to_bytes(8, "little") + b"[" * (1 << 20), "not a readable safetensors file"),
     ],
 )
-def test_what_is_no_safetensors_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_not_safetensors_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "other.safetensors").write_bytes(content)
     refused(tmp_path / "other.safetensors", said)
     with pytest.raises(WeightsError, match=said):
@@ -163,7 +163,7 @@ def test_a_pipe_or_a_device_is_not_read(tmp_path: Path, read: Callable[[Path], o
 
 
 @pytest.mark.parametrize("sums", [b"a-single-word\n", b"\xff\xfe", bytes(2 << 20)], ids=["word", "binary", "large"])
-def test_sums_that_are_none_are_said(tmp_path: Path, sums: bytes) -> None:
+def test_invalid_sums_are_reported(tmp_path: Path, sums: bytes) -> None:
     save_weights(STN(), tmp_path / "stn.safetensors", {})
     (tmp_path / "SHA256SUMS").write_bytes(sums)
     with pytest.raises(WeightsError, match="SHA256SUMS: expected"):
@@ -194,5 +194,5 @@ def test_weights_of_another_scheme_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["stn", "lprnet"])
-def test_the_shipped_reader_is_of_the_default_scheme(name: str) -> None:
+def test_the_shipped_reader_has_the_default_scheme(name: str) -> None:
     check_scheme(weights_path(name), default_scheme())

@@ -15,7 +15,7 @@ def shipped(name: str) -> nn.Module:
 
 
 @pytest.mark.parametrize("batch", [1, 2, 5, 32])
-def test_shapes(batch: int) -> None:
+def test_the_networks_keep_their_shapes(batch: int) -> None:
     crops = torch.randn(batch, 3, 24, 94)
     straight = STN().eval()(crops)
     assert straight.shape == crops.shape

@@ -28,7 +28,7 @@ def test_every_network_is_run_by_a_model_and_has_committed_weights() -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_a_network_takes_what_the_registry_says(name: str) -> None:
+def test_a_network_takes_the_input_in_the_registry(name: str) -> None:
     import torch
 
     dims = NETWORKS[name].dims

@@ -65,7 +65,7 @@ def test_other_forms_give_the_same_boxes(network: YOLOv5n, kind: str) -> None:
             torch.testing.assert_close(other(picture), network(picture), atol=1e-3, rtol=1e-4)
 
 
-def test_a_picture_is_answered_alike_alone_and_in_a_batch(network: YOLOv5n) -> None:
+def test_a_picture_gets_the_same_answer_alone_and_in_a_batch(network: YOLOv5n) -> None:
     pictures = torch.rand(3, 3, 96, 64)
     with torch.no_grad():
         together = network(pictures)

@@ -46,7 +46,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_texts_that_are_plates_and_texts_that_are_none(name: str) -> None:
+def test_a_scheme_accepts_its_plates_and_no_other_texts(name: str) -> None:
     scheme = load_scheme(name)
     plates, others = (each.split() for each in EXAMPLES[name])
     for text in plates:
@@ -56,18 +56,18 @@ def test_texts_that_are_plates_and_texts_that_are_none(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_country_says_which_it_is_and_is_in_the_world(name: str) -> None:
+def test_a_country_has_its_iso_code_and_is_in_the_group_world(name: str) -> None:
     scheme = load_scheme(name)
     assert scheme.name == name and "world" in scheme.groups
     assert bool(scheme.country) == (name != "latin")
 
 
-def test_countries_differ() -> None:
+def test_countries_have_different_codes() -> None:
     codes = [load_scheme(name).country for name in SHIPPED]
     assert len(set(codes)) == len(codes)
 
 
-def test_a_group_stands_for_its_countries() -> None:
+def test_a_group_expands_to_its_countries() -> None:
     world, europe, cis = (load_schemes(name) for name in ("world", "europe", "cis"))
     assert {scheme.name for scheme in world} == set(SHIPPED) and world[-1].name == "latin", "any text comes last"
     assert {"germany", "poland", "russia"} <= {scheme.name for scheme in europe} < {scheme.name for scheme in world}
@@ -77,7 +77,7 @@ def test_a_group_stands_for_its_countries() -> None:
         load_schemes("europe,mars")
 
 
-def test_joined_countries_read_what_one_of_them_reads() -> None:
+def test_joined_countries_accept_the_texts_of_each() -> None:
     both = joined(load_schemes("turkey,spain"))
     assert both.is_plate("34ABC123") and both.is_plate("1234BCD") and not both.is_plate("ABC1D23")
     assert [scheme.name for scheme in both.owners("1234BCD")] == ["spain"]

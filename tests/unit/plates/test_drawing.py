@@ -50,7 +50,7 @@ def test_a_scheme_takes_the_alphabet_of_the_reader_that_it_names(tmp_path: Path)
     assert drawing.flag == ((0, 0, 20, 20), ((0, 0, 255),)), "blue, green, red"
 
 
-def test_a_format_may_have_several_designs_and_another_may_be_drawn_alike(tmp_path: Path) -> None:
+def test_a_format_may_have_several_designs_and_inherit_another_one(tmp_path: Path) -> None:
     text = (
         SHARING.replace("[synthesis.drawings.car]", "[[synthesis.drawings.car]]")
         + """
@@ -108,7 +108,7 @@ def test_shipped_schemes_are_read_by_a_reader_that_is_there(name: str) -> None:
         ('stripes = ["#ff0000"]', 'stripes = ["red"]', "stripes: expected colours such as"),
     ],
 )
-def test_a_drawing_that_is_not_right_is_refused_in_one_line(old: str, new: str, says: str, tmp_path: Path) -> None:
+def test_an_invalid_drawing_is_refused_in_one_line(old: str, new: str, says: str, tmp_path: Path) -> None:
     assert old in SHARING
     with pytest.raises(SchemeError, match=says) as caught:
         load_scheme(str(island(tmp_path, SHARING.replace(old, new))))

@@ -51,7 +51,7 @@ def refuse(path: Path, says: str) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_scheme_that_asks_for_too_much_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_scheme_over_the_limits_is_refused(tmp_path: Path, name: str) -> None:
     text, says = HOSTILE[name]
     (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
     refuse(tmp_path / f"{name}.toml", says)

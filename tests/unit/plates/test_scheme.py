@@ -60,7 +60,7 @@ def test_the_formats_of_two_lines(text: str, names: str) -> None:
     assert two.by_lines[1].formats == () and two.sha256 == RUSSIA.sha256
 
 
-def test_the_shape_of_a_plate_tells_its_lines_where_a_country_has_long_plates_alone() -> None:
+def test_the_shape_gives_the_lines_if_a_country_has_only_long_plates() -> None:
     russia = {lines: RUSSIA.by_shape[lines].format_names("B911TO150") for lines in (1, 2)}
     america = {lines: load_scheme("united_states").by_shape[lines].is_plate("ABC1234") for lines in (1, 2)}
     anywhere = {lines: load_scheme("latin").by_shape[lines].format_names("ABC1234") for lines in (1, 2)}
@@ -71,12 +71,12 @@ def test_the_shape_of_a_plate_tells_its_lines_where_a_country_has_long_plates_al
     assert owners == {"34ABC123": ["turkey"], "1ABC234": ["united_states"]} and not both.by_lines[2].is_plate("1ABC234")
 
 
-def test_a_fit_tells_the_parts() -> None:
+def test_a_fit_contains_the_parts_of_the_text() -> None:
     (fit,) = RUSSIA.by_lines[1].fits("B911TO150")
     assert (fit.format.name, fit.patterns, fit.parts) == ("private", ("A000AA", "100"), ("B911TO", "150"))
 
 
-def test_what_follows_from_the_alphabet() -> None:
+def test_the_alphabet_determines_classes_and_hash() -> None:
     assert (RUSSIA.blank, RUSSIA.classes, RUSSIA.index["A"], RUSSIA.lines) == (22, 23, 10, 2)
     assert RUSSIA.sha256 == hashlib.sha256(b"0123456789ABEKMHOPCTYX").hexdigest()
     assert pickle.loads(pickle.dumps(RUSSIA)) == RUSSIA
@@ -102,7 +102,7 @@ def test_every_text_of_the_scheme_can_be_spelled_step_by_step(country: str, tmp_
         assert walk(scheme, text) is not None
 
 
-def test_what_fits_no_format_has_no_state() -> None:
+def test_a_text_that_fits_no_format_has_no_state() -> None:
     assert walk(RUSSIA, "A12B") is None
     assert walk(RUSSIA, "A123BC012") is None, "a region code of three digits begins with 1 to 9"
     end = walk(RUSSIA, "A123BC777")
@@ -118,7 +118,7 @@ def test_another_country(tmp_path: Path) -> None:
     assert scheme.synthesis.shares == {"car": 0.5, "lorry": 0.5}
 
 
-def test_a_relative_file_is_looked_for_from_a_folder(tmp_path: Path) -> None:
+def test_a_relative_scheme_file_is_relative_to_the_folder(tmp_path: Path) -> None:
     write_testland(tmp_path)
     assert load_scheme("testland.toml", tmp_path).name == "testland"
 
@@ -150,7 +150,7 @@ def test_a_relative_file_is_looked_for_from_a_folder(tmp_path: Path) -> None:
         ("[signs]", "[signs", "expected TOML in UTF-8, got"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_not_right_is_refused_in_one_line(old: str, new: str, says: str, tmp_path: Path) -> None:
+def test_an_invalid_file_is_refused_in_one_line(old: str, new: str, says: str, tmp_path: Path) -> None:
     assert old in TESTLAND
     path = write_testland(tmp_path, TESTLAND.replace(old, new))
     with pytest.raises(SchemeError) as caught:
@@ -166,7 +166,7 @@ def test_a_scheme_without_formats_is_refused(tmp_path: Path) -> None:
         load_scheme(str(path))
 
 
-def test_a_scheme_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_scheme_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SchemeError, match=r"expected argentina or .* or vietnam, or a file \*\.toml, got 'atlantis'"):
         load_scheme("atlantis")
     with pytest.raises(SchemeError, match=r"none\.toml: No such file"):

@@ -21,7 +21,7 @@ def args(instances: int, name: str = "yolo") -> ModelArgs:
     return ModelArgs(name=name, folder="", gpu=None, instances=instances, parameters={}, file="")
 
 
-def test_an_instance_alone_has_all_cores_and_each_further_one_its_share() -> None:
+def test_one_instance_gets_all_cores_and_each_further_one_a_share() -> None:
     instances = [Cores(args(3), NetworkSettings()) for _ in range(4)]
     assert instances[0].choices == {8, 4, 2}
     with ExitStack() as stack:
@@ -32,7 +32,7 @@ def test_an_instance_alone_has_all_cores_and_each_further_one_its_share() -> Non
         assert threads == 8
 
 
-def test_a_place_is_free_again_in_any_order() -> None:
+def test_instances_can_release_their_cores_in_any_order() -> None:
     first, second, third = (Cores(args(2), NetworkSettings()) for _ in range(3))
     with ExitStack() as outer:
         with first.taken():
@@ -41,14 +41,14 @@ def test_a_place_is_free_again_in_any_order() -> None:
             assert threads == 4
 
 
-def test_threads_that_are_set_stay() -> None:
+def test_a_set_number_of_threads_is_kept() -> None:
     cores = Cores(args(2), NetworkSettings(threads=3))
     assert cores.choices == {3}
     with cores.taken() as threads, Cores(args(2), NetworkSettings(threads=3)).taken() as further:
         assert (threads, further) == (3, 3)
 
 
-def test_a_killed_instance_gives_its_place_back() -> None:
+def test_a_killed_instance_releases_its_share_of_the_cores() -> None:
     """Its process stands for another process of this one's server, because both have the same parent."""
     code = (
         "import os, sys\n"

@@ -170,21 +170,21 @@ def test_any_number_of_plates(chain: triton.Server, count: int) -> None:
 @pytest.mark.parametrize(
     "sent", [{"input__0": FRAME}, {"image": np.frombuffer(encode(FRAME), np.uint8)}], ids=["raw", "encoded"]
 )
-def test_the_picture_is_handed_on_as_it_came(chain: triton.Server, sent: dict[str, np.ndarray]) -> None:
+def test_the_picture_is_passed_on_unchanged(chain: triton.Server, sent: dict[str, np.ndarray]) -> None:
     ask(**sent)
     asked, handed = (chain.asked[number].inputs() for number in (0, 1))
     assert [each.name() for each in handed] == list(sent)
     assert handed[0] is asked[0], "the caller's own tensor"
 
 
-def test_crops_are_handed_on_in_their_memory(chain: triton.Server) -> None:
+def test_crops_are_passed_on_without_a_copy(chain: triton.Server) -> None:
     ask(input__0=FRAME)
     yolo, stn, lprnet = (chain.models[spec.name] for spec in (YOLO, STN, LPRNET))
     assert np.shares_memory(yolo.gave[0][0], stn.given[0][0])
     assert np.shares_memory(stn.gave[0][0], lprnet.given[0][0])
 
 
-def test_a_plate_without_a_text_is_read_upright_too(chain: triton.Server) -> None:
+def test_a_plate_without_a_text_is_also_read_from_its_upright_crop(chain: triton.Server) -> None:
     crops, *boxes, _, _, vehicles = plates(3)(FRAME)
     chain.models[YOLO.name] = FakeModel(YOLO, lambda _: (crops, *boxes, crops[:0], crops + 5, vehicles))
     outputs(ask(input__0=FRAME))
@@ -201,7 +201,7 @@ def test_chunks_are_views_of_the_crops(chain: triton.Server) -> None:
     assert all(np.shares_memory(chunk, crops) for chunk in chunks)
 
 
-def test_only_the_logits_are_wanted_on_the_host(chain: triton.Server) -> None:
+def test_only_the_logits_are_copied_to_the_host(chain: triton.Server) -> None:
     ask(input__0=FRAME)
     wanted = {each.model_name: each.preferred_memory for each in chain.asked}
     assert wanted[STN.name] is wanted[YOLO.name] is None
@@ -215,7 +215,9 @@ def test_only_the_logits_are_wanted_on_the_host(chain: triton.Server) -> None:
         ({"input__0": FRAME, "image": np.zeros(9, np.uint8)}, "got both"),
     ],
 )
-def test_a_caller_s_fault_is_named(chain: triton.Server, inputs: dict[str, np.ndarray], fault: str) -> None:
+def test_an_error_of_the_caller_says_what_is_wrong(
+    chain: triton.Server, inputs: dict[str, np.ndarray], fault: str
+) -> None:
     model = chain.models[PLATE_RECOGNITION.name]
     tensors = [triton.Tensor(name, array) for name, array in inputs.items()]
     good = triton.InferenceRequest(PLATE_RECOGNITION.name, inputs=[triton.Tensor("input__0", FRAME)])
@@ -228,7 +230,7 @@ def test_a_caller_s_fault_is_named(chain: triton.Server, inputs: dict[str, np.nd
     assert triton.Logger.lines == []
 
 
-def test_an_inner_model_s_blame_of_the_caller_stays_one(chain: triton.Server) -> None:
+def test_an_input_error_of_an_inner_model_is_passed_on(chain: triton.Server) -> None:
     def refuse(frame: np.ndarray) -> Sequence[np.ndarray]:
         raise RuntimeError("[request id: <id_unknown>] PLATES_BAD_INPUT: input__0: expected less")
 
@@ -253,7 +255,7 @@ def test_an_inner_model_s_blame_of_the_caller_stays_one(chain: triton.Server) ->
         ("Failed for execute the inference request. Model 'yolo' is not ready.", "PLATES_UNAVAILABLE"),
     ],
 )
-def test_an_inner_model_s_outage_may_be_asked_again(chain: triton.Server, said: str, answered: str) -> None:
+def test_an_outage_of_an_inner_model_may_be_retried(chain: triton.Server, said: str, answered: str) -> None:
     def refuse(frame: np.ndarray) -> Sequence[np.ndarray]:
         raise RuntimeError(said)
 
@@ -281,9 +283,7 @@ def give_up(model: FakeModel, request: triton.InferenceRequest) -> None:
 
 
 @pytest.mark.parametrize(("busy", "counts"), [(YOLO, {"yolo": 1}), (STN, {"yolo": 1, "stn": 1})])
-def test_nothing_is_done_for_a_caller_who_hung_up(
-    chain: triton.Server, busy: ModelSpec, counts: dict[str, int]
-) -> None:
+def test_no_stage_runs_after_the_caller_hung_up(chain: triton.Server, busy: ModelSpec, counts: dict[str, int]) -> None:
     left = request()
     give_up(chain.models[busy.name], left)
     (response,) = chain.models[PLATE_RECOGNITION.name].execute([left])
@@ -293,7 +293,7 @@ def test_nothing_is_done_for_a_caller_who_hung_up(
     assert triton.Logger.lines == []
 
 
-def test_nothing_is_done_after_the_request_s_own_time(chain: triton.Server) -> None:
+def test_no_stage_runs_after_the_timeout_of_the_request(chain: triton.Server) -> None:
     (response,) = chain.models[PLATE_RECOGNITION.name].execute([request(timeout=1)])
     assert response.error().code() == triton.TritonError.UNAVAILABLE
     assert response.error().message() == ("PLATES_TIMED_OUT: the request's timeout of 1e-06 s was over before detect")
@@ -303,7 +303,7 @@ def test_nothing_is_done_after_the_request_s_own_time(chain: triton.Server) -> N
 
 
 @pytest.mark.parametrize(("names", "looks"), [(PLATES, 0), (APPEARANCE[:1], 2), ((PLATES[1], APPEARANCE[3]), 2)])
-def test_what_a_plate_looks_like_is_asked_where_a_request_names_it(
+def test_the_appearance_is_computed_if_a_request_names_it(
     chain: triton.Server, names: Sequence[TensorSpec], looks: int
 ) -> None:
     chain.models[COUNTRY.name] = FakeModel(COUNTRY, lambda crops: (looks_of(crops),))
@@ -325,7 +325,7 @@ def looks_of(crops: np.ndarray) -> np.ndarray:
     return found
 
 
-def test_what_is_counted(chain: triton.Server) -> None:
+def test_the_metrics_count_frames_plates_and_errors(chain: triton.Server) -> None:
     model = chain.models[PLATE_RECOGNITION.name]
     encoded = np.frombuffer(encode(FRAME), np.uint8)
     model.execute([request(), triton.InferenceRequest(inputs=[triton.Tensor("image", encoded)])])
@@ -381,7 +381,7 @@ def test_a_missing_inner_model_is_named(chain: triton.Server) -> None:
     assert "lprnet: Request for unknown model" in fault(ask(input__0=FRAME))
 
 
-def test_a_fault_of_ours_hides_its_traceback(chain: triton.Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_hides_its_traceback(chain: triton.Server, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError("secret")
 
@@ -390,7 +390,7 @@ def test_a_fault_of_ours_hides_its_traceback(chain: triton.Server, monkeypatch: 
     assert "secret" in triton.Logger.lines[0]
 
 
-def test_a_limit_is_set_for_yolo_alone(
+def test_a_limit_can_be_set_for_yolo_only(
     fake_server: triton.Server, model_repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLATES_YOLO_MAX_PIXELS", "10000")
@@ -424,7 +424,7 @@ def test_the_real_models_read_a_plate(real: triton.Server) -> None:
         np.testing.assert_array_equal(encoded[name], array)
 
 
-def test_a_picture_that_yolo_finds_truncated_is_the_caller_s_fault(real: triton.Server) -> None:
+def test_a_picture_truncated_for_yolo_is_an_input_error(real: triton.Server) -> None:
     picture = np.frombuffer(encode(FRAME, ".jpg"), np.uint8)[:-20]
     (response,) = real.models[PLATE_RECOGNITION.name].execute(
         [triton.InferenceRequest(inputs=[triton.Tensor("image", picture)])]
@@ -438,7 +438,7 @@ def test_a_picture_that_yolo_finds_truncated_is_the_caller_s_fault(real: triton.
 
 
 @pytest.mark.parametrize("model", [PLATE_RECOGNITION.name, YOLO.name])
-def test_a_picture_that_is_refused_is_named_whoever_was_asked(real: triton.Server, model: str) -> None:
+def test_a_refused_picture_gets_the_same_error_from_every_model(real: triton.Server, model: str) -> None:
     for name, array, fault in (
         ("image", np.zeros(9, np.uint8), "image: expected a JPEG, PNG, WEBP or BMP picture, got 9 bytes of"),
         ("input__0", np.zeros((0, 0, 3), np.uint8), "input__0: expected at least 8 pixels a side, got 0x0"),
@@ -450,7 +450,7 @@ def test_a_picture_that_is_refused_is_named_whoever_was_asked(real: triton.Serve
 
 
 @pytest.mark.parametrize("count", [0, 1, 40])
-def test_evidence_is_for_who_asks(chain: triton.Server, count: int) -> None:
+def test_evidence_is_computed_only_if_requested(chain: triton.Server, count: int) -> None:
     chain.models[YOLO.name] = FakeModel(YOLO, plates(count))
 
     def names(*wanted: str) -> dict[str, np.ndarray]:
@@ -474,7 +474,7 @@ def test_evidence_is_for_who_asks(chain: triton.Server, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_vehicles_are_for_who_asks(chain: triton.Server, count: int) -> None:
+def test_vehicles_are_found_only_if_requested(chain: triton.Server, count: int) -> None:
     chain.models[YOLO.name] = FakeModel(YOLO, plates(count))
     picture = [triton.Tensor("input__0", FRAME)]
     wanted = [*(spec.name for spec in PLATES), VEHICLE_ROWS.name]
@@ -483,7 +483,7 @@ def test_vehicles_are_for_who_asks(chain: triton.Server, count: int) -> None:
     np.testing.assert_array_equal(found[VEHICLE_ROWS.name], np.array([BUS], np.float32))
 
 
-def test_yolo_finds_vehicles_for_who_asks_and_says_where_it_cannot(
+def test_yolo_finds_vehicles_if_requested_and_logs_if_it_cannot(
     real: triton.Server, model_repository: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With weights that have a head for vehicles, and with those that lack it."""
@@ -497,7 +497,7 @@ def test_yolo_finds_vehicles_for_who_asks_and_says_where_it_cannot(
     assert (NO_HEAD in caplog.messages) == (len(graph.outputs) == 1)
 
 
-def test_nothing_is_computed_that_nobody_asked_for(chain: triton.Server) -> None:
+def test_outputs_that_are_not_requested_are_not_computed(chain: triton.Server) -> None:
     model = chain.models[PLATE_RECOGNITION.name]
     wanted = [spec.name for spec in PLATES]
     tensors = [triton.Tensor("input__0", FRAME)]

@@ -81,7 +81,7 @@ def values(responses: Sequence[triton.InferenceResponse]) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("network", [AddOne, ChannelsLast])
-def test_the_requests_of_a_batch_are_one_forward(
+def test_the_requests_of_a_batch_run_in_one_forward_pass(
     network: type[torch.nn.Module], parameters: dict[str, Any], tmp_path: Path, model_repository: Path
 ) -> None:
     save(network(), tmp_path)
@@ -115,7 +115,7 @@ class Bytes(torch.nn.Module):
         return (crops + 1).flatten(1)[:, :1].to(torch.uint8), crops.flatten(1).float().mean(1, keepdim=True)
 
 
-def test_bytes_and_several_outputs(tmp_path: Path, model_repository: Path) -> None:
+def test_calls_with_bytes_and_several_outputs(tmp_path: Path, model_repository: Path) -> None:
     (tmp_path / "1").mkdir()
     torch.jit.save(torch.jit.trace(Bytes(), torch.zeros(2, 3, dtype=torch.uint8)), tmp_path / "1" / "model.pt")
     sides = {
@@ -136,7 +136,7 @@ def test_bytes_and_several_outputs(tmp_path: Path, model_repository: Path) -> No
     assert found[0]["first"].dtype == np.uint8
 
 
-def test_only_bad_requests_need_no_forward(tmp_path: Path, model_repository: Path) -> None:
+def test_a_batch_of_bad_requests_runs_no_forward_pass(tmp_path: Path, model_repository: Path) -> None:
     save(AddOne(), tmp_path)
     (response,) = make(tmp_path, model_repository).execute([request(crops(9), name="other")])
     assert response.has_error()
@@ -161,7 +161,7 @@ def test_a_failing_network_hides_its_traceback(
     assert "secret" in triton.Logger.lines[0]
 
 
-def test_a_model_that_was_not_converted_says_so(tmp_path: Path, model_repository: Path) -> None:
+def test_a_model_that_was_not_converted_is_reported(tmp_path: Path, model_repository: Path) -> None:
     with pytest.raises(triton.TritonModelException, match=r"model.pt: no such file; .* run `python -m converters`"):
         make(tmp_path, model_repository)
 
@@ -183,7 +183,7 @@ def test_a_damaged_model_is_named(tmp_path: Path, model_repository: Path) -> Non
         ({"parameters": {"speed": {"string_value": "1"}}}, "unknown parameter speed"),
     ],
 )
-def test_a_config_that_is_half_right_stops_the_start(
+def test_a_partly_wrong_config_stops_the_start(
     changes: dict[str, Any], fault: str, tmp_path: Path, model_repository: Path
 ) -> None:
     save(AddOne(), tmp_path)
@@ -191,7 +191,7 @@ def test_a_config_that_is_half_right_stops_the_start(
         make(tmp_path, model_repository, **changes)
 
 
-def test_threads_are_a_setting(tmp_path: Path, model_repository: Path) -> None:
+def test_the_number_of_threads_is_a_setting(tmp_path: Path, model_repository: Path) -> None:
     save(AddOne(), tmp_path)
     before = torch.get_num_threads()
     try:
@@ -211,7 +211,7 @@ def test_the_config_may_name_the_file(file: str, tmp_path: Path, model_repositor
     assert values(make(tmp_path, model_repository, **changes).execute([request(crops(1))])) == [[2]]
 
 
-def test_each_answer_keeps_its_own_memory(parameters: dict[str, Any], tmp_path: Path, model_repository: Path) -> None:
+def test_each_answer_has_its_own_memory(parameters: dict[str, Any], tmp_path: Path, model_repository: Path) -> None:
     save(AddOne(), tmp_path)
     model = make(tmp_path, model_repository, parameters=parameters)
     first = model.execute([request(crops(1, 2)), request(crops(3))])

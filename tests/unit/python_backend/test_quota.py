@@ -63,20 +63,20 @@ V1_FILES = {"cpu.cfs_quota_us": "300000\n", "cpu.cfs_period_us": "100000\n"}
         ("0::/\n", V2, {"cpu.max": "nonsense\n"}, CORES),
     ],
 )
-def test_a_quota_bounds_the_cores(tmp_path: Path, cgroup: str, mounts: str, files: dict[str, str], cores: int) -> None:
+def test_a_quota_limits_the_cores(tmp_path: Path, cgroup: str, mounts: str, files: dict[str, str], cores: int) -> None:
     assert usable_cores({}, machine(tmp_path, cgroup, mounts, files)) == cores
 
 
-def test_where_there_is_no_proc_the_affinity_counts(tmp_path: Path) -> None:
+def test_without_proc_the_affinity_counts(tmp_path: Path) -> None:
     assert usable_cores({}, tmp_path / "nowhere") == CORES
 
 
 @pytest.mark.parametrize(("setting", "cores"), [("3", 3), ("99", 64), ("", 64)])
-def test_a_setting_bounds_them_too(tmp_path: Path, setting: str, cores: int) -> None:
+def test_an_environment_variable_limits_the_cores(tmp_path: Path, setting: str, cores: int) -> None:
     assert usable_cores({"PLATES_CORES": setting}, tmp_path) == cores
 
 
 @pytest.mark.parametrize("setting", ["0", "-1", "2.5", "two"])
-def test_a_setting_that_is_no_number_is_refused(tmp_path: Path, setting: str) -> None:
+def test_a_setting_that_is_not_a_number_is_refused(tmp_path: Path, setting: str) -> None:
     with pytest.raises(ContractError, match=f"PLATES_CORES: expected a whole number of 1 or more, got '{setting}'"):
         usable_cores({"PLATES_CORES": setting}, tmp_path)

@@ -9,11 +9,11 @@ from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.reader import FrameLimits
 
 
-def test_defaults_stand_where_nothing_is_said() -> None:
+def test_defaults_apply_without_settings() -> None:
     assert read_settings(FrameLimits, "yolo", {}, {}) == FrameLimits()
 
 
-def test_the_environment_comes_before_the_config() -> None:
+def test_the_environment_overrides_the_config() -> None:
     parameters = {"score_threshold": "0.4", "long_side": "960", "threads": "3"}
     environ = {"PLATES_YOLO_SCORE_THRESHOLD": "0.5", "PLATES_STN_LONG_SIDE": "320"}
     settings = read_settings(DetectionSettings, "yolo", parameters, environ)
@@ -32,7 +32,7 @@ def test_a_value_out_of_range_is_refused() -> None:
         read_settings(DetectionSettings, "yolo", {"score_threshold": "2"}, {})
 
 
-def test_an_unknown_key_is_refused_and_triton_s_own_is_not() -> None:
+def test_an_unknown_key_is_refused_but_not_one_of_triton() -> None:
     refuse_unknown("stn", {"threads": "1", "EXECUTION_ENV_PATH": "env.tar.gz"}, NetworkSettings)
     with pytest.raises(ContractError, match=r"stn/config.pbtxt: unknown parameter thread; expected threads"):
         refuse_unknown("stn", {"thread": "1"}, NetworkSettings)

@@ -32,7 +32,7 @@ def run(work: str, stalled_after: float) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("call", ["time.sleep(60)", KEEPS_THE_GIL])
-def test_one_that_hangs_is_ended_and_says_where(call: str) -> None:
+def test_a_hanging_process_is_ended_with_its_stacks_in_the_log(call: str) -> None:
     ended = run(HANGS.format(call=call), 1)
     assert ended.returncode == 1
     assert "alive" not in ended.stdout
@@ -49,10 +49,10 @@ def test_one_that_hangs_is_ended_and_says_where(call: str) -> None:
     ],
     ids=["idle", "busy", "failed"],
 )
-def test_one_that_works_or_waits_is_not(work: str, stalled_after: float) -> None:
+def test_a_working_or_waiting_process_is_not_ended(work: str, stalled_after: float) -> None:
     ended = run(work, stalled_after)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "alive\n", "")
 
 
-def test_without_a_bound_nothing_is_ended() -> None:
+def test_without_a_limit_nothing_is_ended() -> None:
     assert run(HANGS.format(call="time.sleep(1)"), 0).returncode == 0

@@ -37,7 +37,7 @@ def spelt(*texts: str, sure: float = 12.0) -> Logits:
     return logits
 
 
-def test_a_row_of_logits_is_what_a_plate_looks_like() -> None:
+def test_a_row_of_logits_becomes_the_appearance_of_a_plate() -> None:
     logits = np.zeros((2, *COUNTRY.outputs[0].dims), np.float32)
     logits[1, CLASSES["ro"]], logits[1, len(DESIGNS) + GROUNDS.index("red")] = 9, 9
     even, sure = appearances(logits)
@@ -58,7 +58,7 @@ def test_a_row_of_logits_is_what_a_plate_looks_like() -> None:
     ],
     ids=["Romanian", "Kazakh", "like both", "like any", "like none"],
 )
-def test_a_text_of_two_countries_is_that_of_the_one_that_it_looks_like(
+def test_a_text_of_two_countries_gets_the_one_that_the_plate_looks_like(
     look: Appearance, country: str, scheme: str
 ) -> None:
     decoder = SchemeDecoder(load_schemes("kazakhstan,romania,latin"))
@@ -72,7 +72,7 @@ def test_a_text_of_two_countries_is_that_of_the_one_that_it_looks_like(
     assert (reading.ground, reading.ground_confidence) == ("white", 0.9)
 
 
-def test_a_text_of_one_country_speaks_for_it() -> None:
+def test_a_text_that_fits_only_one_country_makes_it_more_probable() -> None:
     turkey = SchemeDecoder(load_schemes("turkey,latin"))
     readings = turkey.decode({"lprnet_latin": spelt("34ABC123")})
     (likely,) = turkey.describe(readings, [looking(tr=0.3)])
@@ -81,7 +81,7 @@ def test_a_text_of_one_country_speaks_for_it() -> None:
     assert unlike.country == UNKNOWN and 0 < unlike.country_confidence < 0.5
 
 
-def test_brazils_designs_tell_its_texts_apart() -> None:
+def test_the_designs_of_brazil_distinguish_its_texts() -> None:
     """The fifth symbol is an O of Mercosur or an older 0. The reader cannot tell them apart, but the design can."""
     decoder = SchemeDecoder([load_scheme("brazil")])
     logits = {"lprnet_latin": spelt("ABC1O23", "ABC1023")}
@@ -95,7 +95,7 @@ def test_brazils_designs_tell_its_texts_apart() -> None:
         assert (told.country, told.format, told.schemes) == ("br", name, ())
 
 
-def test_a_look_cannot_make_up_for_much() -> None:
+def test_the_appearance_cannot_outweigh_a_much_more_probable_text() -> None:
     look = looking(br=0.99)
     brazil = load_scheme("brazil")
     texts = {"ABC1O23": 0.05, "ABC1023": 0.9}
@@ -105,7 +105,7 @@ def test_a_look_cannot_make_up_for_much() -> None:
     assert look.favour(joined([brazil, LATIN]), "12") >= LEAST_FAVOUR
 
 
-def test_a_country_that_the_network_does_not_know_keeps_what_its_formats_say(
+def test_a_country_unknown_to_the_network_keeps_the_text_of_its_formats(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     path = write_testland(tmp_path_factory.mktemp("schemes"), TESTLAND)
@@ -116,13 +116,13 @@ def test_a_country_that_the_network_does_not_know_keeps_what_its_formats_say(
 
 
 @pytest.mark.parametrize("look", [looking(ro=0.99), looking(unknown=0.99)])
-def test_what_has_no_text_has_no_country(look: Appearance) -> None:
+def test_a_plate_without_a_text_has_no_country(look: Appearance) -> None:
     decoder = SchemeDecoder(load_schemes("world"))
     (reading,) = decoder.describe([Reading("", "B1", 0.3, scheme="romania")], [look])
     assert (reading.country, reading.country_confidence, reading.ground) == (UNKNOWN, 0.0, "white")
 
 
-def test_a_text_of_no_country_has_none() -> None:
+def test_a_text_that_fits_no_country_has_none() -> None:
     decoder = SchemeDecoder(load_schemes("latin,romania"))
     (reading,) = decoder.describe(
         [Reading("12A34B56C", "12A34B56C", 0.9, scheme="latin", schemes=("latin",))], [looking(ro=0.9)]
@@ -130,7 +130,7 @@ def test_a_text_of_no_country_has_none() -> None:
     assert (reading.country, reading.scheme) == (UNKNOWN, "latin")
 
 
-def test_between_readers_the_look_speaks_too() -> None:
+def test_the_appearance_helps_to_choose_between_readers() -> None:
     """Of two readers' texts for a plate, the less certain one may be more probable given the look."""
     asked = load_schemes("russia,kazakhstan")
     russian = Reading("A123BC77", "A123BC77", 0.95, scheme="russia")

@@ -54,7 +54,7 @@ def gradient(height: int = 90, width: int = 120) -> np.ndarray:
     return frame
 
 
-def test_network_answers_corners_an_error_and_the_chance_of_a_plate() -> None:
+def test_the_network_returns_corners_an_error_and_the_odds_of_a_plate() -> None:
     torch.manual_seed(0)
     network = CornerNet().eval()
     windows = torch.randn(3, 3, WINDOW_HEIGHT, WINDOW_WIDTH)
@@ -82,7 +82,7 @@ def test_corners_are_put_in_order(degrees: float, shift: int, mirrored: bool) ->
     assert np.allclose(order_corners(given_quad), quad)
 
 
-def test_a_square_plate_starts_where_it_looks_upright() -> None:
+def test_the_corners_of_a_square_plate_start_at_its_upright_top_left() -> None:
     square = np.array([[0, 0], [17, 0], [17, 10.2], [0, 10.2]], np.float32)
     assert np.allclose(order_corners(np.roll(turned(square, 25), 2, axis=0)), turned(square, 25), atol=1e-4)
 
@@ -139,7 +139,7 @@ def test_a_plate_finer_along_than_across_is_averaged_along() -> None:
     assert np.abs(cut[:, 4:-4].astype(int) - 127).max() < 40
 
 
-def test_beyond_the_frame_is_grey() -> None:
+def test_pixels_beyond_the_frame_are_grey() -> None:
     frame = np.full((20, 40, 3), 200, np.uint8)
     cut = warp_quad(frame, np.array([[-40, 0], [40, 0], [40, 20], [-40, 20]], np.float32), (20, 80))
     assert (cut[:, :36] == GREY).all() and (cut[:, 44:] == 200).all()
@@ -161,7 +161,7 @@ def test_beyond_the_frame_is_grey() -> None:
         np.array([[0, 0], [1e7, 0], [1e7, 1e6], [0, 1e6]]),
     ],
 )
-def test_what_is_no_plate_is_cut_upright(quad: np.ndarray) -> None:
+def test_corners_that_are_not_a_plates_give_an_upright_crop(quad: np.ndarray) -> None:
     quads, boxes = quad[None].astype(np.float32), np.array([[10, 10, 60, 20]], np.float32)
     assert not usable(quads)[0]
     frame = gradient()
@@ -204,7 +204,7 @@ def test_two_lines_are_laid_side_by_side() -> None:
         (0, 0, 1),
     ],
 )
-def test_the_shape_tells_the_lines(width: float, height: float, lines: int) -> None:
+def test_the_shape_gives_the_number_of_lines(width: float, height: float, lines: int) -> None:
     quads = box_quads(np.array([[0, 0, width, height]], np.float32))
     assert lines_of(quads).tolist() == [lines]
 
@@ -237,13 +237,13 @@ def test_any_corners_give_a_crop(numbers: list[float]) -> None:
     assert crops.shape == (1, 3, 24, 94) and np.isfinite(crops).all()
 
 
-def test_points_go_into_a_window_and_back() -> None:
+def test_points_survive_the_mapping_into_a_window() -> None:
     window = next_window(turned(SQUARE, 25))
     points = np.array([[3, 4], [50, 30], [-10, 80]], np.float32)
     assert np.allclose(from_window(to_window(points, window), window), points, atol=1e-3)
 
 
-def test_the_first_window_holds_what_a_tight_or_turned_box_leaves_out() -> None:
+def test_the_first_window_contains_the_whole_plate_of_a_tight_or_turned_box() -> None:
     box = np.array([100, 100, 192, 120], np.float32)
     window = first_window(box)
     assert quad_boxes(window[None])[0] == pytest.approx([77, 75.5, 215, 144.5])
@@ -286,21 +286,21 @@ def test_corners_come_back_in_pixels_of_the_frame() -> None:
 
 
 @pytest.mark.parametrize("answer", [np.zeros(10), np.full(10, np.nan), np.full(10, 1e30), np.full(10, -np.inf)])
-def test_what_makes_no_sense_gives_the_box_and_an_error_of_one(answer: np.ndarray) -> None:
+def test_invalid_corners_give_the_box_and_an_error_of_one(answer: np.ndarray) -> None:
     boxes = np.array([[10, 10, 60, 20], [0, 0, 0, 0]], np.float32)
     finder = CornerFinder(lambda windows: np.tile(answer.astype(np.float32), (len(windows), 1)))
     found = finder.find(gradient(), boxes)
     assert np.array_equal(found.quads, box_quads(boxes)) and (found.errors == 1).all()
 
 
-def test_corners_that_are_sure_are_not_looked_at_again() -> None:
+def test_certain_corners_get_no_further_look() -> None:
     boxes = quad_boxes(turned(SQUARE, 20)[None])
     network = Oracle(turned(SQUARE, 20)[None], boxes)
     assert np.allclose(CornerFinder(network, CornerSettings(settled=0.06)).find(gradient(), boxes).errors, 0.05)
     assert network.calls == 1
 
 
-def test_what_the_window_shows_corrects_the_score() -> None:
+def test_the_window_corrects_the_score() -> None:
     boxes = quad_boxes(turned(SQUARE, 20)[None])
     network = Oracle(turned(SQUARE, 20)[None], boxes, plate=-2.0)
     lowered = CornerFinder(network, CornerSettings(looks=1, convincing=0.04)).find(gradient(), boxes)
@@ -312,14 +312,14 @@ def test_what_the_window_shows_corrects_the_score() -> None:
     assert 0 <= rescored(scores, odds)[3] < 0.01 and 0.99 < rescored(scores, odds)[4] <= 1
 
 
-def test_corners_that_are_not_sure_are_not_taken() -> None:
+def test_uncertain_corners_are_not_used() -> None:
     boxes = quad_boxes(turned(SQUARE, 20)[None])
     network = Oracle(turned(SQUARE, 20)[None], boxes)
     found = CornerFinder(network, CornerSettings(looks=2, largest_error=0.04)).find(gradient(), boxes)
     assert np.array_equal(found.quads, box_quads(boxes)) and (found.errors == 1).all()
 
 
-def test_a_frame_without_plates_asks_nothing() -> None:
+def test_a_frame_without_plates_calls_no_other_model() -> None:
     def refuse(_: np.ndarray) -> np.ndarray:
         raise AssertionError("asked")
 
@@ -327,7 +327,7 @@ def test_a_frame_without_plates_asks_nothing() -> None:
     assert found.quads.shape == (0, 4, 2) and found.errors.shape == (0,)
 
 
-def test_many_plates_are_asked_for_in_chunks() -> None:
+def test_many_plates_are_sent_in_chunks() -> None:
     sizes: list[int] = []
 
     def network(windows: np.ndarray) -> np.ndarray:
@@ -348,7 +348,7 @@ def test_two_boxes_on_one_plate_leave_one() -> None:
     assert distinct(nothing, np.empty(0, np.float32)).tolist() == []
 
 
-def test_a_window_is_what_the_network_takes() -> None:
+def test_a_window_has_the_shape_of_the_networks_input() -> None:
     window = cut_windows(gradient(), [first_window(np.array([40, 30, 80, 50], np.float32))])[0]
     assert window.shape == (3, WINDOW_HEIGHT, WINDOW_WIDTH) and window.dtype == np.float32
     assert window.min() >= -1 and window.max() <= 1 and window[2].max() > window[0].max()

@@ -44,7 +44,7 @@ def test_no_plates_give_no_readings() -> None:
         "004T12377",
     ],
 )
-def test_reads_each_format(text: str) -> None:
+def test_the_decoder_reads_each_format(text: str) -> None:
     (reading,) = PlateDecoder(RUSSIA).decode(spell(text))
     assert reading.text == reading.best == text
     assert reading.confidence == min(reading.characters) > 0.9
@@ -60,7 +60,7 @@ def test_a_text_has_its_format_and_scheme(text: str, name: str) -> None:
     assert (reading.format, reading.scheme) == (name, "russia")
 
 
-def test_the_lines_tell_the_format() -> None:
+def test_the_number_of_lines_determines_the_format() -> None:
     decoder, logits = PlateDecoder(RUSSIA), np.concatenate([spell("B911TO150"), spell("1234A77")])
     one, two = (decoder.decode(logits, lines) for lines in (np.array([1, 1]), np.array([2, 2])))
     assert [each.format for each in one] == ["private", ""] and one[1].text == ""
@@ -76,38 +76,40 @@ def test_the_lines_tell_the_format() -> None:
         ("A12OBC77", (3, ("0", 8.5)), "A120BC77"),
     ],
 )
-def test_position_decides_between_letter_and_digit(said: str, doubt: tuple[int, tuple[str, float]], meant: str) -> None:
+def test_the_position_decides_between_letter_and_digit(
+    said: str, doubt: tuple[int, tuple[str, float]], meant: str
+) -> None:
     (reading,) = PlateDecoder(RUSSIA).decode(spell(said, doubts=dict([doubt])))
     assert reading.text == meant
 
 
 @pytest.mark.parametrize("said", ["ABCABC", "1", "77777777", "A000BC77", "A123BC00", "A123BC012"])
-def test_never_invents(said: str) -> None:
+def test_text_without_a_format_is_not_changed_into_a_plate(said: str) -> None:
     (reading,) = PlateDecoder(RUSSIA).decode(spell(said))
     assert (reading.text, reading.format) == ("", "")
     assert reading.best == said
     assert len(reading.characters) == len(said)
 
 
-def test_two_equal_claims_are_not_sure() -> None:
+def test_two_equally_probable_texts_are_not_certain() -> None:
     (reading,) = PlateDecoder(RUSSIA).decode(spell("A123BC77", doubts={1: ("7", 9.0)}))
     assert reading.text == ""
     assert 0.4 < reading.confidence < 0.6
 
 
-def test_repeats_need_a_blank() -> None:
+def test_repeated_symbols_need_a_blank() -> None:
     logits = np.full((1, CLASSES, STEPS), -9, np.float32)
     logits[0, INDEX["7"], :3] = 9
     logits[0, BLANK, 3:] = 9
     assert best_path(log_softmax(logits)[0], RUSSIA).text == "7"
 
 
-def test_empty_crop_reads_as_nothing() -> None:
+def test_an_empty_crop_has_no_text() -> None:
     (reading,) = PlateDecoder(RUSSIA).decode(spell(""))
     assert (reading.text, reading.best, reading.confidence, reading.characters) == ("", "", 0.0, ())
 
 
-def test_beam_sums_over_paths_as_ctc_does() -> None:
+def test_the_beam_search_sums_over_paths_as_ctc_does() -> None:
     """The beam's probability of a text equals torch's CTC loss, which sums over all alignments."""
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(3)
@@ -138,7 +140,7 @@ def test_a_texts_probability_is_that_of_all_its_paths(text: str) -> None:
     assert text_probability(logp, text, RUSSIA) == pytest.approx(total, rel=1e-4)
 
 
-def test_a_symbol_that_may_follow_lowers_the_confidence() -> None:
+def test_a_possible_further_symbol_lowers_the_confidence() -> None:
     logits = spell("A123BC77")
     logits[0, :, -1] = -9
     logits[0, BLANK, -1], logits[0, INDEX["7"], -1] = np.log(0.85) + 9, np.log(0.15) + 9
@@ -146,7 +148,7 @@ def test_a_symbol_that_may_follow_lowers_the_confidence() -> None:
     assert reading.best == "A123BC77" and 0.8 < reading.confidence < 0.9
 
 
-def test_threshold_is_a_setting() -> None:
+def test_the_threshold_is_a_setting() -> None:
     logits = spell("A123BC77", doubts={1: ("7", 7.5)})
     assert PlateDecoder(RUSSIA, DecodingSettings(sure=0.5)).decode(logits)[0].text == "A123BC77"
     assert PlateDecoder(RUSSIA, DecodingSettings(sure=0.99)).decode(logits)[0].text == ""

@@ -37,14 +37,14 @@ def test_the_network_gets_the_letterboxed_frame() -> None:
     assert scores.shape == (0,)
 
 
-def test_the_score_is_objectness_times_class() -> None:
+def test_the_score_is_objectness_times_class_score() -> None:
     rows = np.array([[50, 50, 20, 10, 0.8, 0.5, 0.25], [90, 90, 20, 10, 0.8, 0.1, 0.2]], np.float32)
     boxes, scores = select(rows, DetectionSettings(proposal=0.3))
     np.testing.assert_allclose(boxes, [[40, 45, 60, 55]])
     np.testing.assert_allclose(scores, [0.4])
 
 
-def test_of_overlapping_boxes_the_best_stays() -> None:
+def test_the_best_of_overlapping_boxes_is_kept() -> None:
     rows = np.array(
         [[50, 50, 40, 10, 0.7, 1], [52, 50, 40, 10, 0.9, 1], [50, 80, 40, 10, 0.5, 1], [53, 51, 40, 10, 0.6, 1]],
         np.float32,
@@ -54,7 +54,7 @@ def test_of_overlapping_boxes_the_best_stays() -> None:
     np.testing.assert_allclose(boxes[0], [32, 45, 72, 55])
 
 
-def test_at_most_so_many() -> None:
+def test_the_number_of_detections_is_limited() -> None:
     centres = np.arange(400, dtype=np.float32)
     rows = np.stack([50 * centres + 25, 0 * centres + 20, 0 * centres + 40, 0 * centres + 10, 0.5 + centres / 1000], 1)
     rows = np.concatenate((rows, np.ones((400, 1), np.float32)), 1)
@@ -64,7 +64,7 @@ def test_at_most_so_many() -> None:
     assert (np.diff(scores) <= 0).all()
 
 
-def test_boxes_end_at_the_frame_and_those_in_the_grey_go() -> None:
+def test_boxes_are_clipped_to_the_frame_and_those_in_the_grey_dropped() -> None:
     network = network_of((0, 10, 40, 10, 0.9, 1), (320, 378, 40, 10, 0.8, 1))
     boxes, _ = PlateDetector(network).detect(np.zeros((720, 1280, 3), np.uint8))
     np.testing.assert_allclose(boxes, [[0, 10, 40, 30]], atol=1e-3)
@@ -110,7 +110,7 @@ def test_tiny_frames(hw: tuple[int, int]) -> None:
         {"crop_margin": float("nan")},
     ],
 )
-def test_settings_cannot_be_half_right(wrong: dict[str, object]) -> None:
+def test_a_wrong_setting_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         DetectionSettings(**wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError):

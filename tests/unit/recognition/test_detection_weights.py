@@ -60,7 +60,7 @@ def test_no_sign_of_a_street_without_plates_gets_a_text() -> None:
         assert [plate.reading.text for plate in reader.read(street) if plate.reading.text] == []
 
 
-def test_nothing_is_found_where_nothing_is(detector: PlateDetector) -> None:
+def test_no_plate_is_found_in_plate_free_pictures(detector: PlateDetector) -> None:
     assert [len(detector.detect(frame)[0]) for frame in plate_free()] == [0] * len(plate_free())
 
 

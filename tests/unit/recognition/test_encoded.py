@@ -43,7 +43,7 @@ def test_the_smallest_picture_is_accepted() -> None:
     ],
     ids=["acTL", "two IHDR", "fcTL", "animated PNG", "animated WebP"],
 )
-def test_an_animated_picture_reaches_no_decoder(encoded: bytes) -> None:
+def test_an_animated_picture_is_not_decoded(encoded: bytes) -> None:
     """OpenCV 4.11 and 4.12 crash on the first of them."""
     with pytest.raises(InputError, match="damaged one"):
         decode_image(encoded, LIMITS)
@@ -51,13 +51,13 @@ def test_an_animated_picture_reaches_no_decoder(encoded: bytes) -> None:
 
 @pytest.mark.parametrize("kind", [b"IDAT", b"tEXt", b"abCD", b"IEND"])
 @pytest.mark.parametrize("length", [2**31 - 1, 2**31, 2**32 - 1])
-def test_a_chunk_that_leads_out_of_the_picture_is_refused(kind: bytes, length: int) -> None:
+def test_a_chunk_beyond_the_end_of_the_picture_is_refused(kind: bytes, length: int) -> None:
     """OpenCV allocates the declared size: 4 GB for a picture of 49 bytes."""
     with pytest.raises(InputError, match="ends beyond its end"):
         decode_image(png(IHDR, chunk(kind, b"", length)), LIMITS)
 
 
-def test_a_decoder_is_not_given_what_pixels_do_not_need() -> None:
+def test_a_decoder_gets_only_the_chunks_that_pixels_need() -> None:
     bomb = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(1 << 20)))
     found = inspect(png(IHDR, *[bomb] * 50, IDAT, IEND))
     assert found is not None
@@ -96,7 +96,7 @@ def test_a_large_jpeg_has_fewer_scans() -> None:
 
 
 @pytest.mark.parametrize("marker", sorted(set(range(0xC3, 0xD0)) - {0xC4, 0xC8, 0xCC}))
-def test_a_jpeg_that_no_browser_reads_reaches_no_decoder(marker: int) -> None:
+def test_a_jpeg_of_an_unsupported_kind_is_not_decoded(marker: int) -> None:
     """Lossless, hierarchical and arithmetic JPEGs. The last kind kept a decoder busy longer than any other picture."""
     whole = bytearray(PICTURES[0])
     whole[whole.index(b"\xff\xc0") + 1] = marker
@@ -122,7 +122,7 @@ MEGABYTES = 4 << 20
     ids=["JPEG of FF", "JPEG segments", "EXIF in JPEG", "PNG chunks", "EXIF in PNG", "WebP chunks"],
 )
 @pytest.mark.timeout(60)
-def test_a_walk_ends_soon_whatever_there_is_to_walk(start: bytes, part: bytes) -> None:
+def test_checking_the_structure_of_a_picture_ends_soon(start: bytes, part: bytes) -> None:
     """A run of 100 kB of FF once took minutes, until the watchdog ended the process."""
     with pytest.raises(DamagedPicture):
         inspect((start + part * (MEGABYTES // len(part)))[:MEGABYTES])
@@ -152,7 +152,7 @@ def test_every_format_is_turned_upright(kind: str, orientation: int) -> None:
 
 
 @pytest.mark.parametrize("encoded", PICTURES, ids=FORMATS)
-def test_the_size_is_that_of_the_decoder(encoded: bytes) -> None:
+def test_the_size_in_the_headers_equals_that_of_the_decoder(encoded: bytes) -> None:
     found = inspect(encoded)
     assert found is not None
     assert (found.h, found.w, found.orientation, found.scans) == (96, 128, 1, 1)
@@ -184,7 +184,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255), st.in
 
 @settings(max_examples=400, deadline=None, derandomize=True, database=None)
 @given(st.sampled_from(PICTURES), CHANGES)
-def test_any_bytes_are_a_frame_or_a_clear_refusal(encoded: bytes, changes: list[tuple[int, int, int]]) -> None:
+def test_any_bytes_give_a_frame_or_a_clear_error(encoded: bytes, changes: list[tuple[int, int, int]]) -> None:
     try:
         frame = decode_image(mutate(encoded, changes), FrameLimits(max_pixels=1_000_000))
     except (InputError, InputTooLarge) as error:
@@ -195,7 +195,7 @@ def test_any_bytes_are_a_frame_or_a_clear_refusal(encoded: bytes, changes: list[
 
 @settings(max_examples=400, deadline=None, derandomize=True, database=None)
 @given(st.sampled_from((b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"RIFF\xff\0\0\0WEBP", b"BM")), st.binary(max_size=300))
-def test_any_structure_ends(head: bytes, rest: bytes) -> None:
+def test_checking_any_structure_ends(head: bytes, rest: bytes) -> None:
     try:
         found = inspect(head + rest)
     except DamagedPicture as error:

@@ -30,7 +30,7 @@ def texts(plates: list[Plate]) -> set[str]:
     return {plate.reading.text for plate in plates} - {""}
 
 
-def test_a_plate_that_fills_a_picture_of_full_hd_is_read(reader: LocalReader) -> None:
+def test_a_plate_that_fills_a_full_hd_picture_is_read(reader: LocalReader) -> None:
     box = PLACED[0].box
     close = CAR[int(box.ymin) - 6 : int(box.ymax) + 6, int(box.xmin) - 6 : int(box.xmax) + 6]
     scale = 1920 / close.shape[1]
@@ -139,7 +139,7 @@ ANSWERS = {
 }
 
 
-def test_both_networks_decide_what_is_a_plate_and_their_order() -> None:
+def test_both_networks_determine_the_plates_and_their_order() -> None:
     rows = np.array([[[100, 50, 40, 10, 0.9, 1], [100, 150, 40, 10, 0.3, 1], [100, 250, 40, 10, 0.8, 1]]], np.float32)
     told = np.array([[*CROSSING, 0, 0], [*CROSSING, 0, 5], [*CROSSING, 0, -5]], np.float32)  # in the detector's order
     finder = PlateFinder(PlateDetector(lambda picture: rows), CornerFinder(lambda windows: told[[0, 2, 1]]))
@@ -149,7 +149,7 @@ def test_both_networks_decide_what_is_a_plate_and_their_order() -> None:
 
 
 @pytest.mark.parametrize("corners", ANSWERS.values(), ids=ANSWERS)
-def test_degenerate_corners_leave_the_detectors_box(corners: tuple[float, ...]) -> None:
+def test_degenerate_corners_fall_back_to_the_detectors_box(corners: tuple[float, ...]) -> None:
     rows = np.array([[[100, 50, 40, 10, 0.9, 1]]], np.float32)
     answer = np.array([(*corners, np.log(0.01), 0.0)], np.float32)
     finder = PlateFinder(
@@ -161,7 +161,7 @@ def test_degenerate_corners_leave_the_detectors_box(corners: tuple[float, ...]) 
     assert crops.shape == (1, 3, 24, 94) and np.isfinite(crops).all() and scores.tolist() == pytest.approx([0.9])
 
 
-def test_plates_of_two_lines_by_their_shape_are_cut_as_of_one_too() -> None:
+def test_plates_with_the_shape_of_two_lines_are_also_cut_as_one() -> None:
     finder = PlateFinder(
         PlateDetector(lambda picture: np.zeros((1, 9, 6), np.float32)),
         CornerFinder(lambda windows: np.full((len(windows), 10), np.nan, np.float32)),
@@ -175,7 +175,7 @@ def test_plates_of_two_lines_by_their_shape_are_cut_as_of_one_too() -> None:
     assert (as_one[0] != crops[1]).any()
 
 
-def test_a_frame_without_plates_has_none_of_anything() -> None:
+def test_a_frame_without_plates_has_empty_outputs() -> None:
     finder = PlateFinder(PlateDetector(lambda picture: np.zeros((1, 9, 6), np.float32)), CornerFinder(lambda _: _))
     cut, *others = finder.find(np.zeros((48, 64, 3), np.uint8))
     assert [found.shape for found in cut] == [(0, 3, 24, 94), (0, 8), (0, 3, 24, 94), (0, 3, 24, 94)]

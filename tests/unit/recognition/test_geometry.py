@@ -36,7 +36,7 @@ def test_input_keeps_the_aspect(frame_hw: tuple[int, int], long_side: int, input
 
 
 @pytest.mark.parametrize("hw", [(720, 1280), (1280, 720), (300, 300)])
-def test_frame_has_grey_beside_it(hw: tuple[int, int]) -> None:
+def test_the_network_input_has_grey_beside_the_frame(hw: tuple[int, int]) -> None:
     frame = np.zeros((*hw, 3), np.uint8)
     frame[:] = (255, 51, 0)
     letterbox = Letterbox(hw, 600)
@@ -47,7 +47,7 @@ def test_frame_has_grey_beside_it(hw: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("hw", [(720, 1280), (730, 1280), (360, 640), (500, 500)])
-def test_a_frame_takes_the_place_of_the_one_before(hw: tuple[int, int]) -> None:
+def test_a_frame_reuses_the_memory_of_the_previous_one(hw: tuple[int, int]) -> None:
     frame = np.random.default_rng(0).integers(0, 255, (*hw, 3), np.uint8)
     before = np.full((1, 384, 640, 3), 7, np.uint8)
     placed = Letterbox(hw, 640).place(frame, before)
@@ -59,7 +59,7 @@ sides = st.integers(1, 4000)
 
 
 @given(height=sides, width=sides, long_side=st.integers(1, 40).map(lambda n: 32 * n))
-def test_boxes_come_back(height: int, width: int, long_side: int) -> None:
+def test_boxes_survive_the_letterbox(height: int, width: int, long_side: int) -> None:
     letterbox = Letterbox((height, width), long_side)
     inner_h, inner_w = letterbox.inner_hw
     back = letterbox.to_frame(boxes((0, 0, inner_w, inner_h), (inner_w / 3, inner_h / 4, inner_w / 2, inner_h / 2)))
@@ -70,7 +70,7 @@ def test_boxes_come_back(height: int, width: int, long_side: int) -> None:
 
 
 @pytest.mark.parametrize("frame_hw", [(720, 1280), (1000, 777), (101, 333)])
-def test_a_mark_lies_where_the_mapping_says(frame_hw: tuple[int, int]) -> None:
+def test_a_marked_point_is_where_the_mapping_puts_it(frame_hw: tuple[int, int]) -> None:
     frame = np.zeros((*frame_hw, 3), np.uint8)
     box = boxes((0.30 * frame_hw[1], 0.4 * frame_hw[0], 0.55 * frame_hw[1], 0.7 * frame_hw[0])).round()
     x1, y1, x2, y2 = box[0].astype(int)

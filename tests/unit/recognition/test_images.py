@@ -45,7 +45,7 @@ def test_a_truncated_picture_is_refused(suffix: str, part: float) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"\0", b"not a picture", b"GIF89a" + bytes(50), b"\xff\xd8\xff", b"BM" + bytes(100)]
 )
-def test_something_else_is_refused(data: bytes) -> None:
+def test_data_that_is_not_a_picture_is_refused(data: bytes) -> None:
     with pytest.raises(InputError, match=r"^image: expected a JPEG, PNG, WEBP or BMP picture, got"):
         decode_image(data, LIMITS)
 
@@ -72,12 +72,12 @@ def test_a_picture_over_the_limit_is_refused_by_its_header(suffix: str) -> None:
         decode_image(encode(FRAME, suffix), limits)
 
 
-def test_a_check_decodes_nothing() -> None:
+def test_checking_a_picture_does_not_decode_it() -> None:
     encoded = encode(FRAME, ".jpg")
     check_image(encoded[: int(len(encoded) * 0.7)], LIMITS)
 
 
-def test_too_many_bytes_are_refused_before_they_are_looked_at() -> None:
+def test_too_many_bytes_are_refused_before_they_are_parsed() -> None:
     with pytest.raises(InputTooLarge, match="image: expected at most 1000 bytes, got 1001"):
         decode_image(bytes(1001), FrameLimits(max_bytes=1000))
 
@@ -108,7 +108,7 @@ def test_a_frame_too_small_for_a_plate_is_refused(shape: tuple[int, ...]) -> Non
         (np.zeros((9, 9, 3), np.float32), r"float32 \(9, 9, 3\)"),
     ],
 )
-def test_what_is_no_picture_is_refused(image: object, got: str) -> None:
+def test_something_other_than_a_picture_is_refused(image: object, got: str) -> None:
     with pytest.raises(
         InputError, match=rf"^image: expected bytes, or a BGR frame of uint8 \(height, width, 3\), got {got}$"
     ):

@@ -72,13 +72,13 @@ def test_the_runtimes_agree_on_photos(openvino: LocalReader, torch: LocalReader)
     assert read >= 3
 
 
-def test_three_lines_to_a_plate() -> None:
+def test_three_lines_of_code_read_a_plate() -> None:
     known = known_picture()
     plates = plate_nets.LocalReader().read(known.image)
     assert [plate.reading.text for plate in plates] == list(known.texts)
 
 
-def test_a_reading_says_what_it_is(openvino: LocalReader) -> None:
+def test_a_reading_has_its_format_and_scheme(openvino: LocalReader) -> None:
     plates = openvino.read(CAR, evidence=True)
     assert {plate.reading.text for plate in plates} == {placed.text for placed in PLACED}
     for plate in plates:
@@ -92,12 +92,12 @@ def test_a_reading_says_what_it_is(openvino: LocalReader) -> None:
     assert openvino.read(CAR) == plates, "evidence is no part of what a plate is compared by"
 
 
-def test_a_client_and_a_local_reader_are_readers(openvino: LocalReader) -> None:
+def test_a_client_and_a_local_reader_implement_reader(openvino: LocalReader) -> None:
     readers: list[GatedReader] = [openvino, PlateClient("127.0.0.1:1")]
     check_health(readers[0])
 
 
-def test_a_reader_that_gives_no_text_to_others_is_well_all_the_same() -> None:
+def test_a_reader_with_a_high_threshold_passes_the_health_check() -> None:
     reader = LocalReader(decoding=DecodingSettings(sure=0.9999999))
     assert not any(plate.reading.text for plate in reader.read(CAR))
     check_health(reader)
@@ -122,7 +122,7 @@ def test_threads_take_turns(openvino: LocalReader) -> None:
         assert list(threads.map(openvino.read, SCENES * 4)) == alone * 4
 
 
-def test_what_is_not_accepted_is_refused_before_any_network_is_loaded() -> None:
+def test_unacceptable_input_is_refused_before_any_network_is_loaded() -> None:
     def load() -> Networks:
         raise AssertionError("loaded")
 
@@ -143,7 +143,7 @@ def test_networks_that_are_not_converted_are_named(tmp_path: Path) -> None:
         LocalReader(networks=partial(load_converted, folders)).read(CAR)
 
 
-def test_its_stages_can_be_timed(openvino: LocalReader) -> None:
+def test_the_stages_of_a_local_reader_can_be_timed(openvino: LocalReader) -> None:
     entered: list[str] = []
     inside: list[str] = []
 
@@ -173,7 +173,7 @@ def test_the_package_imports_nothing_heavy() -> None:
     assert found.stdout.split() == []
 
 
-def test_the_package_has_what_it_names() -> None:
+def test_the_package_contains_the_names_that_it_exports() -> None:
     assert all(getattr(plate_nets, name) is not None for name in plate_nets.__all__)
     assert (Path(plate_nets.__file__).parent / "py.typed").is_file()
     with pytest.raises(AttributeError, match="has no attribute 'Server'"):

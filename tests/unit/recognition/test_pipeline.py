@@ -76,7 +76,7 @@ class Chain:
         return np.broadcast_to(crops[:, :1, :1, 0], (len(crops), 23, 18))
 
 
-def test_the_decoder_is_told_the_lines_that_the_corners_show() -> None:
+def test_the_decoder_gets_the_lines_from_the_corners() -> None:
     decoder = NumberDecoder()
     corners = box_quads(np.array([[0, 0, 52, 11], [0, 0, 29, 17]], np.float32)).reshape(-1, 8)
 
@@ -113,7 +113,7 @@ SHORT = box_quads(np.array([[0, 0, 40, 20]], np.float32)).reshape(-1, 8)
     ],
     ids=["one line alone", "one line", "two lines", "two lines alone"],
 )
-def test_the_countries_asked_for_say_whether_a_short_plate_has_one_line(
+def test_the_requested_countries_decide_whether_a_short_plate_has_one_line(
     schemes: str, as_two: str, as_one: str, text: str, country: str
 ) -> None:
     asked = load_schemes(schemes)
@@ -140,7 +140,7 @@ def test_the_countries_asked_for_say_whether_a_short_plate_has_one_line(
     [("A1", "A123BC77", "A123BC77"), ("A123BC77", "B126EK78", "A123BC77"), ("A1", "77", "")],
     ids=["corners leave out a part", "read along its corners", "not read at all"],
 )
-def test_a_plate_without_a_text_is_read_upright_too(along_corners: str, upright: str, text: str) -> None:
+def test_a_plate_without_a_text_is_also_read_from_its_upright_crop(along_corners: str, upright: str, text: str) -> None:
     russia = default_scheme()
     spell = partial(spelling, russia.alphabet, (along_corners, upright))
     corners = box_quads(np.array([[0, 0, 94, 20]], np.float32)).reshape(-1, 8)
@@ -156,7 +156,7 @@ def test_a_plate_without_a_text_is_read_upright_too(along_corners: str, upright:
     assert plate.reading.text == text
 
 
-def test_russia_s_plates_of_two_lines_are_not_read_as_of_one() -> None:
+def test_russias_plates_of_two_lines_are_not_read_as_one_line() -> None:
     chain = Chain(1)
     reader = PlateReader(
         chain.detect, chain.rectify, {"lprnet": chain.recognise}, NumberDecoder(), split_rows, take_rows
@@ -166,7 +166,7 @@ def test_russia_s_plates_of_two_lines_are_not_read_as_of_one() -> None:
     assert chain.read == [1]
 
 
-def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_caller_wants_it() -> None:
+def test_the_appearance_is_computed_for_several_schemes_or_on_request() -> None:
     asked: list[int] = []
 
     def look_at(crops: Crops) -> Logits:
@@ -200,7 +200,7 @@ def test_what_a_plate_looks_like_is_asked_where_several_schemes_are_read_or_a_ca
     assert [plate.ground for plate in plates] == [""] and asked == [1, 1]
 
 
-def test_vehicles_are_there_where_they_are_asked_for() -> None:
+def test_vehicles_are_returned_if_requested() -> None:
     chain, asked = Chain(1), list[bool]()
 
     def detect(frame: Frame, stages: Stages, vehicles: bool) -> Found:

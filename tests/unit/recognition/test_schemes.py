@@ -24,7 +24,7 @@ def silent(scheme: PlateScheme) -> Logits:
     return spelt(scheme, "")
 
 
-def test_the_surest_text_says_whose_plate_it_is() -> None:
+def test_the_most_certain_text_determines_the_scheme() -> None:
     decoder = SchemeDecoder([RUSSIA, UZBEKISTAN])
     uzbek = {"lprnet": silent(RUSSIA), "lprnet_latin": spelt(LATIN, "01A234BC")}
     (reading,) = decoder.decode(uzbek)
@@ -34,20 +34,20 @@ def test_the_surest_text_says_whose_plate_it_is() -> None:
     assert (reading.text, reading.scheme, reading.schemes) == ("A123BC77", "russia", ("russia",))
 
 
-def test_a_text_that_two_schemes_give_belongs_to_the_one_named_first() -> None:
+def test_a_text_of_two_schemes_belongs_to_the_first_one() -> None:
     logits = {"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": spelt(LATIN, "A123BC77")}
     for names in ("russia,latin", "latin,russia"):
         (reading,) = SchemeDecoder(load_schemes(names)).decode(logits)
         assert ",".join(reading.schemes) == names and reading.scheme == names.split(",")[0]
 
 
-def test_what_no_scheme_reads_surely_has_no_text() -> None:
+def test_a_plate_that_no_scheme_reads_with_certainty_has_no_text() -> None:
     logits = {"lprnet": spelt(RUSSIA, "A1"), "lprnet_latin": spelt(LATIN, "A1")}
     (reading,) = SchemeDecoder([RUSSIA, UZBEKISTAN]).decode(logits)
     assert (reading.text, reading.schemes) == ("", ())
 
 
-def test_a_caller_may_ask_for_a_group_of_what_is_read() -> None:
+def test_a_caller_can_choose_a_group_of_schemes() -> None:
     europe = load_schemes("europe")
     decoder = SchemeDecoder(load_schemes("world"))
     assert decoder.choose("europe") == europe
@@ -57,12 +57,12 @@ def test_a_caller_may_ask_for_a_group_of_what_is_read() -> None:
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd.toml", "iceland.toml", ""])
-def test_a_caller_names_no_files(name: str) -> None:
+def test_a_caller_cannot_name_a_scheme_file(name: str) -> None:
     with pytest.raises(InputError, match=r"expected russia, got"):
         SchemeDecoder([RUSSIA]).choose(f"russia,{name}")
 
 
-def test_a_caller_chooses_among_what_is_read() -> None:
+def test_a_caller_can_choose_some_of_the_schemes() -> None:
     decoder = SchemeDecoder([RUSSIA, UZBEKISTAN])
     assert decoder.choose("") == (RUSSIA, UZBEKISTAN)
     assert decoder.choose("uzbekistan, uzbekistan") == (UZBEKISTAN,)
@@ -73,14 +73,14 @@ def test_a_caller_chooses_among_what_is_read() -> None:
             SchemeDecoder(wrong)
 
 
-def test_equal_readings_are_those_of_the_first() -> None:
+def test_equal_readings_belong_to_the_first_scheme() -> None:
     one, other = (Reading("A123BC77", "A123BC77", 0.9, scheme=name) for name in ("russia", "latin"))
     assert best_of([one, other], [RUSSIA, LATIN]).schemes == ("russia", "latin")
     assert best_of([one, other], [LATIN, RUSSIA]).scheme == "latin"
     assert best_of([Reading("", "B", 0.99, scheme="russia"), other], [RUSSIA, LATIN]).scheme == "latin", "a text first"
 
 
-def test_countries_of_one_reader_are_searched_together() -> None:
+def test_countries_with_the_same_reader_share_one_search() -> None:
     """If two countries would read different texts, neither is sure; if they read the same, both are named."""
     spain, sweden = load_scheme("spain"), load_scheme("sweden")
     logits = {"lprnet_latin": spelt(LATIN, "1234BCD")}
@@ -97,7 +97,7 @@ def test_countries_of_one_reader_are_searched_together() -> None:
     assert SchemeDecoder([kazakh, united]).decode({"lprnet_latin": between})[0].text == "OBC123"
 
 
-def test_the_world_is_read_by_both_readers() -> None:
+def test_the_group_world_uses_both_readers() -> None:
     decoder = SchemeDecoder(load_schemes("world"))
     (reading,) = decoder.decode({"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": silent(LATIN)})
     assert (reading.text, reading.scheme) == ("A123BC77", "russia")
@@ -107,7 +107,7 @@ def test_the_world_is_read_by_both_readers() -> None:
     assert (reading.text, reading.schemes) == ("12A34B56C", ("latin",)), "of a country that is not known"
 
 
-def test_evidence_is_that_of_the_reader_and_padded_to_the_most_classes() -> None:
+def test_evidence_is_from_the_reader_padded_to_the_largest_number_of_classes() -> None:
     logits = {"lprnet": spelt(RUSSIA, "A123BC77"), "lprnet_latin": spelt(LATIN, "01A234BC")}
     logits = {name: np.repeat(each, 2, axis=0) for name, each in logits.items()}
     readings = [Reading("", "", 0, scheme="uzbekistan"), Reading("", "", 0, scheme="russia")]

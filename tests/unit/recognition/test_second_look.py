@@ -34,17 +34,17 @@ def test_looks_keep_the_crop_and_its_range() -> None:
     assert np.abs(looks).max() < 2
 
 
-def test_a_look_without_contrast_stays_finite() -> None:
+def test_a_crop_without_contrast_gives_finite_looks() -> None:
     looks = looks_at(np.full((1, 3, 24, 94), 0.3, np.float32))
     assert np.isfinite(looks).all()
 
 
-def test_looks_that_agree_are_sure_together() -> None:
+def test_agreeing_looks_are_certain_together() -> None:
     reading = DECODER.decode_looks(np.concatenate([spell("A123BC77")] * LOOKS))
     assert reading.text == "A123BC77" and reading.confidence > 0.95
 
 
-def test_looks_that_disagree_are_not_sure_of_either() -> None:
+def test_disagreeing_looks_are_not_certain() -> None:
     """Three of five looks say one text and two another. The mean of their logarithms makes neither certain."""
     looks = [spell("A123BC77")] * 3 + [spell("A128BC77")] * 2
     reading = DECODER.decode_looks(np.concatenate(looks))
@@ -59,13 +59,13 @@ def test_the_order_of_the_other_looks_does_not_matter() -> None:
     assert one.confidence == pytest.approx(other.confidence)
 
 
-def test_looks_at_nothing_have_no_text() -> None:
+def test_empty_looks_have_no_text() -> None:
     nothing = np.zeros((LOOKS, RUSSIA.classes, 18), np.float32)
     nothing[:, RUSSIA.blank] = 10
     assert DECODER.decode_looks(nothing) == Reading("", "", 0.0, (), "", "russia")
 
 
-def test_what_fits_no_format_lowers_the_confidence() -> None:
+def test_texts_that_fit_no_format_lower_the_confidence() -> None:
     """Three fifths say that a digit is hidden, so it is no plate. Only one text remains that fits a format."""
     plates = {"A123BC77": 0.4}
     trusting, doubting = most_probable(plates), most_probable(plates, doubt=0.75)
@@ -105,7 +105,7 @@ class Networks:
         return np.concatenate([answers[int(number)] for number in crops[:, 0, 12, 40]])
 
 
-def test_only_what_is_not_sure_is_looked_at_again() -> None:
+def test_only_uncertain_readings_get_a_second_look() -> None:
     networks = Networks()
     reader = PlateReader(
         networks.detect,
@@ -124,14 +124,14 @@ def test_only_what_is_not_sure_is_looked_at_again() -> None:
     assert (logits == networks.read(np.full((1, 3, 24, 94), 2, np.float32))[0]).all(), "evidence is the first look's"
 
 
-def test_low_lines_are_looked_at_again_however_sure_they_are() -> None:
+def test_low_lines_always_get_a_second_look() -> None:
     decoder = SchemeDecoder([RUSSIA])
     sure, unsure, nothing = (Reading("A123BC77", "A123BC77", confidence) for confidence in (0.99, 0.5, 0.01))
     assert decoder.unsure([sure, unsure, nothing], [20, 20, 20]) == [1]
     assert decoder.unsure([sure, unsure, nothing], [10, 10, 10]) == [0, 1]
 
 
-def test_a_line_below_the_least_height_is_less_sure() -> None:
+def test_a_line_below_the_minimum_height_is_less_certain() -> None:
     settings = DecodingSettings()
     reading = Reading("A123BC77", "A123BC77", 0.88, (0.88,) * 8, "private", "russia")
     assert at_height(reading, settings.least_height, settings) is reading

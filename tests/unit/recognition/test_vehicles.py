@@ -26,7 +26,7 @@ def owners(plates: list[Plate], vehicles: list[Vehicle]) -> list[int | None]:
     return [vehicles.index(each.vehicle) if each.vehicle else None for each in found]
 
 
-def test_nothing_belongs_to_nothing() -> None:
+def test_without_plates_or_vehicles_nothing_belongs() -> None:
     assert owners([], []) == [] and owners([plate(200, 270)], []) == [None]
     assert owners([], [vehicle(CAR)]) == []
 
@@ -38,7 +38,7 @@ def test_rows_are_vehicles_and_back() -> None:
     assert rows_of(()).shape == (0, 6) and vehicles_of(rows_of(())) == ()
 
 
-def test_a_weak_second_box_of_the_car_makes_nothing_unclear() -> None:
+def test_a_weak_second_box_of_a_car_does_not_make_its_plate_unclear() -> None:
     beside = Box(160, 130, 450, 360)
     assert owners([plate(210, 280)], [vehicle(CAR), vehicle(beside, score=0.3)]) == [0]
     assert owners([plate(210, 280)], [vehicle(CAR, score=0.3), vehicle(beside)]) == [1]
@@ -61,7 +61,7 @@ def test_a_weak_second_box_of_the_car_makes_nothing_unclear() -> None:
     ids=["bumper", "side of a car", "on the roof", "on the road", "beside it", "too large", "too small", "motorcycle",
          "lorry from its side"],
 )  # fmt: skip
-def test_a_plate_lies_low_in_its_vehicle_and_is_as_large_as_plates_are(there: Plate, of: Box, own: bool) -> None:
+def test_a_plate_belongs_to_a_vehicle_by_its_place_and_size(there: Plate, of: Box, own: bool) -> None:
     assert owners([there], [vehicle(of)]) == [0 if own else None]
 
 
@@ -70,19 +70,19 @@ def test_a_car_on_a_transporter_has_its_own_plate_and_the_transporter_its_own() 
     assert owners([plate(300, 230), plate(400, 540)], [transporter, carried]) == [1, 0]
 
 
-def test_of_a_tow_each_has_its_own() -> None:
+def test_each_vehicle_of_a_tow_has_its_own_plate() -> None:
     ahead, behind = vehicle(Box(100, 80, 330, 270)), vehicle(Box(160, 130, 500, 420))
     assert owners([plate(105, 225, 50, 12), plate(300, 360, 90, 20)], [ahead, behind]) == [0, 1]
 
 
-def test_a_picture_of_a_car_on_a_bus_has_no_plate_of_a_vehicle() -> None:
+def test_a_car_pictured_on_a_bus_gets_no_plate() -> None:
     bus, pictured = vehicle(Box(50, 20, 850, 600), "bus"), vehicle(Box(300, 200, 560, 380), score=0.9)
     assert owners([plate(390, 330), plate(420, 550)], [bus, pictured]) == [None, 0]
     before_it = vehicle(Box(300, 400, 560, 620))
     assert owners([plate(390, 560)], [bus, before_it]) == [1], "one that stands before a bus is none of its pictures"
 
 
-def test_two_that_may_own_a_plate_alike_and_two_plates_of_one_leave_none() -> None:
+def test_an_ambiguous_plate_or_vehicle_gets_no_match() -> None:
     assert owners([plate(240, 280)], [vehicle(CAR), vehicle(Box(200, 110, 480, 350))]) == [None]
     assert owners([plate(120, 280), plate(280, 280)], [vehicle(CAR)]) == [None, None]
 
@@ -98,7 +98,7 @@ def test_plates_of_drawn_streets_have_the_cars_that_were_drawn_around_them(seed:
     assert all(told) and len(told) >= len(found) / 2
 
 
-def test_a_plate_on_the_road_before_a_drawn_car_is_nobody_s() -> None:
+def test_a_plate_on_the_road_in_front_of_a_car_belongs_to_no_vehicle() -> None:
     scene = render_scene(default_scheme(), np.random.default_rng(1), (1280, 720), 1)
     (drawn,) = scene.plates
     down = drawn.car.ymax - drawn.box.ymin

@@ -47,7 +47,7 @@ def turkish() -> Frame:
     return plates.draw(load_scheme("turkey"), "three letters", TURKISH, np.random.default_rng(3))
 
 
-def test_plates_of_two_countries_on_a_car_are_read_each_by_its_own(reader: LocalReader) -> None:
+def test_two_plates_of_different_countries_on_a_car_are_read_by_their_schemes(reader: LocalReader) -> None:
     found = {plate.reading.text: plate.reading.scheme for plate in reader.read(car(turkish()))}
     assert found == {RUSSIAN: "russia", TURKISH: "turkey"}
 
@@ -67,7 +67,7 @@ def test_no_latin_text_is_invented_for_other_letters(reader: LocalReader, text: 
     assert told <= {(UNKNOWN, 0.0)}
 
 
-def test_a_reader_of_one_scheme_says_of_which_country_and_colour_a_plate_is_where_it_is_asked() -> None:
+def test_a_reader_of_one_scheme_gives_country_and_colour_if_requested() -> None:
     reader = LocalReader(threads=1)
     (plain,), (asked,) = reader.read(car()), reader.read(car(), appearance=True)
     assert plain.country == plain.ground == "" and not {"country", "ground"} & plain.to_dict().keys()

@@ -39,7 +39,7 @@ def expected(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
     return TorchDetector(NETWORKS[YOLO.name].load(default_scheme()))(pictures)
 
 
-def test_all_rows_are_those_of_the_network(
+def test_with_all_rows_the_detector_equals_the_network(
     model_repository: Path, pictures: NDArray[np.uint8], expected: NDArray[np.float32]
 ) -> None:
     found = OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")(pictures, least=0.0)
@@ -48,7 +48,7 @@ def test_all_rows_are_those_of_the_network(
     np.testing.assert_allclose(found[0].sum(axis=0), expected[0].sum(axis=0), rtol=1e-4)
 
 
-def test_rows_that_could_be_no_plate_are_left_out(
+def test_rows_that_cannot_be_a_plate_are_left_out(
     model_repository: Path, pictures: NDArray[np.uint8], expected: NDArray[np.float32]
 ) -> None:
     found = OpenVINODetector(file_of(model_repository, YOLO.name), 1, "float32")(pictures)
@@ -67,7 +67,7 @@ def test_pictures_of_any_size(model_repository: Path, hw: tuple[int, int]) -> No
 
 
 @pytest.mark.parametrize("precision", ["float32", "int8"])
-def test_frequent_shapes_get_a_network_of_their_own(
+def test_frequent_shapes_get_their_own_network(
     model_repository: Path, pictures: NDArray[np.uint8], monkeypatch: pytest.MonkeyPatch, precision: Precision
 ) -> None:
     made = []
@@ -87,13 +87,13 @@ def test_frequent_shapes_get_a_network_of_their_own(
     assert made == ["[1,?,?,3]", "[1,384,640,3]", "[1,384,320,3]"]  # and there is no third one
 
 
-def test_a_file_that_is_none_of_a_detector_says_so(model_repository: Path) -> None:
+def test_a_file_of_another_network_is_refused_as_a_detector(model_repository: Path) -> None:
     with pytest.raises(WeightsError, match="run `python -m converters`"):
         OpenVINODetector(file_of(model_repository, CORNERS.name), 1, "float32")
 
 
 @pytest.mark.parametrize("vehicles", [False, True])
-def test_vehicles_are_found_in_the_same_pass_where_the_weights_have_a_head_for_them(
+def test_weights_with_a_head_for_vehicles_find_them_in_the_same_pass(
     pictures: NDArray[np.uint8], tmp_path: Path, vehicles: bool
 ) -> None:
     module = YOLOv5n(vehicles=vehicles).eval()

@@ -40,6 +40,6 @@ def test_memory_is_bounded_when_every_picture_has_another_size() -> None:
     assert int(done.stdout) < 20
 
 
-def test_ctrl_c_after_networks_are_gone_is_an_exception() -> None:
+def test_ctrl_c_after_networks_are_deleted_is_an_exception() -> None:
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr

@@ -42,14 +42,14 @@ def file_of(repository: Path, name: str) -> Path:
     [(name, "bfloat16") for name in sorted(CANDIDATES)]
     + [(name, precision) for name in (YOLO.name, *READERS) for precision in INT8],
 )
-def test_the_shipped_weights_bear_it(model_repository: Path, name: str, precision: Precision) -> None:
+def test_the_shipped_weights_agree_in_this_precision(model_repository: Path, name: str, precision: Precision) -> None:
     path, candidate = file_of(model_repository, name), CANDIDATES[name]
     exact, short = (candidate.load(path, 1, each)(candidate.example()) for each in ("float32", precision))
     assert candidate.agree(exact, short)
 
 
 @pytest.mark.parametrize("wanted", PRECISIONS)
-def test_it_can_be_set(model_repository: Path, wanted: str) -> None:
+def test_the_precision_can_be_set(model_repository: Path, wanted: str) -> None:
     environ = {PRECISION_VARIABLE: wanted}
     assert choose(YOLO.name, file_of(model_repository, YOLO.name), environ).precision == wanted
     assert choose(STN.name, file_of(model_repository, STN.name), environ).precision == "float32"
@@ -61,13 +61,15 @@ def test_int8_is_for_networks_with_ranges(model_repository: Path, wanted: Precis
     assert choice == Choice("float32", "its weights have no ranges for int8")
 
 
-def test_a_setting_that_is_none_is_refused() -> None:
+def test_an_invalid_setting_is_refused() -> None:
     with pytest.raises(ContractError, match=r"PLATES_PRECISION: expected auto, .*, int8-bfloat16, got 'int4'"):
         choose(YOLO.name, Path("none"), {PRECISION_VARIABLE: "int4"})
 
 
 @pytest.mark.parametrize("often", ["float32", "bfloat16"])
-def test_the_faster_one_is_taken(model_repository: Path, monkeypatch: pytest.MonkeyPatch, often: Precision) -> None:
+def test_the_faster_precision_is_used(
+    model_repository: Path, monkeypatch: pytest.MonkeyPatch, often: Precision
+) -> None:
     original = CANDIDATES[CORNERS.name]
 
     def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
@@ -86,7 +88,7 @@ def test_the_faster_one_is_taken(model_repository: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("emulated", [False, True])
-def test_int8_leaves_bfloat16_to_what_it_leaves_out_where_that_is_fast(
+def test_layers_without_int8_use_bfloat16_if_that_is_fast(
     model_repository: Path, monkeypatch: pytest.MonkeyPatch, emulated: bool
 ) -> None:
     loaded = []
@@ -104,7 +106,7 @@ def test_int8_leaves_bfloat16_to_what_it_leaves_out_where_that_is_fast(
     assert loaded == ["float32", "bfloat16", "int8" if emulated else "int8-bfloat16"]
 
 
-def test_weights_that_do_not_bear_it_stay_in_float32(model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_do_not_agree_stay_in_float32(model_repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     candidate = replace(CANDIDATES[LPRNET.name], agree=lambda exact, short: False)
     monkeypatch.setattr(precision, "CANDIDATES", {LPRNET.name: candidate})
     assert choose(LPRNET.name, file_of(model_repository, LPRNET.name), {}).precision == "float32"
@@ -138,7 +140,9 @@ def test_processes_that_share_a_file_measure_a_network_once(
 
 
 @pytest.mark.parametrize("choices", [os.devnull, "/none/choices"])
-def test_without_the_file_each_measures(model_repository: Path, monkeypatch: pytest.MonkeyPatch, choices: str) -> None:
+def test_without_the_file_of_choices_each_process_measures(
+    model_repository: Path, monkeypatch: pytest.MonkeyPatch, choices: str
+) -> None:
     monkeypatch.setattr(precision, "_measured", lambda candidate, path: Choice("float32", "measured"))
     for _ in range(2):
         found = choose(LPRNET.name, file_of(model_repository, LPRNET.name), {CHOICES_VARIABLE: choices})
@@ -172,7 +176,7 @@ def test_the_others_wait_for_the_first(model_repository: Path, tmp_path: Path) -
 @pytest.mark.slow
 @pytest.mark.parametrize("instructions", ["AVX512_CORE_VNNI", "AVX2"])
 @pytest.mark.parametrize("name", sorted(CANDIDATES))
-def test_bfloat16_is_not_taken_where_it_is_emulated(model_repository: Path, instructions: str, name: str) -> None:
+def test_bfloat16_is_not_used_if_it_is_emulated(model_repository: Path, instructions: str, name: str) -> None:
     code = "; ".join(
         (
             "from pathlib import Path",
@@ -186,7 +190,7 @@ def test_bfloat16_is_not_taken_where_it_is_emulated(model_repository: Path, inst
     assert done.stdout.split() == [taken], done.stderr
 
 
-def test_rows_are_alike_up_to_rounding() -> None:
+def test_rows_agree_up_to_rounding() -> None:
     rows = np.array([[[50, 50, 40, 10, 0.9, 1], [300, 80, 60, 20, 0.3, 1], [9, 9, 9, 9, 0.01, 1]]], np.float32)
     assert rows_agree(rows, rows)
     for column, change, alike in ((0, 1.0, True), (0, 3.0, False), (4, -0.05, True), (4, -0.2, False)):
@@ -205,7 +209,7 @@ def test_rows_are_alike_up_to_rounding() -> None:
     assert not rows_agree(beside, other) and not rows_agree(other, beside)
 
 
-def test_paths_are_alike_where_they_are_sure() -> None:
+def test_paths_agree_where_they_are_certain() -> None:
     logits = np.zeros((2, 5, 18), np.float32)
     logits[0, 1] = 12
     other = logits.copy()
@@ -217,7 +221,7 @@ def test_paths_are_alike_where_they_are_sure() -> None:
     assert not paths_agree(logits, np.full_like(logits, np.nan))
 
 
-def test_corners_are_alike_up_to_rounding() -> None:
+def test_corners_agree_up_to_rounding() -> None:
     found = np.zeros((3, 9), np.float32)
     for column, change, alike in ((2, 0.3, True), (2, 0.7, False), (8, 0.05, True), (8, np.nan, False)):
         other = found.copy()

@@ -57,7 +57,7 @@ def test_damaged_ranges_are_refused(written: str) -> None:
         ranges_of(model)
 
 
-def test_they_come_with_the_weights(tmp_path: Path) -> None:
+def test_the_ranges_come_with_the_weights(tmp_path: Path) -> None:
     """The metadata's ranges get into the graph, because its layers have the same names in every build."""
     weights = weights_path(YOLO.name)
     models = [build(yolov5, weights) for _ in range(2)]

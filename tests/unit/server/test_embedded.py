@@ -51,7 +51,7 @@ def test_ports_are_free_and_distinct(taken_port: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["http", "grpc", "metrics"])
-def test_a_taken_port_is_one_clear_line(converted: Path, taken_port: int, name: str) -> None:
+def test_a_port_in_use_gives_one_clear_line(converted: Path, taken_port: int, name: str) -> None:
     ports: dict[str, Any] = {f"{name}_port": taken_port}
     server = EmbeddedTriton(converted, **ports)
     with pytest.raises(ServerStartError, match=rf"^{name} port {taken_port} on 127.0.0.1 is already in use; choose"):
@@ -59,13 +59,13 @@ def test_a_taken_port_is_one_clear_line(converted: Path, taken_port: int, name: 
 
 
 @pytest.mark.parametrize("file", BUILT)
-def test_a_model_that_was_not_converted_says_how(converted: Path, file: str) -> None:
+def test_a_model_that_was_not_converted_names_the_command(converted: Path, file: str) -> None:
     (converted / file).unlink()
     with pytest.raises(ServerStartError, match=rf"{file}: not converted yet; run `python -m converters`"):
         EmbeddedTriton(converted).start()
 
 
-def test_a_repository_that_is_none_is_named(tmp_path: Path) -> None:
+def test_a_missing_repository_is_named(tmp_path: Path) -> None:
     with pytest.raises(ServerStartError, match=r"nowhere: no such model repository; name one with --model-repo"):
         check_converted(tmp_path / "nowhere", MODELS)
     with pytest.raises(ServerStartError, match=r"yolo: no config.pbtxt; expected the models yolo, stn"):
@@ -80,7 +80,7 @@ def test_the_repository_may_be_named_by_the_environment(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(("system", "machine"), [("Linux", "aarch64"), ("Darwin", "arm64"), ("Windows", "AMD64")])
-def test_another_architecture_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, system: str, machine: str) -> None:
+def test_another_architecture_gives_one_clear_line(monkeypatch: pytest.MonkeyPatch, system: str, machine: str) -> None:
     monkeypatch.setattr(platform, "system", lambda: system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
     with pytest.raises(
@@ -133,7 +133,7 @@ def test_regions_leave_room_in_shared_memory(free: int, megabytes: int) -> None:
     assert plan.region_size(free) == megabytes << 20
 
 
-def test_the_server_listens_on_loopback_alone(converted: Path) -> None:
+def test_the_server_listens_on_loopback_only(converted: Path) -> None:
     planned = plan.plan_server(wheel(), [converted], {"http": 1, "grpc": 2, "metrics": 3}, 1.0)
     assert [each for each in planned.command if "address" in each] == [
         "--http-address=127.0.0.1",
@@ -160,7 +160,7 @@ def test_the_stub_finds_this_python() -> None:
     assert environment.get("VIRTUAL_ENV") == (sys.prefix if sys.prefix != sys.base_prefix else None)
 
 
-def test_the_stub_imports_the_very_package_that_started_it(converted: Path) -> None:
+def test_the_stub_imports_the_package_that_started_it(converted: Path) -> None:
     assert plan.plan_server(wheel(), [converted], {}, 1.0).links == {"plate_nets": str(Path(plan.__file__).parents[1])}
 
 
@@ -186,12 +186,12 @@ def test_the_server_s_own_errors_are_found_in_its_log() -> None:
     assert reason("") == "its log is empty"
 
 
-def test_a_model_s_own_exception_is_no_passing_fault() -> None:
+def test_an_exception_in_a_model_is_not_a_passing_fault() -> None:
     assert refused(LOG)
     assert not refused("E1121 02:31:51.000000 9861 pb_stub.cc:1] Stub process 'yolo' is not healthy.")
 
 
-def test_stopping_what_does_not_run_is_nothing() -> None:
+def test_stopping_a_server_that_is_not_running_does_nothing() -> None:
     server = EmbeddedTriton()
     server.stop()
     assert server.log_text() == server.region_prefix == ""
@@ -210,7 +210,7 @@ def command(monkeypatch: pytest.MonkeyPatch, converted: Path, **arguments: Any) 
         return found
 
 
-def test_models_are_not_controlled_where_nobody_wants_it(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
+def test_models_are_not_controlled_by_default(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
     shutil.rmtree(converted / "lprnet_latin")  # with it, not everything would be loaded
     words = command(monkeypatch, converted)
     assert "--model-control-mode=none" in words
@@ -236,7 +236,7 @@ def test_readers_that_no_scheme_needs_are_not_loaded(
     assert "--model-control-mode=none" in command(monkeypatch, converted), "they need all that there is"
 
 
-def test_a_scheme_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
+def test_an_unknown_scheme_is_named(monkeypatch: pytest.MonkeyPatch, converted: Path) -> None:
     monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SCHEME", "atlantis")
     with pytest.raises(ServerStartError, match=r"expected argentina, .* or a file \*\.toml, got 'atlantis'"):
         EmbeddedTriton(converted).start()
@@ -293,7 +293,7 @@ def test_a_full_folder_is_named(tmp_path: Path) -> None:
         (255, "ended with code 255"),
     ],
 )
-def test_how_a_server_ended_is_said_in_words(code: int, words: str) -> None:
+def test_the_end_of_a_server_is_described_in_words(code: int, words: str) -> None:
     assert ending(code) == words
 
 
@@ -317,7 +317,7 @@ def test_a_server_gets_the_options_that_it_knows(
     assert tuple(each.partition("=")[0] for each in find_installation("system").options) == expected
 
 
-def test_empty_folders_of_servers_that_are_gone_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_empty_folders_of_ended_servers_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A running server may have an empty one too: it is younger than its server."""
     old, packed, young = (tmp_path / f"python_env_{name}" for name in ("old", "packed", "young"))
     for folder in (old, packed, young):
@@ -343,7 +343,7 @@ def test_empty_folders_of_servers_that_are_gone_are_removed(tmp_path: Path, monk
         ("failed to load 'stn': the weights are damaged", 1),
     ],
 )
-def test_a_start_that_fails_in_passing_is_tried_again(
+def test_a_start_with_a_passing_fault_is_tried_again(
     monkeypatch: pytest.MonkeyPatch, converted: Path, fault: str, starts: int
 ) -> None:
     launched: list[object] = []

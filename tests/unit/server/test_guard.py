@@ -106,7 +106,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Guarded]]:
         shutil.rmtree(each.environment, ignore_errors=True)
 
 
-def test_a_running_server_has_its_files(start: Callable[..., Guarded]) -> None:
+def test_the_files_of_a_running_server_exist(start: Callable[..., Guarded]) -> None:
     running = start()
     assert len(running.pids) == 2 and all(map(is_alive, running.pids))
     assert (running.folder / "backends" / "python" / "library").read_text(encoding="utf-8") == "library"
@@ -115,7 +115,9 @@ def test_a_running_server_has_its_files(start: Callable[..., Guarded]) -> None:
 
 
 @pytest.mark.parametrize(("behaviour", "timeout"), [("", 5), ("stubborn", 0.2), ("", 0)])
-def test_closing_its_input_ends_everything(start: Callable[..., Guarded], behaviour: str, timeout: float) -> None:
+def test_closing_the_input_of_the_guard_ends_everything(
+    start: Callable[..., Guarded], behaviour: str, timeout: float
+) -> None:
     running = start(behaviour, timeout)
     running.close_input()
     running.process.wait(20)
@@ -123,7 +125,7 @@ def test_closing_its_input_ends_everything(start: Callable[..., Guarded], behavi
     assert (running.folder.parent / "library").is_file(), "what is linked is not removed"
 
 
-def test_the_end_of_the_server_is_passed_on(start: Callable[..., Guarded]) -> None:
+def test_the_guard_exits_with_the_code_of_the_server(start: Callable[..., Guarded]) -> None:
     running = start("3")
     assert running.process.wait(20) == 3
     assert running.left() == []
@@ -136,7 +138,7 @@ def test_a_killed_server_is_cleaned_up(start: Callable[..., Guarded]) -> None:
     assert running.left() == []
 
 
-def test_of_what_lies_in_tmp_only_what_is_empty_and_new_is_removed(
+def test_only_new_and_empty_folders_in_tmp_are_removed(
     start: Callable[..., Guarded], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = start("packed")
@@ -153,7 +155,7 @@ def test_of_what_lies_in_tmp_only_what_is_empty_and_new_is_removed(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_to_the_guard_end_nothing(start: Callable[..., Guarded], number: int) -> None:
+def test_the_guard_ignores_signals(start: Callable[..., Guarded], number: int) -> None:
     running = start()
     running.process.send_signal(number)
     assert not eventually(lambda: running.process.poll() is not None, 0.6)

@@ -6,7 +6,7 @@ from pathlib import Path
 from plate_nets.server.log_copy import LogCopy
 
 
-def test_what_is_written_arrives_and_is_kept(tmp_path: Path) -> None:
+def test_written_text_reaches_the_output_and_is_kept(tmp_path: Path) -> None:
     with (tmp_path / "stderr").open("wb") as target:
         copy = LogCopy(target.fileno())
         copy.file.write(b"first\n")
@@ -16,7 +16,7 @@ def test_what_is_written_arrives_and_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "stderr").read_bytes() == "first\nзд\n".encode()
 
 
-def test_the_newest_part_is_kept(tmp_path: Path) -> None:
+def test_the_newest_part_of_the_log_is_kept(tmp_path: Path) -> None:
     with (tmp_path / "stderr").open("wb") as target:
         copy = LogCopy(target.fileno())
         for number in range(300):
@@ -27,7 +27,7 @@ def test_the_newest_part_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "stderr").stat().st_size == 300 * 4096
 
 
-def test_nobody_who_reads_it_does_not_end_the_writer() -> None:
+def test_a_closed_standard_error_does_not_end_the_writer() -> None:
     read, write = os.pipe()
     copy = LogCopy(write)
     os.close(write)

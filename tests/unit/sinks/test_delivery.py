@@ -38,7 +38,7 @@ class Faulty(Sink):
         self.taken += [record.key for record in records]
 
 
-def test_a_fault_of_the_program_is_said_and_counted_and_loses_nothing(outbox: Outbox) -> None:
+def test_an_internal_error_is_reported_and_counted_and_loses_nothing(outbox: Outbox) -> None:
     said: queue.Queue[str] = queue.Queue()
     sink = Faulty(3)
     delivery = Delivery("sink", sink, outbox, said.put, first_pause=0.01)
@@ -53,7 +53,7 @@ def test_a_fault_of_the_program_is_said_and_counted_and_loses_nothing(outbox: Ou
     assert (delivery.state().delivered, delivery.state().failures, delivery.state().error) == (1, 3, None)
 
 
-def test_while_it_fails_it_says_so(outbox: Outbox) -> None:
+def test_a_failing_delivery_reports_its_error(outbox: Outbox) -> None:
     delivery = Delivery("sink", Faulty(10**9), outbox, lambda _: None)
     outbox.append(event(0))
     assert eventually(lambda: delivery.state().error, 30)
@@ -63,7 +63,7 @@ def test_while_it_fails_it_says_so(outbox: Outbox) -> None:
 
 
 @pytest.mark.parametrize("kind", [JsonlSink, SqliteSink])
-def test_a_full_disk_is_said_and_all_is_delivered_once_there_is_room(
+def test_a_full_disk_is_reported_and_everything_is_delivered_later(
     outbox: Outbox, small_disk: SmallDisk, kind: type[JsonlSink] | type[SqliteSink]
 ) -> None:
     said: queue.Queue[str] = queue.Queue()
@@ -83,7 +83,7 @@ def test_a_full_disk_is_said_and_all_is_delivered_once_there_is_room(
     assert finish_all([delivery], 30) == []
 
 
-def test_a_damaged_outbox_is_said_and_what_is_left_of_it_delivered(tmp_path: Path) -> None:
+def test_a_damaged_outbox_is_reported_and_its_readable_rest_delivered(tmp_path: Path) -> None:
     path = tmp_path / "outbox.sqlite"
     with_records = Outbox(path, ["sink"])
     for number in range(30):
@@ -104,7 +104,7 @@ def test_a_damaged_outbox_is_said_and_what_is_left_of_it_delivered(tmp_path: Pat
     assert any("is damaged" in line for line in said)
 
 
-def test_what_a_sink_has_does_not_come_again_while_the_outbox_cannot_be_written(small_disk: SmallDisk) -> None:
+def test_delivered_records_do_not_repeat_while_the_outbox_is_not_writable(small_disk: SmallDisk) -> None:
     outbox = Outbox(small_disk.path / "outbox.sqlite", ["sink"])
     sink = Faulty(0)
     for number in range(20):

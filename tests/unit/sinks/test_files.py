@@ -34,7 +34,7 @@ def test_lines_of_json_are_the_events(tmp_path: Path) -> None:
     assert found == [event(number, listed=True).to_dict() for number in range(3)]
 
 
-def test_a_torn_line_is_taken_away(tmp_path: Path) -> None:
+def test_a_torn_line_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     whole = event(0).to_json() + "\n"
     path.write_text(whole + event(1).to_json()[:50], encoding="utf-8")
@@ -76,9 +76,7 @@ def another_there(path: Path) -> Path:
 
 @pytest.mark.parametrize("sink", LINES)
 @pytest.mark.parametrize("rotate", [away, another_there])
-def test_a_file_that_was_moved_is_made_anew(
-    tmp_path: Path, sink: type[JsonlSink], rotate: Callable[[Path], Path]
-) -> None:
+def test_a_moved_file_is_created_again(tmp_path: Path, sink: type[JsonlSink], rotate: Callable[[Path], Path]) -> None:
     path = tmp_path / "events"
     with sink(path) as opened:
         opened.send(records(0))
@@ -90,7 +88,7 @@ def test_a_file_that_was_moved_is_made_anew(
 
 
 @pytest.mark.parametrize("sink", LINES)
-def test_a_file_that_was_deleted_or_emptied_is_begun_again(tmp_path: Path, sink: type[JsonlSink]) -> None:
+def test_a_deleted_or_emptied_file_is_created_again(tmp_path: Path, sink: type[JsonlSink]) -> None:
     path = tmp_path / "events"
     with sink(path) as opened:
         for change in (path.unlink, lambda: os.truncate(path, 0)):
@@ -101,7 +99,7 @@ def test_a_file_that_was_deleted_or_emptied_is_begun_again(tmp_path: Path, sink:
 
 
 @pytest.mark.parametrize("sink", LINES)
-def test_a_folder_that_is_gone_is_said_and_found_again(tmp_path: Path, sink: type[JsonlSink]) -> None:
+def test_a_missing_folder_is_reported_and_used_once_it_is_back(tmp_path: Path, sink: type[JsonlSink]) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
     with sink(folder / "events") as opened:
@@ -117,7 +115,7 @@ def test_a_folder_that_is_gone_is_said_and_found_again(tmp_path: Path, sink: typ
 @pytest.mark.parametrize(
     "content", [b"a note\nits last line", b"one line", bytes(range(256)) * 9, b"\x89PNG\n" * 9, b"{}\n[", b"\n"]
 )
-def test_a_file_of_somebody_else_is_not_touched(tmp_path: Path, sink: type[JsonlSink], content: bytes) -> None:
+def test_a_foreign_file_is_not_changed(tmp_path: Path, sink: type[JsonlSink], content: bytes) -> None:
     path = tmp_path / "notes"
     path.write_bytes(content)
     before = path.stat()
@@ -127,7 +125,7 @@ def test_a_file_of_somebody_else_is_not_touched(tmp_path: Path, sink: type[Jsonl
 
 
 @pytest.mark.parametrize("sink", LINES)
-def test_a_file_that_somebody_puts_in_its_place_is_not_touched(tmp_path: Path, sink: type[JsonlSink]) -> None:
+def test_a_foreign_file_that_appears_at_the_path_is_not_changed(tmp_path: Path, sink: type[JsonlSink]) -> None:
     path = tmp_path / "events"
     with sink(path) as opened:
         path.unlink()
@@ -139,7 +137,7 @@ def test_a_file_that_somebody_puts_in_its_place_is_not_touched(tmp_path: Path, s
 
 @pytest.mark.parametrize("sink", LINES)
 @pytest.mark.timeout(60)
-def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, sink: type[JsonlSink]) -> None:
+def test_something_other_than_a_regular_file_is_refused_at_once(tmp_path: Path, sink: type[JsonlSink]) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     link = tmp_path / "link"
@@ -151,7 +149,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path, sink: type[J
 
 @pytest.mark.parametrize("sink", LINES)
 @pytest.mark.timeout(60)
-def test_a_terabyte_without_a_line_is_refused_at_once(tmp_path: Path, sink: type[JsonlSink]) -> None:
+def test_a_terabyte_without_a_newline_is_refused_at_once(tmp_path: Path, sink: type[JsonlSink]) -> None:
     path = tmp_path / "events"
     with sink(path) as opened:
         opened.send(records(0))
@@ -162,7 +160,7 @@ def test_a_terabyte_without_a_line_is_refused_at_once(tmp_path: Path, sink: type
 
 
 @pytest.mark.parametrize("sink", LINES)
-def test_a_full_disk_is_said_and_leaves_whole_lines(small_disk: SmallDisk, sink: type[JsonlSink]) -> None:
+def test_a_full_disk_is_reported_and_leaves_only_whole_lines(small_disk: SmallDisk, sink: type[JsonlSink]) -> None:
     path = small_disk.path / "events"
     with sink(path) as opened:
         opened.send(records(0))
@@ -177,7 +175,7 @@ def test_a_full_disk_is_said_and_leaves_whole_lines(small_disk: SmallDisk, sink:
 
 
 @pytest.mark.parametrize("sink", LINES)
-def test_it_begins_on_a_full_disk(small_disk: SmallDisk, sink: type[JsonlSink]) -> None:
+def test_a_sink_can_start_on_a_full_disk(small_disk: SmallDisk, sink: type[JsonlSink]) -> None:
     small_disk.fill()
     with sink(small_disk.path / "events") as opened:
         small_disk.free()
@@ -185,7 +183,7 @@ def test_it_begins_on_a_full_disk(small_disk: SmallDisk, sink: type[JsonlSink]) 
     assert plates(sink, small_disk.path / "events") == ["A001BC77"]
 
 
-def test_two_may_write_to_a_file(tmp_path: Path) -> None:
+def test_two_sinks_can_write_to_the_same_file(tmp_path: Path) -> None:
     path = tmp_path / "events"
     with JsonlSink(path) as one, JsonlSink(path) as other:
         for number in range(4):
@@ -193,7 +191,7 @@ def test_two_may_write_to_a_file(tmp_path: Path) -> None:
     assert len(plates(JsonlSink, path)) == 4
 
 
-def test_another_table_is_not_written_to(tmp_path: Path) -> None:
+def test_a_foreign_table_is_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "cars.csv"
     path.write_text("plate,colour\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"cars.csv: expected a table of events"):
@@ -201,7 +199,7 @@ def test_another_table_is_not_written_to(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "plate,colour\n"
 
 
-def test_a_batch_that_comes_again_replaces_its_parquet_file(tmp_path: Path) -> None:
+def test_a_repeated_batch_replaces_its_parquet_file(tmp_path: Path) -> None:
     with ParquetSink(tmp_path / "events") as sink:
         for _ in range(2):
             sink.send(records(0, 1))

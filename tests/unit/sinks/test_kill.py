@@ -72,7 +72,7 @@ _AWAY_FOR_A_MINUTE = pytest.param(600, 0.05, marks=[pytest.mark.soak, pytest.mar
 
 
 @pytest.mark.parametrize(("count", "pause"), [(30, 0.0), _AWAY_FOR_A_MINUTE], ids=["short", "away_for_a_minute"])
-def test_nothing_is_lost_and_nothing_comes_twice(
+def test_nothing_is_lost_or_delivered_twice(
     tmp_path: Path, receiver: Receiver, count: int, pause: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     receiver.close()  # nothing answers there yet

@@ -104,7 +104,7 @@ DISCOVERY_TOPIC = re.compile(r"homeassistant/sensor/[a-zA-Z0-9_-]+/config")
 
 
 @pytest.mark.parametrize("camera", ["gate", "192.168.1.20-ch1", "двор"])
-def test_home_assistant_takes_what_is_announced(broker: Broker, camera: str) -> None:
+def test_home_assistant_accepts_the_announcement(broker: Broker, camera: str) -> None:
     client, messages = broker.subscribe()
     with MqttSink(broker.url()) as sink:
         sink.send([Record(1, event().key, camera, event().to_json())])
@@ -121,7 +121,7 @@ def test_home_assistant_takes_what_is_announced(broker: Broker, camera: str) -> 
     assert said[config["availability_topic"]] == "offline"  # its default for "not available"
 
 
-def test_cameras_of_other_names_are_announced_apart(broker: Broker) -> None:
+def test_cameras_with_different_names_are_announced_separately(broker: Broker) -> None:
     client, messages = broker.subscribe()
     with MqttSink(broker.url()) as sink:
         sink.send([Record(1, event().key, camera, event().to_json()) for camera in ("a.b", "a_b", "a-b")])
@@ -131,7 +131,7 @@ def test_cameras_of_other_names_are_announced_apart(broker: Broker) -> None:
     assert len([topic for topic in topics if DISCOVERY_TOPIC.fullmatch(topic)]) == 3
 
 
-def test_cameras_of_one_name_below_other_topics_are_announced_apart() -> None:
+def test_cameras_with_one_name_and_different_topics_are_announced_separately() -> None:
     plain, other = (MqttSink(f"mqtt://broker{topic}")._announcement("gate") for topic in ("", "/site/plates"))
     assert plain[0] == "sensor/plates_gate/config" and plain[1]["unique_id"] == "plates_gate"  # as ever
     assert plain[0] != other[0]
@@ -139,7 +139,7 @@ def test_cameras_of_one_name_below_other_topics_are_announced_apart() -> None:
     assert plain[1]["device"]["identifiers"] != other[1]["device"]["identifiers"]
 
 
-def test_a_broker_that_is_away_is_said_and_found_again(broker: Broker) -> None:
+def test_a_missing_broker_is_reported_and_used_once_it_is_back(broker: Broker) -> None:
     with MqttSink(broker.url(), discovery=None) as sink:
         sink.send(records(0))
         broker.stop()
@@ -156,7 +156,7 @@ def test_a_broker_that_is_away_is_said_and_found_again(broker: Broker) -> None:
     assert {each.topic for each in found} == {"site/plates/status", "site/plates/gate/event"}
 
 
-def test_the_broker_is_told_that_it_is_online_before_the_first_event(broker: Broker, tmp_path: Path) -> None:
+def test_the_sink_publishes_online_before_the_first_event(broker: Broker, tmp_path: Path) -> None:
     broker.stop()
     said: queue.Queue[str] = queue.Queue()
     with closing(Outbox(tmp_path / "outbox.sqlite", ["mqtt"])) as outbox:
@@ -181,7 +181,7 @@ def test_a_broker_that_refuses_is_quoted_without_the_password(broker: Broker) ->
 @pytest.mark.parametrize(
     "url", ["http://u:secret@host", "mqtt://u:secret@", "mqtt://u:secret@host:x", "mqtt://host/a+"]
 )
-def test_an_address_that_cannot_be_is_refused(url: str) -> None:
+def test_an_impossible_address_is_refused(url: str) -> None:
     with pytest.raises(InputError, match=r"^mqtt: expected") as refused:
         MqttSink(url)
     assert "secret" not in str(refused.value)
@@ -190,7 +190,7 @@ def test_an_address_that_cannot_be_is_refused(url: str) -> None:
 CONNACK = b"\x20\x02\x00\x00"
 
 
-def test_closing_does_not_wait_for_a_connection_that_is_just_made_anew(
+def test_closing_does_not_wait_for_a_reconnection(
     hostile: Callable[[Callable[[socket.socket], object]], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connected, lost, go_on = threading.Event(), threading.Event(), threading.Event()
@@ -260,7 +260,7 @@ def flood(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("broker", [closes, silent, never_acknowledges, garbage, huge_answer, huge_message, flood])
-def test_a_broker_that_misbehaves_is_said_and_fills_no_memory(
+def test_a_misbehaving_broker_is_reported_and_fills_no_memory(
     hostile: Callable[[Callable[[socket.socket], object]], int], broker: Callable[[socket.socket], object]
 ) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -36,14 +36,14 @@ def test_each_sink_gets_every_event_in_order(outbox: Outbox) -> None:
     assert outbox.waiting("fast", 1)[0].document == events[0].to_json()
 
 
-def test_a_cursor_moves_for_its_own_sink_alone(outbox: Outbox) -> None:
+def test_a_cursor_moves_only_for_its_own_sink(outbox: Outbox) -> None:
     for number in range(5):
         outbox.append(event(number))
     outbox.taken("fast", outbox.waiting("fast", 3)[-1].sequence)
     assert (outbox.backlog("fast"), outbox.backlog("slow")) == (2, 5)
 
 
-def test_a_new_process_goes_on_where_the_last_one_ended(path: Path) -> None:
+def test_a_new_process_continues_where_the_last_one_ended(path: Path) -> None:
     first = Outbox(path, ["fast", "slow"])
     events = [event(number) for number in range(3)]
     for each in events:
@@ -56,7 +56,7 @@ def test_a_new_process_goes_on_where_the_last_one_ended(path: Path) -> None:
     second.close()
 
 
-def test_a_sink_that_is_gone_holds_nothing_up(path: Path) -> None:
+def test_a_removed_sink_does_not_keep_records(path: Path) -> None:
     first = Outbox(path, ["fast", "slow"])
     first.append(event(0))
     first.close()
@@ -68,7 +68,7 @@ def test_a_sink_that_is_gone_holds_nothing_up(path: Path) -> None:
     third.close()
 
 
-def test_what_a_sink_does_not_want_is_not_kept_for_it(outbox: Outbox) -> None:
+def test_filtered_records_are_not_kept_for_a_sink(outbox: Outbox) -> None:
     listed = event(1, listed=True)
     for each in (event(0), listed, event(2, stage="provisional")):
         outbox.append(each)
@@ -80,7 +80,7 @@ def test_what_a_sink_does_not_want_is_not_kept_for_it(outbox: Outbox) -> None:
     assert [record.event["stage"] for record in outbox.waiting("slow", 10, finals_only=True)] == ["final", "final"]
 
 
-def test_replaced_records_go_before_the_oldest_where_the_disk_is_bounded(path: Path) -> None:
+def test_replaced_records_are_dropped_before_the_oldest_ones(path: Path) -> None:
     outbox = Outbox(path, ["fast", "slow"], max_bytes=200_000)
     replaced, kept = [], []
     for number in range(150):
@@ -105,7 +105,7 @@ def test_a_second_process_is_refused(outbox: Outbox, path: Path) -> None:
         Outbox(path, ["fast"])
 
 
-def test_a_file_that_is_no_outbox_is_refused(path: Path) -> None:
+def test_a_file_that_is_not_an_outbox_is_refused(path: Path) -> None:
     path.write_text("no database" * 1000, encoding="utf-8")
     with pytest.raises(InputError, match=r"outbox .*: file is not a database$"):
         Outbox(path, ["fast"])
@@ -128,7 +128,7 @@ def filled(path: Path, said: list[str], count: int = 60) -> Outbox:
 
 
 @pytest.mark.parametrize("page", [1, 3, 20])
-def test_what_can_be_read_of_a_damaged_file_goes_on_in_a_new_one(path: Path, page: int) -> None:
+def test_readable_records_of_a_damaged_file_continue_in_a_new_one(path: Path, page: int) -> None:
     said: list[str] = []
     filled(path, said).close()
     damage(path, page * 4096)
@@ -148,7 +148,7 @@ def test_what_can_be_read_of_a_damaged_file_goes_on_in_a_new_one(path: Path, pag
         assert said[0].endswith(f"was moved to {aside.name}")
 
 
-def test_a_sink_s_place_outlives_the_damage(path: Path) -> None:
+def test_the_cursor_of_a_sink_survives_damage(path: Path) -> None:
     """What a sink takes while the file is being replaced is not confused with records of the new file."""
     outbox = filled(path, [], count=30)
     outbox.taken("fast", 30)
@@ -165,7 +165,7 @@ def test_a_sink_s_place_outlives_the_damage(path: Path) -> None:
     outbox.close()
 
 
-def test_a_text_that_is_none_is_damage(outbox: Outbox, path: Path) -> None:
+def test_a_text_that_is_not_utf8_counts_as_damage(outbox: Outbox, path: Path) -> None:
     for number in range(3):
         outbox.append(event(number))
     with sqlite3.connect(path) as database:
@@ -175,7 +175,7 @@ def test_a_text_that_is_none_is_damage(outbox: Outbox, path: Path) -> None:
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_all_of_a_file_that_was_moved_goes_on_in_a_new_one(path: Path, log: bool) -> None:
+def test_the_content_of_a_moved_file_continues_in_a_new_one(path: Path, log: bool) -> None:
     said: list[str] = []
     outbox = filled(path, said, count=20)
     outbox.taken("fast", 10)
@@ -192,7 +192,7 @@ def test_all_of_a_file_that_was_moved_goes_on_in_a_new_one(path: Path, log: bool
     assert said == [f"outbox {path}: was moved or deleted; continuing in a new one with 20 records"]
 
 
-def test_a_file_that_somebody_put_in_its_place_is_not_touched(path: Path) -> None:
+def test_a_foreign_file_at_the_path_is_not_changed(path: Path) -> None:
     outbox = filled(path, [], count=3)
     path.rename(path.with_name("elsewhere"))
     path.write_text("a note", encoding="utf-8")
@@ -205,7 +205,7 @@ def test_a_file_that_somebody_put_in_its_place_is_not_touched(path: Path) -> Non
     outbox.close()
 
 
-def test_a_full_disk_is_said_and_nothing_of_before_is_lost(small_disk: SmallDisk) -> None:
+def test_a_full_disk_is_reported_and_loses_no_earlier_event(small_disk: SmallDisk) -> None:
     outbox = Outbox(small_disk.path / "outbox.sqlite", ["fast"])
     outbox.append(event(0))
     small_disk.fill()
@@ -219,7 +219,7 @@ def test_a_full_disk_is_said_and_nothing_of_before_is_lost(small_disk: SmallDisk
     outbox.close()
 
 
-def test_a_database_of_somebody_else_is_not_touched(path: Path) -> None:
+def test_a_foreign_database_is_not_changed(path: Path) -> None:
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE notes (text)")
     database.close()

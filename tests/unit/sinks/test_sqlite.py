@@ -39,7 +39,7 @@ def rows(path: Path, query: str, *values: object) -> list[tuple[object, ...]]:
     return found
 
 
-def test_a_row_is_the_last_record_of_a_car(sink: SqliteSink, path: Path) -> None:
+def test_a_row_holds_the_last_record_of_a_car(sink: SqliteSink, path: Path) -> None:
     first = event(0, stage="provisional")
     last = later(first)
     sink.send(records(first, last, event(1, listed=True)))
@@ -49,7 +49,7 @@ def test_a_row_is_the_last_record_of_a_car(sink: SqliteSink, path: Path) -> None
     ]
 
 
-def test_a_batch_that_comes_again_changes_nothing(sink: SqliteSink, path: Path) -> None:
+def test_a_repeated_batch_changes_nothing(sink: SqliteSink, path: Path) -> None:
     first = event(0, stage="provisional")
     batch = records(first, later(first), event(1))
     sink.send(batch)
@@ -77,7 +77,7 @@ def plates(path: Path) -> list[object]:
     return [plate for (plate,) in rows(path, "SELECT plate FROM events ORDER BY sequence")]
 
 
-def test_a_store_that_was_moved_without_its_log_has_all_and_a_new_one_goes_on(sink: SqliteSink, path: Path) -> None:
+def test_a_moved_store_is_complete_without_its_log_and_a_new_one_continues(sink: SqliteSink, path: Path) -> None:
     with sqlite3.connect(path) as page:  # another connection keeps SQLite from removing the log
         page.execute("SELECT * FROM events").fetchall()
         sink.send(records(event(0), event(1)))
@@ -91,16 +91,14 @@ def test_a_store_that_was_moved_without_its_log_has_all_and_a_new_one_goes_on(si
     assert rows(moved, "SELECT max(sequence) FROM events") < rows(path, "SELECT min(sequence) FROM events")
 
 
-def test_a_store_that_was_deleted_is_made_anew(sink: SqliteSink, path: Path) -> None:
+def test_a_deleted_store_is_created_again(sink: SqliteSink, path: Path) -> None:
     sink.send(records(event(0)))
     path.unlink()
     sink.send(records(event(1)))
     assert plates(path) == ["A001BC77"]
 
 
-def test_a_change_has_a_higher_number_than_all_before_whichever_outbox_it_comes_from(
-    sink: SqliteSink, path: Path
-) -> None:
+def test_a_change_gets_a_higher_sequence_than_all_earlier_ones_from_any_outbox(sink: SqliteSink, path: Path) -> None:
     first = event(0, stage="provisional")
     sink.send(records(event(1), event(2), first))
     (last,) = rows(path, "SELECT max(sequence) FROM events")
@@ -111,7 +109,7 @@ def test_a_change_has_a_higher_number_than_all_before_whichever_outbox_it_comes_
     assert plates(path)[-2:] == ["A003BC77", "A004BC77"]
 
 
-def test_a_full_disk_is_said_and_all_of_the_batch_comes_later(small_disk: SmallDisk) -> None:
+def test_a_full_disk_is_reported_and_the_batch_is_stored_later(small_disk: SmallDisk) -> None:
     path = small_disk.path / "events.sqlite"
     with SqliteSink(path) as sink:
         sink.send(records(event(0)))
@@ -123,7 +121,7 @@ def test_a_full_disk_is_said_and_all_of_the_batch_comes_later(small_disk: SmallD
     assert len(plates(path)) == 200
 
 
-def test_a_database_of_somebody_else_is_not_touched(path: Path) -> None:
+def test_a_foreign_database_is_not_changed(path: Path) -> None:
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE notes (text)")
     database.close()
@@ -135,7 +133,7 @@ def test_a_database_of_somebody_else_is_not_touched(path: Path) -> None:
 
 
 @pytest.mark.timeout(60)
-def test_what_is_no_file_of_a_database_is_refused_at_once(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused_at_once(tmp_path: Path) -> None:
     pipe, text = tmp_path / "pipe", tmp_path / "notes"
     os.mkfifo(pipe)
     text.write_text("a note " * 1000, encoding="utf-8")
@@ -158,12 +156,12 @@ def test_what_is_no_file_of_a_database_is_refused_at_once(tmp_path: Path) -> Non
         ("SELECT * FROM events WHERE sequence > 5 ORDER BY sequence", "by_sequence"),
     ],
 )
-def test_what_the_page_asks_is_answered_by_an_index(sink: SqliteSink, path: Path, query: str, index: str) -> None:
+def test_an_index_answers_each_query_of_the_page(sink: SqliteSink, path: Path, query: str, index: str) -> None:
     plan = str(rows(path, f"EXPLAIN QUERY PLAN {query}"))
     assert f"USING INDEX events_{index}" in plan and "TEMP B-TREE" not in plan, plan
 
 
-def test_old_events_go_where_that_is_wanted(path: Path) -> None:
+def test_old_events_are_deleted_if_requested(path: Path) -> None:
     with SqliteSink(path, keep_days=1) as sink:
         sink.send(records(event(-(10**7))))
     assert rows(path, "SELECT count(*) FROM events") == [(0,)]

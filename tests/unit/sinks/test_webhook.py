@@ -36,7 +36,7 @@ def record(number: int = 0) -> Record:
 
 
 @pytest.mark.parametrize("secret", ["a secret", "whsec_" + base64.b64encode(b"a secret").decode()])
-def test_a_request_is_signed_as_standard_webhooks_has_it(receiver: Receiver, secret: str) -> None:
+def test_a_request_is_signed_as_standard_webhooks_defines(receiver: Receiver, secret: str) -> None:
     with WebhookSink(receiver.url, secret, {"x-site": "north"}) as sink:
         sink.send([record()])
     (received,) = receiver.received
@@ -65,14 +65,14 @@ def test_a_user_of_the_url_is_authenticated_and_shown_nowhere(receiver: Receiver
 @pytest.mark.parametrize(
     ("code", "error"), [(503, SinkError), (401, SinkError), (302, SinkError), (400, RecordRefused)]
 )
-def test_an_answer_says_whether_to_try_again(receiver: Receiver, code: int, error: type[SinkError]) -> None:
+def test_the_status_of_an_answer_decides_about_a_retry(receiver: Receiver, code: int, error: type[SinkError]) -> None:
     receiver.answers = [code]
     with WebhookSink(receiver.url) as sink, pytest.raises(SinkError, match=f"answered {code}") as failed:
         sink.send([record()])
     assert type(failed.value) is error
 
 
-def test_failures_lose_nothing_and_refusals_stop_nothing(receiver: Receiver, tmp_path: Path) -> None:
+def test_failures_lose_no_record_and_refusals_do_not_stop_delivery(receiver: Receiver, tmp_path: Path) -> None:
     receiver.answers = [503, 500, 204, 422]
     said: list[str] = []
     outbox = Outbox(tmp_path / "outbox.sqlite", ["hook"])
@@ -134,7 +134,7 @@ def no_http(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("answer", [forever, gzip_bomb, trickled_body])
-def test_of_an_answer_only_the_status_is_read(hostile: Callable[[Answer], int], answer: Answer) -> None:
+def test_only_the_status_of_an_answer_is_read(hostile: Callable[[Answer], int], answer: Answer) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with WebhookSink(address(hostile(answer)), timeout=5) as sink:
         for number in range(2):
@@ -142,7 +142,7 @@ def test_of_an_answer_only_the_status_is_read(hostile: Callable[[Answer], int], 
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000, "kB"
 
 
-def test_an_answer_that_does_not_come_is_said_in_time(hostile: Callable[[Answer], int]) -> None:
+def test_a_missing_answer_is_reported_in_time(hostile: Callable[[Answer], int]) -> None:
     with (
         WebhookSink(address(hostile(trickled_head)), timeout=1) as sink,
         pytest.raises(SinkError, match=r"^no answer within 1 s$"),
@@ -151,7 +151,7 @@ def test_an_answer_that_does_not_come_is_said_in_time(hostile: Callable[[Answer]
 
 
 @pytest.mark.parametrize(("answer", "said"), [(control_bytes, "answered 500 Internal Server Error"), (no_http, "no ")])
-def test_words_of_the_other_side_do_not_reach_a_terminal(
+def test_text_of_the_other_side_does_not_reach_the_terminal(
     hostile: Callable[[Answer], int], answer: Answer, said: str
 ) -> None:
     with WebhookSink(address(hostile(answer))) as sink, pytest.raises(SinkError) as failed:

@@ -16,7 +16,7 @@ def stub() -> Iterator[StubServer]:
         yield stub
 
 
-def test_a_model_is_unloaded_and_done_once_a_process_of_it_ended(stub: StubServer) -> None:
+def test_a_model_counts_as_unloaded_once_one_of_its_processes_ended(stub: StubServer) -> None:
     """The processes of the other instances end one after another, which takes seconds."""
     living = [{6: "other", 7: "double", 8: "double"}, {7: "double", 8: "double"}, {8: "double"}]
     assert finish_requests(stub.http_url, KEY, lambda: living.pop(0), 60) == ()
@@ -25,13 +25,13 @@ def test_a_model_is_unloaded_and_done_once_a_process_of_it_ended(stub: StubServe
     assert all(KEY in each.headers.values() for each in stub.asked)
 
 
-def test_a_model_without_processes_is_done_when_triton_says_so(stub: StubServer) -> None:
+def test_a_model_without_processes_is_done_when_triton_reports_it(stub: StubServer) -> None:
     stub.states = ["READY", "UNLOADING", "UNLOADING", "UNAVAILABLE"]
     assert finish_requests(stub.http_url, KEY, dict, 60) == ()
     assert stub.states == ["UNAVAILABLE"]
 
 
-def test_one_that_does_not_end_in_time_is_named(stub: StubServer) -> None:
+def test_a_model_that_does_not_end_in_time_is_named(stub: StubServer) -> None:
     assert finish_requests(stub.http_url, KEY, lambda: {7: "double"}, 0.3) == ("double",)
 
 

@@ -49,7 +49,7 @@ def checks(watch: GrowthWatch, taker: Taker, count: int) -> list[dict[str, int]]
     return [watch.check({taker.process.pid: "stn"}) for _ in range(count)]
 
 
-def test_growth_counts_once_it_lasts(taker: Taker) -> None:
+def test_only_lasting_growth_counts(taker: Taker) -> None:
     watch = GrowthWatch(20 * MEGABYTE)
     assert checks(watch, taker, 2 * CHECKS) == [{}] * 2 * CHECKS
     taker.take(40)
@@ -59,7 +59,7 @@ def test_growth_counts_once_it_lasts(taker: Taker) -> None:
     assert checks(watch, taker, 2 * CHECKS) == [{}] * 2 * CHECKS, "named once"
 
 
-def test_what_it_takes_for_a_moment_is_no_growth(taker: Taker) -> None:
+def test_a_short_peak_of_memory_is_not_growth(taker: Taker) -> None:
     watch = GrowthWatch(20 * MEGABYTE)
     checks(watch, taker, CHECKS)
     for _ in range(3):
@@ -69,7 +69,7 @@ def test_what_it_takes_for_a_moment_is_no_growth(taker: Taker) -> None:
         assert checks(watch, taker, 1) == [{}]
 
 
-def test_what_it_needs_from_the_start_is_no_growth(taker: Taker) -> None:
+def test_memory_needed_from_the_start_is_not_growth(taker: Taker) -> None:
     watch = GrowthWatch(20 * MEGABYTE)
     taker.take(40)
     checks(watch, taker, 1)
@@ -79,14 +79,14 @@ def test_what_it_needs_from_the_start_is_no_growth(taker: Taker) -> None:
     assert checks(watch, taker, 2 * CHECKS) == [{}] * 2 * CHECKS
 
 
-def test_any_growth_may_be_allowed(taker: Taker) -> None:
+def test_growth_may_be_unlimited(taker: Taker) -> None:
     watch = GrowthWatch(0)
     checks(watch, taker, CHECKS)
     taker.take(40)
     assert checks(watch, taker, CHECKS) == [{}] * CHECKS
 
 
-def test_one_that_ended_is_no_fault(taker: Taker) -> None:
+def test_a_process_that_ended_is_not_a_fault(taker: Taker) -> None:
     watch = GrowthWatch(1)
     taker.process.kill()
     taker.process.wait()
@@ -94,7 +94,7 @@ def test_one_that_ended_is_no_fault(taker: Taker) -> None:
     assert checks(watch, taker, 1) == [{}]
 
 
-def test_what_is_far_too_much_at_the_start_is_growth(taker: Taker) -> None:
+def test_far_too_much_memory_at_the_start_counts_as_growth(taker: Taker) -> None:
     watch = GrowthWatch(20 * MEGABYTE)
     assert checks(watch, taker, 1) == [{}]
     taker.take(120)

@@ -16,7 +16,7 @@ def test_a_model_that_failed_is_healed(policy: Policy) -> None:
     assert policy.models_failed(["stn", "yolo"], 0) == Heal(("stn", "yolo"))
 
 
-def test_a_model_that_heals_do_not_help_restarts_the_server(policy: Policy) -> None:
+def test_a_model_that_reloads_do_not_heal_restarts_the_server(policy: Policy) -> None:
     assert policy.models_failed(["stn"], 0) == Heal(("stn",))
     assert policy.models_failed(["yolo"], 1) == Heal(("yolo",))
     assert policy.models_failed(["stn"], 2) == Heal(("stn",))
@@ -24,7 +24,7 @@ def test_a_model_that_heals_do_not_help_restarts_the_server(policy: Policy) -> N
     assert policy.models_failed(["stn"], 4) == Heal(("stn",)), "the new server's model was not tried yet"
 
 
-def test_heals_long_ago_do_not_count(policy: Policy) -> None:
+def test_old_heals_do_not_count(policy: Policy) -> None:
     for now in range(0, 200, 6):
         assert policy.models_failed(["stn"], now) == Heal(("stn",))
 
@@ -47,14 +47,14 @@ def test_a_server_that_lasted_may_be_restarted_again(policy: Policy) -> None:
 
 
 @pytest.mark.parametrize("seen", [[], [1], [1, 10]])
-def test_a_server_that_did_not_last_counts_in_the_row(policy: Policy, seen: list[float]) -> None:
+def test_a_short_lived_server_counts_as_a_restart_in_a_row(policy: Policy, seen: list[float]) -> None:
     assert policy.server_failed(0) == Restart(0)
     for moment in seen:
         policy.recognised(moment)
     assert policy.server_failed(10.5) == Restart(1)
 
 
-def test_a_server_that_lasted_between_two_probes_lasted(policy: Policy) -> None:
+def test_a_server_that_works_between_two_probes_counts_as_lasting(policy: Policy) -> None:
     policy.server_failed(0)
     policy.recognised(1)
     assert policy.server_failed(11) == Restart(0)

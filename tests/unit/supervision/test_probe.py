@@ -63,7 +63,7 @@ def prober(client: ProbeClient) -> Prober:
     return Prober(client, Progress(lambda: "", NEVER), NEVER)
 
 
-def test_it_ends_at_once_while_it_waits_for_the_next_probe() -> None:
+def test_the_prober_ends_at_once_between_two_probes() -> None:
     client = Well()
     client.may_answer.set()
     asking = prober(client)
@@ -73,7 +73,7 @@ def test_it_ends_at_once_while_it_waits_for_the_next_probe() -> None:
     assert not asking.is_alive()
 
 
-def test_it_ends_with_the_probe_that_is_under_way() -> None:
+def test_the_prober_ends_with_the_probe_in_progress() -> None:
     client = Well()
     asking = prober(client)
     asking.start()
@@ -85,7 +85,7 @@ def test_it_ends_with_the_probe_that_is_under_way() -> None:
     assert not asking.is_alive()
 
 
-def test_it_ends_where_the_server_is_gone() -> None:
+def test_the_prober_ends_if_the_server_is_gone() -> None:
     client = Sick()
     asking = prober(client)
     asking.start()
@@ -94,7 +94,7 @@ def test_it_ends_where_the_server_is_gone() -> None:
     assert not asking.is_alive()
 
 
-def test_each_question_is_a_probe_over_a_connection_of_its_own() -> None:
+def test_each_request_of_a_probe_has_its_own_connection() -> None:
     """A kept connection would outlive its server."""
     with stub_server() as stub:
         client = ProbeClient(stub.http_url, deadline=60, control_key=KEY)
@@ -132,7 +132,7 @@ def test_a_server_that_is_gone() -> None:
     assert client.suspects() == ()
 
 
-def test_a_server_that_hangs_is_told_by_its_silence() -> None:
+def test_a_hanging_server_is_detected_by_its_silence() -> None:
     client = Hanging()
     asking = prober(client)
     asking.start()
@@ -151,7 +151,7 @@ class Overloaded(Well):
         raise ServerOverloaded("the queue is full")
 
 
-def test_a_server_that_refuses_the_probe_and_answers_others_is_well() -> None:
+def test_a_server_that_refuses_the_probe_but_answers_others_is_healthy() -> None:
     frames = itertools.count(1)
     metrics = Progress(lambda: f"# TYPE plates_frames_total counter\nplates_frames_total {next(frames)}\n", NEVER)
     asking = Prober(Overloaded(), metrics, 0.01)
@@ -161,7 +161,7 @@ def test_a_server_that_refuses_the_probe_and_answers_others_is_well() -> None:
     asking.end(60)
 
 
-def test_nothing_is_known_of_a_server_that_refuses_all() -> None:
+def test_a_server_that_refuses_everything_gets_no_verdict() -> None:
     looks = threading.Semaphore(0)
 
     def metrics() -> str:

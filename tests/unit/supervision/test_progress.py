@@ -39,7 +39,7 @@ def test_an_overloaded_server_gets_work_done(metrics: Metrics) -> None:
         assert progress.check().hanging == ()
 
 
-def test_a_model_that_ends_no_run_hangs_and_not_the_one_that_waits_for_it(metrics: Metrics) -> None:
+def test_a_model_that_finishes_no_run_hangs_but_not_the_one_that_waits_for_it(metrics: Metrics) -> None:
     progress = Progress(metrics, LONGEST)
     metrics.models = {"plate_recognition": (9, 16), "yolo": (9, 3), "stn": (7, 0)}
     assert progress.check().hanging == ()
@@ -48,7 +48,7 @@ def test_a_model_that_ends_no_run_hangs_and_not_the_one_that_waits_for_it(metric
     assert progress.check().hanging == ("plate_recognition",)
 
 
-def test_frames_that_were_answered_since_it_refused_before(metrics: Metrics) -> None:
+def test_frames_answered_between_two_refusals_are_counted(metrics: Metrics) -> None:
     progress = Progress(metrics, 1000.0)
     found = []
     for frames in (5, 5, 7, 0, 3):  # a new server starts at 0
@@ -59,7 +59,7 @@ def test_frames_that_were_answered_since_it_refused_before(metrics: Metrics) -> 
     assert not progress.check().answers
 
 
-def test_one_that_had_nothing_to_do_before_does_not_hang(metrics: Metrics) -> None:
+def test_a_model_that_was_idle_before_does_not_hang(metrics: Metrics) -> None:
     progress = Progress(metrics, LONGEST)
     metrics.models = {"lprnet": (9, 0)}
     progress.check()
@@ -67,7 +67,7 @@ def test_one_that_had_nothing_to_do_before_does_not_hang(metrics: Metrics) -> No
     assert progress.check().hanging == ()
 
 
-def test_it_takes_time_without_an_answer_in_between(metrics: Metrics) -> None:
+def test_a_model_hangs_only_after_the_given_time_without_a_run(metrics: Metrics) -> None:
     metrics.models = {"yolo": (9, 3)}
     patient = Progress(metrics, 1000.0)
     assert [patient.check().hanging for _ in range(3)] == [()] * 3
@@ -82,6 +82,6 @@ def refuse() -> str:
 
 
 @pytest.mark.parametrize("metrics", [refuse, lambda: "<html>", lambda: "nv_inference_exec_count{"])
-def test_metrics_that_cannot_be_read_blame_nobody(metrics: Callable[[], str]) -> None:
+def test_unreadable_metrics_blame_no_model(metrics: Callable[[], str]) -> None:
     progress = Progress(metrics, LONGEST)
     assert [progress.check().hanging for _ in range(2)] == [()] * 2

@@ -59,7 +59,7 @@ print(*asked)
 """CPython's audit events for each query to the resolver: getaddrinfo, gethostbyaddr, getnameinfo."""
 
 
-def test_the_endpoint_asks_no_resolver(events: Path) -> None:
+def test_the_endpoint_does_not_resolve_its_name(events: Path) -> None:
     found = subprocess.run([sys.executable, "-c", NAMES_ASKED, events], capture_output=True, text=True, check=True)
     assert found.stdout.split() == []
 
@@ -94,7 +94,7 @@ def test_no_folder_is_shown(status: Status, events: Path, cause: str, shown: str
     assert json.loads(events.read_text(encoding="utf-8"))["cause"] == cause, "the log has all of it"
 
 
-def test_a_state_is_since_its_beginning(status: Status) -> None:
+def test_a_state_has_the_time_at_which_it_began(status: Status) -> None:
     status.enter("serving")
     since = status.summary()["since"]
     status.enter("serving")
@@ -134,7 +134,7 @@ def live(endpoint: HealthEndpoint) -> int:
         return error.code
 
 
-def test_it_is_live_while_the_supervisor_keeps_its_times(status: Status, endpoint: HealthEndpoint) -> None:
+def test_status_is_live_while_the_supervisor_is_in_time(status: Status, endpoint: HealthEndpoint) -> None:
     """In any state: a server that fails is the supervisor's normal work."""
     assert live(endpoint) == 200, "before it watches, the start has a limit of its own"
     status.enter("restarting")
@@ -190,7 +190,7 @@ def test_metrics_count_what_happened(status: Status, endpoint: HealthEndpoint) -
     assert scrape(endpoint)["plates_supervisor_serving"] == 0
 
 
-def test_nothing_else_is_there(endpoint: HealthEndpoint) -> None:
+def test_other_addresses_are_not_found(endpoint: HealthEndpoint) -> None:
     for path in ("/", "/healthy", "/metrics/", "/../etc/passwd"):
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(endpoint.url.replace("/health", path), timeout=5)
@@ -213,14 +213,14 @@ def test_the_command_asks_the_supervisor(status: Status, endpoint: HealthEndpoin
     assert result.stderr.startswith(f"unhealthy: {address}: ")
 
 
-def test_a_port_that_is_taken_is_named(status: Status) -> None:
+def test_a_port_in_use_is_named(status: Status) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         with pytest.raises(ServerStartError, match=rf"^health port {port} on 127.0.0.1: .*in use; choose another"):
             HealthEndpoint(status, "127.0.0.1", port, StatusCollector(status))
 
 
-def test_hundreds_of_silent_connections_keep_nobody_out_for_long(endpoint: HealthEndpoint) -> None:
+def test_hundreds_of_silent_connections_block_no_client_for_long(endpoint: HealthEndpoint) -> None:
     """Above a limit they are closed at once, below it after the time allowed for a request."""
     host, _, port = endpoint.url.removeprefix("http://").removesuffix("/health").rpartition(":")
     before = threading.active_count()

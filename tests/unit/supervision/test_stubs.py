@@ -75,13 +75,13 @@ def look_twice(watch: StubWatch, server: Server) -> Counter[str]:
     return watch.check(os.getpid()) + watch.check(os.getpid())
 
 
-def test_a_stub_tells_its_model(server: Server) -> None:
+def test_the_command_line_of_a_stub_gives_its_model(server: Server) -> None:
     models = [stub_model(psutil.Process(pid)) for pid in server.pids]
     assert models == ["stn", "yolo", "plate_recognition", "plate_recognition"]
     assert stub_model(psutil.Process()) is None
 
 
-def test_a_death_is_told_once(server: Server) -> None:
+def test_a_death_is_reported_once(server: Server) -> None:
     watch = StubWatch()
     assert not look_twice(watch, server)
     kill(server.pids[3])
@@ -92,14 +92,14 @@ def test_a_death_is_told_once(server: Server) -> None:
     assert look_twice(watch, server) == {"stn": 1, "plate_recognition": 1}
 
 
-def test_an_unloaded_stub_is_no_death(server: Server) -> None:
+def test_an_unloaded_stub_is_not_reported_as_a_death(server: Server) -> None:
     watch = StubWatch()
     look_twice(watch, server)
     server.unload(1)
     assert not look_twice(watch, server)
 
 
-def test_stubs_that_shall_end_are_ended(server: Server) -> None:
+def test_stubs_can_be_killed(server: Server) -> None:
     watch = StubWatch()
     look_twice(watch, server)
     assert watch.of("plate_recognition") >= set(server.pids[2:]), "and those of the tests' own server"
@@ -117,7 +117,7 @@ def test_a_server_that_is_gone_has_no_stubs(server: Server) -> None:
     assert not watch.check(2**22 + 1)
 
 
-def test_a_stub_that_stands_still_is_ended_and_counts_once(server: Server) -> None:
+def test_a_stopped_stub_is_killed_and_counted_once(server: Server) -> None:
     watch = StubWatch()
     watch.check(server.process.pid)
     frozen = psutil.Process(server.pids[3])
@@ -133,7 +133,7 @@ def test_a_stub_that_stands_still_is_ended_and_counts_once(server: Server) -> No
     assert len(watch.living) == 3
 
 
-def test_a_stub_that_goes_on_is_left_alone(server: Server) -> None:
+def test_a_stub_that_continues_is_not_killed(server: Server) -> None:
     watch = StubWatch()
     watch.check(server.process.pid)
     stopped = psutil.Process(server.pids[0])

@@ -10,7 +10,7 @@ KEY = "0123456789abcdef"
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
-def test_it_loads_and_knows_versions_and_who_answered(protocol: str) -> None:
+def test_the_controller_loads_and_reports_versions_and_their_answers(protocol: str) -> None:
     with stub_server() as stub, Controller(f"{protocol}://{stub.url(protocol)}", KEY) as controller:
         controller.load("double")
         assert controller.states("double") == {3: "READY"}
@@ -19,7 +19,7 @@ def test_it_loads_and_knows_versions_and_who_answered(protocol: str) -> None:
         assert all(KEY in each.headers.values() for each in stub.asked)
 
 
-def test_a_load_that_is_refused_is_no_fault_of_a_picture() -> None:
+def test_a_refused_model_load_is_not_reported_as_a_picture_error() -> None:
     with stub_server() as stub, Controller(stub.http_url) as controller:
         stub.fault = (400, "INVALID_ARGUMENT", "failed to load 'double'")
         with pytest.raises(ServerError, match=f"^{stub.http_url}: failed to load 'double'"):
@@ -27,7 +27,7 @@ def test_a_load_that_is_refused_is_no_fault_of_a_picture() -> None:
 
 
 @pytest.mark.parametrize(("key", "value"), [("version", "3\x1b[2J"), ("version", [3]), ("name", None)])
-def test_an_answer_that_is_not_triton_s_is_said_in_a_line(
+def test_an_answer_of_another_server_is_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch, key: str, value: object
 ) -> None:
     if value is None:

@@ -27,7 +27,7 @@ def test_a_swap_needs_no_torch(repository: Path) -> None:
         assert [each.files for each in prepared.comparisons] == [(IR_WEIGHTS, IR)]
 
 
-def test_of_two_networks_in_a_model_one_is_new_and_the_other_stays(repository: Path, tmp_path: Path) -> None:
+def test_swapping_one_network_of_a_model_keeps_the_other(repository: Path, tmp_path: Path) -> None:
     served = repository / "yolo" / "1"
     arrays = read_weights(weights_path("corners"))
     arrays["votes.bias"] = arrays["votes.bias"] * 1.01
@@ -40,7 +40,7 @@ def test_of_two_networks_in_a_model_one_is_new_and_the_other_stays(repository: P
         assert new.read_bytes() != former.read_bytes()
 
 
-def test_torch_is_asked_for_where_the_version_in_service_has_torchscript(repository: Path) -> None:
+def test_torch_is_required_if_the_version_in_service_has_torchscript(repository: Path) -> None:
     (repository / "stn" / "1" / TORCHSCRIPT).touch()
     with (
         pytest.raises(MissingExtra, match=r"stn/1/model\.pt needs torch: pip install \"plate-nets\[convert\]"),

@@ -30,7 +30,7 @@ def test_only_folders_with_a_number_are_versions(folder: Path) -> None:
     assert latest(folder) == 10
 
 
-def test_a_version_comes_whole_after_the_latest(folder: Path) -> None:
+def test_a_version_is_added_atomically_after_the_latest(folder: Path) -> None:
     (folder / "9").mkdir()
     with scratch_folder(folder) as temporary:
         prepared = temporary / "new"
@@ -42,7 +42,7 @@ def test_a_version_comes_whole_after_the_latest(folder: Path) -> None:
     assert not list(folder.glob(".swapping-[!o]*"))
 
 
-def test_a_version_goes(folder: Path) -> None:
+def test_a_version_is_removed(folder: Path) -> None:
     (folder / "4").mkdir()
     (folder / "4" / "model.pt").touch()
     remove(folder, 4)
@@ -53,21 +53,21 @@ def test_a_version_goes(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("keep", "left"), [(0, [1, 7]), (1, [1, 6, 7]), (2, [1, 5, 6, 7]), (3, [1, 4, 5, 6, 7]), (9, [1, 4, 5, 6, 7])]
 )
-def test_the_released_one_and_the_latest_stay(folder: Path, keep: int, left: list[int]) -> None:
+def test_prune_keeps_version_1_and_the_latest(folder: Path, keep: int, left: list[int]) -> None:
     for version in (4, 5, 6, 7):
         (folder / str(version)).mkdir()
     assert sorted({*left, *prune(folder, keep)}) == [1, 4, 5, 6, 7]
     assert versions(folder) == left
 
 
-def test_one_at_a_time(folder: Path) -> None:
+def test_only_one_swap_runs_at_a_time(folder: Path) -> None:
     with locked(folder), pytest.raises(SwapError, match="another swap is already in progress here"), locked(folder):
         pass
     with locked(folder):
         pass
 
 
-def test_what_a_killed_swap_left_is_removed_by_the_next(folder: Path) -> None:
+def test_the_next_swap_removes_the_rest_of_a_killed_one(folder: Path) -> None:
     (folder / ".swapping-killed" / "stn").mkdir(parents=True)
     before = versions(folder)
     with locked(folder):
@@ -75,7 +75,7 @@ def test_what_a_killed_swap_left_is_removed_by_the_next(folder: Path) -> None:
     assert versions(folder) == before
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SwapError, match=r"none: No such file"), locked(tmp_path / "none"):
         pass
     with pytest.raises(SwapError, match=r"cannot be written: No such file"), scratch_folder(tmp_path / "none"):
@@ -84,7 +84,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         latest(tmp_path)
 
 
-def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
+def test_a_disk_without_room_for_a_swap_is_reported(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         (disk.path / "1").mkdir()
         (disk.path / "1" / "model.pt").write_bytes(bytes(600 << 10))

@@ -40,13 +40,13 @@ def test_credentials_are_hidden(text: str, shown: str) -> None:
         (str(Path(__file__).parent), "folder", False),
     ],
 )
-def test_a_source_is_known_by_what_is_written(text: str, kind: SourceKind, live: bool) -> None:
+def test_the_text_of_a_source_determines_its_kind(text: str, kind: SourceKind, live: bool) -> None:
     address = parse_source(text)
     assert (address.kind, address.live, address.location) == (kind, live, text)
 
 
 @pytest.mark.parametrize("password", ["a secret", "se@cret of", "se\tcret"])
-def test_a_camera_is_not_named_by_a_password(password: str) -> None:
+def test_the_id_of_a_camera_contains_no_password(password: str) -> None:
     camera = CameraSettings(f"rtsp://ann:{password}@host/ch1")
     assert (camera.id, str(camera.address)) == ("host-ch1", "rtsp://host/ch1")
     with pytest.raises(InputError) as refused:
@@ -63,7 +63,7 @@ def test_an_address_shows_no_password() -> None:
 
 
 @pytest.mark.parametrize("text", ["ftp://ann:secret@host/x", "rtsp://", "rtsp://ann:secret@host:port/x"])
-def test_what_is_no_source_is_refused_without_its_password(text: str) -> None:
+def test_an_invalid_source_is_refused_without_showing_its_password(text: str) -> None:
     with pytest.raises(InputError, match=r"^source: expected ") as refused:
         parse_source(text)
     assert "secret" not in str(refused.value)

@@ -93,7 +93,7 @@ def test_a_camera_that_freezes_is_offline_and_comes_back(camera: RtspCamera) -> 
 
 
 @pytest.mark.usefixtures("no_thread_left")
-def test_a_wrong_password_is_said_once_and_shown_never(clip: Path) -> None:
+def test_a_wrong_password_is_reported_once_and_never_shown(clip: Path) -> None:
     camera = RtspCamera(clip, "ann", "s3cret")
     watched = Watched(camera.url("ann:wr0ng@"))
     watched.wait(lambda: watched.capture.state == "offline")

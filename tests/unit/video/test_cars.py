@@ -33,7 +33,7 @@ def passing(text: str, time: float, start: float = 0.0) -> list[Plate]:
 
 
 @pytest.mark.parametrize("rate", [25, 5])
-def test_a_car_that_passes_is_told_early_and_at_the_end(rate: float) -> None:
+def test_a_passing_car_is_reported_early_and_at_the_end(rate: float) -> None:
     events = watch(lambda time: approaching(ONE, time), 4, rate)
     assert stages(events) == [("provisional", ONE), ("final", ONE)]
     first, last = events
@@ -44,7 +44,7 @@ def test_a_car_that_passes_is_told_early_and_at_the_end(rate: float) -> None:
     assert (last.region.code, last.region.subject) == ("ru", "77")
 
 
-def test_every_event_is_of_the_schema_and_comes_back_from_json() -> None:
+def test_every_event_fits_the_schema_and_survives_json() -> None:
     settings = CarSettings(lines=(Line("entry", (640.0, 0.0), (640.0, 720.0)),))
     events = watch(lambda time: [*passing(ONE, time), plate(OTHER, 800, 500)], 14, 10, settings)
     assert {event.stage for event in events} == {"provisional", "update", "final"}
@@ -57,7 +57,7 @@ def test_every_event_is_of_the_schema_and_comes_back_from_json() -> None:
         assert PlateEvent.from_dict(record).to_dict() == record
 
 
-def test_cars_of_two_readers_are_told_each_with_its_country() -> None:
+def test_cars_of_two_readers_are_reported_with_their_countries() -> None:
     """Russia's reader reads one plate, the Latin reader the other. The wrong one reads one frame in five of each."""
     russia, turkey = schemes = load_schemes("russia,turkey")
 
@@ -79,7 +79,7 @@ def test_cars_of_two_readers_are_told_each_with_its_country() -> None:
     assert told == {ONE: ("ru", "private", True), "34ABC123": ("tr", "three letters", True)}
 
 
-def test_country_and_colour_are_told_by_all_frames() -> None:
+def test_all_frames_determine_country_and_colour() -> None:
     """A text of two countries: most frames look Romanian, two Kazakh; some are not read."""
     schemes = load_schemes("kazakhstan,romania")
 
@@ -157,13 +157,13 @@ def test_two_cars_whose_texts_differ_by_one_character_are_two_cars() -> None:
     }
 
 
-def test_a_car_whose_text_differs_by_one_character_follows_as_its_own() -> None:
+def test_a_following_car_whose_text_differs_by_one_character_is_another_car() -> None:
     events = watch(lambda time: passing(ONE, time) + passing("A128BC77", time, 4.0), 8, 10)
     assert len({event.id for event in events}) == 2
     assert [event.plate for event in events if event.stage == "final"] == [ONE, "A128BC77"]
 
 
-def test_a_parked_car_is_one_event_and_then_dwells() -> None:
+def test_a_parked_car_is_one_event_with_a_growing_dwell() -> None:
     events = watch(lambda time: [plate(ONE, 300 + math.sin(time * 9))], 40, 5)
     assert stages(events) == [("provisional", ONE), ("update", ONE), ("final", ONE)]
     assert [event.is_parked for event in events] == [False, True, True]
@@ -171,7 +171,7 @@ def test_a_parked_car_is_one_event_and_then_dwells() -> None:
     assert events[-1].direction is None and events[-1].heading is None and events[-1].speed == 0
 
 
-def test_a_parked_car_that_the_motion_gate_leaves_out_is_still_there() -> None:
+def test_a_parked_car_stays_tracked_while_the_motion_gate_skips_frames() -> None:
     cars = CarEvents(Camera("gate"))
     events = []
     for frame in range(3):
@@ -183,14 +183,14 @@ def test_a_parked_car_that_the_motion_gate_leaves_out_is_still_there() -> None:
     assert stages(events) == [("final", ONE)] and events[0].dwell_sec == 3599
 
 
-def test_a_car_that_comes_back_within_the_memory_keeps_its_id() -> None:
+def test_a_car_that_returns_within_the_memory_keeps_its_id() -> None:
     events = watch(lambda time: passing(ONE, time) + passing(ONE, time, 30), 40, 10)
     assert stages(events) == [("provisional", ONE), ("final", ONE), ("final", ONE)]
     assert len({event.id for event in events}) == 1 and [event.revision for event in events] == [1, 2, 3]
     assert events[-1].first_seen == events[0].first_seen and events[-1].frames.seen == 40
 
 
-def test_a_car_that_comes_back_after_the_memory_is_a_new_event() -> None:
+def test_a_car_that_returns_after_the_memory_is_a_new_event() -> None:
     events = watch(lambda time: passing(ONE, time) + passing(ONE, time, 70), 80, 10)
     assert stages(events) == [("provisional", ONE), ("final", ONE)] * 2
     assert len({event.id for event in events}) == 2
@@ -210,11 +210,11 @@ def test_at_one_frame_a_minute_each_car_is_one_event() -> None:
     }
 
 
-def test_what_is_no_plate_is_silent() -> None:
+def test_noise_gives_no_event() -> None:
     assert watch(lambda time: [noise(300, 400, round(time * 25))], 5) == []
 
 
-def test_two_pieces_of_one_car_that_were_told_apart_become_one() -> None:
+def test_two_reported_parts_of_a_car_become_one_event() -> None:
     def frames(time: float) -> list[Plate]:
         if time < 1:
             return [plate(ONE, 100 + 50 * time, peak=12.0)]
@@ -236,21 +236,21 @@ def test_two_pieces_of_one_car_that_were_told_apart_become_one() -> None:
     assert {events[0].id} == {events[index].id for index in (1, 4, 5)}
 
 
-def test_one_text_at_two_places_at_once_is_one_car() -> None:
+def test_the_same_text_at_two_places_is_one_car() -> None:
     def frames(time: float) -> list[Plate]:
         return [plate(ONE, 300 + 50 * time), plate(ONE, 300 + 50 * time, 420, height=18)]
 
     assert stages(watch(frames, 3, 10)) == [("provisional", ONE), ("final", ONE)]
 
 
-def test_times_that_go_back_a_little_are_taken_as_now() -> None:
+def test_times_that_go_back_slightly_count_as_now() -> None:
     cars = CarEvents(Camera("gate"))
     times = [0.0, 0.2, 0.1, 0.3, 0.25, 0.4]
     events = [event for time in times for event in cars.update([plate(ONE, 300 + 50 * time)], T0 + time)]
     assert stages(events + cars.finish()) == [("provisional", ONE), ("final", ONE)]
 
 
-def test_at_a_cut_no_car_goes_on_as_another() -> None:
+def test_no_car_continues_as_another_after_a_cut() -> None:
     cars = CarEvents(Camera("gate"))
     events = [event for frame in range(8) for event in cars.update([plate(ONE, 300)], T0 + frame / 10)]
     events += cars.cut()
@@ -260,7 +260,7 @@ def test_at_a_cut_no_car_goes_on_as_another() -> None:
     assert {event.plate for event in events + cars.finish()} == {ONE, "A123BC78"}
 
 
-def test_a_car_that_is_there_after_a_cut_too_keeps_its_id() -> None:
+def test_a_car_that_is_visible_after_a_cut_keeps_its_id() -> None:
     cars = CarEvents(Camera("gate"))
     events = [event for frame in range(8) for event in cars.update([plate(ONE, 300)], T0 + frame / 10)]
     events += cars.cut()
@@ -271,7 +271,7 @@ def test_a_car_that_is_there_after_a_cut_too_keeps_its_id() -> None:
     assert stages(events) == [("provisional", ONE), ("final", ONE), ("final", ONE)]
 
 
-def test_a_clock_that_goes_back_ends_what_was_seen() -> None:
+def test_a_clock_that_goes_back_ends_all_cars() -> None:
     cars = CarEvents(Camera("gate"))
     events = []
     for start in (T0, T0 - 3600):
@@ -283,7 +283,7 @@ def test_a_clock_that_goes_back_ends_what_was_seen() -> None:
     assert events[2].position_sec >= events[1].position_sec
 
 
-def test_a_clock_that_jumps_ahead_ends_what_was_missed() -> None:
+def test_a_clock_that_jumps_ahead_ends_missed_tracks() -> None:
     cars = CarEvents(Camera("gate"))
     events = [event for frame in range(5) for event in cars.update([plate(ONE, 300)], T0 + frame / 10)]
     events += cars.update([], T0 + 7200)
@@ -291,7 +291,7 @@ def test_a_clock_that_jumps_ahead_ends_what_was_missed() -> None:
     assert cars.cars == ()
 
 
-def test_lines_are_crossed_in_a_direction() -> None:
+def test_a_crossing_has_a_direction() -> None:
     line = Line("entry", (600.0, 700.0), (600.0, 0.0))  # upwards
     events = watch(lambda time: passing(ONE, time), 4, 25, CarSettings(lines=(line,)))
     (crossing,) = events[-1].crossings
@@ -329,7 +329,7 @@ def test_the_best_frame_is_the_one_with_the_largest_clear_plate() -> None:
     assert event.reading == ONE and event.position_sec == pytest.approx((event.timestamp.timestamp()) - T0)
 
 
-def test_cars_say_whose_best_frame_this_is_and_are_forgotten_after_the_memory() -> None:
+def test_cars_report_their_best_frame_and_are_forgotten_after_the_memory() -> None:
     cars = CarEvents(Camera("gate"))
     kept: dict[str, int] = {}
     for frame in range(20):
@@ -344,7 +344,7 @@ def test_cars_say_whose_best_frame_this_is_and_are_forgotten_after_the_memory() 
     assert cars.cars == ()
 
 
-def test_a_car_that_no_text_is_sure_of_has_an_event_where_it_is_asked_for() -> None:
+def test_a_car_without_a_certain_text_has_an_event_if_requested() -> None:
     def frames(time: float) -> list[Plate]:
         return [plate(ONE, 300, doubts={4: ("K", 8.5)})]
 
@@ -361,7 +361,7 @@ def test_a_car_that_no_text_is_sure_of_has_an_event_where_it_is_asked_for() -> N
     assert cars.update([noise(300, 400, seed=1)], T0 + 5) == [] == cars.finish()
 
 
-def test_what_was_told_is_taken_back_where_no_text_is_sure_any_more() -> None:
+def test_a_reported_text_is_withdrawn_if_no_text_is_certain_any_more() -> None:
     def frames(time: float) -> list[Plate]:
         clear = time < 0.5
         return [plate(ONE if clear else "A123KC77", 300 + 300 * time, peak=9.0 if clear else 12.0)]
@@ -374,7 +374,7 @@ def test_what_was_told_is_taken_back_where_no_text_is_sure_any_more() -> None:
     assert events[-1].stage == "final" and (events[-1].plate, events[-1].score, events[-1].watch) == ("", 0.0, ())
 
 
-def test_a_text_that_is_just_certain_waits_for_the_end() -> None:
+def test_a_barely_certain_text_waits_for_the_end() -> None:
     shown = [plate(ONE, 300, doubts={4: ("8", 4.0)})]  # one look, so it gets no more certain
     score = watch(lambda _: shown, 1, settings=CarSettings(unread=True))[-1].candidates[0].score
     for allowed, expected in ((0.9, []), (1.8, ["final"]), (2.2, ["provisional", "final"])):
@@ -383,7 +383,7 @@ def test_a_text_that_is_just_certain_waits_for_the_end() -> None:
 
 
 @pytest.mark.parametrize("sure", [0.9, 0.99])
-def test_what_an_event_says_agrees_and_is_as_sure_as_the_gate(sure: float) -> None:
+def test_events_are_consistent_and_reach_the_threshold(sure: float) -> None:
     doubts = [{4: ("K", 7.0)}, {}, {7: ("1", 6.0)}]
 
     def frames(time: float) -> list[Plate]:
@@ -412,7 +412,7 @@ def test_watch_lists_are_matched_by_the_evidence() -> None:
     assert match.probability > 0.99
 
 
-def test_what_the_camera_is_stands_in_the_event() -> None:
+def test_an_event_contains_the_properties_of_its_camera() -> None:
     zone = timezone(timedelta(hours=3))
     cars = CarEvents(Camera("gate-1", "rtsp://host/ch1", "given", zone, "m1"))
     cars.update([plate(ONE, 300, peak=12.0)], 1_700_000_000.5)
@@ -435,7 +435,7 @@ def test_corners_are_those_of_the_best_frame() -> None:
     assert event.corners == ((1.0, 2.0), (3.0, 4.0), (5.0, 6.0), (7.0, 8.0))
 
 
-def test_plates_without_evidence_tell_nothing() -> None:
+def test_plates_without_evidence_give_no_verdict() -> None:
     assert watch(lambda time: [replace(each, logits=None) for each in passing(ONE, time)], 4, 10) == []
 
 

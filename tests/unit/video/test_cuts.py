@@ -22,12 +22,12 @@ def test_another_scene_is_a_cut_once() -> None:
 
 
 @pytest.mark.parametrize("after", [scene(0, 0.9), np.roll(scene(0, 0.1), 3, axis=1), scene(1, 0.1)])
-def test_a_lamp_a_shake_and_traffic_are_none(after: NDArray[np.uint8]) -> None:
+def test_a_lamp_a_shake_or_traffic_is_not_a_cut(after: NDArray[np.uint8]) -> None:
     cuts = Cuts()
     cuts.at(scene(0, 0.1))
     assert not cuts.at(after)
 
 
-def test_pictures_of_one_colour_are_compared() -> None:
+def test_pictures_of_a_single_colour_can_be_compared() -> None:
     cuts = Cuts()
     assert [cuts.at(np.full(SIZE, level, np.uint8)) for level in (0, 0, 255)] == [False, False, True]

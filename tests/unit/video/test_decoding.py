@@ -37,7 +37,7 @@ class Watched:
             self.error = error
 
 
-def test_a_file_gives_every_picture_with_its_time(tmp_path: Path) -> None:
+def test_a_file_yields_every_picture_with_its_time(tmp_path: Path) -> None:
     found = Watched(write_clip(tmp_path / "clip.mp4", still(30), fps=10, audio=True))
     assert found.error is None and not found.notices
     assert found.lengths == [pytest.approx(3.0, abs=0.1)]
@@ -62,7 +62,7 @@ def test_stamps_of_a_variable_rate_are_kept(tmp_path: Path) -> None:
     assert [frame.time for frame in found.frames] == pytest.approx(times, abs=2e-3)
 
 
-def test_a_file_that_is_cut_off_gives_what_is_there(tmp_path: Path) -> None:
+def test_a_truncated_file_yields_its_readable_part(tmp_path: Path) -> None:
     whole = write_clip(tmp_path / "whole.mkv", (compose(96, 128, seed=number) for number in range(100)))
     cut = tmp_path / "cut.mkv"
     cut.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
@@ -142,7 +142,7 @@ def no_picture(folder: Path) -> Path:
         (no_picture, r"^expected video, found no picture in it$"),
     ],
 )
-def test_what_is_no_video_is_said_in_a_line(tmp_path: Path, make: object, cause: str) -> None:
+def test_a_file_that_is_not_a_video_is_reported_in_one_line(tmp_path: Path, make: object, cause: str) -> None:
     assert callable(make)
     found = Watched(make(tmp_path))
     assert not found.frames
@@ -183,12 +183,12 @@ def log_of_the_kernel(folder: Path) -> Path:
         (log_of_the_kernel, "^is empty$"),
     ],
 )
-def test_a_file_leads_to_no_other_and_never_waits(tmp_path: Path, make: object, cause: str) -> None:
-    test_what_is_no_video_is_said_in_a_line(tmp_path, make, cause)
+def test_a_file_cannot_open_other_files_or_block(tmp_path: Path, make: object, cause: str) -> None:
+    test_a_file_that_is_not_a_video_is_reported_in_one_line(tmp_path, make, cause)
 
 
 @pytest.mark.parametrize("source", ["concat:{}|{}", "subfile,,start,0,end,0,,:{}", "tcp:127.0.0.1:9", "data:,x"])
-def test_a_protocol_of_ffmpeg_is_a_name_of_a_file_that_is_not_there(tmp_path: Path, source: str) -> None:
+def test_an_ffmpeg_protocol_is_treated_as_a_missing_file(tmp_path: Path, source: str) -> None:
     path = write_clip(tmp_path / "clip.ts", still(3))
     found = Watched(source.format(path, path))
     assert (found.frames, str(found.error)) == ([], "No such file or directory")
@@ -217,7 +217,7 @@ def refuse_giant(path: Path) -> None:
         raise found.error or AssertionError("no error")
 
 
-def test_pictures_over_the_bound_are_not_decoded(tmp_path: Path) -> None:
+def test_pictures_over_the_limit_are_not_decoded(tmp_path: Path) -> None:
     in_little_memory(refuse_giant, giant(tmp_path), more=300 << 20)
 
 
@@ -267,13 +267,13 @@ def test_a_camera_of_jpegs_over_http_is_read(camera: str) -> None:
         ("http://ann:secret@{}/other", "no such stream", False),
     ],
 )
-def test_a_refusal_is_told_from_a_silence(camera: str, url: str, cause: str, unreachable: bool) -> None:
+def test_a_refusal_is_distinguished_from_no_answer(camera: str, url: str, cause: str, unreachable: bool) -> None:
     found = Watched(url.format(camera))
     assert found.error is not None
     assert (str(found.error), found.error.unreachable) == (cause, unreachable)
 
 
-def test_an_rtsp_camera_that_says_nothing_is_not_said_to_send_damaged_video() -> None:
+def test_a_silent_rtsp_camera_is_not_reported_as_damaged_video() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         found = Watched(f"rtsp://127.0.0.1:{silent.getsockname()[1]}/ch1", DecodingSettings(silence=0.5))
     assert "nothing answers" in str(found.error)

@@ -52,7 +52,7 @@ def test_a_text_that_does_not_fit_into_the_steps_is_impossible() -> None:
     assert found == [-np.inf]
 
 
-def test_looks_that_agree_make_a_text_surer_and_repetition_does_not() -> None:
+def test_agreeing_looks_raise_the_certainty_and_repetition_does_not() -> None:
     doubtful = spell("A123BC77", doubts={4: ("8", 7.0)})
     one, repeated, five = (fused(frames, apart=apart).verdict for frames, apart in (
         ([doubtful], 0), ([doubtful] * 300, 0), ([doubtful] * 5, 100)
@@ -62,7 +62,7 @@ def test_looks_that_agree_make_a_text_surer_and_repetition_does_not() -> None:
     assert 0.5 < one.probability < five.probability and five.looks == 5
 
 
-def test_a_clip_that_freezes_makes_no_text_surer() -> None:
+def test_frozen_frames_do_not_raise_the_probability_of_a_text() -> None:
     moving = [spell("A123BC77", doubts={4: ("8", 8.0)})] * 3
     fusion = fused(moving, apart=100)
     before = fusion.verdict.probability
@@ -71,7 +71,7 @@ def test_a_clip_that_freezes_makes_no_text_surer() -> None:
     assert fusion.verdict.probability == pytest.approx(before)
 
 
-def test_the_frames_that_disagree_count_as_much_as_those_that_are_surer() -> None:
+def test_disagreeing_frames_count_as_much_as_more_certain_ones() -> None:
     """A parked car: most frames read one text at 0.7, the most certain few another."""
     frames = [spell("A123BC77", doubts={7: ("1", 7.5)})] * 93 + [spell("A123BC71", doubts={7: ("7", 6.0)})] * 27
     verdict = fused(frames).verdict
@@ -87,7 +87,7 @@ def test_a_large_plate_counts_more_than_a_small_one() -> None:
     assert fusion.verdict.text == "A123KC77"
 
 
-def test_frames_in_another_order_say_the_same() -> None:
+def test_the_order_of_frames_does_not_change_the_verdict() -> None:
     rng = np.random.default_rng(3)
     frames = [
         (spell("A123BC77", doubts={int(rng.integers(8)): ("1", float(rng.uniform(4, 9.5)))}), 150.0 * (number // 4))
@@ -110,7 +110,7 @@ def test_two_plates_in_one_box_and_half_a_plate_have_no_sure_text() -> None:
     assert fused([spell("A123")] * 20, apart=100).verdict.text == ""
 
 
-def test_what_no_text_explains_is_most_probably_none_of_them() -> None:
+def test_evidence_that_fits_no_text_makes_none_most_probable() -> None:
     rng = np.random.default_rng(4)
     fusion = fused((rng.normal(0, 2.5, (1, RUSSIA.classes, 18)).astype(np.float32) for _ in range(40)), apart=30)
     assert fusion.verdict.none > fusion.verdict.probability
@@ -118,7 +118,7 @@ def test_what_no_text_explains_is_most_probably_none_of_them() -> None:
     assert total == pytest.approx(1.0)
 
 
-def test_frames_correct_each_other_where_none_is_right_alone() -> None:
+def test_frames_correct_each_other_even_if_each_is_wrong() -> None:
     # each frame misreads another character; the others favour the right one
     frames = [spell("A123BC77", doubts={place: (wrong, 9.5)}) for place, wrong in ((1, "7"), (3, "8"), (6, "1"))]
     fusion = fused(frames, apart=100)
@@ -133,7 +133,7 @@ def test_one_bad_frame_does_not_outvote_the_others() -> None:
     assert fusion.verdict.probability > 0.9
 
 
-def test_the_gate_holds_for_a_clear_frame_and_not_for_two_equal_texts() -> None:
+def test_a_clear_frame_passes_the_threshold_and_two_equal_texts_do_not() -> None:
     assert fused([spell("A123BC77", peak=12.0)]).verdict.sure
     assert not fused([spell("A123BC77", doubts={4: ("K", 9.0)})] * 4, apart=100).verdict.sure
     doubtful = fused([spell("A123BC77", doubts={4: ("K", 6.7)})]).verdict
@@ -142,12 +142,12 @@ def test_the_gate_holds_for_a_clear_frame_and_not_for_two_equal_texts() -> None:
 
 
 @pytest.mark.parametrize("sure", [0.0, 1.0, -1.0, 99.0])
-def test_a_gate_that_is_no_probability_is_refused(sure: float) -> None:
+def test_a_threshold_that_is_not_a_probability_is_refused(sure: float) -> None:
     with pytest.raises(InputError, match="sure: expected a probability between 0 and 1"):
         FusionSettings(sure=sure)
 
 
-def test_a_text_without_rivals_has_its_neighbours_for_rivals() -> None:
+def test_a_text_without_rivals_competes_with_similar_texts() -> None:
     narrow = FusionSettings(beam_width=1)  # sees one text, though another is nearly as probable
     frames = [spell("A123BC77", peak=16.0, doubts={6: ("1", 15.9)})] * 3
     verdict = fused(frames, narrow).verdict
@@ -163,7 +163,7 @@ def test_a_frame_without_any_text_leaves_no_verdict() -> None:
     assert (verdict.text, verdict.probability, verdict.sure, verdict.characters()) == ("", 0.0, False, ())
 
 
-def test_what_is_kept_is_bounded_and_drawn_by_lot_from_all_frames() -> None:
+def test_the_kept_frames_are_a_limited_random_sample() -> None:
     settings = FusionSettings(looks=4, views=8, texts=6)
     rng = np.random.default_rng(1)
     parked = [spell("A123BC77")] * 210 + [spell("X900KO99")] * 90
@@ -181,7 +181,7 @@ def test_a_doubtful_character_is_less_probable_than_the_others() -> None:
     assert min(range(8), key=characters.__getitem__) == 4 and characters[4] < 0.9 < characters[3]
 
 
-def test_joined_tracks_say_what_all_their_frames_say() -> None:
+def test_joined_tracks_combine_all_their_frames() -> None:
     first, second = (
         [spell("A123BC77", doubts={1: ("7", 9.2)})] * 2,
         [spell("A123BC77", doubts={6: ("1", 9.2)})] * 2,
@@ -193,7 +193,7 @@ def test_joined_tracks_say_what_all_their_frames_say() -> None:
     assert joined.readings == whole.readings
 
 
-def test_the_probability_of_any_text_can_be_asked_for() -> None:
+def test_the_probability_of_any_text_can_be_computed() -> None:
     fusion = fused([spell("A123BC77", doubts={4: ("K", 8.9)})])
     assert fusion.probability("A123KC77") == dict(fusion.verdict.texts)["A123KC77"] > 0.4
     assert 0 < fusion.probability("A128BC77") < 1e-2

@@ -64,7 +64,7 @@ def blurred(frame: Frame) -> Frame:
 
 
 @pytest.mark.parametrize("spoil", [cut_by_the_edge, behind_a_post, behind_a_barrier, with_another_plate])
-def test_what_is_half_seen_gets_no_text_however_often(
+def test_a_half_visible_plate_gets_no_text_however_often_it_is_seen(
     reader: LocalReader, spoil: Callable[[Frame, int], Frame]
 ) -> None:
     assert {event.plate for event in told(reader, FRAMES)} == {TEXT}
@@ -73,7 +73,7 @@ def test_what_is_half_seen_gets_no_text_however_often(
         assert {event.plate for event in told(reader, spoilt, times)} <= {""}
 
 
-def test_a_plate_on_a_screen_is_read_as_any_other(reader: LocalReader) -> None:
+def test_a_plate_on_a_screen_is_read(reader: LocalReader) -> None:
     screen = compose(360, 640, seed=5)
     screen[80:280, 140:500] = 20
     shown = []
@@ -85,7 +85,7 @@ def test_a_plate_on_a_screen_is_read_as_any_other(reader: LocalReader) -> None:
     assert often.score == pytest.approx(once.score, abs=1e-3)
 
 
-def test_frames_in_another_order_give_no_other_text(reader: LocalReader) -> None:
+def test_the_order_of_frames_does_not_change_the_text(reader: LocalReader) -> None:
     far = [blurred(each) for each in FRAMES]
     mixed = [far[number] for number in (3, 0, 5, 1, 4, 2)]
     (forth,), (back,), (other,) = (told(reader, frames) for frames in (far, far[::-1], mixed))
@@ -95,14 +95,14 @@ def test_frames_in_another_order_give_no_other_text(reader: LocalReader) -> None
         assert event.candidates[0].score == pytest.approx(best.score, abs=0.02)
 
 
-def test_a_clip_that_freezes_gets_no_surer(reader: LocalReader) -> None:
+def test_repeated_frames_do_not_raise_the_certainty(reader: LocalReader) -> None:
     far = [blurred(each) for each in FRAMES]
     frozen, moving, last = told(reader, far, frozen=1000)[-1], told(reader, far)[-1], told(reader, far[-1:])[-1]
     assert frozen.plate == moving.plate
     assert frozen.candidates[0].score <= max(moving.candidates[0].score, last.candidates[0].score) + 1e-3
 
 
-def test_a_frame_a_thousand_times_is_one_look_at_an_unsure_plate(reader: LocalReader) -> None:
+def test_a_frame_repeated_a_thousand_times_counts_as_one_look(reader: LocalReader) -> None:
     once, often = (told(reader, [blurred(FRAMES[0])], times) for times in (1, 1000))
     assert [(event.plate, event.stage) for event in once] == [
         (event.plate, event.stage) for event in often if event.stage == "final"

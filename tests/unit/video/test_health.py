@@ -35,7 +35,7 @@ def url(tmp_path: Path) -> Iterator[str]:
     recorder.close()
 
 
-def test_what_is_not_at_work_is_named(url: str) -> None:
+def test_cameras_that_do_not_work_are_named(url: str) -> None:
     with pytest.raises(urllib.error.HTTPError) as answer:
         urllib.request.urlopen(url, timeout=30)
     assert answer.value.code == 503

@@ -9,7 +9,7 @@ SIZE = (720, 1280)
 LEFT = (((0.0, 0.0), (0.5, 0.0), (0.5, 1.0), (0.0, 1.0)),)
 
 
-def test_plates_count_in_the_regions_outside_of_masks_and_from_a_height() -> None:
+def test_plates_count_inside_regions_outside_masks_and_above_a_height() -> None:
     left, right, low = plate("A123BC77", 300), plate("X900KO99", 900), plate("A123BC77", 300, height=8)
     assert Regions().select([left, right, low], SIZE) == [left, right, low]
     assert Regions(include=LEFT).select([left, right], SIZE) == [left]
@@ -18,6 +18,6 @@ def test_plates_count_in_the_regions_outside_of_masks_and_from_a_height() -> Non
 
 
 @pytest.mark.parametrize(("x", "y"), [(52, 300), (1228, 300), (300, 12), (300, 708)])
-def test_a_plate_that_the_edge_cuts_is_followed_and_not_read(x: float, y: float) -> None:
+def test_a_plate_cut_by_the_edge_is_tracked_but_not_read(x: float, y: float) -> None:
     (found,) = Regions().select([plate("A123BC77", x, y)], SIZE)
     assert found.logits is None and found.box == plate("A123BC77", x, y).box

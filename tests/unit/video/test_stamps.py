@@ -28,9 +28,7 @@ def positions(stamps: list[float | None], arrivals: list[float] | None = None, *
         ([None, None, None], [0, 0.04, 0.08]),
     ],
 )
-def test_time_of_a_file_is_that_of_its_stamps_while_they_make_sense(
-    stamps: list[float | None], expected: list[float]
-) -> None:
+def test_a_file_uses_its_time_stamps_if_they_are_plausible(stamps: list[float | None], expected: list[float]) -> None:
     assert positions(stamps) == expected
 
 
@@ -46,24 +44,24 @@ def test_time_of_a_file_is_that_of_its_stamps_while_they_make_sense(
         ([0.0, 0.04, 0.08], [0, 30, 60], [0, 30, 60]),  # stamps of a stream that claim a false rate
     ],
 )
-def test_time_of_a_camera_is_bound_to_arrival(
+def test_arrival_limits_the_time_of_a_camera(
     stamps: list[float | None], arrivals: list[float], expected: list[float]
 ) -> None:
     assert positions(stamps, arrivals, live=True) == pytest.approx(expected, abs=0.05)
 
 
-def test_a_given_start_is_the_first_picture_s_time() -> None:
+def test_the_given_start_is_the_time_of_the_first_picture() -> None:
     clock = StampClock(live=False, start=1000.0)
     assert [clock.stamp(stamp, ARRIVAL).time for stamp in (3.0, 3.5)] == [1000.0, 1000.5]
 
 
-def test_a_jump_is_told_and_a_missing_stamp_is_not() -> None:
+def test_a_jump_is_reported_and_a_missing_time_stamp_is_not() -> None:
     clock = StampClock(live=False)
     stamps = (0.0, 0.04, None, 0.12, -5.0, -4.96)
     assert [clock.stamp(stamp, ARRIVAL).fault for stamp in stamps] == [None, None, None, None, "jumped", None]
 
 
-def test_a_picture_that_comes_late_is_no_jump() -> None:
+def test_a_late_picture_is_not_a_jump() -> None:
     clock = StampClock(live=True)
     taken = [(5.0, 0.0), (5.1, 30.0), (5.2, 30.1), (1.0, 30.2), (99.0, 30.3)]  # stamp and arrival
     assert [clock.stamp(stamp, ARRIVAL + arrival).fault for stamp, arrival in taken] == [

@@ -40,7 +40,7 @@ def test_a_fast_car_that_cannot_be_read_is_one_track(rate: float) -> None:
 
 
 @pytest.mark.parametrize(("rate", "most"), [(25, 1.02), (12, 1.05), (5, 1.25)])
-def test_cars_with_rough_boxes_that_cannot_be_read_fall_into_few_tracks(rate: float, most: float) -> None:
+def test_unreadable_cars_with_noisy_boxes_break_into_few_tracks(rate: float, most: float) -> None:
     rng = np.random.default_rng(0)
 
     def rough(time: float, speed: float, lane: float) -> list[Plate]:
@@ -68,7 +68,7 @@ def test_cars_that_cross_keep_their_tracks() -> None:
         assert len({each.reading.text for _, each in seen}) == 1
 
 
-def test_a_plate_of_low_score_continues_a_track_and_begins_none() -> None:
+def test_a_plate_with_a_low_score_continues_a_track_but_begins_none() -> None:
     def frames(time: float) -> list[Plate]:
         score = 0.2 if 0.35 < time < 0.75 else 0.8
         return [plate("A123BC77", 300 + 100 * time, score=score), plate("X900KO99", 900, score=0.2)]
@@ -77,12 +77,12 @@ def test_a_plate_of_low_score_continues_a_track_and_begins_none() -> None:
     assert len(seen) == 12
 
 
-def test_a_track_that_flickers_goes_on() -> None:
+def test_a_track_continues_if_detections_flicker() -> None:
     (seen,) = follow(lambda time: approaching("A123BC77", time, speed=8) * (round(time * 25) % 3 == 0), 2, 25).values()
     assert len(seen) == 17
 
 
-def test_a_track_is_found_by_its_text_where_it_moved_too_far() -> None:
+def test_a_track_is_found_by_its_text_after_a_large_move() -> None:
     def frames(time: float) -> list[Plate]:
         return [plate("A123BC77", 200 if time < 0.5 else 1000)]
 
@@ -108,7 +108,7 @@ def test_a_missed_plate_is_predicted_along_its_way() -> None:
     assert track.box.ymax == pytest.approx(expected.box.ymax, abs=expected.box.height / 2)
 
 
-def test_a_track_is_given_up_by_a_frame_without_it_after_a_second() -> None:
+def test_a_track_ends_with_a_frame_without_it_after_a_second() -> None:
     tracker = Tracker()
     assert len(tracker.update([plate("A123BC77", 300)], 0.0)) == 1
     assert len(tracker.update([], 0.9)) == 1
@@ -120,7 +120,7 @@ def test_at_one_frame_a_minute_a_parked_car_stays_one_track() -> None:
     assert [len(seen) for seen in tracks.values()] == [10]
 
 
-def test_a_scene_that_does_not_change_keeps_what_was_seen() -> None:
+def test_a_scene_without_changes_keeps_its_tracks() -> None:
     tracker = Tracker()
     tracker.update([plate("A123BC77", 300)], 0.0)
     for second in range(1, 100):
@@ -129,14 +129,14 @@ def test_a_scene_that_does_not_change_keeps_what_was_seen() -> None:
     assert tracker.update([plate("A123BC77", 302)], 100.0) == [track]
 
 
-def test_frames_of_the_same_time_are_taken() -> None:
+def test_frames_with_the_same_time_are_accepted() -> None:
     tracker = Tracker()
     for _ in range(3):
         (track,) = tracker.update([plate("A123BC77", 300)], 5.0)
     assert track.hits == 3 and math.isfinite(track.growth)
 
 
-def test_plates_without_evidence_are_followed_by_their_place() -> None:
+def test_plates_without_evidence_are_tracked_by_their_place() -> None:
     def frames(time: float) -> list[Plate]:
         seen = plate("A123BC77", 300 + 60 * time)
         return [Plate(seen.box, seen.score, seen.reading)]
@@ -145,7 +145,7 @@ def test_plates_without_evidence_are_followed_by_their_place() -> None:
     assert len(track) == 10
 
 
-def test_tracks_have_numbers_of_their_own() -> None:
+def test_tracks_have_their_own_numbers() -> None:
     tracker = Tracker()
     tracks: list[Track] = tracker.update([plate("A123BC77", 100), plate("X900KO99", 900)], 0.0)
     assert len({track.number for track in tracks}) == 2

@@ -46,7 +46,7 @@ def straight_on(time: float, come: bool) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize(("come", "side"), [(True, "front"), (False, "rear")])
-def test_the_side_is_that_which_a_car_shows_as_it_comes_or_goes(come: bool, side: str) -> None:
+def test_the_side_is_front_if_a_car_comes_and_rear_if_it_leaves(come: bool, side: str) -> None:
     def look(time: float) -> Look:
         y, height = straight_on(time, come)
         kind = "truck" if int(time * 10) % 5 == 0 else "car"
@@ -63,7 +63,7 @@ def test_the_side_is_that_which_a_car_shows_as_it_comes_or_goes(come: bool, side
     assert PlateEvent.from_dict(record).to_dict() == record
 
 
-def test_a_car_that_stands_shows_no_side_that_can_be_told() -> None:
+def test_the_side_of_a_standing_car_is_unknown() -> None:
     _, cars = watch(lambda time: ([plate(TEXT, 640)], [car(640)]), 2)
     (final,) = cars.finish()
     assert final.vehicle is not None and final.vehicle.side is None
@@ -75,7 +75,7 @@ def test_without_vehicles_events_have_none() -> None:
 
 
 @pytest.mark.parametrize(("seen", "count"), [(True, 1), (False, 2)])
-def test_a_vehicle_carries_a_hidden_plate(seen: bool, count: int) -> None:
+def test_the_vehicle_of_a_hidden_plate_moves_it_along(seen: bool, count: int) -> None:
     """A post hides a moving car's plate for three seconds. Its text is too weak to be recognised again."""
     weak = plate(TEXT, 0, peak=4.0)
 
@@ -94,7 +94,7 @@ def test_a_vehicle_carries_a_hidden_plate(seen: bool, count: int) -> None:
     assert len(tracks) == count
 
 
-def test_the_box_is_told_of_the_best_frame_where_the_vehicle_was_missed_in_it() -> None:
+def test_the_box_in_the_best_frame_is_computed_if_the_vehicle_was_missed() -> None:
     def look(time: float) -> Look:
         near = time >= 0.9
         return [plate(TEXT, 640, 300, 48 if near else 24)], [] if near else [car(640)]
@@ -108,7 +108,7 @@ def test_the_box_is_told_of_the_best_frame_where_the_vehicle_was_missed_in_it() 
 
 
 @pytest.mark.parametrize("unread", [False, True])
-def test_a_vehicle_that_never_showed_a_plate_is_an_event_where_that_is_asked_for(unread: bool) -> None:
+def test_a_vehicle_without_a_plate_is_an_event_if_requested(unread: bool) -> None:
     def look(time: float) -> Look:
         return [], [car(200 + 200 * time, kind="bus")] if time < 2 else []
 
@@ -121,7 +121,7 @@ def test_a_vehicle_that_never_showed_a_plate_is_an_event_where_that_is_asked_for
         Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
 
 
-def test_a_vehicle_whose_plate_is_told_is_no_further_event() -> None:
+def test_a_vehicle_with_a_reported_plate_is_not_another_event() -> None:
     def look(time: float) -> Look:
         x = 200 + 200 * time
         shown = [plate(TEXT, x)] if time < 1.5 else []
@@ -144,7 +144,7 @@ def test_a_vehicle_whose_plate_cannot_be_read_is_one_event() -> None:
     assert events[0].vehicle is not None
 
 
-def test_what_is_seen_for_a_moment_or_hardly_is_not_told() -> None:
+def test_a_vehicle_seen_briefly_or_uncertainly_is_not_reported() -> None:
     def look(time: float) -> Look:
         return [], [car(200 + 100 * time, score=0.45), *([car(900)] if 0.5 < time < 0.8 else [])]
 
@@ -166,7 +166,7 @@ def test_vehicles_side_by_side_that_pass_each_other_stay_two() -> None:
     assert sorted(track.sights.type for track in tracker.tracks) == ["car", "truck"]
 
 
-def test_nothing_moves_so_what_was_seen_is_still_there() -> None:
+def test_without_motion_the_tracks_stay() -> None:
     tracker = VehicleTracker()
     tracker.update([car(300)], 0.0)
     tracker.unchanged(30.0)
@@ -175,7 +175,7 @@ def test_nothing_moves_so_what_was_seen_is_still_there() -> None:
     assert gone.last_seen == 30.5 and not tracker.tracks
 
 
-def test_a_reader_that_sees_no_vehicles_is_refused_where_they_are_asked_for() -> None:
+def test_a_reader_without_vehicles_is_refused_if_they_are_requested() -> None:
     class Blind:
         def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
             return []

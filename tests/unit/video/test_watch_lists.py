@@ -29,7 +29,7 @@ def test_a_list_has_plates_with_labels(tmp_path: Path) -> None:
     assert found == WatchList("staff", {"A123BC77": "Kim", "X900KO99": ""})
 
 
-def test_bad_rows_are_left_out_with_a_line_each(tmp_path: Path) -> None:
+def test_each_bad_row_is_left_out_with_a_message(tmp_path: Path) -> None:
     rows = "plate,label\n,none\nA123BC77,Kim\nA123BC77,again\nA*23,star\nX900KO99,Olga\n"
     found = load_watch_list(write(tmp_path, rows), "vip")
     assert list(found.entries) == ["A123BC77", "X900KO99"]
@@ -44,12 +44,12 @@ def test_bad_rows_are_left_out_with_a_line_each(tmp_path: Path) -> None:
     ("text", "message"),
     [("number,label\n", "missing column plate; expected plate,label"), ("", "missing column plate")],
 )
-def test_a_file_that_is_no_list_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_is_not_a_list_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         load_watch_list(write(tmp_path, text))
 
 
-def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"watch list none: .*No such file"):
         load_watch_list(tmp_path / "none.csv")
     (tmp_path / "bytes.csv").write_bytes(b"plate,label\n\xff\xfe,x\n")
@@ -65,7 +65,7 @@ def test_an_entry_matches_by_the_probability_of_its_text() -> None:
     assert matches([staff], "A123BC77", evidence("A123BC77", {4: ("K", 8.0)}, frames=5)) == ()
 
 
-def test_a_neighbour_on_a_long_list_does_not_match() -> None:
+def test_a_similar_plate_on_a_long_list_does_not_match() -> None:
     long = WatchList("all", {f"A{number:03}BC77": "" for number in range(1, 1000) if number != 123})
     assert matches([long], "A123BC77", evidence("A123BC77")) == ()
 
@@ -77,7 +77,7 @@ def test_an_entry_that_the_networks_cannot_read_matches_by_edit_distance() -> No
     assert matches([foreign], "A123BC77", evidence("A123BC77"), WatchSettings(fallback_distance=0)) == ()
 
 
-def test_the_likeliest_entry_comes_first() -> None:
+def test_the_most_probable_entry_comes_first() -> None:
     lists = [WatchList("a", {"A123KC77": "second"}), WatchList("b", {"A123BC77": "first"})]
     found = matches(lists, "A123BC77", evidence("A123BC77", {4: ("K", 8.9)}))
     assert [match.label for match in found] == ["first", "second"]

@@ -54,7 +54,7 @@ def test_a_car_is_one_event(reader: LocalReader, clip: Path) -> None:
     assert (status.state, status.read, status.analysed, status.dropped) == ("ended", 40, 40, 0)
 
 
-def test_a_file_is_never_dropped_and_may_be_thinned_out(reader: LocalReader, clip: Path) -> None:
+def test_frames_of_a_file_are_never_dropped_but_fps_may_skip_some(reader: LocalReader, clip: Path) -> None:
     with Watcher(reader, CameraSettings(str(clip), fps=4)) as watcher:
         events = list(watcher)
     (status,) = watcher.status()
@@ -62,7 +62,9 @@ def test_a_file_is_never_dropped_and_may_be_thinned_out(reader: LocalReader, cli
     assert finals(events) == [TEXT]
 
 
-def test_a_fault_of_one_source_is_said_and_the_others_go_on(reader: LocalReader, clip: Path, tmp_path: Path) -> None:
+def test_a_fault_of_one_source_is_reported_and_the_others_continue(
+    reader: LocalReader, clip: Path, tmp_path: Path
+) -> None:
     said: list[tuple[str, str]] = []
     sources = [str(clip), str(tmp_path / "nothing.mp4")]
     with Watcher(reader, sources, notice=lambda *words: said.append(words)) as watcher:
@@ -79,7 +81,7 @@ class Blind:
         return []
 
 
-def test_pictures_whose_size_changes_every_time_are_said_once(tmp_path: Path) -> None:
+def test_changing_sizes_of_pictures_are_reported_once(tmp_path: Path) -> None:
     path = tmp_path / "sizes.mkv"
     with av.open(str(path), "w") as container:
         stream = container.add_stream("mjpeg", rate=25)
@@ -96,14 +98,14 @@ def test_pictures_whose_size_changes_every_time_are_said_once(tmp_path: Path) ->
     assert (status.analysed, said) == (6, ["its pictures are now 128x96 (width x height)"])
 
 
-def test_where_every_source_fails_the_iteration_does(reader: LocalReader, tmp_path: Path) -> None:
+def test_the_iteration_fails_if_every_source_fails(reader: LocalReader, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"^nothing: No such file or directory$"):
         list(Watcher(reader, str(tmp_path / "nothing.mp4")))
     with pytest.raises(InputError, match="expected different ids, got a more than once"):
         Watcher(reader, ["x/a.mp4", "y/a.mp4"])
 
 
-def test_a_start_that_is_given_is_the_first_frame_s_time(reader: LocalReader, clip: Path) -> None:
+def test_the_given_start_is_the_time_of_the_first_frame(reader: LocalReader, clip: Path) -> None:
     settings = CameraSettings(str(clip), fps=4)
     given = replace(settings, start=datetime.fromisoformat("2026-01-02T03:04:05+03:00"))
     events = list(Watcher(reader, given))
@@ -124,7 +126,7 @@ def test_masks_regions_and_least_height_choose_plates(reader: LocalReader, clip:
     assert finals(list(Watcher(reader, replace(settings, include=(everywhere,), masks=(top,))))) == [TEXT]
 
 
-def test_a_scene_without_motion_is_hardly_read(reader: LocalReader, tmp_path: Path) -> None:
+def test_frames_without_motion_are_rarely_read(reader: LocalReader, tmp_path: Path) -> None:
     frames: list[AnalysedFrame] = []
     clip = write_clip(tmp_path / "still.mp4", still(100, (360, 640)), fps=10)
     with Watcher(reader, CameraSettings(str(clip), motion_gate=True), on_frame=frames.append) as watcher:

@@ -9,7 +9,7 @@ from plate_nets.web.settings import WebSettings
 from plate_nets.web.uploads import plain_name
 
 
-def test_a_rate_fills_again_and_is_each_ones_own() -> None:
+def test_a_rate_limit_refills_and_is_separate_for_each_name() -> None:
     now = 0.0
     rate = Rate(2.0, 3, lambda: now)
     rate.spend("one", 3)
@@ -22,7 +22,7 @@ def test_a_rate_fills_again_and_is_each_ones_own() -> None:
 
 
 @pytest.mark.parametrize("token", ["short", "has spaces in it ok", "ключ-из-букв-кириллицы"])
-def test_a_token_that_is_no_token_is_refused(token: str) -> None:
+def test_an_invalid_token_is_refused(token: str) -> None:
     with pytest.raises(InputError, match="token"):
         WebSettings(tokens=(token,))
 
@@ -35,5 +35,5 @@ def test_a_name_is_one_line_and_no_path(name: str | None, plain: str) -> None:
     assert plain_name(name) == plain
 
 
-def test_a_fault_of_ours_says_nothing_of_it() -> None:
+def test_an_internal_error_reveals_no_details() -> None:
     assert "secret" not in fault_of(RuntimeError("secret")).message

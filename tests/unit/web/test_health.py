@@ -12,7 +12,7 @@ from tests.fakes.stub_server import METADATA, stub_server
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])
-def test_models_that_are_ready_are_said_to_be(protocol: str) -> None:
+def test_ready_models_are_reported_as_ready(protocol: str) -> None:
     nobody = PlateClient("127.0.0.1:1", timeout=1, retries=0)
     with stub_server() as stub, nobody, PlateClient(f"{protocol}://{stub.url(protocol)}") as client:
         facts = asyncio.run(Health(Backend(nobody, "server", client.url)).facts())
@@ -20,7 +20,7 @@ def test_models_that_are_ready_are_said_to_be(protocol: str) -> None:
     assert facts["models"] == [{"name": name, "ready": True} for name in needed([default_scheme()])]
 
 
-def test_a_server_that_does_not_answer_is_not_said_to_have_no_models_ready() -> None:
+def test_a_silent_server_is_not_reported_as_having_no_ready_models() -> None:
     with PlateClient("127.0.0.1:1", timeout=1, retries=0) as client:
         facts = asyncio.run(Health(Backend(client, "server", client.url)).facts())
     assert (facts["models"], facts["state"]) == ([], "failing")

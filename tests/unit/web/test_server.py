@@ -32,7 +32,7 @@ def test_a_body_does_not_wait_for_the_acknowledgement_of_its_head(address: str) 
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_who_watches_something_else_hears_that_the_page_ended() -> None:
+def test_the_end_of_the_page_is_signalled() -> None:
     ended = threading.Event()
     others = threading.enumerate()
     with WebServer(Starlette(), ended=ended.set) as server:

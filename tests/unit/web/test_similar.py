@@ -9,7 +9,7 @@ from plate_nets.web.similar import SimilarTexts
 
 
 @pytest.mark.parametrize("distance", [1, 2])
-def test_what_is_found_is_what_the_distance_says(distance: int) -> None:
+def test_the_index_finds_the_texts_within_the_distance(distance: int) -> None:
     rng = random.Random(3)
     texts = ["".join(rng.choices("ABEKMHOPCTYX0123456789", k=rng.randint(7, 9))) for _ in range(300)]
     near = [f"A{rng.randrange(1000):03}BC77" for _ in range(300)]

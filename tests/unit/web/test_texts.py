@@ -26,7 +26,7 @@ def keys(texts: Mapping[str, Any], before: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_each_language_has_every_text_with_the_same_blanks(language: str) -> None:
+def test_each_language_has_every_text_with_the_same_placeholders(language: str) -> None:
     first, other = load_texts(LANGUAGES[0]), load_texts(language)
     assert list(keys(other)) == list(keys(first))
     for key in keys(first):
@@ -35,7 +35,7 @@ def test_each_language_has_every_text_with_the_same_blanks(language: str) -> Non
         assert sorted(re.findall(r"{\w+}", one)) == sorted(re.findall(r"{\w+}", two)), key
 
 
-def test_every_text_is_used() -> None:
+def test_every_text_of_the_page_is_used() -> None:
     sources = [*WEB_FOLDER.glob("static/*.js"), *WEB_FOLDER.glob("templates/*.html")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     # Composed where they are used
@@ -58,5 +58,5 @@ def test_every_error_and_format_has_a_text() -> None:
     ("accepted", "language"),
     [("", "en"), ("ru-RU,ru;q=0.9,en;q=0.8", "ru"), ("de,en;q=0.5,ru;q=0.7", "ru"), ("fr", "en"), (";q=x,,ru", "ru")],
 )
-def test_the_language_is_the_one_that_the_browser_wants_most(accepted: str, language: str) -> None:
+def test_the_page_uses_the_language_that_the_browser_prefers(accepted: str, language: str) -> None:
     assert preferred(accepted) == language

@@ -13,7 +13,7 @@ from plate_nets.web.uploads import Uploads
 MEGABYTE = 1 << 20
 
 
-def test_all_bodies_together_are_bounded() -> None:
+def test_all_bodies_together_are_limited() -> None:
     """One sender gets at most half. What it holds is free again when it is gone."""
     uploads = Uploads(WebSettings(max_held=4 * MEGABYTE))
 
