@@ -75,8 +75,8 @@ class Server:
         )
         log.close()
         assert self._process.stdout is not None
-        said = [self._process.stdout.readline() for _ in range(5)]
-        if not said[-1].startswith("Ready"):
+        lines = [self._process.stdout.readline() for _ in range(5)]
+        if not lines[-1].startswith("Ready"):
             raise ServerStartError(self._log.read_text(encoding="utf-8").strip())
 
     def terminate(self) -> int:
@@ -249,8 +249,8 @@ def frozen(servers: Sequence[Server]) -> list[str]:
     """A server and its supervisor are stopped by SIGSTOP."""
     with Callers(both(servers)) as callers, servers[1].frozen():
         seconds = callers.all_answered()
-    said = f"left after {seconds:.1f} s, {len(callers.faults)} failed"
-    return ["one frozen", said, "15 s, 0 failed", _calls(callers)]
+    result = f"left after {seconds:.1f} s, {len(callers.faults)} failed"
+    return ["one frozen", result, "15 s, 0 failed", _calls(callers)]
 
 
 def joins(servers: Sequence[Server]) -> list[str]:
@@ -267,8 +267,8 @@ def joins(servers: Sequence[Server]) -> list[str]:
         seconds = time.monotonic() - began
         addresses.remove(first.address)
         wait(lambda: not _grows(first))
-    said = f"asked after {seconds:.1f} s"
-    return ["a new one joins a name", said, "35 s", f"{_calls(callers)}, then the first leaves"]
+    result = f"asked after {seconds:.1f} s"
+    return ["a new one joins a name", result, "35 s", f"{_calls(callers)}, then the first leaves"]
 
 
 def overhead(one: Server, fleet: Sequence[Server], seconds: float) -> list[str]:
@@ -285,10 +285,10 @@ def overhead(one: Server, fleet: Sequence[Server], seconds: float) -> list[str]:
                 answered = callers.answered - before
                 rows.append(((_cpu(own) - cpu) / answered, answered / (time.monotonic() - began)))
     alone, many = ([statistics.median(column) for column in zip(*rows, strict=True)] for _, rows in found)
-    said = (
+    result = (
         f"{100 * (many[0] / alone[0] - 1):+.0f} % processor time a picture, {many[1] / alone[1]:.2f} x the pictures/s"
     )
-    return [f"a fleet of {len(fleet)} against one", said, "+5 %", f"medians of {ROUNDS} rounds in turn"]
+    return [f"a fleet of {len(fleet)} against one", result, "+5 %", f"medians of {ROUNDS} rounds in turn"]
 
 
 def _cpu(servers: Sequence[Server]) -> float:
@@ -302,8 +302,8 @@ def _grows(server: Server) -> bool:
 
 
 def _calls(callers: Callers) -> str:
-    said = f"{callers.answered} answered, {len(callers.faults)} failed, the longest {callers.longest:.1f} s"
-    return "; ".join([said, *sorted(set(callers.faults))[:3]])
+    summary = f"{callers.answered} answered, {len(callers.faults)} failed, the longest {callers.longest:.1f} s"
+    return "; ".join([summary, *sorted(set(callers.faults))[:3]])
 
 
 def fleet(

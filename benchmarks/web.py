@@ -119,7 +119,7 @@ def photos(backend: Backend, url: str, encoded: bytes, rounds: int) -> dict[str,
 
 
 def make_store(path: Path, count: int) -> None:
-    """Write a store with so many events of eight cameras, 25 s apart, one in a thousand on a list."""
+    """Write a store with ``count`` events of eight cameras, 25 s apart, one in a thousand on a list."""
     rng = random.Random(1)
     begin = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -234,7 +234,7 @@ def browsers(backend: Backend, folder: Path, count: int, seconds: float) -> dict
 
 
 def browse(url: str, count: int, seconds: float, results: Connection) -> None:
-    """In its own process: make the requests of so many browsers -> the delays of all events, and the number of
+    """In its own process: make the requests of ``count`` browsers -> the delays of all events, and the number of
     pictures."""
     ended = threading.Event()
     delays: list[float] = []

@@ -31,7 +31,7 @@ _REGION = re.compile(r"key '[^']*'|\bplates_\d+_[0-9a-f]+_\w*|\btriton_python_ba
 class ErrorAnswer:
     """One kind of error answer.
 
-    ``phrase``: the part of its message that identifies it: our code, or Triton's text; empty if only the status tells.
+    ``phrase``: the part of its message that identifies it: our code, or Triton's text; empty if the status does.
     ``http``, ``grpc``: its status; empty if that protocol has none.
     ``error``: the exception that `PlateClient` raises for it.
     """

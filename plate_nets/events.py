@@ -46,7 +46,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Region:
-    """Where the plate is from: the country (ISO 3166 alpha-2, lower case) and, if the text tells, a part of it."""
+    """Where the plate is from: the country (ISO 3166 alpha-2, lower case) and, if the text shows it, the region."""
 
     code: str
     subject: str | None

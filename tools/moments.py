@@ -32,8 +32,8 @@ def moments(video: Path, events: Path) -> list[Frame]:
     shown = []
     for final in (each for each in records if each.stage == "final"):
         first = next(each for each in records if (each.id, each.plate) == (final.id, final.plate))
-        told = first.position_sec + (first.last_seen - first.timestamp).total_seconds()
-        time = max(told, final.position_sec)
+        reported = first.position_sec + (first.last_seen - first.timestamp).total_seconds()
+        time = max(reported, final.position_sec)
         frame = frames[int(np.argmin([abs(at - time) for at, _ in frames]))][1]
         shown.append((time, _around(frame, final)))
     return [picture for _, picture in sorted(shown, key=lambda each: each[0])]

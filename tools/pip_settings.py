@@ -20,9 +20,9 @@ AUTHORITIES = "authorities.pem"
 
 def settings() -> dict[str, str]:
     """pip's settings from its configuration files and the environment."""
-    said = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True)
     found: dict[str, dict[str, str]] = {section: {} for section in SECTIONS}
-    for line in said.stdout.splitlines():
+    for line in done.stdout.splitlines():
         name, _, value = line.partition("=")
         section, _, key = name.rpartition(".")
         if section in found:
@@ -32,18 +32,18 @@ def settings() -> dict[str, str]:
 
 def main(folder: Path) -> None:
     """Write both files."""
-    here = settings()
-    there = {key: here[key] for key in OTHERS if key in here}
+    own = settings()
+    chosen = {key: own[key] for key in OTHERS if key in own}
     for key in ADDRESSES:
-        if remote := [word for word in here.get(key, "").split() if word.startswith(("http://", "https://"))]:
-            there[key] = " ".join(remote)
+        if remote := [word for word in own.get(key, "").split() if word.startswith(("http://", "https://"))]:
+            chosen[key] = " ".join(remote)
     authorities = folder / AUTHORITIES
     authorities.touch()
-    if "cert" in here:
-        shutil.copyfile(here["cert"], authorities)
-        there["cert"] = f"/run/secrets/{AUTHORITIES}"
+    if "cert" in own:
+        shutil.copyfile(own["cert"], authorities)
+        chosen["cert"] = f"/run/secrets/{AUTHORITIES}"
     file = configparser.RawConfigParser()
-    file["global"] = there
+    file["global"] = chosen
     with (folder / "pip.conf").open("w", encoding="utf-8") as opened:
         file.write(opened)
 

@@ -137,8 +137,8 @@ class Trainer(ABC, Generic[S, B, V]):
                 ended = self.budget.progress(state) >= 1
                 if state.step % self.every == 0 or ended:
                     at = f"step {state.step}, {state.seconds / 60:.1f} min, loss {loss:.4f}"
-                    said = self.validate(writer) if self.validation else "not measured, because --validate is missing"
-                    bar.console.print(f"{at}: {said}")
+                    result = self.validate(writer) if self.validation else "not measured, because --validate is missing"
+                    bar.console.print(f"{at}: {result}")
                 if state.step % self.checkpoint == 0 or ended:
                     state.save(self.out / "checkpoint.pt")
         writer.close()

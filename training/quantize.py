@@ -76,11 +76,11 @@ def _number(node: openvino.Node, place: int) -> float:
 
 def inputs_of(name: str, photos: Sequence[Path], schemes: Sequence[PlateScheme]) -> list[NDArray[Any]]:
     """The inputs of a network while the converted pipeline reads photos: single pictures, windows or crops."""
-    asked: list[NDArray[Any]] = []
+    inputs: list[NDArray[Any]] = []
 
-    def listen(network: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def record(network: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def ask(given: NDArray[Any]) -> Any:
-            asked.extend(given[index : index + 1].copy() for index in range(len(given)))
+            inputs.extend(given[index : index + 1].copy() for index in range(len(given)))
             return network(given)
 
         return ask
@@ -88,14 +88,14 @@ def inputs_of(name: str, photos: Sequence[Path], schemes: Sequence[PlateScheme])
     def networks() -> Networks:
         loaded = load_converted(first_versions(default_repository()), readers=READERS)
         if name in READERS:
-            return replace(loaded, readers={**loaded.readers, name: listen(loaded.readers[name])})
-        heard: dict[str, Any] = {name: listen(getattr(loaded, name))}
-        return replace(loaded, **heard)
+            return replace(loaded, readers={**loaded.readers, name: record(loaded.readers[name])})
+        recording: dict[str, Any] = {name: record(getattr(loaded, name))}
+        return replace(loaded, **recording)
 
     reader = LocalReader(schemes, networks=networks)
     for photo in track(photos, f"reading {len(photos)} photos"):
         reader.read(read_photo(photo))
-    return asked
+    return inputs
 
 
 app = typer.Typer(add_completion=False)

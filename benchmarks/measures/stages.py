@@ -117,7 +117,7 @@ def _around(name: str, times: Mapping[str, Any], inside: float, of: str) -> Sequ
 
 
 def _for(seconds: float) -> Iterator[None]:
-    """Yield for so many seconds, at least three times."""
+    """Yield for this many seconds, at least three times."""
     deadline = time.perf_counter() + seconds
     for turn in itertools.count():
         if turn >= 3 and time.perf_counter() > deadline:

@@ -55,10 +55,10 @@ def _gpus() -> list[str]:
     program = shutil.which("nvidia-smi")
     if program is None:
         return []
-    asked = subprocess.run(
+    result = subprocess.run(
         [program, "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True, timeout=20, check=False
     )
-    return asked.stdout.split("\n")[:-1] if asked.returncode == 0 else []
+    return result.stdout.split("\n")[:-1] if result.returncode == 0 else []
 
 
 def _version(package: str) -> str | None:

@@ -66,9 +66,9 @@ def begin(
     if MANIFEST in names:
         manifest = read_manifest(out)
         for key, value in expected.items():
-            if (there := getattr(manifest, key)) != value:
+            if (stored := getattr(manifest, key)) != value:
                 raise BatchError(
-                    f"{out.address}: holds a batch with {key} {there!r}, this run has {value!r}; "
+                    f"{out.address}: holds a batch with {key} {stored!r}, this run has {value!r}; "
                     "expected the same, or another folder"
                 )
     elif any(name.endswith(".parquet") and not name.startswith("_") for name in names):

@@ -77,7 +77,7 @@ class Folder:
             return filesystem.open_input_file(f"{folder}/{name}")
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a whole file into it, replacing an existing one; nobody ever sees a part of it.
+        """Write a whole file into it, replacing an existing one; no reader ever sees a part of it.
 
         On disk this is a new name, ``fsync`` and a rename; in an object store one upload, which counts once it is
         complete.

@@ -105,7 +105,7 @@ def serve(
     drain: Annotated[
         float,
         typer.Option(
-            help="How long to go on serving after SIGTERM, with /health at 503, so that others take over (seconds).",
+            help="How long to keep serving after SIGTERM, with /health at 503, so that others take over (seconds).",
             min=0,
         ),
     ] = 0.0,
@@ -129,7 +129,7 @@ def serve(
 ) -> None:
     """Run a Triton server until Ctrl-C or SIGTERM, heal its models, and restart it if it fails.
 
-    Ctrl-C stops it at once. SIGTERM drains it: it goes on serving for --drain seconds, then takes no new requests,
+    Ctrl-C stops it at once. SIGTERM drains it: it keeps serving for --drain seconds, then takes no new requests,
     finishes the ones in flight, and exits with 0. A second SIGTERM stops it at once.
 
     On the health port, /health answers 200 while a known picture is read, and /live while the supervisor is working.

@@ -153,7 +153,7 @@ def watch(
         bool, typer.Option("--hash", help=f"Replace texts by salted hashes; set the salt in {SALT_VARIABLE}.")
     ] = False,
     keep_days: Annotated[
-        float | None, typer.Option(help="Delete pictures, and events in --sqlite, after so many days.", min=0)
+        float | None, typer.Option(help="Delete pictures, and events in --sqlite, after this many days.", min=0)
     ] = None,
     keep_mb: Annotated[
         float | None, typer.Option(help="Delete the oldest pictures when all together exceed this size (MB).", min=0)
@@ -169,7 +169,7 @@ def watch(
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
-    """Follow cameras and video files. Prints one line per event: when a car's plate is certain, changes, or is gone.
+    """Follow cameras and video files. Prints one line per event: a car's plate is certain or changed, or the car left.
 
     Without --url and --local, the command starts a Triton server for as long as it runs; if Triton is not installed, it
     reads in this process. Files are read as fast as possible; live sources run until Ctrl-C. Exit code: 0 done, 1 some
@@ -382,18 +382,18 @@ def _reader(
 @contextmanager
 def _ended_by_signal(watcher: "Watcher") -> Iterator[list[int]]:
     """End the cameras on the first Ctrl-C or SIGTERM, still reporting their last events; the next one ends at once."""
-    came: list[int] = []
+    received: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def end(number: int, frame: FrameType | None) -> None:
-        came.append(number)
+        received.append(number)
         signal.signal(number, before[signal.Signals(number)])
         watcher.stop()
 
     for number in before:
         signal.signal(number, end)
     try:
-        yield came
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -55,7 +55,7 @@ def web(
         list[str] | None, typer.Option(help="Host that pictures may be fetched from. Repeatable.")
     ] = None,
     cameras: Annotated[
-        Path | None, typer.Option(help="A cameras.yaml, as for `plates watch`, whose cameras to watch.", dir_okay=False)
+        Path | None, typer.Option(help="Watch the cameras of this cameras.yaml, like `plates watch`.", dir_okay=False)
     ] = None,
     events: Annotated[
         Path | None,

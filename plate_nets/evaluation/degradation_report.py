@@ -58,7 +58,7 @@ def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
         caption=f"only in brackets: fewer than {ENOUGH} sure texts",
     )
     for name in dict.fromkeys(row["degradation"] for row in values["cells"]):
-        table.add_row(name, *(_shown(row) for row in values["cells"] if row["degradation"] == name))
+        table.add_row(name, *(_cell(row) for row in values["cells"] if row["degradation"] == name))
     console.print(table)
     if values["worst"] is not None:
         console.print(f"worst cell: {values['worst']:.3f} of the sure texts are right")
@@ -74,7 +74,7 @@ def print_degradation(console: Console, values: Mapping[str, Any]) -> None:
     console.print(table)
 
 
-def _shown(row: Mapping[str, Any]) -> str:
+def _cell(row: Mapping[str, Any]) -> str:
     coverage = f"({row['coverage']:.2f})"
     return f"{row['right_of_sure']:.3f}\n{coverage}" if row["sure"] >= ENOUGH else coverage
 

@@ -31,7 +31,7 @@ def print_video(console: Console, values: Mapping[str, Any]) -> None:
     names = list(next(iter(values["rates"].values())))
     for name in names:
         if name not in _TABLES:
-            table.add_row(name.replace("_", " "), *(_shown(row[name]) for row in values["rates"].values()))
+            table.add_row(name.replace("_", " "), *(_cell(row[name]) for row in values["rates"].values()))
     console.print(table)
     for rate, row in values["rates"].items():
         for text in row["wrong_texts"]:
@@ -108,7 +108,7 @@ def _percentile(times: Sequence[float], percent: float) -> float | None:
     return float(np.percentile(times, percent)) if times else None
 
 
-def _shown(value: Any) -> str:
+def _cell(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, list):

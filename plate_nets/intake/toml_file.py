@@ -1,4 +1,4 @@
-"""TOML from users, bounded in size, depth and number of values."""
+"""TOML from users, limited in size, depth and number of values."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""YAML from users: no aliases, no duplicate keys, bounded in size, depth and number of values.
+"""YAML from users: no aliases, no duplicate keys, limited in size, depth and number of values.
 
 Ten lines of nested aliases expand to a billion values, and deep nesting overflows the stack.
 """

@@ -180,7 +180,7 @@ class PlateScheme:
 
     @cached_property
     def by_lines(self) -> Mapping[int, "PlateScheme"]:
-        """The number of lines of a plate -> the scheme with only the formats of as many lines, which may be none.
+        """The number of lines of a plate -> the scheme with only the formats of that many lines, possibly none.
 
         The same text may stand on one line and on two; the plate's shape distinguishes the formats.
         """
@@ -214,16 +214,16 @@ class PlateScheme:
         return Successors(frozenset(patterns), self.alphabet)
 
     def owners(self, text: str) -> tuple["PlateScheme", ...]:
-        """The schemes that a plate with this text may belong to: of several countries, those whose formats it fits."""
+        """The schemes that a plate with this text may belong to: of joined ones, those whose formats it fits."""
         return tuple(member for member in self.members or (self,) if member.is_plate(text))
 
     def owner(self, text: str, preferred: str = "") -> "PlateScheme":
-        """The scheme of a plate with this text: of several, ``preferred`` if it fits, or the first that fits."""
+        """The scheme of a plate with this text: of joined ones, ``preferred`` if it fits, or the first that fits."""
         owners = self.owners(text) if self.members else (self,)
         return next((owner for owner in owners if owner.name == preferred), next(iter(owners), self))
 
     def read_with(self, name: str) -> "PlateScheme":
-        """Of several countries, those with the same reader as ``name``; all if they share one reader."""
+        """Of joined schemes, those with the same reader as ``name``; all if they share one reader."""
         return self._read_with.get(name, self)
 
     @cached_property

@@ -134,7 +134,7 @@ class CornerFinder:
 
 
 def distinct(found: FoundCorners, scores: Scores, overlap: float = 0.45) -> NDArray[np.intp]:
-    """Drop plates whose boxes led to the same corners -> the rows that are left of N plates, highest score first.
+    """Drop plates whose boxes led to the same corners -> the rows of the remaining ones, highest score first.
 
     ``overlap``: if two upright boxes overlap by more (IoU), the one with the lower score is dropped. YOLOv5's default.
     """

@@ -31,7 +31,7 @@ NEGLIGIBLE = 1e-3
 """Rows with a lower objectness are dropped."""
 
 FREQUENT, FIXED = 50, 2
-"""After as many pictures of one shape, the shape gets its own network, for at most so many shapes, if the detector
+"""After this many pictures of one shape, the shape gets its own network, for at most this many shapes, if the detector
 has one thread. Such a network takes 0.93 of the time of the one for any shape (0.97 with two threads), and 20 MB.
 Creating it delays one picture by a third of a second."""
 

@@ -114,8 +114,8 @@ class EmbeddedTriton:
             *restrictions(self.control_key),
             *options,
         ]
-        self._wanted = {"http": http_port, "grpc": grpc_port, "metrics": metrics_port}
-        self._ports = dict(self._wanted)
+        self._requested_ports = {"http": http_port, "grpc": grpc_port, "metrics": metrics_port}
+        self._ports = dict(self._requested_ports)
         self._log = log
         self._start_timeout = start_timeout
         self._exit_timeout = exit_timeout
@@ -189,13 +189,13 @@ class EmbeddedTriton:
         check_converted(self.model_repository, self.models)
         remove_abandoned_environments()
         installation = find_installation(self._server)
-        for name, port in self._wanted.items():
+        for name, port in self._requested_ports.items():
             if port and not is_free(port, self._address):
                 raise ServerStartError(
                     f"{name} port {port} on {self._address} is already in use; choose another, or 0 for a free one"
                 )
         for attempt in range(_START_ATTEMPTS):
-            self._ports = choose_ports(self._wanted)
+            self._ports = choose_ports(self._requested_ports)
             try:
                 self._launch(installation)
                 self._wait_until_ready()
@@ -233,7 +233,7 @@ class EmbeddedTriton:
             ServerStartError: as `start`.
         """
         self.stop()
-        self._wanted = dict(self._ports)
+        self._requested_ports = dict(self._ports)
         self.start()
 
     def wait(self, timeout: float | None = None) -> int | None:

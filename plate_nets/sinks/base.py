@@ -30,7 +30,7 @@ class Record:
 
 
 class Sink(Closing, ABC):
-    """Takes records; after a fault a batch may come again, in the same order."""
+    """Takes records; after a fault a batch may be sent again, in the same order."""
 
     batch = 100
     """Maximum number of records per call."""

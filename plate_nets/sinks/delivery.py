@@ -56,7 +56,9 @@ class Delivery:
         self._sink = sink
         self._outbox = outbox
         self._notice = notice
-        self._wanted = partial(outbox.waiting, name, sink.batch, matches_only=matches_only, finals_only=finals_only)
+        self._next_records = partial(
+            outbox.waiting, name, sink.batch, matches_only=matches_only, finals_only=finals_only
+        )
         self._first_pause = first_pause
         self._closing = threading.Event()
         self._connected = False
@@ -108,14 +110,14 @@ class Delivery:
             self._connected = True
         self._forget_taken()
         closing = self._closing.is_set()
-        records = self._wanted()
+        records = self._next_records()
         if not records:
             if not closing:
                 self._outbox.wait(self.name, _POLL, self._closing.is_set)
             return not closing
         if len(records) < self._sink.batch and self._sink.linger:
             self._closing.wait(self._sink.linger)
-            records = self._wanted()
+            records = self._next_records()
         self._has = self._send(records)
         self._forget_taken()
         return True

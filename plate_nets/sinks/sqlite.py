@@ -32,7 +32,7 @@ CREATE INDEX IF NOT EXISTS events_by_sequence ON events (sequence);
 CREATE INDEX IF NOT EXISTS events_on_lists    ON events (timestamp, id) WHERE lists <> '[]';
 """
 """``timestamp`` is the event's own text, always of one length and in UTC, so that it sorts by time. ``sequence`` grows
-with every change of a row, whoever makes it, also in a file that replaces this one: it is the time in microseconds, or
+with every change of a row, by any process, also in a file that replaces this one. It is the time in microseconds, or
 the last number plus one. ``lists`` is a JSON array of the matching watch lists."""
 
 EVENT_STORE = Kind("event store", frozenset(("events",)), _SCHEMA, version=1)

@@ -80,7 +80,7 @@ class SqliteFile(Closing):
             self._check(database)
             database.execute("PRAGMA journal_mode = WAL")
             tables_of(database)  # this creates the log files
-            self._files = {path: path.stat() for path in (self.path, *map(self._beside, LOGS)) if path.exists()}
+            self._files = {path: path.stat() for path in (self.path, *map(self._sibling, LOGS)) if path.exists()}
         except BaseException:
             database.close()
             raise
@@ -101,7 +101,7 @@ class SqliteFile(Closing):
                 f"BEGIN IMMEDIATE; {self._kind.schema} PRAGMA user_version = {self._kind.version}; COMMIT;"
             )
 
-    def _beside(self, ending: str) -> Path:
+    def _sibling(self, ending: str) -> Path:
         return self.path.with_name(self.path.name + ending)
 
 

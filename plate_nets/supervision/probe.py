@@ -157,33 +157,33 @@ class Prober(LastingThread):
         self._client = client
         self._progress = progress
         self._interval = interval
-        self._wanted = threading.Event()
+        self._probe_now = threading.Event()
 
     def ask_now(self) -> None:
         """Probe without waiting for the interval to end."""
-        self._wanted.set()
+        self._probe_now.set()
 
     def end(self, timeout: float) -> None:
-        """Stop probing, and wait at most so many seconds for a probe in progress.
+        """Stop probing, and wait at most ``timeout`` seconds for a probe in progress.
 
         tritonclient's HTTP runs on gevent. A thread that is in gevent when the interpreter ends crashes the process
         with a segmentation fault.
         """
         self._ended.set()
-        self._wanted.set()
+        self._probe_now.set()
         self.join(timeout)
 
     def _round(self) -> bool:
         """Probe, and wait for the next time."""
         if self._ended.is_set():
             return False
-        self._wanted.clear()
+        self._probe_now.clear()
         failed = self._probe(confirmed=False)
         if failed:
             time.sleep(_CONFIRM)
             failed = self._probe(confirmed=True)
         if not self._ended.is_set():
-            self._wanted.wait(_CONFIRM if failed else self._interval)
+            self._probe_now.wait(_CONFIRM if failed else self._interval)
         return True
 
     def _failed_itself(self, error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""Tells an overloaded server from one whose model hangs: both refuse the probe, but only the first makes progress."""
+"""Distinguishes an overloaded server from a hanging model: both refuse the probe, but only the first makes progress."""
 
 import http.client
 import time

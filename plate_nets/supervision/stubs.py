@@ -1,4 +1,4 @@
-"""Watches the processes of the Python models directly, so that a death is seen at once, and whose it was.
+"""Watches the processes of the Python models directly, to notice at once that one died, and of which model.
 
 `plate_recognition` has several processes. A dead one breaks only some requests, which a probe may miss.
 """

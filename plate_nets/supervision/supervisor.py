@@ -58,7 +58,7 @@ class Supervisor:
         server_growth: bytes that the server itself may grow by before it is restarted; 0: no limit. Triton leaks about
             500 bytes with each HTTP answer without a plate, see docs/explanation/performance.md.
         grace: seconds that old model processes may take to exit after a reload.
-        drain: seconds to go on serving before it stops, so that others take over.
+        drain: seconds to keep serving before it stops, so that others take over.
         exit_timeout: seconds that requests in flight may then take to finish.
         restart_pause: seconds before the second restart in a row; it doubles before each further one.
     """
@@ -233,7 +233,7 @@ class Supervisor:
         self._ask_again()
 
     def renew(self, model: str, grown: int) -> None:
-        """Reload a model whose processes grew by so many bytes; it goes on answering meanwhile."""
+        """Reload a model whose processes grew by this many bytes; it keeps answering meanwhile."""
         cause = f"a process of it grew by {grown >> 20} MB"
         try:
             seconds = self._load(model)
@@ -244,7 +244,7 @@ class Supervisor:
         self._ask_again()
 
     def renew_server(self, grown: int) -> None:
-        """Restart a server that grew by so many bytes, after its requests in flight; it is away for some seconds."""
+        """Restart a server that grew by this many bytes, after its requests in flight. It is down for some seconds."""
         self._status.enter("restarting")
         self._finish_requests()
         self._restart(f"the server grew by {grown >> 20} MB")

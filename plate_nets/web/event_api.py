@@ -68,17 +68,17 @@ class EventApi:
 
     async def events(self, request: Request) -> Response:
         """A page of events, newest first."""
-        asked = request.query_params
-        wanted = EventFilter(
-            text=asked.get("text", "")[:64],
-            distance=_number(asked.get("distance", "0"), "distance", 0, 2),
-            camera=asked.get("camera", ""),
-            list=asked.get("list", ""),
-            since=_time(asked.get("since", ""), "since"),
-            until=_time(asked.get("until", ""), "until"),
+        query = request.query_params
+        event_filter = EventFilter(
+            text=query.get("text", "")[:64],
+            distance=_number(query.get("distance", "0"), "distance", 0, 2),
+            camera=query.get("camera", ""),
+            list=query.get("list", ""),
+            since=_time(query.get("since", ""), "since"),
+            until=_time(query.get("until", ""), "until"),
         )
-        limit = _number(asked.get("limit", "50"), "limit", 1, _MOST)
-        page = await asyncio.to_thread(self._store.page, wanted, asked.get("cursor", "")[:128], limit)
+        limit = _number(query.get("limit", "50"), "limit", 1, _MOST)
+        page = await asyncio.to_thread(self._store.page, event_filter, query.get("cursor", "")[:128], limit)
         return JSONResponse({"events": page.events, "cursor": page.cursor})
 
     async def cameras(self, request: Request) -> Response:
@@ -101,7 +101,7 @@ class EventApi:
         event = await asyncio.to_thread(self._store.correct, request.path_params["id"], plate)
         odd = bool(plate) and not self._scheme.is_plate(plate)
         warning = f"{plate} fits no format of {self._scheme.name}: the export leaves it out" if odd else ""
-        return JSONResponse(_there(event) | {"warning": warning})
+        return JSONResponse(_existing(event) | {"warning": warning})
 
     async def stream(self, request: Request) -> Response:
         """Stream new events; `Last-Event-ID` resumes a broken stream."""
@@ -120,10 +120,10 @@ class EventApi:
         return FileResponse(path, media_type="image/jpeg")
 
     async def _event(self, request: Request) -> Document:
-        return _there(await asyncio.to_thread(self._store.get, request.path_params["id"]))
+        return _existing(await asyncio.to_thread(self._store.get, request.path_params["id"]))
 
 
-def _there(event: Document | None) -> Document:
+def _existing(event: Document | None) -> Document:
     if event is None:
         raise Refused(NOT_FOUND, "event: no event with this id")
     return event

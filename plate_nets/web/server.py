@@ -29,13 +29,13 @@ class _Connection(H11Protocol):
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._came()
+        self._stop_waiting()
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
-            self._came()
+            self._stop_waiting()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -43,10 +43,10 @@ class _Connection(H11Protocol):
             self._await_head()
 
     def _await_head(self) -> None:
-        self._came()
+        self._stop_waiting()
         self._waiting = self.loop.call_later(self.timeout_keep_alive, self.transport.close)
 
-    def _came(self) -> None:
+    def _stop_waiting(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
 

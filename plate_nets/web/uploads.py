@@ -201,7 +201,7 @@ def _bounded(request: Request, max_bytes: int, idle: float, seconds: float, held
     It may not pause longer than ``idle`` seconds nor take more than ``seconds``; its bytes are charged to ``held``.
     """
     receive = request.receive
-    came = 0
+    received = 0
     until = time.monotonic() + seconds
 
     async def next_part() -> Message:
@@ -210,21 +210,21 @@ def _bounded(request: Request, max_bytes: int, idle: float, seconds: float, held
             return await asyncio.wait_for(receive(), min(idle, left))
         except TimeoutError as error:
             what = f"expected it within {seconds:g} s" if left < idle else f"no byte for {idle:g} s"
-            raise DeadlineExceeded(f"body: {what}, {came} bytes came") from error
+            raise DeadlineExceeded(f"body: {what}, got {received} bytes") from error
 
     async def count() -> Message:
-        nonlocal came
+        nonlocal received
         message = await next_part()
         part = len(message.get("body", b""))
-        came += part
+        received += part
         declared = int(request.headers.get("content-length", "0"))  # uvicorn only accepts digits
         try:
-            if max(came, declared) > max_bytes:
-                got = "more" if came > declared else declared
+            if max(received, declared) > max_bytes:
+                got = "more" if received > declared else declared
                 raise InputTooLarge(f"body: expected at most {max_bytes} bytes, got {got}")
             held.take(part)
         except (InputTooLarge, ServerOverloaded):
-            await _drain(next_part, message, max_bytes * _DRAINED - came, min(idle, seconds))
+            await _drain(next_part, message, max_bytes * _DRAINED - received, min(idle, seconds))
             raise
         return message
 
@@ -258,12 +258,9 @@ async def _form(bounded: Request, files: int) -> AsyncIterator[FormData]:
         raise InputError("body: expected a form in UTF-8") from error
 
 
-def _form_error(said: str) -> InputError:
-    return (
-        InputTooLarge(f"body: {said}")
-        if said.startswith(("Too many", "Part exceeded", "Field exceeded"))
-        else InputError(f"body: {said}")
-    )
+def _form_error(message: str) -> InputError:
+    too_large = message.startswith(("Too many", "Part exceeded", "Field exceeded"))
+    return (InputTooLarge if too_large else InputError)(f"body: {message}")
 
 
 async def files_of(form: FormData, settings: WebSettings) -> list[Upload]:
