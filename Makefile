@@ -1,4 +1,4 @@
-# `make` or `make help` lists what there is. Overridable: PYTHON=/path/to/python, PHOTO=car.jpg.
+# `make` or `make help` lists the targets. Overridable: PYTHON=/path/to/python, PHOTO=car.jpg.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 export PYTHON
-unexport PYTHONDONTWRITEBYTECODE # with it each process would compile anew all that it imports
+unexport PYTHONDONTWRITEBYTECODE # with it, each process would compile all its imports again
 BIN := .venv/bin
 REPOSITORY := model_repository
 NETWORKS := yolo corners stn lprnet lprnet_latin country
@@ -44,7 +44,7 @@ demo-video: .venv/all.stamp $(IR) ## set up, render cars that drive by, watch th
 
 .PHONY: convert
 convert: .venv/all.stamp $(MODELS) ## set up, then convert the networks for the CPU and, with torch, for every device
-# What the tests start for real, from Debian's or Ubuntu's packages.
+# Packages of Debian or Ubuntu with the programs that the tests start.
 DEBIAN := nginx-light libnginx-mod-http-js openssl prometheus chromium strace iproute2 mosquitto \
 	gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-good gstreamer1.0-plugins-bad python3-gi
 WORKERS ?= 3
@@ -54,10 +54,10 @@ SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: programs
 programs:
-	-@tools/debian.sh $(DEBIAN) # without them only the tests that start them fail
+	-@tools/debian.sh $(DEBIAN) # without them, only the tests that need them fail
 
 .PHONY: test
-test: .venv/all.stamp $(MODELS) out/scene.jpg programs ## set up with the tools of developers, then run every test: 15 minutes on two cores
+test: .venv/all.stamp $(MODELS) out/scene.jpg programs ## set up with the developer tools, then run every test: 15 minutes on two cores
 	@echo "==> the tests, in $(WORKERS) processes"
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '$(TESTS) and not alone'
 	@echo "==> those that need the machine for themselves"
@@ -82,11 +82,11 @@ soak: .venv/all.stamp $(MODELS) programs ## the fault tests in full length, thos
 ATTACKS := $(addprefix tests/faults/test_,page.py sinks.py reach.py)
 
 .PHONY: attacks
-attacks: .venv/all.stamp $(MODELS) programs ## what broke 0.3.0, over and over beside a good caller, who must not notice: make attacks TIMES=30
+attacks: .venv/all.stamp $(MODELS) programs ## repeat what broke 0.3.0, beside a well-behaved client that must not notice: make attacks TIMES=30
 	@PLATES_SOAK_TIMES=$(TIMES) $(BIN)/python -m pytest $(ATTACKS) -m soak -k over_and_over
 
 .PHONY: bench
-bench: .venv/all.stamp $(MODELS) ## measure all of docs/explanation/performance.md anew, and write it, its CSV files and its plots: 12 minutes of a quiet machine
+bench: .venv/all.stamp $(MODELS) ## measure docs/explanation/performance.md again, and write it, its CSV files and plots: 12 minutes on an idle machine
 	@$(BIN)/python -m benchmarks.variants
 	@$(BIN)/python -m benchmarks --targets --variants --stages --seconds 4 --json out/bench/targets.json
 	@$(BIN)/python -m benchmarks --input encoded --input raw --input shm --seconds 2 --json out/bench/loads.json
@@ -140,13 +140,13 @@ wheel: .venv/embedded.stamp ## build the wheel: dist/*.whl, with the model repos
 	@$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 .PHONY: clean
-clean: ## remove all that was made: environments, converted models, out/, caches
+clean: ## remove everything that make built: environments, converted models, out/, caches
 	rm -rf .venv .tools .engine out dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	rm -f $(MODELS) $(IR:.xml=.bin) benchmarks/model_repository/*/1/model.pt
 	find plate_nets converters training benchmarks tests $(REPOSITORY) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: lock
-lock: .venv/embedded.stamp ## write requirements/ anew from poetry.lock, which `.tools/bin/poetry lock` makes from pyproject.toml
+lock: .venv/embedded.stamp ## write requirements/ again from poetry.lock, which `.tools/bin/poetry lock` makes from pyproject.toml
 	@tools/lock.sh
 
 .venv/embedded.stamp: requirements/embedded.txt pyproject.toml tools/environment.sh
