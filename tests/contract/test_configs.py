@@ -40,7 +40,7 @@ def test_the_steps_of_an_ensemble_match_the_contract(name: str) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
-def test_nothing_in_a_config_is_of_one_machine(folder: Path) -> None:
+def test_configs_contain_nothing_of_one_machine(folder: Path) -> None:
     config = parse_config(folder / "config.pbtxt")
     # Only the runtime belongs to the network; all other settings belong to a deployment, so to its environment
     assert set(config.parameters) <= {"openvino", "stalled_after"}

@@ -96,12 +96,12 @@ CURRENT = {
 PROMISE: dict[str, Any] = json.loads((ROOT / "tests" / "contract" / "promise.json").read_text(encoding="utf-8"))
 
 
-def test_the_promise_covers_everything_that_it_names() -> None:
+def test_the_promise_lists_every_kind_of_name() -> None:
     assert list(PROMISE) == list(CURRENT)
 
 
 @pytest.mark.parametrize("kind", CURRENT)
-def test_nothing_that_is_promised_is_missing(kind: str) -> None:
+def test_no_promised_name_is_missing(kind: str) -> None:
     assert sorted(set(PROMISE[kind]) - set(CURRENT[kind]())) == []
 
 

@@ -57,7 +57,7 @@ def reads(container: Container, protocol: WireProtocol = "http") -> bool:
         return [plate.reading.text for plate in client.read(known_picture().image)] == list(known_picture().texts)
 
 
-def test_it_holds_what_it_serves_and_no_more(image: str) -> None:
+def test_the_image_contains_only_what_it_serves(image: str) -> None:
     inside = ("run", "--rm", "--network", "none", image)
     added = int(engine(*inside, "du", "--summarize", "--bytes", "/opt/plates").stdout.split()[0])
     assert added <= MEGABYTES * 1_000_000
@@ -175,7 +175,7 @@ def test_shared_memory_that_cannot_be_written_ends_the_start(image: str) -> None
     )
 
 
-def test_it_needs_no_network(image: str) -> None:
+def test_the_container_needs_no_network(image: str) -> None:
     name = f"plate-nets-test-{os.getpid()}-alone"
     engine("run", "--detach", "--name", name, "--network", "none", *HARDENED, *ENOUGH_MEMORY, image)
     try:

@@ -22,7 +22,7 @@ def test_weights_have_the_listed_hash(path: Path) -> None:
     assert read_sums(WEIGHTS)[path.name] == sha256(path)
 
 
-def test_every_listed_weight_is_there_and_known_to_git(tracked: list[str], root: Path) -> None:
+def test_every_listed_weights_file_exists_in_git(tracked: list[str], root: Path) -> None:
     listed = {f"{WEIGHTS.relative_to(root)}/{name}" for name in read_sums(WEIGHTS)}
     assert listed == {str(path.relative_to(root)) for path in WEIGHT_FILES}
     assert listed | {f"{WEIGHTS.relative_to(root)}/{SUMS}"} <= set(tracked)
@@ -54,7 +54,7 @@ def test_no_pickle_photograph_or_font_is_committed(tracked: list[str]) -> None:
     assert [name for name in tracked if name.lower().endswith(unwanted) and not name.startswith(ours)] == []
 
 
-def test_nothing_of_shared_is_committed(tracked: list[str], root: Path) -> None:
+def test_no_file_of_shared_is_committed(tracked: list[str], root: Path) -> None:
     if not SHARED.is_dir():
         pytest.skip(f"{SHARED} is not at hand; PLATES_SHARED names it")
     own: dict[int, list[str]] = {}

@@ -213,7 +213,7 @@ def test_docker_stop_ends_the_container_within_the_grace_period(image: Serve) ->
     assert image.left() == []
 
 
-def test_compose_asks_the_same_health_check() -> None:
+def test_compose_uses_the_same_health_check() -> None:
     compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
     assert compose["services"]["triton"]["healthcheck"]["test"] == [
         "CMD",

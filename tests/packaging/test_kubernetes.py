@@ -214,7 +214,7 @@ def test_a_gpu_is_requested() -> None:
     assert pods_of(documents("gpu")).container["resources"]["limits"]["nvidia.com/gpu"] == "1"
 
 
-def test_it_runs_what_the_image_runs() -> None:
+def test_the_pod_runs_the_command_of_the_image() -> None:
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
     command = json.loads([line for line in lines if line.startswith("CMD ")][-1].removeprefix("CMD "))
     args = pods_of(documents("single")).container["args"]

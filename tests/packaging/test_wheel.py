@@ -119,7 +119,7 @@ def python_of(version: str) -> str | None:
     return None
 
 
-def test_it_holds_what_git_knows_and_the_converted_networks(wheel: Path, tracked: list[str]) -> None:
+def test_the_wheel_contains_the_tracked_files_and_the_converted_networks(wheel: Path, tracked: list[str]) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     models = {f"plate_nets/{name}" for name in tracked if name.startswith("model_repository/")}
@@ -131,7 +131,7 @@ def test_it_holds_what_git_knows_and_the_converted_networks(wheel: Path, tracked
     assert held == {name for name in tracked if name.startswith("plate_nets/")} | models | made
 
 
-def test_it_is_for_any_platform_and_has_the_version_of_pyproject(wheel: Path) -> None:
+def test_the_wheel_is_for_any_platform_and_has_the_version_of_pyproject(wheel: Path) -> None:
     assert wheel.name == f"plate_nets-{PROJECT['version']}-py3-none-any.whl"
 
 
@@ -240,7 +240,7 @@ def test_reading_in_process_without_its_extra_is_named_in_one_line(base: Install
     assert f"plate_nets.errors.MissingExtra: reading in process needs cv2: pip install {LOCAL}" in result.stderr
 
 
-def test_it_is_built_from_files_that_git_does_not_watch(tracked: list[str], tmp_path: Path) -> None:
+def test_the_wheel_can_be_built_without_git(tracked: list[str], tmp_path: Path) -> None:
     """As from an unpacked archive, with this environment's packages: pip creates none of its own."""
     for name in tracked:
         if name.startswith(("plate_nets/", "model_repository/", "tools/")) or "/" not in name:

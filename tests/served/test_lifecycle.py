@@ -56,7 +56,7 @@ def test_a_signal_ends_it_and_leaves_nothing_behind(serve: Serve, number: signal
     assert "Started HTTPService" in serve.log_text()
 
 
-def test_killed_with_9_it_leaves_nothing(serve: Serve) -> None:
+def test_sigkill_leaves_nothing_behind(serve: Serve) -> None:
     serve.finish(signal.SIGKILL)
     deadline = time.monotonic() + 30
     while serve.left() and time.monotonic() < deadline:

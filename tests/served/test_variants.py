@@ -111,7 +111,7 @@ def test_the_compared_frames_have_the_expected_plates(transport: Transport) -> N
         assert len(found & {placed.text for placed in PLACED[:count]}) >= 0.8 * count
 
 
-def test_an_ensemble_runs_the_reader_on_nothing_where_bls_stops(transport: Transport, triton: Served) -> None:
+def test_an_ensemble_runs_the_reader_on_an_empty_crop_but_bls_stops(transport: Transport, triton: Served) -> None:
     models = ("yolo", "stn", "lprnet")
     before = triton.executions(*models)
     assert read(transport, PLATE_RECOGNITION, EMPTY) == []
@@ -128,7 +128,7 @@ def test_stn_refuses_the_batch_of_0_that_the_ensemble_must_fill(transport: Trans
         transport.send(infer(STN, Input(STN.inputs[0], nothing)), TIMEOUT)
 
 
-def test_an_ensemble_cannot_split_where_bls_makes_chunks(transport: Transport) -> None:
+def test_an_ensemble_cannot_split_batches_but_bls_can(transport: Transport) -> None:
     many = compose(1280, 1280, [Placed("A123BC77", 20 + 192 * (i % 6), 20 + 128 * (i // 6), 170) for i in range(54)])
     assert len(read(transport, PLATE_RECOGNITION, many)) > CHUNK
     with pytest.raises(PlateError, match=f"batch-size must be <= {CHUNK}"):

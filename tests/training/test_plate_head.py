@@ -27,7 +27,7 @@ def test_rendered_pictures_list_all_their_plates() -> None:
     assert len(shown) == 2 and all(sure == 1.0 and boxes.shape[1] == 4 for _, boxes, sure in shown)
 
 
-def test_the_head_learns_what_to_add_and_leaves_the_rest_alone() -> None:
+def test_the_head_learns_the_correction_and_changes_no_other_weights() -> None:
     torch.manual_seed(0)
     network = CornerNet().eval()
     windows = torch.randn(4, 3, 64, 128)

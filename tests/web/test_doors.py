@@ -44,7 +44,7 @@ def answered(raw: socket.socket) -> bytes:
     return b"".join(iter(lambda: raw.recv(65_536), b""))
 
 
-def test_a_list_of_files_is_no_video(web: httpx.Client, tmp_path: Path) -> None:
+def test_a_list_of_files_is_not_read_as_a_video(web: httpx.Client, tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "clip.mp4", still(3))
     text = f"ffconcat version 1.0\nfile {clip.name}\n".encode()
     for body in (text, text.replace(b"clip.mp4", str(clip).encode()), b"#EXTM3U\n#EXTINF:1,\nclip.mp4\n"):

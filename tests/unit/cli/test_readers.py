@@ -81,7 +81,7 @@ def test_without_the_extra_for_reading_in_process_it_is_named(car: Path, monkeyp
 
 
 @pytest.mark.usefixtures("no_triton")
-def test_serve_says_how_to_do_without_a_server() -> None:
+def test_serve_names_the_options_that_need_no_server() -> None:
     result = CliRunner().invoke(app, ["serve", "--health-port", "0"])
     assert result.exit_code == 2
     assert 'pip install "plate-nets[embedded]"; or use --local or --url' in result.stderr

@@ -39,7 +39,7 @@ def test_the_right_texts_pass_the_health_check() -> None:
 @pytest.mark.parametrize(
     ("texts", "got"), [((), "no plate"), (("",), "unread, perhaps B1"), (("A000AA00",), "A000AA00")]
 )
-def test_anything_else_is_not(texts: tuple[str, ...], got: str) -> None:
+def test_other_texts_fail_the_health_check(texts: tuple[str, ...], got: str) -> None:
     with pytest.raises(ServerError, match=f"the known picture is not recognised: expected .*, got {got}"):
         check_health(Reader(*texts))
 

@@ -46,7 +46,7 @@ def test_a_request_is_retried_after_an_outage(clock: Clock, error: type[PlateErr
 @pytest.mark.parametrize(
     "error", [InputError, InputTooLarge, ServerError, DeadlineExceeded, AccessDenied, ModelDied, ConnectionLost]
 )
-def test_anything_else_is_not(clock: Clock, error: type[PlateError]) -> None:
+def test_other_errors_are_not_retried(clock: Clock, error: type[PlateError]) -> None:
     question, given = failing(1, error)
     with pytest.raises(error):
         ask(question, timeout=30, retries=3)

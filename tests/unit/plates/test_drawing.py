@@ -81,7 +81,7 @@ ink = "#ff0000"
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_schemes_are_read_by_a_reader_that_is_there(name: str) -> None:
+def test_every_shipped_scheme_has_a_shipped_reader(name: str) -> None:
     scheme = load_scheme(name)
     assert scheme.alphabet == load_scheme(scheme.trained_as).alphabet
     assert scheme.formats and sum(scheme.synthesis.shares.values()) == pytest.approx(1)

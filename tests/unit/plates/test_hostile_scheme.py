@@ -57,7 +57,7 @@ def test_a_scheme_over_the_limits_is_refused(tmp_path: Path, name: str) -> None:
     refuse(tmp_path / f"{name}.toml", says)
 
 
-def test_it_takes_little_memory(tmp_path: Path) -> None:
+def test_refusing_a_hostile_scheme_takes_little_memory(tmp_path: Path) -> None:
     text, says = HOSTILE["product"]
     (tmp_path / "product.toml").write_text(text, encoding="utf-8")
     in_little_memory(refuse, tmp_path / "product.toml", says)

@@ -104,7 +104,7 @@ def test_a_reader_with_a_high_threshold_passes_the_health_check() -> None:
 
 
 @pytest.mark.parametrize("runtime", ["openvino", "torch"])
-def test_it_is_pickled_as_its_settings(runtime: Runtime) -> None:
+def test_a_local_reader_is_pickled_as_its_settings(runtime: Runtime) -> None:
     reader = LocalReader(runtime=runtime, limits=FrameLimits(min_side=100), threads=1)
     before = pickle.dumps(reader)
     plates = reader.read(CAR)

@@ -176,7 +176,7 @@ time.sleep(600)
 """
 
 
-def test_a_parent_killed_with_9_leaves_nothing(start: Callable[..., Guarded], tmp_path: Path) -> None:
+def test_a_parent_killed_by_sigkill_leaves_nothing_behind(start: Callable[..., Guarded], tmp_path: Path) -> None:
     """The pipe stays open here, as with a fork of the parent. The guard sees that its parent is gone."""
     parent = tmp_path / "parent.py"
     parent.write_text(PARENT, encoding="utf-8")
