@@ -8,12 +8,13 @@ import signal
 from openvino import Model, opset13 as opset
 from plate_nets.runtimes.openvino import compile_model
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts its background jobs with SIGINT ignored
 given = opset.parameter([1], name="x")
 model = Model([opset.relu(given)], [given])
 first, second = (compile_model(model, 1, "float32") for _ in range(2))
 del first, second
 try:
-    signal.raise_signal(signal.SIGINT)  # os.kill might interrupt another thread
+    signal.raise_signal(signal.SIGINT)
 except KeyboardInterrupt:
     print("interrupted")
 """
