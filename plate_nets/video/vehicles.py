@@ -4,7 +4,6 @@ Boxes are matched by their overlap with the predicted box of each track at const
 least cost.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -24,7 +23,7 @@ class VehicleSettings:
     ``birth``: the minimum score of a vehicle that begins a track. ``overlap``: the minimum IoU of a track and its
     vehicle. ``gone_after``: seconds until a track that is not seen ends.
     ``frames``, ``score``: the minimum number of frames and mean score of a vehicle without a plate to be reported.
-    ``growth``: the minimum change of the height's logarithm of a vehicle that approaches or drives away.
+    ``growth``: the minimum `Sights.growth` of a vehicle that approaches or drives away.
 
     ``growth`` is above the noise of a box, which is a tenth of its height. The others are guesses.
     """
@@ -68,8 +67,10 @@ class Sights:
     def __init__(self) -> None:
         self._scores: dict[str, float] = {}
         self._count = 0
-        self._sums = np.zeros(5)
-        """Sums over the frames of 1, t, h, t², t h, where t is the time and h the logarithm of the height."""
+        self._times = np.zeros(3)
+        """Sums over the frames of 1, t and t², where t is the time."""
+        self._sizes = np.zeros((2, 2))
+        """Sums over the frames of s and t s, where s are the logarithms of width and height."""
         self._start: float | None = None
         self._last = 0.0
 
@@ -79,8 +80,9 @@ class Sights:
         self._count += 1
         self._start = time if self._start is None else self._start
         self._last = time - self._start
-        height = math.log(max(vehicle.box.height, 1.0))
-        self._sums += (1, self._last, height, self._last**2, self._last * height)
+        size = np.log(np.maximum((vehicle.box.width, vehicle.box.height), 1.0))
+        self._times += (1, self._last, self._last**2)
+        self._sizes += (size, self._last * size)
 
     def join(self, earlier: "Sights") -> None:
         """Add earlier sights of the same vehicle, without their movement."""
@@ -103,10 +105,15 @@ class Sights:
 
     @property
     def growth(self) -> float:
-        """Change of the height's logarithm over all frames, by linear regression."""
-        n, t, h, tt, th = self._sums
+        """Change of the logarithms of width and height over all frames, by linear regression: the smaller of both, and
+        0 if one grows while the other shrinks, as where the edge of the picture cuts a vehicle that enters.
+        """
+        (n, t, tt), (size, t_size) = self._times, self._sizes
         spread = n * tt - t * t
-        return float((n * th - t * h) / spread * self._last) if spread > 1e-9 else 0.0
+        if spread <= 1e-9:
+            return 0.0
+        wider, taller = ((n * t_size - t * size) / spread * self._last).tolist()
+        return min(wider, taller, key=abs) if wider * taller > 0 else 0.0
 
 
 def side_of(growth: float, least_growth: float) -> Side | None:

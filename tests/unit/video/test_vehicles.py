@@ -1,6 +1,7 @@
 """Vehicles of frames -> tracks: the vehicle of a plate over all frames, its visible side, and cars without a plate."""
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from plate_nets.recognition.vehicles import with_vehicles
 from plate_nets.types import Box, Frame, Plate, Vehicle
 from plate_nets.video.cars import Camera, CarEvents, CarSettings
 from plate_nets.video.settings import WatcherSettings
-from plate_nets.video.vehicles import VehicleTracker
+from plate_nets.video.vehicles import Sights, VehicleTracker
 from plate_nets.video.watcher import Watcher
 from tests.unit.video.traffic import T0, noise, plate
 
@@ -61,6 +62,20 @@ def test_the_side_is_front_if_a_car_comes_and_rear_if_it_leaves(come: bool, side
     record = json.loads(final.to_json())
     Draft202012Validator(event_schema()).validate(record)
     assert PlateEvent.from_dict(record).to_dict() == record
+
+
+@pytest.mark.parametrize(
+    ("widths", "heights", "growth"),
+    [((100, 150), (80, 160), math.log(1.5)), ((150, 100), (160, 80), -math.log(1.5)), ((210, 200), (100, 200), 0.0)],
+)
+def test_a_vehicle_grows_if_its_width_and_its_height_do(
+    widths: tuple[float, float], heights: tuple[float, float], growth: float
+) -> None:
+    """The edge of the picture cuts the height of a vehicle that enters at the bottom, also if it leaves."""
+    sights = Sights()
+    for time, (width, height) in enumerate(zip(widths, heights, strict=True)):
+        sights.add(Vehicle(Box(0, 0, width, height), "car", 0.9), time)
+    assert sights.growth == pytest.approx(growth)
 
 
 def test_the_side_of_a_standing_car_is_unknown() -> None:
