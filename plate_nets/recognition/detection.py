@@ -166,7 +166,9 @@ class PlateDetector:
             (M or more, 6) vehicles, highest score first.
         """
         near = plates[:, 2] - plates[:, 0] > _NEAR * frame.shape[1]
-        if self._without_vehicles or not (near & (belonging(plates, vehicles_of(vehicles)) < 0)).any():
+        if self._without_vehicles or not near.any():
+            return vehicles
+        if not (near & (belonging(plates, vehicles_of(vehicles)) < 0)).any():
             return vehicles
         rows = np.concatenate((vehicles, self._detect(frame, CLOSE_UP_SIDE, stages, vehicles=True)[2]))
         return distinct(rows[np.argsort(-rows[:, 4], kind="stable")])

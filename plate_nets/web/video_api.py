@@ -105,8 +105,9 @@ class VideoApi:
         self, watcher: Watcher, thread: threading.Thread, lines: "SimpleQueue[Line]"
     ) -> AsyncIterator[str]:
         last: Line = {}
+        ended = False
         try:
-            while thread.is_alive() or not lines.empty():
+            while not ended and (thread.is_alive() or not lines.empty()):
                 if lines.empty():
                     await asyncio.sleep(_CHECK_INTERVAL)
                     (status,) = watcher.status()
@@ -116,6 +117,7 @@ class VideoApi:
                     last = line
                 else:
                     line = lines.get()
+                    ended = "event" not in line
                 yield json.dumps(line, ensure_ascii=False) + "\n"
         finally:
             watcher.stop()  # the client is gone

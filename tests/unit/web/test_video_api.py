@@ -1,0 +1,42 @@
+"""The lines that answer a video, without a server."""
+
+import asyncio
+import json
+import time
+
+import pytest
+from starlette.requests import Request
+from starlette.types import Message
+
+from plate_nets.plates import default_scheme
+from plate_nets.recognition.local import LocalReader
+from plate_nets.web.access import Access, Caller
+from plate_nets.web.settings import WebSettings
+from plate_nets.web.uploads import StoredVideo, Uploads
+from plate_nets.web.video_api import VideoApi
+
+
+def test_no_line_follows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A position did if the first line was the error, and the file took long to delete."""
+    close = StoredVideo.close
+
+    def slowly(video: StoredVideo) -> None:
+        time.sleep(1.0)
+        close(video)
+
+    monkeypatch.setattr(StoredVideo, "close", slowly)
+    settings = WebSettings()
+    api = VideoApi(Access(settings), LocalReader(), default_scheme(), Uploads(settings))
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"no video", "more_body": False}
+
+    async def ask() -> list[str]:
+        scope = {"type": "http", "headers": [(b"content-type", b"video/mp4")], "client": ("127.0.0.1", 1)}
+        request = Request(scope | {"query_string": b"", "state": {"caller": Caller("one")}}, receive)
+        answer = await api.watch(request)
+        await asyncio.sleep(0.5)
+        return [line async for line in answer.body_iterator]  # type: ignore[attr-defined]
+
+    lines = [json.loads(line) for line in asyncio.run(ask())]
+    assert "error" in lines[-1]
