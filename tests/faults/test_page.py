@@ -11,10 +11,11 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -132,15 +133,22 @@ def slow_videos(page: Page) -> None:
 
 
 def large_bodies(page: Page) -> None:
+    """From a process of its own that leaves the cores to others, as senders on other machines do."""
+    with ProcessPoolExecutor(1, get_context("spawn"), initializer=os.nice, initargs=(19,)) as outside:
+        assert outside.submit(send_large_bodies, page.url).result() <= {400, 503}
+
+
+def send_large_bodies(url: str) -> set[int]:
+    """Send 40 bodies at once -> the codes that came back; a connection that breaks is one of an overload."""
     body = bytes(60 << 20)
 
     def send(_: int) -> int:
-        with page.client() as client, suppress(httpx.TransportError):
+        with Page(url, Path()).client() as client, suppress(httpx.TransportError):
             return client.post("/api/v1/plates", content=body, headers={"Content-Type": "image/jpeg"}).status_code
         return 503
 
     with ThreadPoolExecutor(40) as senders:
-        assert set(senders.map(send, range(40))) <= {400, 503}
+        return set(senders.map(send, range(40)))
 
 
 def half_heads(page: Page) -> None:
