@@ -48,8 +48,10 @@ def start_again(serve: Serve, folder: Path) -> Serve:
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Serve]]:
     """Two servers. A test leaves both healthy, though perhaps replaced."""
+    # not in the threads: the first one makes pytest's own folder anew, and so would delete that of the other
+    folders = [tmp_path_factory.mktemp(name) for name in ("one", "two")]
     with ThreadPoolExecutor(2) as threads:
-        running = list(threads.map(lambda name: Serve(tmp_path_factory.mktemp(name)), ("one", "two")))
+        running = list(threads.map(Serve, folders))
     yield running
     for serve in running:
         serve.close()
