@@ -94,7 +94,7 @@ def _png(encoded: bytes) -> EncodedPicture:
         length, kind = _CHUNK.unpack_from(encoded, at)
         end = at + 12 + length
         if end > len(encoded):
-            raise DamagedPicture(f"a chunk of {length} bytes at {at} ends beyond its end")
+            raise DamagedPicture(f"a chunk of {length} bytes at {at} extends past the end of the data")
         if (kind == b"IHDR") != (at == len(_PNG)):
             raise DamagedPicture("expected one IHDR chunk, at its start")
         if kind in _DECODED:
@@ -160,7 +160,7 @@ def _segments(encoded: bytes) -> Iterator[tuple[int, int, int]]:
             return
         (length,) = struct.unpack_from(">H", encoded, at)
         if length < 2 or at + length > len(encoded):
-            raise DamagedPicture(f"a segment of {length} bytes at {at} ends beyond its end")
+            raise DamagedPicture(f"a segment of {length} bytes at {at} extends past the end of the data")
         yield marker, at + 2, at + length
         at += length
 
@@ -181,7 +181,7 @@ def _webp(encoded: bytes) -> EncodedPicture:
         start = at + 8
         at = start + length + length % 2
         if start + length > whole:
-            raise DamagedPicture(f"a chunk of {length} bytes at {start - 8} ends beyond its end")
+            raise DamagedPicture(f"a chunk of {length} bytes at {start - 8} extends past the end of the data")
         if kind in (b"ANIM", b"ANMF"):
             raise DamagedPicture("animated pictures are not accepted")
         if kind == b"VP8X":
@@ -205,7 +205,7 @@ def _webp(encoded: bytes) -> EncodedPicture:
 def _bmp(encoded: bytes) -> EncodedPicture:
     offset, header = struct.unpack_from("<II", encoded, 10)
     if header < 12 or 14 + header > len(encoded) or offset > len(encoded):
-        raise DamagedPicture("its headers end beyond its end")
+        raise DamagedPicture("its headers extend past the end of the data")
     if header < 40:
         w, h = struct.unpack_from("<HH", encoded, 18)
     else:
