@@ -13,7 +13,7 @@ from typing import TypeVar
 from plate_nets.errors import InputError, SinkError
 from plate_nets.events import PlateEvent
 from plate_nets.sinks.base import Record
-from plate_nets.sinks.sqlite_file import LOGS, Kind, SqliteFile, is_damage
+from plate_nets.sinks.sqlite_file import LOGS, Kind, SqliteFile, is_damage, is_full
 from plate_nets.whole_file import whole_file
 
 MAX_BYTES = 256 << 20
@@ -96,7 +96,7 @@ class Outbox:
             raise InputError(str(error)) from error
         except sqlite3.Error as error:
             self._lock.close()
-            raise InputError(f"outbox {path}: {error}") from error
+            raise InputError(f"outbox {path}: {'its disk is full' if is_full(error) else error}") from error
 
     def append(self, event: PlateEvent) -> None:
         """Store an event on disk.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plate_nets.errors import InputError, SinkError
 from plate_nets.sinks.base import Record, Sink
-from plate_nets.sinks.sqlite_file import Kind, SqliteFile
+from plate_nets.sinks.sqlite_file import Kind, SqliteFile, is_full
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -41,28 +41,34 @@ EVENT_STORE = Kind("event store", frozenset(("events",)), _SCHEMA, version=1)
 class SqliteSink(Sink):
     """Keeps the last record of each event; an event that is superseded by another is deleted.
 
+    If the disk is full at the start, the store is opened by the first record that finds room.
+
     Args:
         keep_days: events older than this are deleted when later ones come; None keeps all.
+
+    Raises:
+        InputError: the file cannot be used, or belongs to something else.
     """
 
     batch = 1000
 
     def __init__(self, path: Path, keep_days: float | None = None) -> None:
-        try:
-            self._file = SqliteFile(path, EVENT_STORE)
-        except sqlite3.Error as error:
-            raise InputError(f"{path}: {error}") from error
         self._path = path
         self._keep = None if keep_days is None else timedelta(days=keep_days)
+        self._file: SqliteFile | None = None
+        try:
+            self._current()
+        except sqlite3.Error as error:
+            if not is_full(error):
+                raise InputError(f"{path}: {error}") from error
 
     def send(self, records: Sequence[Record]) -> None:
         try:
             while True:
-                if not self._file.is_there:
-                    self._file.renew()
-                self._write(self._file.database, records)
-                self._file.database.execute("PRAGMA wal_checkpoint")  # so that moving the file alone moves everything
-                if self._file.is_there:  # otherwise it was moved before, without its log
+                file = self._current()
+                self._write(file.database, records)
+                file.database.execute("PRAGMA wal_checkpoint")  # so that moving the file alone moves everything
+                if file.is_there:  # otherwise it was moved before, without its log
                     return
         except sqlite3.Error as error:
             raise SinkError(f"{self._path}: {error}") from error
@@ -70,6 +76,14 @@ class SqliteSink(Sink):
             raise SinkError(f"{self._path}: {error.strerror}") from error
         except InputError as error:
             raise SinkError(str(error)) from error
+
+    def _current(self) -> SqliteFile:
+        """The file that is at the path now."""
+        if self._file is None:
+            self._file = SqliteFile(self._path, EVENT_STORE)
+        elif not self._file.is_there:
+            self._file.renew()
+        return self._file
 
     def _write(self, database: sqlite3.Connection, records: Sequence[Record]) -> None:
         with database:
@@ -94,7 +108,8 @@ class SqliteSink(Sink):
                 database.execute("DELETE FROM events WHERE timestamp < ?", (oldest,))
 
     def close(self) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 def _row(record: Record) -> dict[str, object]:

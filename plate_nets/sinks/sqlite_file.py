@@ -116,3 +116,9 @@ def is_damage(error: sqlite3.Error) -> bool:
         return False
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)  # raised by Python: a text that is not UTF-8
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def is_full(error: sqlite3.Error) -> bool:
+    """Whether an error means that the disk is full; SQLite calls a log that cannot grow a "disk I/O error"."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)

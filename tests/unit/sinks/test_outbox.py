@@ -205,6 +205,16 @@ def test_a_foreign_file_at_the_path_is_not_changed(path: Path) -> None:
     outbox.close()
 
 
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "of_an_earlier_run"])
+def test_a_start_on_a_full_disk_says_so(small_disk: SmallDisk, exists: bool) -> None:
+    path = small_disk.path / "outbox.sqlite"
+    if exists:
+        Outbox(path, ["fast"]).close()
+    small_disk.fill()
+    with pytest.raises(InputError, match=r"outbox .*outbox.sqlite: its disk is full$"):
+        Outbox(path, ["fast"])
+
+
 def test_a_full_disk_is_reported_and_loses_no_earlier_event(small_disk: SmallDisk) -> None:
     outbox = Outbox(small_disk.path / "outbox.sqlite", ["fast"])
     outbox.append(event(0))

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -49,6 +50,8 @@ class Recording:
         self._folder = folder
         self._disk = disk
         self._keys = folder / "keys"
+        self._kept = folder / "kept"
+        self._kept.mkdir()
         self._begun = 0
         self._moved = 0
         self._begin()
@@ -65,7 +68,12 @@ class Recording:
         assert self._process.poll() is None, (self._folder / "said").read_text(encoding="utf-8")
 
     def move(self) -> None:
-        """Move the files as logrotate does; of the databases, only the file itself."""
+        """Move the files as logrotate does; of the databases, only the file itself.
+
+        Those of the time before leave the disk, which they would fill: the process that wrote them was killed.
+        """
+        for path in self._disk.path.glob(f"{self._moved}.*"):
+            shutil.move(path, self._kept)
         self._moved += 1
         for name in _NAMES:
             with suppress(FileNotFoundError):
@@ -138,8 +146,7 @@ def test_nothing_is_lost(recording: Recording, tmp_path: Path, times: int, capsy
     keys = recording.keys()
     lost = {}
     for name, read in zip(_NAMES, (of_lines, of_table, of_store), strict=True):
-        files = list((tmp_path / "disk").glob(f"*{name}"))
-        lost[name] = set(keys) - set().union(*map(read, files))
+        lost[name] = set(keys) - set().union(*map(read, tmp_path.rglob(f"*{name}")))
     with capsys.disabled():
         sys.stdout.write(f"\n{len(keys)} events, {times} times moved, full and killed, lost: ")
         sys.stdout.write(f"{ {name: len(missing) for name, missing in lost.items()} }\n")

@@ -121,6 +121,20 @@ def test_a_full_disk_is_reported_and_the_batch_is_stored_later(small_disk: Small
     assert len(plates(path)) == 200
 
 
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "of_an_earlier_run"])
+def test_a_start_on_a_full_disk_waits_for_room(small_disk: SmallDisk, exists: bool) -> None:
+    path = small_disk.path / "events.sqlite"
+    if exists:
+        SqliteSink(path).close()
+    small_disk.fill()
+    with SqliteSink(path) as sink:
+        with pytest.raises(SinkError, match=r"events.sqlite: "):
+            sink.send(records(event(0)))
+        small_disk.free()
+        sink.send(records(event(0)))
+    assert plates(path) == ["A000BC77"]
+
+
 def test_a_foreign_database_is_not_changed(path: Path) -> None:
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE notes (text)")
