@@ -60,6 +60,19 @@ def ask(
     return "", ""
 
 
+def settled(served: Served, model: str) -> list[int]:
+    """How often a model ran, once requests that their callers gave up are over."""
+    count: list[int] = []
+
+    def stays() -> bool:
+        former, count[:] = count[:], served.executions(model)
+        time.sleep(1)
+        return former == count
+
+    assert eventually(stays, 60)
+    return count
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(
     ("row", "name", "array"),
