@@ -31,6 +31,7 @@ from plate_nets.server.log_copy import LogCopy
 from plate_nets.server.plan import Plan, plan_server
 from plate_nets.server.ports import LOOPBACK, accepts, choose_ports, is_free, is_ready
 from plate_nets.server.repository import check_converted, needed_models
+from plate_nets.server.start_watch import StartWatch
 
 ModelControl = Literal["none", "explicit"]
 
@@ -46,8 +47,8 @@ _PASSING = ("already in use", "is not healthy")
 _ABORTED = 128 + signal.SIGABRT
 
 
-class _Aborted(ServerStartError):
-    """The server exited because of a fault of its own."""
+class _OwnFault(ServerStartError):
+    """The server aborted or hangs because of a fault of its own; another start may succeed."""
 
 
 class EmbeddedTriton:
@@ -203,9 +204,9 @@ class EmbeddedTriton:
             except ServerStartError as error:
                 self.stop()
                 # Another program may take a free port between its choice and the server's bind. On a heavily overloaded
-                # machine, Triton (24.10) sometimes aborts while it waits for its stubs to start, or takes a stub that
-                # has no time to report its health for dead.
-                passing = isinstance(error, _Aborted) or any(each in str(error) for each in _PASSING)
+                # machine, Triton (24.10) sometimes aborts while it waits for its stubs to start, hangs, or takes a stub
+                # that has no time to report its health for dead.
+                passing = isinstance(error, _OwnFault) or any(each in str(error) for each in _PASSING)
                 if not passing or attempt == _START_ATTEMPTS - 1:
                     raise
             except BaseException:
@@ -247,6 +248,11 @@ class EmbeddedTriton:
 
     def log_text(self) -> str:
         """The server's log so far, or its newest part if it goes to standard error; empty if it is not running."""
+        if self._log_copy is not None:
+            self._log_copy.drain()
+        return self._log_so_far()
+
+    def _log_so_far(self) -> str:
         if self._log_file is None:
             return ""
         if self._log_copy is not None:
@@ -318,16 +324,21 @@ class EmbeddedTriton:
     def _wait_until_ready(self) -> None:
         assert self._guard is not None
         deadline = time.monotonic() + self._start_timeout
+        watch = StartWatch(self._guard.pid, self._log_so_far)
         # The metrics' listener is opened last
         while not (is_ready(self.http_url) and accepts(self._host, self._ports["metrics"])):
             code = self._guard.poll()
             if code is not None:
                 log = self.log_text()
-                fault = _Aborted if code == _ABORTED and not refused(log) else ServerStartError
+                fault = _OwnFault if code == _ABORTED and not refused(log) else ServerStartError
                 raise fault(f"the server exited with code {code} before it was ready: {reason(log)}")
+            if watch.load_failed():
+                raise ServerStartError(f"the server did not become ready: {reason(self._log_so_far())}")
+            if watch.hangs():
+                raise _OwnFault(f"the server hung before it was ready: {reason(self._log_so_far())}")
             if time.monotonic() > deadline:
                 raise ServerStartError(
-                    f"the server was not ready within {self._start_timeout:g} s: {reason(self.log_text())}"
+                    f"the server was not ready within {self._start_timeout:g} s: {reason(self._log_so_far())}"
                 )
             time.sleep(0.1)
 

@@ -37,7 +37,10 @@ class LogCopy:
         self._source.close()
         self._target.close()
 
-    def text(self) -> str:
-        """The kept part of the log; complete to the end once the server has exited."""
+    def drain(self) -> None:
+        """Wait a moment for the last lines of a server that has exited."""
         self._thread.join(_LAST_WORDS)
+
+    def text(self) -> str:
+        """The kept part of the log so far."""
         return b"".join(self._kept).decode("utf-8", "replace")

@@ -2,6 +2,7 @@
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import Quad
@@ -18,6 +19,11 @@ NARROWEST, WIDEST = 0.03, 0.95
 """Widths of a plate, as shares of the picture's; the smallest is 15 px in full HD."""
 CLOSE = 0.35
 """Share of the pictures with a close-up of a plate: 0.3 of the width and more."""
+AT_EDGE = 0.25
+"""Share of the plates that touch an edge or a corner of the picture."""
+PLAIN = 0.15
+"""Share of the pictures with a ground of one colour."""
+_EDGES = [(x, y) for x in (0.0, 0.5, 1.0) for y in (0.0, 0.5, 1.0) if (x, y) != (0.5, 0.5)]
 _FOREIGN = 0.15
 _TWO_LINES = 0.45
 _SEVERITY = 0.6
@@ -38,7 +44,7 @@ def draw_picture(rng: np.random.Generator, size: tuple[int, int], plates: int) -
         room = np.array(size) - np.ptp(quad, axis=0)
         if (room <= 2).any():
             continue
-        quad = quad - quad.min(axis=0) + (rng.random(2) * room).astype(np.float32)
+        quad = quad - quad.min(axis=0) + (_place(rng) * room).astype(np.float32)
         others = quad_boxes(np.array(quads, np.float32).reshape(-1, 4, 2))
         low, high = quad.min(axis=0) - margin, quad.max(axis=0) + margin
         if ((others[:, :2] < high) & (others[:, 2:] > low)).all(axis=1).any():
@@ -56,8 +62,19 @@ def draw_picture(rng: np.random.Generator, size: tuple[int, int], plates: int) -
     return take_photo(frame, seen, seen, size, rng, _SEVERITY), boxes
 
 
+def _place(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Where a plate lies in the room that it has: (x, y), 0..1."""
+    place = rng.random(2)
+    if rng.random() < AT_EDGE:
+        place = np.array(_EDGES[int(rng.integers(len(_EDGES)))])
+    return place
+
+
 def ground(rng: np.random.Generator, size: tuple[int, int]) -> Frame:
     """A wall, paint, gravel or a part of a street, without a plate."""
+    if rng.random() < PLAIN:
+        plain = rng.uniform(20, 235, 3 if rng.random() < 0.5 else 1) + rng.normal(0, 4, (size[1], size[0], 3))
+        return np.clip(plain, 0, 255).astype(np.uint8)
     kind = rng.random()
     if kind < 0.45:
         zoom = float(rng.uniform(1, 3))

@@ -16,7 +16,7 @@ import pytest
 
 from plate_nets.contract import MODELS
 from plate_nets.errors import InputError, MissingExtra, ServerStartError
-from plate_nets.server import EmbeddedTriton, installation, plan
+from plate_nets.server import EmbeddedTriton, installation, plan, start_watch
 from plate_nets.server import embedded as server_module
 from plate_nets.server.faults import ending, reason, refused
 from plate_nets.server.installation import PROGRAM, find_installation, stub_environment, triton_folder, wheel
@@ -357,3 +357,45 @@ def test_a_start_with_a_passing_fault_is_tried_again(
     with pytest.raises(ServerStartError, match=fault):
         EmbeddedTriton(converted).start()
     assert len(launched) == starts
+
+
+GUARD = """\
+import pathlib, sys, time
+plan = sys.stdin.readline()
+starts = pathlib.Path({folder!r})
+number = len(list(starts.iterdir()))
+(starts / str(number)).touch()
+if number == 0:
+    print("E1125 05:44:10.1 7 model_lifecycle.cc:642]", {error!r}, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "log", "starts"),
+    [
+        ("failed to load 'lprnet' version 1: Internal: Stub process 'lprnet_0_0' is not healthy.", None, 2),
+        ("failed to load 'lprnet' version 1: Internal: the weights are damaged", server_module.STANDARD_ERROR, 1),
+    ],
+)
+def test_a_server_that_stays_after_a_model_failed_to_load_is_ended(
+    monkeypatch: pytest.MonkeyPatch, converted: Path, tmp_path: Path, error: str, log: Path | None, starts: int
+) -> None:
+    """On an overloaded machine Triton stays: neither ready nor ended. It is started again if the fault passes."""
+    launched = tmp_path / "starts"
+    launched.mkdir()
+    guard = tmp_path / "guard.py"
+    guard.write_text(GUARD.format(folder=str(launched), error=error), encoding="utf-8")
+    monkeypatch.setattr(server_module, "_GUARD", guard)
+    monkeypatch.setattr(start_watch, "ENDS_WITHIN", 0.2)
+    monkeypatch.setattr(server_module, "check_converted", lambda *_: None)
+    monkeypatch.setattr(server_module, "is_ready", lambda _: len(list(launched.iterdir())) == 2)
+    monkeypatch.setattr(server_module, "accepts", lambda *_: True)
+    server = EmbeddedTriton(converted, start_timeout=60, log=log)
+    if starts == 2:
+        server.start()
+    else:
+        with pytest.raises(ServerStartError, match=r"^the server did not become ready: failed to load 'lprnet' vers"):
+            server.start()
+    server.stop()
+    assert len(list(launched.iterdir())) == starts
