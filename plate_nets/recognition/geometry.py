@@ -17,6 +17,9 @@ from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame
 STRIDE = 32
 """The sides of the network input are multiples of this, the coarsest stride of YOLOv5."""
 
+_ALIASING = 1.25
+"""How much a frame may shrink by interpolation between four pixels without skipping pixels that matter."""
+
 GREY = 114
 """The grey level that fills the rest of the input, as in YOLOv5's training."""
 
@@ -54,8 +57,11 @@ class Letterbox:
         inner = placed[0, :inner_h, :inner_w]
         if self.frame_hw == self.inner_hw:
             inner[:] = frame
-        else:
-            cv2.resize(frame, (inner_w, inner_h), dst=inner, interpolation=_interpolation(frame, self.inner_hw))
+            return placed
+        frame = _reduced(frame, self.inner_hw)
+        close = frame.shape[0] < _ALIASING * inner_h
+        how = cv2.INTER_LINEAR if close else _interpolation(frame, self.inner_hw)
+        cv2.resize(frame, (inner_w, inner_h), dst=inner, interpolation=how)
         return placed
 
     def to_frame(self, boxes: Boxes) -> Boxes:
@@ -65,6 +71,20 @@ class Letterbox:
         across = self.inner_hw[1] / self.frame_hw[1]
         factors: NDArray[np.float64] = np.array([across, down, across, down])
         return (boxes / factors).astype(np.float32)
+
+
+def _reduced(frame: Frame, hw: tuple[int, int]) -> Frame:
+    """Average whole blocks of a frame's pixels, as large as possible while it stays at least as large as ``hw``.
+
+    OpenCV averages whole blocks ten times as fast as fractions of pixels: 1920x1080 to 960x540 takes 0.5 ms of one
+    core, and straight to 800x450 5.8 ms.
+    """
+    height, width = frame.shape[:2]
+    most = min(height // hw[0], width // hw[1])
+    block = next((size for size in range(most, 1, -1) if height % size == width % size == 0), 1)
+    if block == 1:
+        return frame
+    return np.asarray(cv2.resize(frame, (width // block, height // block), interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def resize(frame: Frame, hw: tuple[int, int], enlarge: int = cv2.INTER_LINEAR) -> Frame:

@@ -1,7 +1,7 @@
 """Training pictures for the detector: parts of photos and drawn pictures, near and far, and their targets.
 
 A full-HD frame scaled to 640 to 1280 px and a close-up of a car are treated alike, as parts of the input's size. In a
-grid of four or nine of them, plates and vehicles are as distant as a camera sees them.
+grid of up to four by four of them, plates and vehicles are as distant as a camera sees them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,10 +27,10 @@ from training.detector.objects import KINDS, PLATE, Objects
 from training.detector.pictures import Picture
 from training.detector.signs import with_signs
 
-SHAPES = ((448, 640), (544, 960), (736, 1280))
+SHAPES = ((448, 640), (448, 800), (544, 960), (736, 1280))
 """Height and width of a batch's pictures, px; the first is the most frequent."""
-_OFTEN = (0.7, 0.2, 0.1)
-GRIDS, _HOW_OFTEN = (1, 2, 3), (0.55, 0.25, 0.2)
+_OFTEN = (0.5, 0.25, 0.15, 0.1)
+GRIDS, _HOW_OFTEN = (1, 2, 3, 4), (0.5, 0.2, 0.15, 0.15)
 """Parts along a side of a picture."""
 _SOURCES = (0.6, 0.2, 0.2)
 """Shares of photos, drawn streets and other drawn pictures."""

@@ -69,7 +69,20 @@ def test_boxes_survive_the_letterbox(height: int, width: int, long_side: int) ->
     assert all(0 <= outer - inner < STRIDE for outer, inner in zip(letterbox.input_hw, letterbox.inner_hw, strict=True))
 
 
-@pytest.mark.parametrize("frame_hw", [(720, 1280), (1000, 777), (101, 333)])
+@pytest.mark.parametrize("hw", [(1080, 1920), (1440, 2560), (2160, 3840), (900, 1600), (1081, 1921), (720, 1280)])
+@pytest.mark.parametrize("long_side", [640, 800, 864, 960])
+def test_the_input_shows_what_averaged_areas_show(hw: tuple[int, int], long_side: int) -> None:
+    coarse = np.random.default_rng(0).integers(0, 256, (hw[0] // 18, hw[1] // 18, 3), np.uint8)
+    frame = cv2.resize(coarse, hw[::-1], interpolation=cv2.INTER_CUBIC)
+    letterbox = Letterbox(hw, long_side)
+    inner_h, inner_w = letterbox.inner_hw
+    placed = letterbox.place(frame)[0, :inner_h, :inner_w].astype(np.float32)
+    areas = cv2.resize(frame, (inner_w, inner_h), interpolation=cv2.INTER_AREA).astype(np.float32)
+    shifted = np.abs(placed[:, 1:] - areas[:, :-1]).mean()
+    assert np.abs(placed - areas).mean() < min(4.0, 0.25 * shifted)
+
+
+@pytest.mark.parametrize("frame_hw", [(720, 1280), (1000, 777), (101, 333), (1080, 1920), (1600, 1200)])
 def test_a_marked_point_is_where_the_mapping_puts_it(frame_hw: tuple[int, int]) -> None:
     frame = np.zeros((*frame_hw, 3), np.uint8)
     box = boxes((0.30 * frame_hw[1], 0.4 * frame_hw[0], 0.55 * frame_hw[1], 0.7 * frame_hw[0])).round()
