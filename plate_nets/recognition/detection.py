@@ -56,7 +56,7 @@ _NEAR = 0.06
 """Width of a plate, as a share of the picture's, from which on its vehicle may fill the picture. With 0, ru_dev takes
 two looks more and gains no vehicle; with 0.08 it loses one."""
 
-_DETAILS: dict[Detail, tuple[float, int]] = {"fast": (0.0, LEAST_SIDE), "balanced": (0.42, 800), "far": (1.0, 1280)}
+_DETAILS: dict[Detail, tuple[float, int]] = {"fast": (0.0, LEAST_SIDE), "balanced": (0.45, 864), "far": (1.0, 1280)}
 """The input's long side as a share of the picture's, and its maximum in pixels."""
 
 
@@ -65,8 +65,8 @@ class DetectionSettings:
     """Settings of `PlateDetector`.
 
     ``long_side``: the long side of the network's input, in pixels; 0: ``detail`` sets it.
-    ``detail``: "fast": the input is 640 px long; "balanced": 0.42 times as long as the picture, within 640 and 800 px;
-    "far": as long as the picture, within 640 and 1280 px. So up to 1523 px "balanced" is the same as "fast". See
+    ``detail``: "fast": the input is 640 px long; "balanced": 0.45 times as long as the picture, within 640 and 864 px;
+    "far": as long as the picture, within 640 and 1280 px. So up to 1493 px "balanced" is the same as "fast". See
     docs/explanation/performance.md, measured with `python -m training.detector.smallest_plate`.
     ``proposal``: the minimum score of a box from the detector alone. The corner network then looks into the box and
     corrects the score, see `corners.rescored`.
