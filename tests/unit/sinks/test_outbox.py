@@ -1,5 +1,6 @@
 """The outbox: nothing is lost, the order is kept, the disk is not filled."""
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -219,13 +220,30 @@ def test_a_full_disk_is_reported_and_loses_no_earlier_event(small_disk: SmallDis
     outbox = Outbox(small_disk.path / "outbox.sqlite", ["fast"])
     outbox.append(event(0))
     small_disk.fill()
-    with pytest.raises(SinkError, match=r"disk is full$"):
+    with pytest.raises(SinkError, match=r"outbox .*outbox.sqlite: its disk is full$"):
         for number in range(1, 100):
             outbox.append(event(number))
     small_disk.free()
     outbox.append(event(100))
     waiting = keys(outbox, "fast")
     assert (waiting[0], waiting[-1]) == (event(0).key, event(100).key)
+    outbox.close()
+
+
+@pytest.mark.parametrize("room", range(0, 96 << 10, 8 << 10))
+def test_a_move_while_the_disk_is_full_is_followed_later(small_disk: SmallDisk, room: int) -> None:
+    path = small_disk.path / "outbox.sqlite"
+    outbox = Outbox(path, ["fast"])
+    outbox.append(event(0))
+    small_disk.fill(room)
+    path.rename(small_disk.path / "moved")
+    for number in range(1, 20):
+        with contextlib.suppress(SinkError):
+            outbox.append(event(number))
+    small_disk.free()
+    outbox.append(event(20))
+    waiting = keys(outbox, "fast")
+    assert (waiting[0], waiting[-1]) == (event(0).key, event(20).key)
     outbox.close()
 
 
