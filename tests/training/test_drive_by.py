@@ -90,7 +90,7 @@ def test_an_incomplete_clip_is_not_part_of_its_set(tmp_path: Path, monkeypatch: 
     def interrupted(path: Path, *_: object) -> Iterator[float]:
         path.write_bytes(b"half a clip")
         truth_path(path).touch()
-        with pytest.raises(DatasetError, match="no clip in it"):
+        with pytest.raises(DatasetError, match="contains no video"):
             find_clips(tmp_path, None)
         yield 0.5
         raise KeyboardInterrupt
