@@ -148,7 +148,7 @@ class Outbox:
 
         return self._work(read)
 
-    def taken(self, sink: str, sequence: int) -> None:
+    def acknowledge(self, sink: str, sequence: int) -> None:
         """Note that a sink has all records up to this one.
 
         Raises:
