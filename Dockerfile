@@ -8,18 +8,18 @@ FROM ${BASE} AS triton
 
 FROM triton AS build
 ARG DEVICE
-# pip's settings are those of the machine that builds, where it hands them over; they stay in no layer
+# pip's settings come as a secret from the machine that builds, and stay in no layer
 ENV PIP_CONFIG_FILE=/run/secrets/pip.conf PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 
-# What poetry.lock has of the extras that the image serves; the base's Python has pip, but perhaps no ensurepip
+# The part of poetry.lock that the image needs. The base's Python has pip, but perhaps no ensurepip
 COPY requirements/image-${DEVICE}.txt requirements/
 RUN --mount=type=secret,id=pip.conf --mount=type=secret,id=authorities.pem \
     python3 -m venv --without-pip /opt/plates \
     && python3 -m pip --python /opt/plates/bin/python install --require-hashes -r requirements/image-${DEVICE}.txt
 
-# Converted, and compared with the networks, before they are put there; with torch for libtorch too.
-# Packages bring their own tests, which nobody runs there
+# The networks are converted and compared; with torch, also for libtorch.
+# The tests that packages bring are removed
 COPY pyproject.toml README.md LICENSE ./
 COPY tools/hatch_build.py tools/
 COPY converters converters
@@ -34,7 +34,7 @@ RUN python3 -m pip --python /opt/plates/bin/python install --no-deps --no-build-
 FROM triton AS gpu
 
 FROM triton AS cpu
-# A server takes a backend's library before its model.py
+# Triton prefers a backend's library to its model.py
 RUN rm -rf /opt/tritonserver/backends/pytorch
 COPY plate_nets/python_backend/backends/pytorch/model.py /opt/tritonserver/backends/pytorch/
 
@@ -47,7 +47,7 @@ LABEL org.opencontainers.image.title="plate-nets" \
       org.opencontainers.image.version="${VERSION}"
 COPY --from=build /opt/plates /opt/plates
 
-# The Python backend's stubs embed Python and find the packages by VIRTUAL_ENV; 24.10's ignore what begins with PYTHON
+# The Python backend's stubs embed Python and find the packages by VIRTUAL_ENV; those of 24.10 ignore PYTHON* variables
 ENV VIRTUAL_ENV=/opt/plates \
     PATH=/opt/plates/bin:${PATH} \
     PYTHONPATH=/opt/plates/packages \
@@ -62,8 +62,8 @@ USER 1000:1000
 WORKDIR /tmp
 EXPOSE 8000 8001 8002 8003
 
-# The supervisor answers 200 only while a known picture is really read
+# The supervisor answers 200 only while a known picture is read
 HEALTHCHECK --interval=30s --timeout=20s --start-period=120s --retries=3 \
     CMD ["plates", "health", "--supervisor", "127.0.0.1:8003"]
-# Beside NVIDIA's entry point, which looks after the driver and then becomes this
+# NVIDIA's entry point checks the driver, and then runs this
 CMD ["plates", "serve", "--server", "system", "--address", "0.0.0.0", "--log", "-"]

@@ -271,12 +271,12 @@ def joins(servers: Sequence[Server]) -> list[str]:
     return ["a new one joins a name", result, "35 s", f"{_calls(callers)}, then the first leaves"]
 
 
-def overhead(one: Server, fleet: Sequence[Server], seconds: float) -> list[str]:
+def overhead(single: Server, fleet: Sequence[Server], seconds: float) -> list[str]:
     """Compare several servers that share the cores with one that has all, in turn, under the same callers.
 
     CPU time per picture, and pictures per second.
     """
-    found: list[tuple[Sequence[Server], list[tuple[float, float]]]] = [([one], []), (fleet, [])]
+    found: list[tuple[Sequence[Server], list[tuple[float, float]]]] = [([single], []), (fleet, [])]
     for _ in range(ROUNDS):
         for own, rows in found:
             with Callers(both(own)) as callers:
@@ -285,9 +285,8 @@ def overhead(one: Server, fleet: Sequence[Server], seconds: float) -> list[str]:
                 answered = callers.answered - before
                 rows.append(((_cpu(own) - cpu) / answered, answered / (time.monotonic() - began)))
     alone, many = ([statistics.median(column) for column in zip(*rows, strict=True)] for _, rows in found)
-    result = (
-        f"{100 * (many[0] / alone[0] - 1):+.0f} % processor time a picture, {many[1] / alone[1]:.2f} x the pictures/s"
-    )
+    extra, faster = 100 * (many[0] / alone[0] - 1), many[1] / alone[1]
+    result = f"{extra:+.0f} % processor time per picture, {faster:.2f} times the pictures/s"
     return [f"a fleet of {len(fleet)} against one", result, "+5 %", f"medians of {ROUNDS} rounds in turn"]
 
 
@@ -315,8 +314,8 @@ def fleet(
         os.environ["PLATES_MODEL_REPOSITORY"] = str(model_repository)
     console = Console(highlight=False)
 
-    def show(what: str, found: str, reach: str, calls: str) -> None:
-        console.print(f"{what}: {found}; reach: {reach}; {calls}", markup=False, soft_wrap=True)
+    def show(figure: str, measured: str, target: str, calls: str) -> None:
+        console.print(f"{figure}: {measured}; target: {target}; {calls}", markup=False, soft_wrap=True)
 
     with tempfile.TemporaryDirectory() as folder:
         ports = choose_ports(dict.fromkeys(SERVICES, 0))

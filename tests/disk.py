@@ -1,6 +1,7 @@
 """A disk that a test can fill."""
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +17,12 @@ class SmallDisk:
         self.path = path
         self._filling = path / "filling"
 
-    def fill(self) -> None:
-        """Use up every byte."""
+    def fill(self, room: int = 0) -> None:
+        """Use up every byte but ``room``."""
         with self._filling.open("ab", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(bytes(4096))
+        os.truncate(self._filling, self._filling.stat().st_size - room)
 
     def free(self) -> None:
         """Free the space again."""

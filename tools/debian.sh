@@ -12,7 +12,7 @@ if (($(id -u))) || ! command -v apt-get >/dev/null; then
     exit 1
 fi
 echo "==> installing ${missing[*]}"
-# Debian starts the server of a package at once; here only the tests start it
+# Debian starts a package's server when it is installed; here only the tests start it
 policy=/usr/sbin/policy-rc.d
 if [[ ! -e $policy ]]; then
     printf '#!/bin/sh\nexit 101\n' >"$policy"

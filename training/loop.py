@@ -186,6 +186,10 @@ def mixed_precision(device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, torch.bfloat16, enabled=device.type != "cpu" or has_bfloat16())
 
 
+Start = Annotated[Path | None, typer.Option(help="Weights to start from.")]
+Steps = Annotated[int, typer.Option(min=1, help="How many steps to train.")]
+Rate = Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")]
+Seed = Annotated[int, typer.Option(help="Seed of all that is random.")]
 Out = Annotated[Path, typer.Option(help="Folder for checkpoint, curves and weights.")]
 Minutes = Annotated[float | None, typer.Option(min=0.01, help="Stop after this training time (minutes).")]
 Threads = Annotated[int, typer.Option(min=1, help="CPU threads of the network.")]

@@ -87,14 +87,14 @@ def _crops(picture: Picture) -> Input:
 class _Model:
     """One model, called with one input; its last output has one row per plate."""
 
-    def __init__(self, url: str, spec: ModelSpec, given: Callable[[Picture], Input], timeout: float) -> None:
+    def __init__(self, url: str, spec: ModelSpec, make_input: Callable[[Picture], Input], timeout: float) -> None:
         self._transport = open_transport(ServerAccess(parse_url(url)))
         self._spec = spec
-        self._given = given
+        self._make_input = make_input
         self._timeout = timeout
 
     def __call__(self, picture: Picture) -> int:
-        found = self._transport.send(infer(self._spec, self._given(picture)), self._timeout)
+        found = self._transport.send(infer(self._spec, self._make_input(picture)), self._timeout)
         return len(found[self._spec.outputs[-1].name])
 
     def close(self) -> None:

@@ -93,12 +93,12 @@ class InProcess(Closing):
 class _Alone(Closing):
     """A network called with the same input repeatedly, as a `Caller`."""
 
-    def __init__(self, network: Run, given: NDArray[Any]) -> None:
+    def __init__(self, network: Run, inputs: NDArray[Any]) -> None:
         self._network = network
-        self._given = given
+        self._inputs = inputs
 
     def __call__(self, picture: Picture) -> int:
-        self._network(self._given)
+        self._network(self._inputs)
         return 0
 
 

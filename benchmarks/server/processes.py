@@ -37,7 +37,7 @@ class ServerProcesses:
         """Memory in bytes, where shared pages count in parts (PSS); 0 if it is not readable."""
         return sum(_memory(each.pid, "Pss:") for each in self._all())
 
-    def own(self) -> int:
+    def without_files(self) -> int:
         """The same without mapped files, whose share shrinks when other processes map them too."""
         return sum(_memory(each.pid, "Pss_Anon:", "Pss_Shmem:") for each in self._all())
 

@@ -1,5 +1,5 @@
-// Looks into a request for recognition before Triton does. Some parameters end Triton 24.10 and newer, whoever sends
-// them (docs/explanation/security.md, "Triton's published faults"), so only those that recognition needs pass.
+// Inspects a request for recognition before Triton gets it. Some parameters crash Triton 24.10 and newer, whoever sends
+// them (docs/explanation/security.md, "Triton's published faults"). So only those that recognition needs pass.
 
 const PARAMETERS = {
     request: ['timeout', 'binary_data_output', 'triton_enable_empty_final_response', 'scheme', 'sure'],
@@ -8,8 +8,8 @@ const PARAMETERS = {
 };
 const REFUSED = ['classification', 'shared_memory', 'plates_probe', 'sequence_', 'triton_grpc_error'];
 
-// Triton's errors name the shared memory of its Python models, which begins attacks (CVE-2025-23320). As many stars keep
-// the length that was announced; plate_nets/answers.py knows the same names.
+// Triton's errors name the shared memory of its Python models, which helps attackers (CVE-2025-23320). Stars
+// replace it, so that the length stays as announced; plate_nets/answers.py knows the same names.
 const REGION = /key '[^']*'|plates_[0-9]+_[0-9a-f]+_\w*|triton_python_backend_shm\w*/g;
 
 function withoutRegions(text) {
@@ -27,7 +27,7 @@ function message(r) {
     }
 }
 
-// The JSON that begins the body -> what is wrong with it, or nothing.
+// The JSON at the start of the body -> what is wrong with it, or nothing.
 function fault(json) {
     let asked;
     try {
@@ -54,7 +54,7 @@ function http(r) {
     const length = r.headersIn['Inference-Header-Content-Length'] || '';
     const body = r.requestBuffer || Buffer.alloc(0);
     let wrong = 'expected a header Inference-Header-Content-Length of at most 4 digits, within the body';
-    // Without it all of the body is JSON, which a picture never is
+    // Without this header the whole body is JSON, which a picture never is
     if (/^[1-9][0-9]{0,3}$/.test(length) && Number(length) <= body.length) {
         wrong = fault(body.slice(0, Number(length)).toString());
     }
@@ -66,7 +66,7 @@ function http(r) {
     r.internalRedirect('@triton');
 }
 
-// gRPC's own framing: a byte that says whether the message is compressed, four of its length, the message.
+// The framing of gRPC: one byte says whether the message is compressed, four give its length, then the message.
 function grpc(r) {
     const body = r.requestBuffer || Buffer.alloc(0);
     const encoding = r.headersIn['grpc-encoding'] || 'identity';

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes plate-nets-standin with $ENGINE (tools/engine.sh): FOR TESTS ALONE, where NVIDIA's image cannot be had.
+# Makes plate-nets-standin with $ENGINE (tools/engine.sh): ONLY FOR TESTS, on machines that cannot get NVIDIA's image.
 # Debian 12 in the layout of that image, with the tritonserver of the nvidia-pytriton wheel, release 24.10, which lacks the
 # security fixes of 2025 and 2026. Its packages come from where mmdebstrap finds them, the server from .venv.
 set -euo pipefail
@@ -20,7 +20,7 @@ trap 'rm -rf "$tree"' EXIT
 mkdir --parents "$tree"/opt/{nvidia,tritonserver}
 cat >"$tree/opt/nvidia/nvidia_entrypoint.sh" <<'EOF'
 #!/bin/sh
-# NVIDIA's looks after the driver here
+# NVIDIA's entry point checks the driver here
 exec "$@"
 EOF
 chmod 755 "$tree/opt/nvidia/nvidia_entrypoint.sh"

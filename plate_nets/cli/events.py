@@ -13,6 +13,7 @@ from plate_nets.cli.options import Scheme, only_scheme
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
 from plate_nets.plates import DEFAULT_SCHEME
+from plate_nets.sinks.sqlite_file import reason
 from plate_nets.whole_file import whole_folder
 from plate_nets.words import counted
 
@@ -61,7 +62,7 @@ def export(
                         written += 1
                         rows.writerow(row)
     except sqlite3.Error as error:
-        raise InputError(f"--events {events}: {error}") from error
+        raise InputError(f"--events {events}: {reason(error)}") from error
     except OSError as error:
         raise InputError(f"--labels {labels}: {error.strerror}") from error
     reasons = "".join(f"; {count} left out: {reason}" for reason, count in left_out.items())

@@ -249,9 +249,9 @@ def _comparison(
 
 
 def _difference(where: str, expected: tuple[Array, ...], found: tuple[Array, ...]) -> float:
-    shapes = [[each.shape for each in side] for side in (found, expected)]
-    if shapes[0] != shapes[1]:
-        raise ConversionError(f"{where}: gives {shapes[0]}, the network {shapes[1]}")
+    got, network = ([output.shape for output in side] for side in (found, expected))
+    if got != network:
+        raise ConversionError(f"{where}: expected outputs of the network's shapes, {network}, got {got}")
     differences = [
         np.max(np.abs(a.astype(np.float64) - b) / (1 + np.abs(b.astype(np.float64))))
         for a, b in zip(found, expected, strict=True)

@@ -163,5 +163,5 @@ def pictures_below(folder: Path) -> list[Path]:
     """
     found = sorted(p for p in folder.rglob("*") if p.suffix.lower() in SUFFIXES)
     if not found:
-        raise DatasetError(f"{folder}: no picture in it")
+        raise DatasetError(f"{folder}: contains no picture")
     return found

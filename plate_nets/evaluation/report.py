@@ -63,8 +63,8 @@ def figures(outcome: Outcome, score_threshold: float, plate_free: PlateFree | No
     if plate_free:
         result["plate_free"] = {
             "pictures": len(plate_free.boxes),
-            "boxes_a_picture": float(np.mean(plate_free.boxes)),
-            "texts_a_picture": float(np.mean(plate_free.texts)),
+            "boxes_per_picture": float(np.mean(plate_free.boxes)),
+            "texts_per_picture": float(np.mean(plate_free.texts)),
             "with_box": float(np.mean(np.array(plate_free.boxes) > 0)),
             "with_text": float(np.mean(np.array(plate_free.texts) > 0)),
         }
@@ -137,8 +137,8 @@ def print_figures(
         print_detection(console, detection)
     if plate_free := values.get("plate_free"):
         console.print(
-            f"{plate_free['pictures']} plate-free pictures: {plate_free['boxes_a_picture']:.4f} boxes and "
-            f"{plate_free['texts_a_picture']:.4f} texts a picture; {plate_free['with_box']:.4f} with a box, "
+            f"{plate_free['pictures']} plate-free pictures: {plate_free['boxes_per_picture']:.4f} boxes and "
+            f"{plate_free['texts_per_picture']:.4f} texts per picture; {plate_free['with_box']:.4f} with a box, "
             f"{plate_free['with_text']:.4f} with a text",
             soft_wrap=True,
         )

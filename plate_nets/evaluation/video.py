@@ -136,7 +136,7 @@ def find_clips(video: Path, truth: Path | None) -> list[Clip]:
         else:
             clips.append(_labelled(path, load_truth(path.with_suffix(".jsonl"))))
     if not clips:
-        raise DatasetError(f"{video}: no clip in it; expected {', '.join(SUFFIXES)}")
+        raise DatasetError(f"{video}: contains no video; expected {', '.join(SUFFIXES)}")
     return clips
 
 

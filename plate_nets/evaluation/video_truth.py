@@ -54,7 +54,7 @@ def load_truth(path: Path) -> list[TrueFrame]:
     try:
         lines = read_text(path, MAX_TABLE).splitlines()
     except InputError as error:
-        raise DatasetError(f"{error}; expected JSON lines, one a frame") from error
+        raise DatasetError(f"{error}; expected JSON lines, one per frame") from error
     return list(_frames(path, lines))
 
 

@@ -63,7 +63,7 @@ class Delivery:
         self._closing = threading.Event()
         self._connected = False
         self._delivered = self._refused = 0
-        self._has: int | None = None
+        self._unacknowledged: int | None = None
         """The last record that the sink has taken, in case the outbox could not store that."""
         self._waiting = self._dropped = 0
         self._thread = LastingThread(
@@ -108,7 +108,7 @@ class Delivery:
         if not self._connected:
             self._sink.connect()
             self._connected = True
-        self._forget_taken()
+        self._acknowledge()
         closing = self._closing.is_set()
         records = self._next_records()
         if not records:
@@ -118,8 +118,8 @@ class Delivery:
         if len(records) < self._sink.batch and self._sink.linger:
             self._closing.wait(self._sink.linger)
             records = self._next_records()
-        self._has = self._send(records)
-        self._forget_taken()
+        self._unacknowledged = self._send(records)
+        self._acknowledge()
         return True
 
     def _send(self, records: list[Record]) -> int:
@@ -133,11 +133,11 @@ class Delivery:
         self._delivered += len(records)
         return records[-1].sequence
 
-    def _forget_taken(self) -> None:
+    def _acknowledge(self) -> None:
         """Delete from the outbox what the sink has taken; if that fails, the sink still does not get it again."""
-        if self._has is not None:
-            self._outbox.taken(self.name, self._has)
-            self._has = None
+        if self._unacknowledged is not None:
+            self._outbox.acknowledge(self.name, self._unacknowledged)
+            self._unacknowledged = None
 
 
 def finish_all(deliveries: list[Delivery], seconds: float) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from plate_nets.errors import InputError, SinkError
 from plate_nets.events import PlateEvent
 from plate_nets.sinks.base import Record
-from plate_nets.sinks.sqlite_file import LOGS, Kind, SqliteFile, is_damage, is_full
+from plate_nets.sinks.sqlite_file import LOGS, Kind, SqliteFile, is_damage, reason
 from plate_nets.whole_file import whole_file
 
 MAX_BYTES = 256 << 20
@@ -96,7 +96,7 @@ class Outbox:
             raise InputError(str(error)) from error
         except sqlite3.Error as error:
             self._lock.close()
-            raise InputError(f"outbox {path}: {'its disk is full' if is_full(error) else error}") from error
+            raise InputError(f"outbox {path}: {reason(error)}") from error
 
     def append(self, event: PlateEvent) -> None:
         """Store an event on disk.
@@ -148,7 +148,7 @@ class Outbox:
 
         return self._work(read)
 
-    def taken(self, sink: str, sequence: int) -> None:
+    def acknowledge(self, sink: str, sequence: int) -> None:
         """Note that a sink has all records up to this one.
 
         Raises:
@@ -227,7 +227,7 @@ class Outbox:
             except InputError as error:
                 raise SinkError(str(error)) from error
             except sqlite3.Error as error:
-                raise SinkError(f"outbox {self._path}: {error}") from error
+                raise SinkError(f"outbox {self._path}: {reason(error)}") from error
             except OSError as error:
                 raise SinkError(f"outbox {self._path}: {error.strerror}") from error
 
@@ -254,7 +254,13 @@ class Outbox:
             saved = _save(self._file.database, fresh, self._newest)
             kept = f"; the old file was moved to {self._set_aside()}" if exists else ""
         self._file.remove_logs()
-        former, self._file = self._file, SqliteFile(self._path, _KIND)
+        try:
+            opened = SqliteFile(self._path, _KIND)
+        except BaseException:  # the disk filled up: what the new file holds is still in the old one
+            for ending in ("", *LOGS):
+                self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
+            raise
+        former, self._file = self._file, opened
         former.close()
         self._begin(self._file.database)
         self._notice(f"outbox {self._path}: {why}; continuing in a new one with {saved} records{kept}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plate_nets.errors import InputError, SinkError
 from plate_nets.sinks.base import Record, Sink
-from plate_nets.sinks.sqlite_file import Kind, SqliteFile, is_full
+from plate_nets.sinks.sqlite_file import Kind, SqliteFile, is_full, reason
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -71,7 +71,7 @@ class SqliteSink(Sink):
                 if file.is_there:  # otherwise it was moved before, without its log
                     return
         except sqlite3.Error as error:
-            raise SinkError(f"{self._path}: {error}") from error
+            raise SinkError(f"{self._path}: {reason(error)}") from error
         except OSError as error:
             raise SinkError(f"{self._path}: {error.strerror}") from error
         except InputError as error:

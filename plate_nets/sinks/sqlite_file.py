@@ -118,6 +118,11 @@ def is_damage(error: sqlite3.Error) -> bool:
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
+def reason(error: sqlite3.Error) -> str:
+    """Why a file cannot be used, for a message that names the file."""
+    return "its disk is full" if is_full(error) else str(error)
+
+
 def is_full(error: sqlite3.Error) -> bool:
     """Whether an error means that the disk is full; SQLite calls a log that cannot grow a "disk I/O error"."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)

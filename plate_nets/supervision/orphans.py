@@ -5,7 +5,7 @@ import os
 import psutil
 
 
-def reap_orphans(own: int | None) -> None:
-    """Wait for exited children, except ``own``, which other code waits for."""
+def reap_orphans(spared: int | None) -> None:
+    """Wait for exited children, except ``spared``, which other code waits for."""
     if os.getpid() == 1:
-        psutil.wait_procs([child for child in psutil.Process().children() if child.pid != own], timeout=0)
+        psutil.wait_procs([child for child in psutil.Process().children() if child.pid != spared], timeout=0)

@@ -67,7 +67,7 @@ def roll_back(model: str, repository: Path, control: Controller, client: PlateCl
         version = latest(folder)
         before = versions(folder)[:-1]
         if not before:
-            raise SwapError(f"{model}: version {version} is the only one")
+            raise SwapError(f"{model}: version {version} is the only one; there is none to go back to")
         remove(folder, version)
         control.load(model)
         canary(model, before[-1], control, client)
@@ -94,7 +94,7 @@ def put_into_service(model: str, version: int, repository: Path, control: Contro
             raise SwapError(f"{what}, but the server did not load the previous one: {fault}; cause: {error}") from error
         if not isinstance(error, PlateError):
             raise
-        raise SwapError(f"{what}, {latest(folder)} answers: {error}") from error
+        raise SwapError(f"{what}, and {latest(folder)} answers again: {error}") from error
 
 
 def canary(model: str, version: int, control: Controller, client: PlateClient) -> None:
@@ -109,7 +109,7 @@ def canary(model: str, version: int, control: Controller, client: PlateClient) -
     for _ in range(CANARIES):
         check_health(client)
     if (count := control.answered(model, version) - before) < CANARIES:
-        raise ServerError(f"version {version} of {model} answered {count} of {CANARIES} canaries")
+        raise ServerError(f"version {version} of {model} read the known picture {count} of {CANARIES} times")
 
 
 def wait_until_unloaded(model: str, version: int, control: Controller) -> None:

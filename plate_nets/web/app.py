@@ -50,7 +50,7 @@ def create_app(backend: Backend, settings: WebSettings, sources: Sources = Sourc
     access = Access(settings)
     metrics = WebMetrics()
     reader = PictureReader(backend.reader, settings.limits, settings.workers, settings.waiting, backend.scheme)
-    metrics.watch("waiting", "Pictures in progress or waiting", lambda: reader.taken)
+    metrics.watch("waiting", "Pictures in progress or waiting", lambda: reader.unfinished)
     more: list[Callable[[], Facts]] = [lambda: {"web": metrics.facts()}]
     fetcher = PictureFetcher(settings.allowed_urls, settings.limits.max_bytes)
     uploads = Uploads(settings)

@@ -106,14 +106,14 @@ class PictureReader:
         self._limits = limits
         self.scheme = scheme
         self._limit = workers + waiting
-        self._taken = 0
+        self._unfinished = 0
         self._threads = ThreadPoolExecutor(workers, "picture")
         self._decoders = ThreadPoolExecutor(workers, "decoder")
 
     @property
-    def taken(self) -> int:
+    def unfinished(self) -> int:
         """Pictures in progress or waiting."""
-        return self._taken
+        return self._unfinished
 
     def close(self) -> None:
         """End the threads; waiting pictures are dropped."""
@@ -130,12 +130,12 @@ class PictureReader:
         Raises:
             ServerOverloaded: too many are waiting.
         """
-        if self._taken + len(uploads) > self._limit:
+        if self._unfinished + len(uploads) > self._limit:
             raise ServerOverloaded(
-                f"pictures: {self._taken} of at most {self._limit} are being read or waiting; try again later"
+                f"pictures: {self._unfinished} of at most {self._limit} are being read or waiting; try again later"
             )
         loop = asyncio.get_running_loop()
-        self._taken += len(uploads)
+        self._unfinished += len(uploads)
         describe = partial(self.describe, crops=crops, sure=sure, vehicles=vehicles)
         waiting = [loop.run_in_executor(self._threads, describe, upload) for upload in uploads]
         for each in waiting:
@@ -143,7 +143,7 @@ class PictureReader:
         return list(await asyncio.gather(*waiting))
 
     def _leave(self, _: object) -> None:
-        self._taken -= 1
+        self._unfinished -= 1
 
     def describe(self, upload: Upload, *, crops: bool, sure: float | None, vehicles: bool = False) -> bodies.Picture:
         """Read one picture -> its plates or its error; with ``crops``, its plates come with straightened crops.

@@ -19,7 +19,7 @@ from typing import Any
 
 from plate_nets.errors import ContractError, InputError
 from plate_nets.sinks.sqlite import EVENT_STORE
-from plate_nets.sinks.sqlite_file import SqliteFile
+from plate_nets.sinks.sqlite_file import SqliteFile, reason
 from plate_nets.video.watch_lists import normalize
 from plate_nets.web.similar import SimilarTexts
 
@@ -112,7 +112,7 @@ class EventStore:
             for database in self._open():
                 self._readers.put(database)
         except sqlite3.Error as error:
-            raise InputError(f"{path}: {error}") from error
+            raise InputError(f"{path}: {reason(error)}") from error
 
     def close(self) -> None:
         """Close the file."""

@@ -42,8 +42,6 @@ ZEROS = bytes(30 << 20)
 """Compresses to a thousandth."""
 GROWTH = 300 << 20
 """Bytes that the processes together may grow by."""
-LONGEST_WAIT = 1.0
-"""Seconds that an attack may add to a good caller's wait."""
 HEALED, RESTARTED = 15.0, 20.0
 """Seconds until another instance, or another server, answers for a frozen one."""
 LOG = 1 << 20

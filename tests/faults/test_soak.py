@@ -60,7 +60,7 @@ def endure(serve: Serve, capsys: pytest.CaptureFixture[str], protocol: str, minu
         started = time.monotonic()
         while (now := time.monotonic()) < started + seconds:
             if now > started + part:
-                samples.append(processes.own())
+                samples.append(processes.without_files())
             time.sleep(1)
     first = p99(load, started, started + part)
     last = p99(load, started + seconds - part, started + seconds)

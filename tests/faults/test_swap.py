@@ -175,7 +175,9 @@ def test_a_version_that_reads_wrongly_is_rolled_back(
     before = versions(folder)
     save_ir(UpsideDown(), folder / ".bad")
     version = add(folder / ".bad", folder)
-    with pytest.raises(SwapError, match=rf"version {version} was rolled back, {before[-1]} answers: the known picture"):
+    with pytest.raises(
+        SwapError, match=rf"version {version} was rolled back, and {before[-1]} answers again: the known"
+    ):
         put_into_service("stn", version, server.model_repository, controller, client)
     kept(server, client, "stn", before)
 

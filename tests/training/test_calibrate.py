@@ -13,7 +13,7 @@ from plate_nets.networks.registry import NETWORKS
 from plate_nets.plates import default_scheme
 from plate_nets.types import Reading
 from tests.spelling import spell
-from training.reader.calibrate import Seen, read_at, surprise, write
+from training.reader.calibrate import LabelledLogits, read_at, surprise, write
 
 
 def told(confidence: float, *, right: bool) -> ReadPlate:
@@ -27,8 +27,8 @@ def test_wrong_confidences_give_a_high_surprise() -> None:
 
 
 def test_a_higher_temperature_lowers_the_confidence_not_the_text() -> None:
-    seen = Seen("set", ["A123BC77"], spell("A123BC77"), np.ones(1, np.intp))
-    cold, hot = (read_at(seen, temperature)[0].reading for temperature in (1.0, 2.0))
+    labelled = LabelledLogits("set", ["A123BC77"], spell("A123BC77"), np.ones(1, np.intp))
+    cold, hot = (read_at(labelled, temperature)[0].reading for temperature in (1.0, 2.0))
     assert cold and hot and cold.best == hot.best == "A123BC77" and hot.confidence < cold.confidence
 
 
@@ -51,4 +51,4 @@ def test_a_reader_that_reads_nothing_is_reported_in_one_line() -> None:
     blank = np.full((2, 23, 18), -20, np.float32)
     blank[:, -1] = 20
     with pytest.raises(WeightsError, match="the reader reads none of 2 plates"):
-        surprise(read_at(Seen("set", ["A123BC77"] * 2, blank, np.ones(2, np.intp)), 1.0))
+        surprise(read_at(LabelledLogits("set", ["A123BC77"] * 2, blank, np.ones(2, np.intp)), 1.0))

@@ -74,4 +74,4 @@ def test_no_pictures(teacher: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(
         app, ["--pictures", str(tmp_path), "--teacher", str(teacher), "--out", str(tmp_path / "out")]
     )
-    assert done.exit_code == 1 and "no picture in it" in done.output
+    assert done.exit_code == 1 and "contains no picture" in done.output

@@ -47,7 +47,7 @@ def test_cars_of_a_lane_keep_their_distance_and_some_stop() -> None:
         places = [(car.x, car.z) for drive in drives if (car := drive.at(float(time)))]
         for number, (x, z) in enumerate(places):
             assert all(abs(x - other) > 2 or abs(z - away) > 6 for other, away in places[:number])
-    assert sum(bool((np.diff(drive.way) == 0).any()) for drive in drives) == 2
+    assert sum(bool((np.diff(drive.distances) == 0).any()) for drive in drives) == 2
 
 
 def test_the_truth_contains_the_hidden_share() -> None:
@@ -90,7 +90,7 @@ def test_an_incomplete_clip_is_not_part_of_its_set(tmp_path: Path, monkeypatch: 
     def interrupted(path: Path, *_: object) -> Iterator[float]:
         path.write_bytes(b"half a clip")
         truth_path(path).touch()
-        with pytest.raises(DatasetError, match="no clip in it"):
+        with pytest.raises(DatasetError, match="contains no video"):
             find_clips(tmp_path, None)
         yield 0.5
         raise KeyboardInterrupt

@@ -79,4 +79,4 @@ def test_without_a_plate_or_a_network_the_weights_stay(tmp_path: Path) -> None:
 def test_no_pictures(weights: Path, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     done = CliRunner().invoke(app, [str(weights), "--pictures", str(tmp_path / "none")])
-    assert done.exit_code == 1 and "no picture in it" in done.output
+    assert done.exit_code == 1 and "contains no picture" in done.output

@@ -52,8 +52,8 @@ FOLDERS = ("plate_nets/cli", "converters", "training", "benchmarks")
 def option_of(argument: ast.arg, shared: dict[str, ast.expr]) -> str | None:
     """An argument of a command -> its option, or None; ``shared``: annotations that have a name."""
     annotation = argument.annotation
-    if isinstance(annotation, ast.Name):
-        annotation = shared.get(annotation.id)
+    if isinstance(annotation, ast.Name | ast.Attribute):  # of a module
+        annotation = shared.get(ast.unparse(annotation).rpartition(".")[2])
     for node in ast.walk(annotation) if annotation else ():
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "typer.Option":
             named = [each.value for each in node.args if isinstance(each, ast.Constant)]

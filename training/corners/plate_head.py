@@ -108,13 +108,13 @@ def features(corner_net: CornerNet, windows: Windows) -> Tensor:
     return torch.cat([pooled(list(corner_net.features(chunk))) for chunk in stacked])
 
 
-def fit(head: nn.Sequential, seen: Tensor, plates: Tensor, epochs: int, rate: float = 3e-3) -> float:
+def fit(head: nn.Sequential, inputs: Tensor, plates: Tensor, epochs: int, rate: float = 3e-3) -> float:
     """Train the head on features (N, 352) and labels (N,), weighting both classes equally -> loss.
 
     It returns the log-odds of a plate times `SHARE`, plus `SHIFT`: what is added to the detector's log-odds.
     """
-    mean, spread = seen.mean(0), seen.std(0) + 1e-3
-    seen = (seen - mean) / spread
+    mean, spread = inputs.mean(0), inputs.std(0) + 1e-3
+    inputs = (inputs - mean) / spread
     balance = torch.where(plates, 1 / plates.float().mean(), 1 / (~plates).float().mean()) / 2
     first, relu, last = head
     assert isinstance(first, nn.Linear) and isinstance(last, nn.Linear)
@@ -124,9 +124,9 @@ def fit(head: nn.Sequential, seen: Tensor, plates: Tensor, epochs: int, rate: fl
     for epoch in range(epochs):
         optimizer.param_groups[0]["lr"] = rate * (1 - epoch / epochs)
         losses = []
-        for rows in torch.split(torch.randperm(len(seen)), 256):
+        for rows in torch.split(torch.randperm(len(inputs)), 256):
             loss = functional.binary_cross_entropy_with_logits(
-                learner(seen[rows])[:, 0], plates[rows].float(), weight=balance[rows]
+                learner(inputs[rows])[:, 0], plates[rows].float(), weight=balance[rows]
             )
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
@@ -150,9 +150,9 @@ def main(
         float, typer.Option(help="Share of plates and scenes to hold out, as in training.detector.")
     ] = 0.12,
     rendered_count: Annotated[int, typer.Option("--rendered", help="Rendered pictures.")] = 400,
-    epochs: Annotated[int, typer.Option(min=1)] = 12,
+    epochs: Annotated[int, typer.Option(min=1, help="How often to use all windows.")] = 12,
     seed: int = 0,
-    threads: Annotated[int, typer.Option(min=1)] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the networks.")] = 1,
 ) -> None:
     """Train the head, and write the network with it."""
     torch.set_num_threads(threads)

@@ -10,21 +10,11 @@ from plate_nets.errors import InputError
 from plate_nets.networks.checkpoint import load_weights
 from plate_nets.networks.country import CountryNet
 from plate_nets.plates import load_schemes
+from training import loop
 from training.checkpoint import TrainingState
 from training.command import errors_in_one_line
 from training.country.samples import Samples, load_real
 from training.country.trainer import ARCHITECTURE, CountryTrainer, held_out, known_crops
-from training.loop import (
-    Budget,
-    Every,
-    Minutes,
-    Out,
-    Resume,
-    Threads,
-    Workers,
-    continue_from,
-    prepare,
-)
 
 app = typer.Typer(add_completion=False)
 
@@ -32,7 +22,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 @errors_in_one_line()
 def train(
-    out: Out,
+    out: loop.Out,
     data: Annotated[list[Path], typer.Option(help="Labelled folder with a column country. Repeatable.")] = [],  # noqa: B006
     validate: Annotated[
         list[Path],
@@ -42,19 +32,19 @@ def train(
         list[str], typer.Option(help="FOLDER=CODE: country of a folder without that column. Repeatable.")
     ] = [],  # noqa: B006
     scheme: Annotated[str, typer.Option(help="Countries to draw (built-in name, group or TOML file).")] = "world",
-    steps: Annotated[int, typer.Option(min=1, help="How many steps to train.")] = 12_000,
-    minutes: Minutes = None,
+    steps: loop.Steps = 12_000,
+    minutes: loop.Minutes = None,
     batch: Annotated[int, typer.Option(min=2, help="Plates per step.")] = 64,
-    start: Annotated[Path | None, typer.Option(help="Weights to start from.")] = None,
-    rate: Annotated[float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")] = 2e-3,
-    seed: int = 0,
-    threads: Threads = 1,
-    workers: Workers = 1,
-    every: Every = 500,
-    resume: Resume = False,
+    start: loop.Start = None,
+    rate: loop.Rate = 2e-3,
+    seed: loop.Seed = 0,
+    threads: loop.Threads = 1,
+    workers: loop.Workers = 1,
+    every: loop.Every = 500,
+    resume: loop.Resume = False,
 ) -> None:
     """Train CountryNet; the averaged weights are written to OUT/best and, at the end, OUT/last."""
-    device = prepare(out, threads, seed)
+    device = loop.prepare(out, threads, seed)
     schemes = load_schemes(scheme)
     countries = dict(_pair(each) for each in country)
     real = load_real(schemes, data, countries)
@@ -65,13 +55,13 @@ def train(
         for each in (state.network, state.average):
             load_weights(each, start)
     if resume:
-        continue_from(state, out)
+        loop.continue_from(state, out)
     trainer = CountryTrainer(
         state,
         Samples(schemes, real, batch=batch, seed=seed),
         {folder.name: known_crops(folder.name, load_real(schemes, [folder], countries)) for folder in validate}
         | {"drawn": held_out(schemes)},
-        Budget(steps, minutes),
+        loop.Budget(steps, minutes),
         out,
         device=device,
         workers=workers,

@@ -97,7 +97,9 @@ def split_photos(folders: Iterable[Path], share: float) -> tuple[list[Picture], 
     if not train:
         raise DatasetError(f"nothing to train on: {len(held)} photos, all held out (share {share:g})")
     if share and not held:
-        raise DatasetError(f"none of {len(train)} photos is held out (share {share:g}); a larger share or more photos")
+        raise DatasetError(
+            f"none of {len(train)} photos is held out (share {share:g}); choose a larger one, or add photos"
+        )
     return train, held
 
 

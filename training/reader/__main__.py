@@ -9,17 +9,8 @@ import typer
 
 from plate_nets.errors import InputError
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme, load_schemes
+from training import loop
 from training.command import errors_in_one_line
-from training.loop import (
-    Budget,
-    Every,
-    Minutes,
-    Out,
-    Resume,
-    Workers,
-    continue_from,
-    prepare,
-)
 from training.reader.real import load_foreign, load_real
 from training.reader.samples import Mixture, Samples
 from training.reader.state import ReaderState
@@ -35,7 +26,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 @errors_in_one_line()
 def train(
-    out: Out,
+    out: loop.Out,
     data: Annotated[list[Path], typer.Option(help="Labelled folder with real plates. Repeatable.")] = [],  # noqa: B006
     foreign: Annotated[
         list[Path],
@@ -56,8 +47,8 @@ def train(
     validate: Annotated[
         list[Path], typer.Option(help="Labelled folder to validate on. Repeatable; the mean decides.")
     ] = [],  # noqa: B006
-    steps: Annotated[int, typer.Option(min=1, help="How many steps to train.")] = 20_000,
-    minutes: Minutes = None,
+    steps: loop.Steps = 20_000,
+    minutes: loop.Minutes = None,
     batch: Annotated[int, typer.Option(min=1, help="Plates per step.")] = 64,
     real: Annotated[float, typer.Option(min=0, max=1, help="Share of real plates; the rest is rendered.")] = 0.5,
     straightened: Annotated[
@@ -89,18 +80,16 @@ def train(
             "Without --start, its LPRNet is the starting point."
         ),
     ] = None,
-    rate: Annotated[
-        float, typer.Option(min=0, help="Highest learning rate; less when starting from weights.")
-    ] = 1.5e-3,
-    seed: int = 0,
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the networks.")] = 2,
-    workers: Workers = 1,
-    every: Every = 500,
-    resume: Resume = False,
+    rate: loop.Rate = 1.5e-3,
+    seed: loop.Seed = 0,
+    threads: loop.Threads = 2,
+    workers: loop.Workers = 1,
+    every: loop.Every = 500,
+    resume: loop.Resume = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
     """Train the reader; the averaged weights are written to OUT/best and, at the end, OUT/last."""
-    device = prepare(out, threads, seed)
+    device = loop.prepare(out, threads, seed)
     country = load_scheme(scheme)
     plates, empty = load_real(country, data, strict=strict)
     others = load_foreign(foreign)
@@ -117,7 +106,7 @@ def train(
     elif beside is not None:
         state.start_beside(beside)
     if resume:
-        continue_from(state, out)
+        loop.continue_from(state, out)
     trainer = ReaderTrainer(
         state,
         Samples(
@@ -142,7 +131,7 @@ def train(
             weights=factors(weight),
         ),
         validation_crops(country, validate, straightened > 0),
-        Budget(steps, minutes),
+        loop.Budget(steps, minutes),
         out,
         device=device,
         workers=workers,

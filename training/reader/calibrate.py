@@ -39,7 +39,7 @@ SURE = 0.9
 
 
 @dataclass(frozen=True)
-class Seen:
+class LabelledLogits:
     """The reader's output for N plates of a folder, and their labels."""
 
     folder: str
@@ -48,7 +48,7 @@ class Seen:
     lines: Lines
 
 
-def outputs_of(folder: Path, networks: Path) -> Seen:
+def outputs_of(folder: Path, networks: Path) -> LabelledLogits:
     """A labelled folder -> the logits of its plates, cropped by their labelled boxes as the server would.
 
     Raises:
@@ -73,13 +73,14 @@ def outputs_of(folder: Path, networks: Path) -> Seen:
             texts += [label.text for label in readable]
     if not texts:
         raise DatasetError(f"{folder}: expected plates with a text, found none")
-    return Seen(folder.name, texts, np.concatenate(logits), np.concatenate(lines))
+    return LabelledLogits(folder.name, texts, np.concatenate(logits), np.concatenate(lines))
 
 
-def read_at(seen: Seen, temperature: float) -> list[ReadPlate]:
+def read_at(labelled: LabelledLogits, temperature: float) -> list[ReadPlate]:
     """The readings at a temperature, sure or not."""
-    readings = PlateDecoder(default_scheme(), DecodingSettings(sure=0.0)).decode(seen.logits / temperature, seen.lines)
-    return [ReadPlate("", text, 0.0, reading) for text, reading in zip(seen.texts, readings, strict=True)]
+    decoder = PlateDecoder(default_scheme(), DecodingSettings(sure=0.0))
+    readings = decoder.decode(labelled.logits / temperature, labelled.lines)
+    return [ReadPlate("", text, 0.0, reading) for text, reading in zip(labelled.texts, readings, strict=True)]
 
 
 def surprise(plates: Sequence[ReadPlate]) -> float:
@@ -105,16 +106,16 @@ def main(
         float | None, typer.Option(help="Use this temperature instead of the best one for the first folders.")
     ] = None,
     check: Annotated[list[Path], typer.Option(help="Folder to show but not to choose by. Repeatable.")] = [],  # noqa: B006
-    threads: Annotated[int, typer.Option(min=1)] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the networks.")] = 1,
 ) -> None:
     """Print the result of each temperature; write the reader with the best-calibrated one."""
     torch.set_num_threads(threads)
     console = Console(width=140)
     chosen, shown = ([outputs_of(folder, networks) for folder in folders] for folders in (data, check))
-    means = [np.mean([surprise(read_at(seen, each)) for seen in chosen]) for each in TEMPERATURES]
+    means = [np.mean([surprise(read_at(labelled, each)) for labelled in chosen]) for each in TEMPERATURES]
     best = TEMPERATURES[int(np.argmin(means))] if temperature is None else temperature
-    for seen in (*chosen, *shown):
-        console.print(_table(seen))
+    for labelled in (*chosen, *shown):
+        console.print(_table(labelled))
     console.print(f"temperature {best:g}")
     if out is not None:
         write(networks, out, best)
@@ -136,8 +137,8 @@ def write(networks: Path, out: Path, temperature: float) -> None:
         save_weights(network, out / path.name, metadata, NETWORKS[name].scheme_of_weights(scheme))
 
 
-def _table(seen: Seen) -> Table:
-    table = Table(title=f"{seen.folder}, {len(seen.texts)} plates")
+def _table(labelled: LabelledLogits) -> Table:
+    table = Table(title=f"{labelled.folder}, {len(labelled.texts)} plates")
     for name in (
         "temperature",
         "surprise",
@@ -149,7 +150,7 @@ def _table(seen: Seen) -> Table:
     ):
         table.add_column(name)
     for temperature in TEMPERATURES:
-        plates = read_at(seen, temperature)
+        plates = read_at(labelled, temperature)
         cells = [f"{temperature:g}", f"{surprise(plates):.4f}", f"{calibration_error(reliability(plates)):.4f}"]
         for least in (SURE, 0.8):
             given = [plate for plate in plates if plate.text and plate.reading and plate.reading.confidence >= least]

@@ -81,7 +81,7 @@ class ReaderState(TrainingState[Reader]):
             except RuntimeError as error:
                 raise WeightsError(f"{folder}: weights of another network: {str(error).splitlines()[0]}") from error
             if {name.split(".")[0] for name in missing} != {"classes"}:
-                raise WeightsError(f"{folder}: weights of another network: without {', '.join(missing)}")
+                raise WeightsError(f"{folder}: weights of another network: they lack {', '.join(missing)}")
 
 
 def keep(reader: Reader) -> None:

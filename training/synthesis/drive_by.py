@@ -35,7 +35,7 @@ _GAP = 8.0
 """Minimum distance between the plates of two cars in a lane, m."""
 _STEP = 0.02
 _BRAKING = 4.0
-"""Seconds between the points of a way; m/s² of a car that stops."""
+"""Seconds between two distances of a drive; m/s² of a car that stops."""
 _SHOWN = 4.0
 """Minimum height of a plate in the truth, px."""
 _ROOM = 200
@@ -90,19 +90,19 @@ class Drive:
     plate: Frame
     seed: int
     start: float
-    way: NDArray[np.float64]
+    distances: NDArray[np.float64]
 
     def at(self, time: float) -> cars.Car | None:
         """The car at a time, or None if it is not on the road."""
         index = (time - self.start) / _STEP
-        if not 0 <= index <= len(self.way) - 1:
+        if not 0 <= index <= len(self.distances) - 1:
             return None
-        return replace(self.car, z=float(np.interp(index, np.arange(len(self.way)), self.way)))
+        return replace(self.car, z=float(np.interp(index, np.arange(len(self.distances)), self.distances)))
 
     @property
     def end(self) -> float:
         """When it has left, s."""
-        return self.start + _STEP * (len(self.way) - 1)
+        return self.start + _STEP * (len(self.distances) - 1)
 
 
 def write_drive_by(path: Path, scheme: PlateScheme, seed: int, settings: DriveBySettings) -> Iterator[float]:
@@ -225,8 +225,11 @@ def _collide(one: Drive, other: Drive) -> bool:
     if abs(one.car.x - other.car.x) > 2:
         return False
     times = np.arange(max(one.start, other.start), min(one.end, other.end), 0.1)
-    ways = (np.interp((times - drive.start) / _STEP, np.arange(len(drive.way)), drive.way) for drive in (one, other))
-    return bool((np.abs(np.subtract(*ways)) < _GAP).any())
+    first, second = (
+        np.interp((times - drive.start) / _STEP, np.arange(len(drive.distances)), drive.distances)
+        for drive in (one, other)
+    )
+    return bool((np.abs(first - second) < _GAP).any())
 
 
 def _draw(frame: Frame, view: Pinhole, drive: Drive, car: cars.Car, light: Light) -> None:

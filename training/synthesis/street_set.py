@@ -7,7 +7,7 @@ import numpy as np
 
 from plate_nets.plates import PlateScheme
 from training.synthesis.scene import Scene, render_scene
-from training.synthesis.test_set import new_dataset
+from training.synthesis.test_set import Drawn, write_dataset
 
 SIZE = (1280, 720)
 FINE = (1600, 900)
@@ -19,24 +19,18 @@ SHARES = (0.3, 0.9)
 def write_street_set(
     scheme: PlateScheme, folder: Path, count: int, seed: int = 0, plates: int = 1, close: bool = False
 ) -> Iterator[Path]:
-    """Write ``images/`` and ``labels.csv``, one photo per step; each photo depends on (seed, number) alone.
+    """Write a labelled folder of streets, each with ``plates`` plates, 0 to 6; see `write_dataset`.
 
-    Each street has ``plates`` plates, 0 to 6, fewer if the frame has no room. ``close``: crop it around the nearest
-    one, which then takes 0.3 to 0.9 of the width; a street without any plate is drawn again.
-
-    Raises:
-        DatasetError: the folder is not empty.
-        InputError: a photo cannot be written.
+    A street has fewer plates if the frame has no room. ``close``: crop it around the nearest one, which then takes 0.3
+    to 0.9 of the width; a street without any plate is drawn again.
     """
-    with new_dataset(folder) as add:
-        for number in range(count):
-            rng = np.random.default_rng((seed, number))
-            scene = _close_up(scheme, rng) if close else render_scene(scheme, rng, SIZE, plates)
-            labels = [
-                (each.text, (each.box.xmin, each.box.ymin, each.box.xmax, each.box.ymax, *each.quad.ravel()))
-                for each in scene.plates
-            ]
-            yield add(f"street_{number:04d}.png", scene.frame, labels)
+
+    def draw(rng: np.random.Generator) -> Drawn:
+        scene = _close_up(scheme, rng) if close else render_scene(scheme, rng, SIZE, plates)
+        labels = [(each.text, (*each.box.sides, *each.quad.ravel())) for each in scene.plates]
+        return "street", scene.frame, labels
+
+    return write_dataset(folder, count, seed, draw)
 
 
 def _close_up(scheme: PlateScheme, rng: np.random.Generator) -> Scene:

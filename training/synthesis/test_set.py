@@ -2,7 +2,6 @@
 
 import csv
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -26,32 +25,22 @@ _SURROUNDINGS = (0.5, 1.1)
 """Minimum and maximum width of the surroundings of the plate's box in the photo, in plate heights."""
 
 
+Drawn = tuple[str, Frame, Iterable[tuple[str, Iterable[float]]]]
+"""The kind of a photo, the photo, and its plates: each a text with its box and corners in px."""
+
+
 def write_test_set(
     scheme: PlateScheme, folder: Path, count: int = 2000, seed: int = 0, lines: int = 1
 ) -> Iterator[Path]:
-    """Write ``images/`` and ``labels.csv``, one photo per step; each photo depends on (seed, number) alone.
+    """Write a labelled folder of plates with ``lines`` lines, 1 or 2; see `write_dataset`.
 
-    The plates have ``lines`` lines, 1 or 2. The format is part of the file name: ``taxi_0001.png``.
-
-    Raises:
-        DatasetError: the folder is not empty.
-        InputError: a photo cannot be written.
+    The format is part of the file name: ``taxi_0001.png``.
     """
-    with new_dataset(folder) as add:
-        for number in range(count):
-            rng = np.random.default_rng((seed, number))
-            photo, corners, kind, text = _photo(scheme.by_lines[lines], rng, lines)
-            box = (*corners.min(axis=0), *corners.max(axis=0))
-            yield add(f"{kind.replace(' ', '_')}_{number:04d}.png", photo, [(text, (*box, *corners.ravel()))])
+    return write_dataset(folder, count, seed, lambda rng: _photo(scheme.by_lines[lines], rng, lines))
 
 
-Add = Callable[[str, Frame, Iterable[tuple[str, Iterable[float]]]], Path]
-"""Adds a photo by name with its plates, each a text with its box and corners in px -> the photo's path."""
-
-
-@contextmanager
-def new_dataset(folder: Path) -> Iterator[Add]:
-    """Start a labelled folder -> a function that adds a photo to it.
+def write_dataset(folder: Path, count: int, seed: int, draw: Callable[[np.random.Generator], Drawn]) -> Iterator[Path]:
+    """Write ``images/`` and ``labels.csv``, one photo per step; each photo depends on (seed, number) alone.
 
     Raises:
         DatasetError: the folder is not empty.
@@ -64,19 +53,17 @@ def new_dataset(folder: Path) -> Iterator[Add]:
     with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(COLUMNS)
-
-        def add(name: str, photo: Frame, plates: Iterable[tuple[str, Iterable[float]]]) -> Path:
-            path = images / name
+        for number in range(count):
+            kind, photo, plates = draw(np.random.default_rng((seed, number)))
+            path = images / f"{kind.replace(' ', '_')}_{number:04d}.png"
             save_picture(path, photo)
             for text, places in plates:
                 numbers = [f"{value:.1f}" for value in places]
-                rows.writerow([name, *numbers[:4], text, *numbers[4:]])
-            return path
-
-        yield add
+                rows.writerow([path.name, *numbers[:4], text, *numbers[4:]])
+            yield path
 
 
-def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> tuple[Frame, camera.Corners, str, str]:
+def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> Drawn:
     usual, *others = (each.name for each in scheme.formats)
     first = rng.random() < (USUAL_SHARE if lines == 1 else 1 / len(scheme.formats))
     kind = usual if first or not others else others[int(rng.integers(len(others)))]
@@ -90,4 +77,4 @@ def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> tuple[F
     width, rows = np.ceil(high - origin).astype(int)
     target = target - origin
     photo = camera.take_photo(picture, corners, target, (int(width), int(rows)), rng, SEVERITY, lines)
-    return photo, target, kind, text
+    return kind, photo, [(text, (*target.min(axis=0), *target.max(axis=0), *target.ravel()))]

@@ -97,7 +97,7 @@ class Infer(Call[Tensors]):
         outputs = {spec.name: answer.as_numpy(spec.name) for spec in self.outputs}
         missing = [name for name, array in outputs.items() if array is None]
         if missing:
-            raise ServerError(f"an answer without {', '.join(missing)}")
+            raise ServerError(f"the answer lacks {', '.join(missing)}")
         return outputs
 
 

@@ -216,7 +216,7 @@ def test_threads_can_share_a_transport(transport: Transport) -> None:
 def test_an_answer_without_outputs_is_an_error_of_the_server(transport: Transport, stub: StubServer) -> None:
     """Triton's response cache answers like this if the first answer was an error."""
     stub.outputs = False
-    with pytest.raises(ServerError, match=f"^{transport.address}: an answer without twice, again"):
+    with pytest.raises(ServerError, match=f"^{transport.address}: the answer lacks twice, again"):
         transport.send(infer(DOUBLE, GIVEN), SECONDS)
 
 

@@ -146,8 +146,8 @@ def test_given_boxes(folder: Path) -> None:
     assert values["by_turn"]["turned up to 3 degrees"]["corner_errors"] == pytest.approx((1 / 14, 2 / 14))
     assert values["plate_free"] == {
         "pictures": 4,
-        "boxes_a_picture": 0.75,
-        "texts_a_picture": 0.25,
+        "boxes_per_picture": 0.75,
+        "texts_per_picture": 0.25,
         "with_box": 0.5,
         "with_text": 0.25,
     }

@@ -179,7 +179,7 @@ def test_a_folder_holds_clips_with_truth_beside_them_or_labels(tmp_path: Path) -
 
 
 def test_missing_clips_and_invalid_truth_are_reported(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="no clip in it"):
+    with pytest.raises(DatasetError, match="contains no video"):
         find_clips(tmp_path, None)
     (tmp_path / "a.mp4").touch()
     with pytest.raises(DatasetError, match=r"a\.jsonl: No such file"):

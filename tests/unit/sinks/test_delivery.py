@@ -73,7 +73,8 @@ def test_a_full_disk_is_reported_and_everything_is_delivered_later(
     for number in range(3):
         outbox.append(event(number))
     line = said.get(timeout=30)
-    assert "full" in line or "No space left on device" in line
+    reason = "its disk is full" if kind is SqliteSink else "No space left on device"
+    assert line == f"sink: {path}: {reason}; records wait in the outbox"
     assert eventually(lambda: delivery.state().failures > 2, 30)
     assert delivery.state().error is not None
     small_disk.free()

@@ -1,5 +1,6 @@
 """The outbox: nothing is lost, the order is kept, the disk is not filled."""
 
+import contextlib
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +40,7 @@ def test_each_sink_gets_every_event_in_order(outbox: Outbox) -> None:
 def test_a_cursor_moves_only_for_its_own_sink(outbox: Outbox) -> None:
     for number in range(5):
         outbox.append(event(number))
-    outbox.taken("fast", outbox.waiting("fast", 3)[-1].sequence)
+    outbox.acknowledge("fast", outbox.waiting("fast", 3)[-1].sequence)
     assert (outbox.backlog("fast"), outbox.backlog("slow")) == (2, 5)
 
 
@@ -48,7 +49,7 @@ def test_a_new_process_continues_where_the_last_one_ended(path: Path) -> None:
     events = [event(number) for number in range(3)]
     for each in events:
         first.append(each)
-    first.taken("fast", first.waiting("fast", 2)[-1].sequence)
+    first.acknowledge("fast", first.waiting("fast", 2)[-1].sequence)
     first.close()
     second = Outbox(path, ["fast", "slow"])
     assert keys(second, "fast") == [events[2].key]
@@ -61,7 +62,7 @@ def test_a_removed_sink_does_not_keep_records(path: Path) -> None:
     first.append(event(0))
     first.close()
     second = Outbox(path, ["fast"])
-    second.taken("fast", second.waiting("fast", 1)[0].sequence)
+    second.acknowledge("fast", second.waiting("fast", 1)[0].sequence)
     second.close()
     third = Outbox(path, ["slow"])
     assert keys(third, "slow") == []
@@ -74,7 +75,7 @@ def test_filtered_records_are_not_kept_for_a_sink(outbox: Outbox) -> None:
         outbox.append(each)
     (record,) = outbox.waiting("fast", 10, matches_only=True)
     assert record.key == listed.key
-    outbox.taken("fast", record.sequence)
+    outbox.acknowledge("fast", record.sequence)
     assert outbox.waiting("fast", 10, matches_only=True) == []
     assert outbox.backlog("fast") == 0
     assert [record.event["stage"] for record in outbox.waiting("slow", 10, finals_only=True)] == ["final", "final"]
@@ -151,7 +152,7 @@ def test_readable_records_of_a_damaged_file_continue_in_a_new_one(path: Path, pa
 def test_the_cursor_of_a_sink_survives_damage(path: Path) -> None:
     """What a sink takes while the file is being replaced is not confused with records of the new file."""
     outbox = filled(path, [], count=30)
-    outbox.taken("fast", 30)
+    outbox.acknowledge("fast", 30)
     in_flight = outbox.waiting("slow", 10)
     with sqlite3.connect(path) as database:
         database.execute("UPDATE records SET document = '{' WHERE sequence = 20")
@@ -160,7 +161,7 @@ def test_the_cursor_of_a_sink_survives_damage(path: Path) -> None:
     assert keys(outbox, "fast") == [event(30).key]
     everything = {event(number).key for number in range(31) if number != 19}
     assert set(keys(outbox, "slow")) == everything
-    outbox.taken("slow", in_flight[-1].sequence)
+    outbox.acknowledge("slow", in_flight[-1].sequence)
     assert set(keys(outbox, "slow")) == everything - {each.key for each in in_flight}
     outbox.close()
 
@@ -178,7 +179,7 @@ def test_a_text_that_is_not_utf8_counts_as_damage(outbox: Outbox, path: Path) ->
 def test_the_content_of_a_moved_file_continues_in_a_new_one(path: Path, log: bool) -> None:
     said: list[str] = []
     outbox = filled(path, said, count=20)
-    outbox.taken("fast", 10)
+    outbox.acknowledge("fast", 10)
     path.rename(path.with_name("elsewhere"))
     if log:
         for ending in ("-wal", "-shm"):
@@ -219,13 +220,30 @@ def test_a_full_disk_is_reported_and_loses_no_earlier_event(small_disk: SmallDis
     outbox = Outbox(small_disk.path / "outbox.sqlite", ["fast"])
     outbox.append(event(0))
     small_disk.fill()
-    with pytest.raises(SinkError, match=r"disk is full$"):
+    with pytest.raises(SinkError, match=r"outbox .*outbox.sqlite: its disk is full$"):
         for number in range(1, 100):
             outbox.append(event(number))
     small_disk.free()
     outbox.append(event(100))
     waiting = keys(outbox, "fast")
     assert (waiting[0], waiting[-1]) == (event(0).key, event(100).key)
+    outbox.close()
+
+
+@pytest.mark.parametrize("room", range(0, 96 << 10, 8 << 10))
+def test_a_move_while_the_disk_is_full_is_followed_later(small_disk: SmallDisk, room: int) -> None:
+    path = small_disk.path / "outbox.sqlite"
+    outbox = Outbox(path, ["fast"])
+    outbox.append(event(0))
+    small_disk.fill(room)
+    path.rename(small_disk.path / "moved")
+    for number in range(1, 20):
+        with contextlib.suppress(SinkError):
+            outbox.append(event(number))
+    small_disk.free()
+    outbox.append(event(20))
+    waiting = keys(outbox, "fast")
+    assert (waiting[0], waiting[-1]) == (event(0).key, event(20).key)
     outbox.close()
 
 
