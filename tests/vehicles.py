@@ -26,7 +26,7 @@ class BusDetector:
     def __call__(self, pictures: NDArray[np.uint8], /) -> Rows:
         return self.plates(pictures)
 
-    def both(self, pictures: NDArray[np.uint8], /) -> tuple[Rows, Rows]:
+    def both(self, pictures: NDArray[np.uint8], /, least: float) -> tuple[Rows, Rows]:
         h, w = pictures.shape[1:3]
         row = [w / 2, h / 2, 0.98 * w, 0.96 * h, 0.9, 0.1, 0.2, 0.9, 0.1]
         seen = np.array([[row]], np.float32)

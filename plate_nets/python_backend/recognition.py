@@ -133,7 +133,8 @@ class Recognition:
         if SCHEMES.name in requested:
             names = [" ".join(plate.reading.schemes or (plate.reading.scheme,)) for plate in plates]
             outputs.append(tensor(SCHEMES, np.array(names, np.object_).reshape(-1, 1)))
-        outputs += [output for output in describe(plates) if output.name() in requested]
+        if options.appearance:
+            outputs += [output for output in describe(plates) if output.name() in requested]
         if options.vehicles:
             outputs.append(tensor(VEHICLE_ROWS, rows_of(scene.vehicles)))
         return plates, outputs

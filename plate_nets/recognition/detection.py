@@ -14,6 +14,7 @@ from plate_nets.recognition.geometry import STRIDE, Letterbox, clip
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import belonging, vehicles_of
+from plate_nets.runtimes.detector import NEGLIGIBLE
 from plate_nets.runtimes.rows import best_rows, row_scores
 from plate_nets.types import DEFAULT_DETAIL, Boxes, Detail, Frame, Scores, VehicleRows
 
@@ -30,8 +31,13 @@ class VehicleNetwork(Protocol):
         """See `DetectorNetwork`."""
         ...
 
-    def both(self, pictures: NDArray[np.uint8], /) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """The same pictures -> the same rows, and (1, B, 5 + kinds) rows of vehicles; None without a head for them."""
+    def both(
+        self, pictures: NDArray[np.uint8], /, least: float
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """The same pictures -> the same rows, and (1, B, 5 + kinds) rows of vehicles; None without a head for them.
+
+        Rows with an objectness below ``least`` may be left out.
+        """
         ...
 
 
@@ -196,7 +202,8 @@ class PlateDetector:
 
     def _both(self, pictures: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         if isinstance(self.network, VehicleNetwork):
-            rows, vehicles = self.network.both(pictures)
+            least = min(self.settings.proposal, self.settings.vehicle_threshold)  # a score is at most the objectness
+            rows, vehicles = self.network.both(pictures, max(least, NEGLIGIBLE))
         else:
             rows, vehicles = self.network(pictures), None
         if vehicles is None and not self._without_vehicles:

@@ -4,6 +4,8 @@ Quads are (4, 2) corner points x, y clockwise from the plate's own top left, in 
 ``i`` covers ``i`` to ``i + 1``. They may extend beyond the frame. The two lines of a plate are placed side by side.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -283,11 +285,14 @@ def _finer(ratio: float) -> int:
 
 def _whole_pixels(quad: Quad, hw: tuple[int, ...], block: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """The whole blocks of the frame around a quad, with two more pixels on each side: top left, bottom right."""
-    far = np.clip(quad, -_FAR, _FAR)
-    low, high = np.floor(far.min(axis=0)).astype(int) - 2, np.ceil(far.max(axis=0)).astype(int) + 2
-    x0, y0 = max(0, int(low[0])), max(0, int(low[1]))
-    x1, y1 = (
-        start + min(-(-(end - start) // block), (limit - start) // block) * block
-        for start, end, limit in ((x0, int(high[0]), hw[1]), (y0, int(high[1]), hw[0]))
-    )
+    # Python's numbers take half the time of numpy's for so few
+    x, y = quad.T.tolist()
+    (x0, x1), (y0, y1) = _whole_blocks(x, hw[1], block), _whole_blocks(y, hw[0], block)
     return (x0, y0), (x1, y1)
+
+
+def _whole_blocks(values: Sequence[float], limit: int, block: int) -> tuple[int, int]:
+    """The coordinates of a quad along an axis of the frame, and the frame's size -> where its blocks start and end."""
+    low, high = (max(-_FAR, min(_FAR, end)) for end in (min(values), max(values)))
+    start, end = max(0, math.floor(low) - 2), math.ceil(high) + 2
+    return start, start + min(-(-(end - start) // block), (limit - start) // block) * block

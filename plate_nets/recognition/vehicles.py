@@ -109,23 +109,40 @@ def _chosen(
     settings: BelongingSettings,
 ) -> NDArray[np.intp]:
     """Whether each plate may belong to each vehicle (N, M) -> the index of its vehicle (N,), or -1."""
-    areas = _areas(boxes)
-    within = inside(boxes, boxes) >= settings.inside
-    above = boxes[None, :, 3] - boxes[:, None, 3] >= settings.carried * _size(boxes)[1]
-    carried = within & above
-    scores = np.array([vehicle.score for vehicle in vehicles])
-    outdone = (iou(boxes, boxes) >= settings.same) & (scores[:, None] <= settings.weak * scores)
+    areas, scores = _areas(boxes), np.array([vehicle.score for vehicle in vehicles])
+    buses = np.array([vehicle.type == "bus" for vehicle in vehicles])
+    pictured = _carried(boxes, boxes[buses], settings).any(axis=1)
     assigned = np.full(len(plausible), -1, np.intp)
     for row, may in enumerate(plausible):
-        candidates = np.flatnonzero(may & ~outdone[:, may].any(axis=1))
+        candidates = np.flatnonzero(may)
+        if len(candidates) > 1:
+            candidates = candidates[~_outdone(boxes[candidates], scores[candidates], settings)]
         if not len(candidates):
             continue
         best = candidates[areas[candidates].argmin()]
-        alike = [other for other in candidates if other != best and areas[other] < settings.alike * areas[best]]
-        pictured = any(carried[best, other] and vehicles[other].type == "bus" for other in range(len(vehicles)))
-        if not alike and not pictured:
+        alike = areas[candidates] < settings.alike * areas[best]
+        if np.count_nonzero(alike) <= 1 and not pictured[best]:
             assigned[row] = best
     return assigned
+
+
+def _carried(
+    boxes: NDArray[np.float64], carriers: NDArray[np.float64], settings: BelongingSettings
+) -> NDArray[np.bool_]:
+    """Boxes (N, 4) and (M, 4) of vehicles -> whether each of the first is carried by, or pictured on, each of the
+    second: (N, M)."""
+    if not len(carriers):
+        return np.zeros((len(boxes), 0), np.bool_)
+    above = carriers[:, 3] - boxes[:, None, 3] >= settings.carried * _size(carriers)[1]
+    carried: NDArray[np.bool_] = (inside(boxes, carriers) >= settings.inside) & above
+    return carried
+
+
+def _outdone(boxes: NDArray[np.float64], scores: NDArray[np.float64], settings: BelongingSettings) -> NDArray[np.bool_]:
+    """Boxes (N, 4) of vehicles and their scores (N,) -> which are better framed by another of them."""
+    better = (iou(boxes, boxes) >= settings.same) & (scores[:, None] <= settings.weak * scores)
+    outdone: NDArray[np.bool_] = better.any(axis=1)
+    return outdone
 
 
 def _size(boxes: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

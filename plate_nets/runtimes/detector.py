@@ -59,11 +59,13 @@ class OpenVINODetector:
         """Pictures -> rows. ``least``: the minimum objectness of a row, at least 0 and below 1."""
         return self._plates(pictures, least)[0]
 
-    def both(self, pictures: Pictures) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+    def both(
+        self, pictures: Pictures, least: float = NEGLIGIBLE
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """Pictures -> rows of plates, and rows of vehicles, or None if the weights have no head for them."""
         if self._both is None:
-            return self(pictures), None
-        plates, vehicles = self._both(pictures, NEGLIGIBLE)
+            return self(pictures, least), None
+        plates, vehicles = self._both(pictures, least)
         return plates, vehicles
 
     @cached_property

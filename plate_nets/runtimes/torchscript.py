@@ -46,8 +46,10 @@ class TorchDetector:
         """Pictures (N, h, w, 3) BGR -> rows."""
         return _run(self._network, detector_input(pictures, self._device))
 
-    def both(self, pictures: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """Pictures -> rows of plates, and rows of vehicles, or None if the weights have no head for them."""
+    def both(
+        self, pictures: NDArray[np.uint8], least: float = 0.0
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Pictures -> all rows of plates, and of vehicles, or None if the weights have no head for them."""
         with torch.inference_mode():
             plates, vehicles = self._network.both(detector_input(pictures, self._device))  # type: ignore[operator]
         return plates.cpu().numpy(), vehicles.cpu().numpy() if vehicles.shape[1] else None

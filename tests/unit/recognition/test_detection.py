@@ -7,6 +7,7 @@ import pytest
 
 from plate_nets.errors import InputError
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector, distinct, select
+from plate_nets.runtimes.detector import NEGLIGIBLE
 from plate_nets.types import Detail
 
 
@@ -135,6 +136,28 @@ def test_a_network_without_a_head_for_vehicles_is_not_asked_again() -> None:
     boxes, _, vehicles = detector.detect_both(frame)
     assert len(detector.with_large_vehicles(frame, boxes, vehicles)) == 0
     assert sides == [640]
+
+
+@pytest.mark.parametrize(
+    ("proposal", "vehicle_threshold", "least"), [(0.1, 0.08, 0.08), (0.05, 0.3, 0.05), (0.1, 0.0, NEGLIGIBLE)]
+)
+def test_rows_that_can_be_neither_plate_nor_vehicle_are_not_asked_for(
+    proposal: float, vehicle_threshold: float, least: float
+) -> None:
+    asked: list[float] = []
+
+    class Network:
+        def __call__(self, pictures: np.ndarray, /) -> np.ndarray:
+            raise AssertionError("vehicles are asked for")
+
+        def both(self, pictures: np.ndarray, /, least: float) -> tuple[np.ndarray, np.ndarray]:
+            asked.append(least)
+            return np.zeros((1, 0, 6), np.float32), np.zeros((1, 0, 9), np.float32)
+
+    settings = DetectionSettings(proposal=proposal, vehicle_threshold=vehicle_threshold)
+    boxes, _, vehicles = PlateDetector(Network(), settings).detect_both(np.zeros((360, 640, 3), np.uint8))
+    assert len(boxes) == len(vehicles) == 0
+    assert asked == [least]
 
 
 def test_boxes_of_a_car_that_differ_only_outside_the_frame_are_one() -> None:

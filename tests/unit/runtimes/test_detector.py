@@ -118,3 +118,7 @@ def test_weights_with_a_head_for_vehicles_find_them_in_the_same_pass(
     likely = expected[0][expected[0, :, 4] >= NEGLIGIBLE]
     assert abs(len(likely) - seen.shape[1]) <= 2
     np.testing.assert_allclose(seen[0].mean(axis=0), likely.mean(axis=0), rtol=1e-2)
+    half = float(np.median(seen[0, :, 4]))
+    _, better = network.both(pictures, half)
+    assert better is not None and better[0, :, 4].min() >= half * 0.999
+    assert 0.4 < better.shape[1] / seen.shape[1] < 0.6
