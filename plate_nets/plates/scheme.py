@@ -5,6 +5,7 @@ Everything that depends on the country takes a scheme: decoder, network, contrac
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -240,7 +241,7 @@ class PlateScheme:
         if self.members:
             return tuple(fit for member in self.members for fit in member.fits(text))
         found = []
-        for plate_format, patterns, expression in self._expressions:
+        for plate_format, patterns, expression in self._expressions.get(len(text), ()):
             match = expression.fullmatch(text)
             if match and all(map(self.is_issued, match.groups())):
                 found.append(Fit(plate_format, patterns, match.groups()))
@@ -263,7 +264,7 @@ class PlateScheme:
 
     def is_plate(self, text: str) -> bool:
         """Whether a text fits a format."""
-        return bool(self.fits(text))
+        return any(member.fits(text) for member in self.members or (self,))
 
     def is_issued(self, part: str) -> bool:
         """Whether a part may have its digits, see `not_issued`."""
@@ -286,15 +287,18 @@ class PlateScheme:
         return replace(joined(members), name=self.name)
 
     @cached_property
-    def _expressions(self) -> tuple[tuple[PlateFormat, tuple[str, ...], re.Pattern[str]], ...]:
+    def _expressions(self) -> Mapping[int, Sequence[tuple[PlateFormat, tuple[str, ...], re.Pattern[str]]]]:
+        """The length of a text -> the formats and patterns of this length, each with an expression for its parts."""
+
         def expression(pattern: str) -> str:
             return "(" + "".join(f"[{re.escape(self.signs[sign])}]" for sign in pattern) + ")"
 
-        return tuple(
-            (plate_format, patterns, re.compile("".join(map(expression, patterns))))
-            for plate_format in self.formats
-            for patterns in plate_format.patterns
-        )
+        found = defaultdict(list)
+        for plate_format in self.formats:
+            for patterns in plate_format.patterns:
+                compiled = re.compile("".join(map(expression, patterns)))
+                found[sum(map(len, patterns))].append((plate_format, patterns, compiled))
+        return dict(found)
 
 
 def joined(schemes: Sequence[PlateScheme]) -> PlateScheme:
