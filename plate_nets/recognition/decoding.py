@@ -23,6 +23,8 @@ from plate_nets.types import STEPS, Lines, Logits, Reading
 
 _NEGLIGIBLE = 1e-4
 """A symbol with a lower probability at a step extends no prefix, because the text could not become certain."""
+_BLANK_ONLY = 30.0
+"""The logit of the blank where a reader sees nothing; the others are 0."""
 _LEAST_LOG = -30.0
 """The lowest log-probability of a text in one look: enough to rule it out."""
 
@@ -167,6 +169,13 @@ def _reading(best: Candidate, scheme: PlateScheme, sure: bool) -> Reading:
     return Reading(
         text, best.text, best.confidence, best.characters, owners[0].format_names(text), owners[0].name, names
     )
+
+
+def nothing_seen(count: int, classes: int) -> Logits:
+    """The logits (N, C, 18) of N plates of which a reader sees nothing: blanks."""
+    logits = np.zeros((count, classes, STEPS), np.float32)
+    logits[:, -1] = _BLANK_ONLY
+    return logits
 
 
 def log_softmax(logits: Logits) -> NDArray[np.float32]:
