@@ -3,6 +3,7 @@
 Also the colours of a plate's ground.
 """
 
+from collections.abc import Iterable
 from colorsys import rgb_to_hsv
 
 from plate_nets.plates.drawing import Colour
@@ -33,6 +34,11 @@ def design_of(scheme: PlateScheme, plate_format: PlateFormat) -> str:
     """A format of a country -> its class; `UNKNOWN` for a country that `CountryNet` does not know."""
     design = f"{scheme.country} {plate_format.design}".rstrip()
     return design if design in CLASSES else UNKNOWN
+
+
+def classes_of(schemes: Iterable[PlateScheme]) -> list[int]:
+    """Schemes -> the classes of all designs of their plates, in order."""
+    return sorted({CLASSES[design_of(scheme, each)] for scheme in schemes for each in scheme.formats})
 
 
 def ground_of(colour: Colour) -> str | None:

@@ -10,17 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import repeat
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
+from plate_nets.plates.scheme import Rest
 from plate_nets.recognition.appearance import LEAST_FAVOUR, Appearance, Favour
 from plate_nets.types import STEPS, Lines, Logits, Reading
 
 _NEGLIGIBLE = 1e-4
 """A symbol with a lower probability at a step extends no prefix, because the text could not become certain."""
+_BLANK_ONLY = 30.0
+"""The logit of the blank where a reader sees nothing; the others are 0."""
 _LEAST_LOG = -30.0
 """The lowest log-probability of a text in one look: enough to rule it out."""
 
@@ -167,6 +171,13 @@ def _reading(best: Candidate, scheme: PlateScheme, sure: bool) -> Reading:
     )
 
 
+def nothing_seen(count: int, classes: int) -> Logits:
+    """The logits (N, C, 18) of N plates of which a reader sees nothing: blanks."""
+    logits = np.zeros((count, classes, STEPS), np.float32)
+    logits[:, -1] = _BLANK_ONLY
+    return logits
+
+
 def log_softmax(logits: Logits) -> NDArray[np.float32]:
     """Logits (N, C, 18) -> log-probabilities over the classes (axis 1), same shape."""
     shifted = logits - logits.max(axis=1, keepdims=True)
@@ -285,35 +296,46 @@ def shares(text: str, plates: Mapping[str, float]) -> tuple[float, ...]:
     )
 
 
+_Prefix = tuple[float, float, float, str, int, Rest]
+"""The beginning of a text: the probability of all its paths, of those that end in a blank, and of those that end in its
+last symbol; the text; the class of its last symbol, or of the blank without any; what may follow."""
+
+
 def format_texts(logp: NDArray[np.float32], scheme: PlateScheme, width: int) -> dict[str, float]:
     """Log-probabilities (C, 18) -> the texts of a beam search that fit a plate format, each with its probability."""
-    # prefix -> [probability of the paths that end in a blank, of those that end in the prefix's last symbol]
-    beam: dict[str, list[float]] = {"": [1.0, 0.0]}
-    states = {"": scheme.successors.start}
-    alphabet, index_of, no_symbol = scheme.alphabet, scheme.index, scheme.blank
-    for step in np.exp(logp.T.astype(np.float64)).tolist():
-        grown: dict[str, list[float]] = {}
-        likely = [(index, p) for index, p in enumerate(step) if p > _NEGLIGIBLE and index != no_symbol]
-        for prefix, (blank, symbol) in beam.items():
-            both = blank + symbol
-            kept = grown.setdefault(prefix, [0.0, 0.0])
-            kept[0] += both * step[no_symbol]
-            last = index_of[prefix[-1]] if prefix else no_symbol
-            if prefix:
-                kept[1] += symbol * step[last]
-            following = scheme.successors[states[prefix]]
-            for index, p in likely:
-                if index in following:
-                    text = prefix + alphabet[index]
-                    states[text] = following[index]
-                    longer = grown.setdefault(text, [0.0, 0.0])
-                    longer[1] += (blank if index == last else both) * p
-        ranked = sorted(grown.items(), key=_probability, reverse=True)
-        beam = dict(ranked[:width])
-    return {text: sum(ways) for text, ways in beam.items() if scheme.is_plate(text)}
+    steps = np.exp(logp.T.astype(np.float64))
+    likely: list[list[int]] = [[] for _ in steps]
+    for place, index in np.argwhere(steps[:, : scheme.blank] > _NEGLIGIBLE).tolist():
+        likely[place].append(index)
+    beam: list[_Prefix] = [(1.0, 1.0, 0.0, "", scheme.blank, scheme.successors.start)]
+    for step, symbols in zip(steps.tolist(), likely, strict=True):
+        symbols.sort(key=step.__getitem__, reverse=True)
+        beam = sorted(_grown(beam, step, symbols, scheme, width), key=itemgetter(0), reverse=True)[:width]
+    return {text: p for p, _, _, text, _, state in beam if () in state and scheme.is_plate(text)}
 
 
-def _probability(item: tuple[str, list[float]]) -> float:
-    """A prefix with the probabilities of its two kinds of paths -> their sum."""
-    blank, symbol = item[1]
-    return blank + symbol
+def _grown(
+    beam: Sequence[_Prefix], step: Sequence[float], likely: Sequence[int], scheme: PlateScheme, width: int
+) -> list[_Prefix]:
+    """The prefixes of a beam, and the probability of each class at the next step -> the prefixes after this step.
+
+    A new prefix is left out if it is less probable than all prefixes of a full beam. ``likely``: the classes of the
+    symbols that may extend a prefix, most probable first.
+    """
+    no_symbol, before = step[scheme.blank], {prefix[3]: prefix for prefix in beam}
+    grown: list[_Prefix] = []
+    for both, _, symbol, text, last, state in beam:
+        waits, ends = both * no_symbol, symbol * step[last]
+        if last in likely and (shorter := before.get(text[:-1])):
+            ends += (shorter[1] if last == shorter[4] else shorter[0]) * step[last]
+        grown.append((waits + ends, waits, ends, text, last, state))
+    least = min(grown)[0] if len(grown) == width else 0.0
+    for both, blank, _, text, last, state in beam:
+        following = scheme.successors[state]
+        for index in likely:
+            if both * step[index] < least:
+                break
+            if index in following and (longer := text + scheme.alphabet[index]) not in before:
+                new = (blank if index == last else both) * step[index]
+                grown.append((new, 0.0, new, longer, index, following[index]))
+    return grown

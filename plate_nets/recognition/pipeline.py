@@ -13,12 +13,12 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.contract import LPRNET, STN, reader_of
+from plate_nets.contract import LPRNET, STN
 from plate_nets.errors import ContractError
 from plate_nets.plates import PlateScheme
 from plate_nets.plates.designs import UNKNOWN
 from plate_nets.recognition.appearance import Appearance, appearances
-from plate_nets.recognition.decoding import at_height
+from plate_nets.recognition.decoding import at_height, nothing_seen
 from plate_nets.recognition.options import ReadOptions
 from plate_nets.recognition.quads import Quads, doubtful, line_heights, lines_of, quad_size
 from plate_nets.recognition.reader import check_sure
@@ -79,7 +79,7 @@ class PlateReader(Generic[F, T]):
     read as one line if a country may have such plates (`PlateScheme.any_shape`). Plates without a text are also read
     from their upright crops: corners may leave out the end of a plate. The most certain reading wins. If several
     schemes are read, or the caller asks for it, a network classifies the country and the colour from the crops before
-    rectification, in the stage ``tell_country``.
+    rectification, in the stage ``tell_country``. No reader is asked about plates that look like none of its countries.
 
     Args:
         detect: frame, stages, and whether to find vehicles -> the output of `PlateFinder.find`.
@@ -175,15 +175,16 @@ class PlateReader(Generic[F, T]):
     def _read_cut(self, crops: T, quads: Quads, lines: Lines, plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
         """Crops -> the logits of the first look, by reader, and the readings, after a second look if needed."""
         decoder, schemes = plan.decoder, plan.schemes
-        logits = self._logits(crops, schemes, plan.stages)
         looks = self._appearances(crops, plan)
+        logits = self._logits(crops, looks, plan, plan.stages)
         with plan.stages("decode_text"):
             readings = decoder.decode(logits, lines, schemes, looks)
         heights = line_heights(quads, lines).tolist()
         rows = decoder.unsure(readings, heights)
         if self._look_again and rows:
             with plan.stages("look_again"):
-                again = self._logits(self._look_again(self._take(crops, rows)), schemes, nullcontext)
+                same = [looks[row] for row in rows for _ in range(LOOKS)] if looks else None
+                again = self._logits(self._look_again(self._take(crops, rows)), same, plan, nullcontext)
                 for place, row in enumerate(rows):
                     own = slice(place * LOOKS, (place + 1) * LOOKS)
                     own_logits = {name: rows_of_reader[own] for name, rows_of_reader in again.items()}
@@ -205,9 +206,29 @@ class PlateReader(Generic[F, T]):
 
         return appearances(np.concatenate([outputs for (outputs,) in self._map_chunks(ask, self._split(crops, CHUNK))]))
 
-    def _logits(self, crops: T, schemes: Sequence[PlateScheme], stages: Stages) -> dict[str, Logits]:
-        """Crops -> the logits of each reader that the schemes need, by its name."""
-        names = tuple(dict.fromkeys(reader_of(scheme).name for scheme in schemes))
+    def _logits(self, crops: T, looks: Sequence[Appearance] | None, plan: _Plan, stages: Stages) -> dict[str, Logits]:
+        """Crops -> the logits of each reader that the schemes need, by its name.
+
+        ``looks``: the appearance of each plate. A reader sees nothing of plates that look like none of its countries.
+        """
+        readers = plan.decoder.readers(plan.schemes)
+        if looks is None or len(readers) == 1:
+            return self._ask(crops, tuple(readers), stages)
+        rows_of: dict[tuple[str, ...], list[int]] = {}
+        for row, look in enumerate(looks):
+            names = tuple(name for name, use in readers.items() if look.possible(use.designs))
+            rows_of.setdefault(names or tuple(readers), []).append(row)
+        logits = {name: nothing_seen(len(looks), use.classes) for name, use in readers.items()}
+        for names, rows in rows_of.items():
+            asked = crops if len(rows_of) == 1 else self._take(crops, rows)
+            for name, found in self._ask(asked, names, stages).items():
+                if len(found) != len(rows):
+                    raise ContractError(f"{name}: expected the logits of {len(rows)} crops, got {len(found)}")
+                logits[name][rows] = found
+        return logits
+
+    def _ask(self, crops: T, names: tuple[str, ...], stages: Stages) -> dict[str, Logits]:
+        """Crops -> the logits of these readers, by name."""
 
         def ask(chunk: T) -> _Outputs:
             with stages("rectify"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import repeat
 
 import numpy as np
@@ -10,9 +10,18 @@ import numpy as np
 from plate_nets.contract import reader_of
 from plate_nets.errors import InputError, SchemeError
 from plate_nets.plates import PlateScheme, group, joined
+from plate_nets.plates.designs import classes_of
 from plate_nets.recognition.appearance import Appearance
 from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
 from plate_nets.types import Lines, Logits, Reading
+
+
+@dataclass(frozen=True)
+class ReaderUse:
+    """A reader that schemes need: its number of classes, and the designs of their plates as classes of CountryNet."""
+
+    classes: int
+    designs: Sequence[int]
 
 
 class SchemeDecoder:
@@ -36,6 +45,7 @@ class SchemeDecoder:
         self.schemes = tuple(schemes)
         self.settings = settings
         self._searches: dict[tuple[str, ...], list[PlateDecoder]] = {}
+        self._readers: dict[tuple[str, ...], Mapping[str, ReaderUse]] = {}
 
     def choose(self, names: str) -> tuple[PlateScheme, ...]:
         """Comma-separated names of schemes, or of groups of schemes -> the schemes; all if the text is empty.
@@ -101,6 +111,16 @@ class SchemeDecoder:
             appearance.describe(reading, [scheme.by_lines[int(count)] for scheme in chosen])
             for reading, appearance, count in zip(readings, appearances, counts, strict=True)
         ]
+
+    def readers(self, schemes: Sequence[PlateScheme]) -> Mapping[str, ReaderUse]:
+        """Schemes -> the readers that they need, by name."""
+        names = tuple(scheme.name for scheme in schemes)
+        if names not in self._readers:
+            together: dict[str, list[PlateScheme]] = {}
+            for scheme in schemes:
+                together.setdefault(reader_of(scheme).name, []).append(scheme)
+            self._readers[names] = {name: ReaderUse(own[0].classes, classes_of(own)) for name, own in together.items()}
+        return self._readers[names]
 
     def _searches_of(self, schemes: tuple[PlateScheme, ...]) -> list[PlateDecoder]:
         """One decoder for all countries of each reader, and one for each scheme without a country."""

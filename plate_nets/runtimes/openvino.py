@@ -124,7 +124,7 @@ def _call(compiled: "openvino.CompiledModel") -> Network:
     request = compiled.create_infer_request()
 
     def run(array: NDArray[np.float32]) -> NDArray[np.float32]:
-        answer: NDArray[np.float32] = request.infer([array], share_inputs=True)[0]
-        return answer.copy()  # the next call overwrites it
+        answer: NDArray[np.float32] = request.infer([array], share_inputs=True)[0]  # a copy of the output
+        return answer
 
     return run

@@ -282,7 +282,7 @@ def give_up(model: FakeModel, request: triton.InferenceRequest) -> None:
     model.answer = hang_up
 
 
-@pytest.mark.parametrize(("busy", "counts"), [(YOLO, {"yolo": 1}), (STN, {"yolo": 1, "stn": 1})])
+@pytest.mark.parametrize(("busy", "counts"), [(YOLO, {"yolo": 1}), (STN, {"yolo": 1, "country": 1, "stn": 1})])
 def test_no_stage_runs_after_the_caller_hung_up(chain: triton.Server, busy: ModelSpec, counts: dict[str, int]) -> None:
     left = request()
     give_up(chain.models[busy.name], left)

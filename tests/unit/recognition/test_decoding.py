@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plate_nets.errors import ContractError
-from plate_nets.plates import default_scheme
+from plate_nets.plates import PlateScheme, default_scheme, joined, load_schemes
 from plate_nets.recognition.decoding import (
     DecodingSettings,
     PlateDecoder,
@@ -125,6 +125,41 @@ def test_the_beam_search_sums_over_paths_as_ctc_does() -> None:
         blank=BLANK,
     )
     assert candidate.probability == pytest.approx(float(torch.exp(-loss * len(candidate.text))), rel=0.05)
+
+
+def plain_search(logp: np.ndarray, scheme: PlateScheme, width: int) -> dict[str, float]:
+    """What `format_texts` should return: every prefix is built and ranked at each step."""
+    beam, states = {"": (1.0, 0.0)}, {"": scheme.successors.start}
+    for step in np.exp(logp.T.astype(np.float64)).tolist():
+        grown: dict[str, list[float]] = {}
+        for text, (blank, symbol) in beam.items():
+            kept = grown.setdefault(text, [0.0, 0.0])
+            kept[0] += (blank + symbol) * step[scheme.blank]
+            kept[1] += symbol * step[scheme.index[text[-1]]] if text else 0.0
+            for index, state in scheme.successors[states[text]].items():
+                if step[index] > 1e-4:
+                    longer = text + scheme.alphabet[index]
+                    states[longer] = state
+                    repeated = longer[-2:-1] == longer[-1]
+                    grown.setdefault(longer, [0.0, 0.0])[1] += (blank if repeated else blank + symbol) * step[index]
+        ranked = sorted(grown.items(), key=lambda item: sum(item[1]), reverse=True)
+        beam = {text: (blank, symbol) for text, (blank, symbol) in ranked[:width]}
+    return {text: sum(ways) for text, ways in beam.items() if scheme.is_plate(text)}
+
+
+@pytest.mark.parametrize("width", [1, 8])
+@pytest.mark.parametrize("names", ["russia", "turkey,indonesia,united_states"])
+def test_the_beam_search_only_leaves_out_what_cannot_enter_the_beam(names: str, width: int) -> None:
+    scheme, rng = joined(load_schemes(names)), np.random.default_rng(3)
+    texts = ("A123BC77", "A777AA777", "1234AA77") if names == "russia" else ("34ABC123", "B1234ABC", "ABC1234")
+    found = 0
+    for text in texts * 20:
+        logits = spell(text, peak=5.0, scheme=scheme) + rng.normal(0, 1.5, (1, scheme.classes, STEPS))
+        logp = log_softmax(logits.astype(np.float32))[0]
+        expected = plain_search(logp, scheme, width)
+        assert list(format_texts(logp, scheme, width).items()) == list(expected.items())
+        found += len(expected)
+    assert found
 
 
 @pytest.mark.parametrize("text", ["", "A", "AB", "AA"])

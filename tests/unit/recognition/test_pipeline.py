@@ -200,6 +200,30 @@ def test_the_appearance_is_computed_for_several_schemes_or_on_request() -> None:
     assert [plate.ground for plate in plates] == [""] and asked == [1, 1]
 
 
+def test_a_reader_is_only_asked_about_plates_that_may_be_of_its_countries() -> None:
+    asked: dict[str, list[float]] = {"russia": [], "turkey": []}
+    likely = np.array([[9, 0], [0, 9], [9, 9], [0, 0]])  # Russia, Turkey, either, neither more than all others
+
+    def look_at(crops: Crops) -> Logits:
+        logits = np.zeros((len(crops), *COUNTRY.outputs[0].dims), np.float32)
+        logits[:, [DESIGNS.index("ru"), DESIGNS.index("tr")]] = likely[crops[:, 0, 0, 0].astype(int)]
+        return logits
+
+    def ask(scheme: PlateScheme, crops: Crops) -> Logits:
+        asked[scheme.name] += crops[:, 0, 0, 0].tolist()
+        return spelling(scheme.alphabet, ("A123BC77", "34ABC123", "A124BC77", "A125BC77"), crops)
+
+    russia, turkey = load_schemes("russia,turkey")
+    readers = {"lprnet": partial(ask, russia), "lprnet_latin": partial(ask, turkey)}
+    decoder = SchemeDecoder([russia, turkey])
+    reader = PlateReader(Chain(4).detect, lambda crops: crops, readers, decoder, split_rows, take_rows, country=look_at)
+    plates = reader.scene(FRAME, ReadOptions(evidence=True)).plates
+    assert [plate.reading.text for plate in plates] == ["A123BC77", "34ABC123", "A124BC77", "A125BC77"]
+    first = {name: list(dict.fromkeys(numbers)) for name, numbers in asked.items()}
+    assert first == {"russia": [0, 2, 3], "turkey": [1, 2, 3]}
+    assert all(plate.logits is not None and plate.logits.max() == 12 for plate in plates), "those of the reader asked"
+
+
 def test_vehicles_are_returned_if_requested() -> None:
     chain, asked = Chain(1), list[bool]()
 

@@ -1,7 +1,14 @@
-"""OpenVINO in a process of its own: signals and memory."""
+"""OpenVINO: results, and in a process of its own signals and memory."""
 
 import subprocess
 import sys
+from pathlib import Path
+
+import numpy as np
+import openvino
+from openvino import opset13
+
+from plate_nets.runtimes.openvino import load_ir
 
 INTERRUPTED = """
 import signal
@@ -44,3 +51,12 @@ def test_memory_is_bounded_when_every_picture_has_another_size() -> None:
 def test_ctrl_c_after_networks_are_deleted_is_an_exception() -> None:
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
+
+
+def test_a_result_outlives_the_next_call(tmp_path: Path) -> None:
+    given = opset13.parameter([-1, 4], np.float32)
+    openvino.save_model(openvino.Model([opset13.relu(given)], [given]), tmp_path / "model.xml")
+    network = load_ir(tmp_path / "model.xml", threads=1)
+    ones = network(np.ones((2, 4), np.float32))
+    network(np.full((2, 4), 3, np.float32))
+    assert ones.tolist() == [[1] * 4] * 2
