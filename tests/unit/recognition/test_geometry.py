@@ -73,7 +73,7 @@ def test_boxes_survive_the_letterbox(height: int, width: int, long_side: int) ->
 @pytest.mark.parametrize("long_side", [640, 800, 864, 960])
 def test_the_input_shows_what_averaged_areas_show(hw: tuple[int, int], long_side: int) -> None:
     coarse = np.random.default_rng(0).integers(0, 256, (hw[0] // 18, hw[1] // 18, 3), np.uint8)
-    frame = cv2.resize(coarse, hw[::-1], interpolation=cv2.INTER_CUBIC)
+    frame = np.asarray(cv2.resize(coarse, hw[::-1], interpolation=cv2.INTER_CUBIC), np.uint8)
     letterbox = Letterbox(hw, long_side)
     inner_h, inner_w = letterbox.inner_hw
     placed = letterbox.place(frame)[0, :inner_h, :inner_w].astype(np.float32)
