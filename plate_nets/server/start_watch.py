@@ -7,8 +7,8 @@ import psutil
 
 _FAILED_LOAD = "failed to load '"
 """What Triton logs about a model that does not load. It then exits, but not always on an overloaded machine."""
-ENDS_WITHIN = 5.0
-"""Seconds that Triton has to exit by itself after that."""
+ENDS_WITHIN = 30.0
+"""Seconds that Triton has to exit by itself after that; it waits until the other models have loaded."""
 _PERIOD = 60.0
 """Seconds over which the server's work is judged."""
 LEAST_WORK = 2.0

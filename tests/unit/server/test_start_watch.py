@@ -40,7 +40,7 @@ def test_a_server_has_a_moment_to_end_by_itself_after_a_model_failed_to_load(idl
     assert not start.watch.load_failed()
     start.log, start.now = FAILED, 10.0
     assert not start.watch.load_failed()
-    start.now = 16.0
+    start.now = 41.0
     assert start.watch.load_failed()
 
 
