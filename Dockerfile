@@ -8,7 +8,7 @@ FROM ${BASE} AS triton
 
 FROM triton AS build
 ARG DEVICE
-# pip's settings come as a secret from the machine that builds, and stay in no layer
+# pip's settings are mounted from the machine that builds, and stay in no layer
 ENV PIP_CONFIG_FILE=/run/secrets/pip.conf PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /src
 
