@@ -52,7 +52,6 @@ sys.addaudithook(lambda event, _: asked.append(event) if event.startswith("socke
 from plate_nets.supervision.events import Status
 from plate_nets.supervision.health_endpoint import HealthEndpoint
 from plate_nets.supervision.metrics import StatusCollector
-from tests.waiting import eventually
 
 with Path(sys.argv[1]).open("ab", buffering=0) as log:
     status = Status(log)
