@@ -62,6 +62,9 @@ def test_each_picture_gets_its_regions_and_unused_ones_are_named(caplog: pytest.
     assert caplog.messages == ["regions of 2 photos that are not measured: c.png, d.png"]
 
 
-def test_the_file_in_the_project() -> None:
-    regions = read_regions(Path(training.detector.regions.__file__).with_name("unlabelled.csv"))
-    assert (len(regions), sum(map(len, regions.values()))) == (35, 43)
+@pytest.mark.parametrize(
+    ("name", "photos", "plates"), [("unlabelled.csv", 35, 43), ("unlabelled_ru_dev.csv", 33, 36)]
+)
+def test_the_files_in_the_project(name: str, photos: int, plates: int) -> None:
+    regions = read_regions(Path(training.detector.regions.__file__).with_name(name))
+    assert (len(regions), sum(map(len, regions.values()))) == (photos, plates)

@@ -1,8 +1,10 @@
 """Regions that a measurement ignores, from a file with the header ``file,xmin,ymin,xmax,ymax``, px.
 
-`unlabelled.csv` beside this file holds such regions for the part of `world_boxes` held out at 0.12: visible plates
-without a label. Our detector proposed them (score 0.1 and more, no label hit). Each was inspected and kept if it shows
-a recognisable plate. Six of the 43 boxes were redrawn; the others are the detector's.
+Two such files are beside this one: `unlabelled.csv` for the part of `world_boxes` held out at 0.12, and
+`unlabelled_ru_dev.csv` for `ru_dev`. They hold visible plates without a label: in `ru_dev` only the main plate is
+labelled. Detectors proposed them (score 0.1 and more, no label hit; for `ru_dev` also the detector of 0.3.0). Each was
+inspected and kept if it shows a recognisable plate. Six of the 43 boxes of `world_boxes` were redrawn; the others, and
+the 36 of `ru_dev`, are the detectors'.
 """
 
 import logging
