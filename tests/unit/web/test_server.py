@@ -39,8 +39,11 @@ def test_the_end_of_the_page_is_signalled() -> None:
         (thread,) = (each for each in threading.enumerate() if each not in others)
         assert thread.ident is not None
         fault = ctypes.py_object(KeyboardInterrupt)  # asyncio passes on no other exception from a loop iteration
-        assert ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), fault) == 1
-        assert ended.wait(60)
+        for _ in range(60):  # Python drops it where it cannot raise, such as in a finalizer
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), fault)
+            if ended.wait(1):
+                break
+        assert ended.is_set()
         server.wait()
     ended.clear()
     with WebServer(Starlette(), ended=ended.set):
