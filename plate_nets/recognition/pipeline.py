@@ -282,9 +282,10 @@ class PlateReader(Generic[F, T]):
         decoder, schemes = plan.decoder, plan.schemes
         known: Sequence[Appearance | None] = looks or [None] * len(lines)
         turns = [decoder.turns(schemes, look) for look in known]
-        logits = self._logits(crops, [names[0] for names in turns], plan, plan.stages)
+        asked = [names[0] for names in turns]
+        logits = self._logits(crops, asked, plan, plan.stages)
         with plan.stages("decode_text"):
-            readings = decoder.decode(logits, lines, schemes, looks)
+            readings = decoder.decode({name: logits[name] for name in set(asked)}, lines, schemes, looks)
         for turn in range(1, max(map(len, turns))):
             rows = [
                 row

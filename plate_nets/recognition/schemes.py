@@ -84,12 +84,14 @@ class SchemeDecoder:
         schemes: Sequence[PlateScheme] = (),
         appearances: Sequence[Appearance] | None = None,
     ) -> list[Reading]:
-        """Logits (N, C, 18) by the reader's name -> N readings in the same order; see `PlateDecoder.decode`.
+        """Logits (N, C, 18) by the name of a reader that was asked -> N readings in the same order.
+
+        See `PlateDecoder.decode`.
 
         ``schemes``: only these, if given. ``appearances``: the appearance of each plate.
         """
         chosen = tuple(schemes or self.schemes)
-        searches = self._searches_of(chosen)
+        searches = [(name, search) for name, search in self._searches_of(chosen) if name in logits]
         seen = _seen(searches, logits)
         found = [search.read(seen[name], lines, appearances) for name, search in searches]
         if len(chosen) == 1:
