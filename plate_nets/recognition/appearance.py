@@ -50,7 +50,11 @@ class Appearance:
     def favour(self, scheme: PlateScheme, text: str) -> float:
         """How well the appearance agrees with a text of a scheme; for joined schemes, of the best one. See `Favour`."""
         likeness = max(self.likeness(member, text) for member in scheme.members or (scheme,))
-        return max(LEAST_FAVOUR, math.pow(likeness, _TRUST))
+        return _favour(likeness)
+
+    def most_favour(self, classes: Sequence[int]) -> float:
+        """How well the appearance can agree with a text of these designs at best."""
+        return _favour(max(self._probability(DESIGNS[index]) for index in classes))
 
     def possible(self, classes: Sequence[int]) -> bool:
         """Whether the plate may have one of these designs; the class of `UNKNOWN` is always possible."""
@@ -100,6 +104,10 @@ def appearances(logits: NDArray[np.float32]) -> list[Appearance]:
     """Logits (N, K + G) of `contract.COUNTRY` -> the appearance of each of the N plates."""
     designs, grounds = (_softmax(part) for part in np.split(logits.astype(np.float64), [len(DESIGNS)], axis=1))
     return [Appearance(*probabilities) for probabilities in zip(designs, grounds, strict=True)]
+
+
+def _favour(likeness: float) -> float:
+    return max(LEAST_FAVOUR, math.pow(likeness, _TRUST))
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:

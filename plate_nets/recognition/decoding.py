@@ -6,9 +6,9 @@ that only follows plate formats looks for a better text. So the position decides
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import repeat
 from operator import itemgetter
 
@@ -78,6 +78,30 @@ class Candidate:
         return min(self.characters, default=0.0)
 
 
+@dataclass(frozen=True)
+class Look:
+    """What a reader saw in one look at a plate. Searches for plates of different schemes share it.
+
+    ``logp``: log-probabilities (C, 18). ``scheme``: any with the reader's alphabet.
+    """
+
+    logp: NDArray[np.float32]
+    scheme: PlateScheme
+
+    @cached_property
+    def best(self) -> Candidate:
+        """The best path."""
+        return best_path(self.logp, self.scheme)
+
+    def is_certain(self, certain: float) -> bool:
+        """Whether the text of the best path has at least this probability. That of the path is a lower bound."""
+        return self.best.probability >= certain or self._probability >= certain
+
+    @cached_property
+    def _probability(self) -> float:
+        return text_probability(self.logp, self.best.text, self.scheme)
+
+
 class PlateDecoder:
     """Logits (N, C, 18) of a scheme with C classes -> one `Reading` per plate."""
 
@@ -100,24 +124,36 @@ class PlateDecoder:
         Raises:
             ContractError: the number of classes is not that of the scheme.
         """
+        return self.read(self.look(logits), lines, appearances)
+
+    def look(self, logits: Logits) -> list[Look]:
+        """Logits (N, C, 18) -> the looks for `read` and `read_together`; other schemes of the same reader share them.
+
+        Raises:
+            ContractError: the number of classes is not that of the scheme.
+        """
         if logits.shape[1:] != (self.scheme.classes, STEPS):
             raise ContractError(
                 f"logits: expected (N, {self.scheme.classes}, {STEPS}) for the scheme {self.scheme.name}, "
                 f"got {logits.shape}; is the reader's network of another scheme?"
             )
-        counts = np.ones(len(logits), np.intp) if lines is None else lines
-        rows = zip(log_softmax(logits), counts, appearances or repeat(None, len(logits)), strict=True)
-        return [
-            self._decode_one(logp, self.scheme.by_lines[int(count)], appearance) for logp, count, appearance in rows
-        ]
+        return [Look(logp, self.scheme) for logp in log_softmax(logits)]
 
-    def _decode_one(self, logp: NDArray[np.float32], scheme: PlateScheme, appearance: Appearance | None) -> Reading:
-        best = best_path(logp, scheme)
+    def read(
+        self, looks: Sequence[Look], lines: Lines | None = None, appearances: Sequence[Appearance] | None = None
+    ) -> list[Reading]:
+        """One look at each of N plates -> readings; see `decode`."""
+        counts = np.ones(len(looks), np.intp) if lines is None else lines
+        rows = zip(looks, counts, appearances or repeat(None, len(looks)), strict=True)
+        return [self._read_one(look, self.scheme.by_lines[int(count)], appearance) for look, count, appearance in rows]
+
+    def _read_one(self, look: Look, scheme: PlateScheme, appearance: Appearance | None) -> Reading:
+        best = look.best
         if not best.text:
             return _reading(best, scheme, sure=False)
         chosen: Candidate | None = best
-        if not scheme.is_plate(best.text) or not self._certain(best, logp, scheme):
-            texts = format_texts(logp, scheme, self.settings.beam_width)
+        if not self._is_decided(look, scheme):
+            texts = format_texts(look.logp, scheme, self.settings.beam_width)
             chosen = most_probable(texts, favour=_favour(appearance, scheme))
         if chosen is None or chosen.probability < self.settings.floor:
             return _reading(best, scheme, sure=False)
@@ -129,23 +165,30 @@ class PlateDecoder:
         Each look proposes texts. The probability of a text is its geometric mean over the looks: a text that one look
         rules out gets almost none, and looks that disagree leave little to any text. ``appearance``: as in `decode`.
         """
+        return self.read_together(self.look(logits), lines, appearance)
+
+    def read_together(self, looks: Sequence[Look], lines: int = 1, appearance: Appearance | None = None) -> Reading:
+        """Several looks at one plate -> one reading; see `decode_looks`."""
         scheme, settings = self.scheme.by_lines[lines], self.settings
-        logp = log_softmax(logits)
-        texts = list(
-            dict.fromkeys(text for look_logp in logp for text in format_texts(look_logp, scheme, settings.beam_width))
-        )
+        texts = list(dict.fromkeys(text for look in looks for text in self._texts(look, scheme)))
         if not texts:
-            return _reading(best_path(logp[0], scheme), scheme, sure=False)
+            return _reading(looks[0].best, scheme, sure=False)
+        logp = np.stack([look.logp for look in looks])
         means = np.maximum(text_log_probabilities(logp, texts, scheme), _LEAST_LOG).mean(axis=0)
         probabilities = dict(zip(texts, np.exp(means).tolist(), strict=True))
         chosen = most_probable(probabilities, settings.doubt, _favour(appearance, scheme))
         assert chosen is not None, "there are texts"
         return _reading(chosen, scheme, sure=chosen.confidence >= settings.sure)
 
-    def _certain(self, best: Candidate, logp: NDArray[np.float32], scheme: PlateScheme) -> bool:
-        """Whether the text of the best path leaves too little probability for others. The path is a lower bound."""
-        certain = self.settings.certain
-        return best.probability >= certain or text_probability(logp, best.text, scheme) >= certain
+    def _texts(self, look: Look, scheme: PlateScheme) -> Collection[str]:
+        """The texts that a look proposes."""
+        if look.best.text and self._is_decided(look, scheme):
+            return (look.best.text,)
+        return format_texts(look.logp, scheme, self.settings.beam_width)
+
+    def _is_decided(self, look: Look, scheme: PlateScheme) -> bool:
+        """Whether the best path fits a format and leaves too little probability for other texts."""
+        return scheme.is_plate(look.best.text) and look.is_certain(self.settings.certain)
 
 
 def _favour(appearance: Appearance | None, scheme: PlateScheme) -> Favour | None:

@@ -67,6 +67,39 @@ class _Plan:
     stages: Stages = nullcontext
 
 
+@dataclass
+class _Seen(Generic[T]):
+    """What was read of a plate in one way to cut it out.
+
+    ``row``: the number of the plate. ``crops``, ``place``: its crop. ``height``: of a line, px. ``logits``: (C, 18) of
+    the first look, by reader. ``unsure``: whether it needs a second look.
+    """
+
+    row: int
+    crops: T
+    place: int
+    lines: int
+    height: float
+    plan: _Plan
+    appearance: Appearance | None
+    logits: dict[str, NDArray[np.float32]]
+    reading: Reading
+    unsure: bool
+
+    @property
+    def sureness(self) -> tuple[bool, float]:
+        """The order of what was read of one plate: that with a text comes first."""
+        return bool(self.reading.text), self.reading.confidence
+
+    def take(self, reading: Reading) -> None:
+        """Keep a reading, less certain if the plate is too low, with the country and the colour."""
+        decoder = self.plan.decoder
+        self.reading = at_height(reading, self.height, decoder.settings)
+        if self.appearance is not None:
+            schemes = [scheme.by_lines[self.lines] for scheme in self.plan.schemes]
+            self.reading = self.appearance.describe(self.reading, schemes)
+
+
 class PlateReader(Generic[F, T]):
     """Frame -> plates: detect, stop if there are none, rectify and read in chunks, decode.
 
@@ -74,11 +107,12 @@ class PlateReader(Generic[F, T]):
     (N, 3, 24, 94), see `types.Crops`. The stages are ``detect``, which may have its own stages, ``rectify``, ``read``,
     ``decode_text``.
 
-    Each crop is rectified once and read by every reader that its schemes need. If the reading is not certain, other
-    looks at the crop are rectified and read too, in the stage ``look_again``. Plates whose shape has two lines are also
-    read as one line if a country may have such plates (`PlateScheme.any_shape`). Plates without a text are also read
-    from their upright crops: corners may leave out the end of a plate. The most certain reading wins. If several
-    schemes are read, or the caller asks for it, a network classifies the country and the colour from the crops before
+    Each crop is rectified and read by the reader of its most probable design, and by another one if a text of its
+    countries could win. Plates whose shape has two lines are also read as one line if a country may have such plates
+    (`PlateScheme.any_shape`). Plates without a text are also read from their upright crops: corners may leave out the
+    end of a plate. If nothing is certain, other looks at the surest crop are rectified and read too, in the stage
+    ``look_again``; then, if there is still no text, at the next one. The most certain reading wins. If several schemes
+    are read, or the caller asks for it, a network classifies the country and the colour from the crops before
     rectification, in the stage ``tell_country``. No reader is asked about plates that look like none of its countries.
 
     Args:
@@ -135,64 +169,95 @@ class PlateReader(Generic[F, T]):
         vehicles = vehicles_of(rows)
         if len(boxes) == 0:
             return Scene([], vehicles)
-        logits, readings = self._read_all(crops, plan)
-        evidence = evidence_of(readings, logits, schemes) if options.evidence else None
+        seen = self._read_all(crops, plan)
+        readings = [plate.reading for plate in seen]
+        evidence = None
+        if options.evidence:
+            logits = {
+                name: np.stack([plate.logits.get(name, nothing_seen(1, use.classes)[0]) for plate in seen])
+                for name, use in decoder.readers(schemes).items()
+            }
+            evidence = evidence_of(readings, logits, schemes)
         plates = join(boxes, scores, crops.corners, readings, evidence)
         return Scene(with_vehicles(plates, vehicles), vehicles)
 
     def read_crops(self, crops: PlateCrops[T]) -> Sequence[Reading]:
         """The crops from `PlateFinder.cut`, N above 0 -> the readings of the N plates, in order."""
         schemes = self._decoder.schemes
-        return self._read_all(crops, _Plan(self._decoder, schemes, len(schemes) > 1))[1]
+        return [plate.reading for plate in self._read_all(crops, _Plan(self._decoder, schemes, len(schemes) > 1))]
 
-    def _read_all(self, crops: PlateCrops[T], plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
-        """Crops -> the logits that the readings are based on, by reader, and the readings."""
-        quads = crops.corners.reshape(-1, 4, 2)
-        lines = lines_of(quads)
-        logits, readings = self._read_cut(crops.crops, quads, lines, plan)
+    def _read_all(self, crops: PlateCrops[T], plan: _Plan) -> list[_Seen[T]]:
+        """Crops -> the best of what was read of each plate.
 
-        def read_too(other: T, rows: Sequence[int], plan: _Plan, certain: bool = False) -> None:
-            """Also read some of the plates from other crops, as one line; the more certain reading wins."""
-            one_line = np.ones(len(rows), np.intp)
-            other_logits, other_readings = self._read_cut(other, quads[list(rows)], one_line, plan)
-            for place, (row, reading) in enumerate(zip(rows, other_readings, strict=True)):
-                if certain or _sureness(reading) > _sureness(readings[row]):
-                    readings[row] = reading
-                    for name, rows_of_reader in other_logits.items():
-                        logits[name][row] = rows_of_reader[place]
-
+        A second look takes as long as several first ones, so other ways to cut a plate out come before it.
+        """
+        decoder, quads = plan.decoder, crops.corners.reshape(-1, 4, 2)
+        heights, lines = quad_size(quads)[0].tolist(), lines_of(quads)
+        seen = [[plate] for plate in self._look(crops.crops, range(len(quads)), quads, lines, plan)]
+        one = np.ones(len(quads), np.intp)
         two_lines = np.flatnonzero(lines == 2).tolist()
         of_any_shape = [scheme for scheme in plan.schemes if scheme.any_shape]
         if two_lines and of_any_shape:
-            certain = all(scheme.lines == 1 for scheme in plan.schemes)
-            read_too(crops.as_one, two_lines, replace(plan, schemes=of_any_shape), certain)
-        unread = plan.decoder.unread(readings, quad_size(quads)[0].tolist())
-        if unread:
+            only_one = all(scheme.lines == 1 for scheme in plan.schemes)
+            for plate in self._look(crops.as_one, two_lines, quads, one, replace(plan, schemes=of_any_shape)):
+                seen[plate.row] = [plate] if only_one else [*seen[plate.row], plate]
+        later, upright = replace(plan, stages=nullcontext), set[int]()
+        while True:
+            best = [max(ways, key=lambda plate: plate.sureness) for ways in seen]
+            unread = [row for row in decoder.unread([plate.reading for plate in best], heights) if row not in upright]
+            if unread:
+                upright.update(unread)
+                with plan.stages("look_again"):
+                    for plate in self._look(self._take(crops.upright, unread), unread, quads, one, later):
+                        seen[plate.row].append(plate)
+                continue
+            again = [
+                max((plate for plate in ways if plate.unsure), key=lambda plate: plate.sureness)
+                for first, ways in zip(best, seen, strict=True)
+                if (first.unsure or not first.reading.text) and any(plate.unsure for plate in ways)
+            ]
+            if not again or self._look_again is None:
+                return best
             with plan.stages("look_again"):
-                read_too(self._take(crops.upright, unread), unread, replace(plan, stages=nullcontext))
-        return logits, readings
+                self._look_closer(again)
 
-    def _read_cut(self, crops: T, quads: Quads, lines: Lines, plan: _Plan) -> tuple[dict[str, Logits], list[Reading]]:
-        """Crops -> the logits of the first look, by reader, and the readings, after a second look if needed."""
-        decoder, schemes = plan.decoder, plan.schemes
+    def _look(self, crops: T, rows: Sequence[int], quads: Quads, lines: Lines, plan: _Plan) -> list[_Seen[T]]:
+        """Crops, and the numbers of their plates in a picture -> what is read at the first look.
+
+        ``quads``, ``lines``: of all plates of the picture.
+        """
+        lines = lines[list(rows)]
+        heights = line_heights(quads[list(rows)], lines).tolist()
         looks = self._appearances(crops, plan)
-        logits = self._logits(crops, looks, plan, plan.stages)
-        with plan.stages("decode_text"):
-            readings = decoder.decode(logits, lines, schemes, looks)
-        heights = line_heights(quads, lines).tolist()
-        rows = decoder.unsure(readings, heights)
-        if self._look_again and rows:
-            with plan.stages("look_again"):
-                same = [looks[row] for row in rows for _ in range(LOOKS)] if looks else None
-                again = self._logits(self._look_again(self._take(crops, rows)), same, plan, nullcontext)
-                for place, row in enumerate(rows):
-                    own = slice(place * LOOKS, (place + 1) * LOOKS)
-                    own_logits = {name: rows_of_reader[own] for name, rows_of_reader in again.items()}
-                    look = looks[row] if looks else None
-                    readings[row] = decoder.decode_looks(own_logits, int(lines[row]), schemes, look)
-        settings = decoder.settings
-        readings = [at_height(reading, high, settings) for reading, high in zip(readings, heights, strict=False)]
-        return logits, decoder.describe(readings, looks, lines, schemes) if looks else readings
+        logits, readings = self._first_look(crops, lines, looks, plan)
+        unsure = set(plan.decoder.unsure(readings, heights))
+        seen = []
+        for place, reading in enumerate(readings):
+            own = {name: rows_of_reader[place] for name, rows_of_reader in logits.items()}
+            look = looks[place] if looks else None
+            plate = _Seen(
+                rows[place], crops, place, int(lines[place]), heights[place], plan, look, own, reading, place in unsure
+            )
+            plate.take(reading)
+            seen.append(plate)
+        return seen
+
+    def _look_closer(self, plates: Sequence[_Seen[T]]) -> None:
+        """A second look at plates, by the reader of their best text."""
+        assert self._look_again is not None
+        together: dict[int, list[_Seen[T]]] = {}
+        for plate in plates:
+            together.setdefault(id(plate.crops), []).append(plate)
+        for group in together.values():
+            plan = group[0].plan
+            names = [plan.decoder.reader_of(plate.reading, plan.schemes) for plate in group]
+            looks = self._look_again(self._take(group[0].crops, [plate.place for plate in group]))
+            logits = self._logits(looks, [name for name in names for _ in range(LOOKS)], plan, nullcontext)
+            for number, (plate, name) in enumerate(zip(group, names, strict=True)):
+                others = logits[name][number * LOOKS : (number + 1) * LOOKS]
+                evidence = {name: np.concatenate((plate.logits[name][None], others))}
+                plate.take(plan.decoder.decode_looks(evidence, plate.lines, plan.schemes, plate.appearance))
+                plate.unsure = False
 
     def _appearances(self, crops: T, plan: _Plan) -> list[Appearance] | None:
         """Crops -> the appearance of each plate, if the plan asks for it."""
@@ -206,43 +271,70 @@ class PlateReader(Generic[F, T]):
 
         return appearances(np.concatenate([outputs for (outputs,) in self._map_chunks(ask, self._split(crops, CHUNK))]))
 
-    def _logits(self, crops: T, looks: Sequence[Appearance] | None, plan: _Plan, stages: Stages) -> dict[str, Logits]:
-        """Crops -> the logits of each reader that the schemes need, by its name.
+    def _first_look(
+        self, crops: T, lines: Lines, looks: Sequence[Appearance] | None, plan: _Plan
+    ) -> tuple[dict[str, Logits], list[Reading]]:
+        """Crops -> the logits of each reader, by its name, and the readings of the first look.
 
-        ``looks``: the appearance of each plate. A reader sees nothing of plates that look like none of its countries.
+        ``looks``: the appearance of each plate. The reader of its most probable design is asked first; another one if
+        its text could win.
+        """
+        decoder, schemes = plan.decoder, plan.schemes
+        known: Sequence[Appearance | None] = looks or [None] * len(lines)
+        turns = [decoder.turns(schemes, look) for look in known]
+        asked = [names[0] for names in turns]
+        logits = self._logits(crops, asked, plan, plan.stages)
+        with plan.stages("decode_text"):
+            readings = decoder.decode({name: logits[name] for name in set(asked)}, lines, schemes, looks)
+        for turn in range(1, max(map(len, turns))):
+            rows = [
+                row
+                for row, reading in enumerate(readings)
+                if turn < len(turns[row]) and decoder.may_win(turns[row][turn], reading, schemes, known[row])
+            ]
+            if not rows:
+                continue
+            names = [turns[row][turn] for row in rows]
+            found = self._logits(self._take(crops, rows), names, plan, plan.stages)
+            for place, (row, name) in enumerate(zip(rows, names, strict=True)):
+                logits[name][row] = found[name][place]
+            with plan.stages("decode_text"):
+                own = {name: rows_of_reader[rows] for name, rows_of_reader in logits.items()}
+                better = decoder.decode(own, lines[rows], schemes, [looks[row] for row in rows] if looks else None)
+            for row, reading in zip(rows, better, strict=True):
+                readings[row] = reading
+        return logits, readings
+
+    def _logits(self, crops: T, names: Sequence[str], plan: _Plan, stages: Stages) -> dict[str, Logits]:
+        """Crops, and the name of the reader of each -> the logits of each reader that the schemes need, by its name.
+
+        A reader sees nothing of the plates of others.
         """
         readers = plan.decoder.readers(plan.schemes)
-        if looks is None or len(readers) == 1:
-            return self._ask(crops, tuple(readers), stages)
-        rows_of: dict[tuple[str, ...], list[int]] = {}
-        for row, look in enumerate(looks):
-            names = tuple(name for name, use in readers.items() if look.possible(use.designs))
-            rows_of.setdefault(names or tuple(readers), []).append(row)
-        logits = {name: nothing_seen(len(looks), use.classes) for name, use in readers.items()}
-        for names, rows in rows_of.items():
-            asked = crops if len(rows_of) == 1 else self._take(crops, rows)
-            for name, found in self._ask(asked, names, stages).items():
-                if len(found) != len(rows):
-                    raise ContractError(f"{name}: expected the logits of {len(rows)} crops, got {len(found)}")
-                logits[name][rows] = found
+        if len(readers) == 1:
+            return self._ask(crops, names[0], stages)
+        rows_of: dict[str, list[int]] = {}
+        for row, name in enumerate(names):
+            rows_of.setdefault(name, []).append(row)
+        logits = {name: nothing_seen(len(names), use.classes) for name, use in readers.items()}
+        for name, rows in rows_of.items():
+            found = self._ask(crops if len(rows_of) == 1 else self._take(crops, rows), name, stages)[name]
+            if len(found) != len(rows):
+                raise ContractError(f"{name}: expected the logits of {len(rows)} crops, got {len(found)}")
+            logits[name][rows] = found
         return logits
 
-    def _ask(self, crops: T, names: tuple[str, ...], stages: Stages) -> dict[str, Logits]:
-        """Crops -> the logits of these readers, by name."""
+    def _ask(self, crops: T, name: str, stages: Stages) -> dict[str, Logits]:
+        """Crops -> the logits of a reader, by its name."""
 
         def ask(chunk: T) -> _Outputs:
             with stages("rectify"):
                 straight = self._rectify(chunk)
             with stages("read"):
-                return tuple(self._readers[name](straight) for name in names)
+                return (self._readers[name](straight),)
 
-        outputs = zip(*self._map_chunks(ask, self._split(crops, CHUNK)), strict=True)
-        return {name: np.concatenate(chunks) for name, chunks in zip(names, outputs, strict=True)}
-
-
-def _sureness(reading: Reading) -> tuple[bool, float]:
-    """The order of readings of one plate: those with a text come first."""
-    return bool(reading.text), reading.confidence
+        outputs = self._map_chunks(ask, self._split(crops, CHUNK))
+        return {name: np.concatenate([chunk for (chunk,) in outputs])}
 
 
 def unsure(reading: Reading) -> Reading:

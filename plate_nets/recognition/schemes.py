@@ -12,8 +12,11 @@ from plate_nets.errors import InputError, SchemeError
 from plate_nets.plates import PlateScheme, group, joined
 from plate_nets.plates.designs import classes_of
 from plate_nets.recognition.appearance import Appearance
-from plate_nets.recognition.decoding import DecodingSettings, PlateDecoder
+from plate_nets.recognition.decoding import DecodingSettings, Look, PlateDecoder
 from plate_nets.types import Lines, Logits, Reading
+
+_Search = tuple[str, PlateDecoder]
+"""The name of a reader, and a decoder of its logits."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class SchemeDecoder:
             raise SchemeError(f"schemes: expected every name once, got {names}")
         self.schemes = tuple(schemes)
         self.settings = settings
-        self._searches: dict[tuple[str, ...], list[PlateDecoder]] = {}
+        self._searches: dict[tuple[str, ...], list[_Search]] = {}
         self._readers: dict[tuple[str, ...], Mapping[str, ReaderUse]] = {}
 
     def choose(self, names: str) -> tuple[PlateScheme, ...]:
@@ -81,13 +84,16 @@ class SchemeDecoder:
         schemes: Sequence[PlateScheme] = (),
         appearances: Sequence[Appearance] | None = None,
     ) -> list[Reading]:
-        """Logits (N, C, 18) by the reader's name -> N readings in the same order; see `PlateDecoder.decode`.
+        """Logits (N, C, 18) by the name of a reader that was asked -> N readings in the same order.
+
+        See `PlateDecoder.decode`.
 
         ``schemes``: only these, if given. ``appearances``: the appearance of each plate.
         """
         chosen = tuple(schemes or self.schemes)
-        searches = self._searches_of(chosen)
-        found = [search.decode(logits[reader_of(search.scheme).name], lines, appearances) for search in searches]
+        searches = [(name, search) for name, search in self._searches_of(chosen) if name in logits]
+        seen = _seen(searches, logits)
+        found = [search.read(seen[name], lines, appearances) for name, search in searches]
         if len(chosen) == 1:
             return found[0]
         counts = np.ones(len(found[0]), np.intp) if lines is None else lines
@@ -122,14 +128,37 @@ class SchemeDecoder:
             self._readers[names] = {name: ReaderUse(own[0].classes, classes_of(own)) for name, own in together.items()}
         return self._readers[names]
 
-    def _searches_of(self, schemes: tuple[PlateScheme, ...]) -> list[PlateDecoder]:
+    def turns(self, schemes: Sequence[PlateScheme], appearance: Appearance | None = None) -> list[str]:
+        """The readers of schemes that may read a plate of this appearance, those of the most probable designs first."""
+        readers = self.readers(schemes)
+        if appearance is None or len(readers) == 1:
+            return list(readers)
+        possible = [name for name, use in readers.items() if appearance.possible(use.designs)] or list(readers)
+        return sorted(possible, key=lambda name: -appearance.most_favour(readers[name].designs))
+
+    def may_win(
+        self, name: str, reading: Reading, schemes: Sequence[PlateScheme], appearance: Appearance | None = None
+    ) -> bool:
+        """Whether this reader's text of a plate could win against a reading by another reader."""
+        if appearance is None or not reading.text or reading.confidence < self.settings.again_below:
+            return True
+        own = [scheme for scheme in schemes if scheme.name in reading.schemes]
+        return _likely(reading, own, appearance) < appearance.most_favour(self.readers(schemes)[name].designs)
+
+    def reader_of(self, reading: Reading, schemes: Sequence[PlateScheme]) -> str:
+        """The name of the reader that a reading comes from."""
+        return next(reader_of(scheme).name for scheme in schemes if scheme.name == reading.scheme)
+
+    def _searches_of(self, schemes: tuple[PlateScheme, ...]) -> list[_Search]:
         """One decoder for all countries of each reader, and one for each scheme without a country."""
         names = tuple(scheme.name for scheme in schemes)
         if names not in self._searches:
             together: dict[tuple[str, str], list[PlateScheme]] = {}
             for scheme in schemes:
                 together.setdefault((reader_of(scheme).name, "" if scheme.country else scheme.name), []).append(scheme)
-            self._searches[names] = [PlateDecoder(joined(members), self.settings) for members in together.values()]
+            self._searches[names] = [
+                (reader, PlateDecoder(joined(members), self.settings)) for (reader, _), members in together.items()
+            ]
         return self._searches[names]
 
     def decode_looks(
@@ -139,13 +168,14 @@ class SchemeDecoder:
         schemes: Sequence[PlateScheme] = (),
         appearance: Appearance | None = None,
     ) -> Reading:
-        """The logits (V, C, 18) of V looks at one plate, by the reader's name -> its reading.
+        """The logits (V, C, 18) of V looks at one plate, by the name of a reader that was asked -> its reading.
 
         See `PlateDecoder.decode_looks`; ``schemes`` and ``appearance`` as in `decode`.
         """
         chosen = tuple(schemes or self.schemes)
-        searches = self._searches_of(chosen)
-        found = [search.decode_looks(logits[reader_of(search.scheme).name], lines, appearance) for search in searches]
+        searches = [(name, search) for name, search in self._searches_of(chosen) if name in logits]
+        seen = _seen(searches, logits)
+        found = [search.read_together(seen[name], lines, appearance) for name, search in searches]
         if len(chosen) == 1:
             return found[0]
         return best_of(found, [scheme.by_lines[lines] for scheme in chosen], appearance)
@@ -168,6 +198,12 @@ class SchemeDecoder:
         return [row for row, (reading, height) in pairs if not reading.text and height >= self.settings.least_height]
 
 
+def _seen(searches: Iterable[_Search], logits: Mapping[str, Logits]) -> dict[str, list[Look]]:
+    """Logits by the reader's name -> looks, which the searches of one reader share."""
+    first = dict(reversed(list(searches)))
+    return {name: search.look(logits[name]) for name, search in first.items()}
+
+
 def best_of(
     readings: Sequence[Reading], chosen: Sequence[PlateScheme], appearance: Appearance | None = None
 ) -> Reading:
@@ -181,20 +217,21 @@ def best_of(
     candidates = [reading for reading in readings if reading.text] or readings
     possible = _schemes_of(reading for reading in candidates if reading.text)
 
-    def likely(reading: Reading) -> float:
-        if appearance is None or not reading.text:
-            return reading.confidence
-        return reading.confidence * max(
-            appearance.favour(scheme, reading.text) for scheme in chosen if scheme.name in possible
-        )
-
-    best = max(candidates, key=likely)  # the first of equals
+    owners = [scheme for scheme in chosen if scheme.name in possible]
+    best = max(candidates, key=lambda reading: _likely(reading, owners, appearance))  # the first of equals
     if not best.text:
         return best
     found = _schemes_of(reading for reading in candidates if reading.text == best.text)
     owners = [scheme for scheme in chosen if scheme.name in found]
     names = tuple(scheme.name for scheme in owners)
     return replace(best, scheme=names[0], schemes=names, format=owners[0].format_names(best.text))
+
+
+def _likely(reading: Reading, schemes: Sequence[PlateScheme], appearance: Appearance | None) -> float:
+    """The confidence of a reading, lowered if it disagrees with the appearance of the plate; of its best scheme."""
+    if appearance is None or not reading.text:
+        return reading.confidence
+    return reading.confidence * max(appearance.favour(scheme, reading.text) for scheme in schemes)
 
 
 def _schemes_of(readings: Iterable[Reading]) -> set[str]:

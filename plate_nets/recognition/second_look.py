@@ -9,8 +9,8 @@ import numpy as np
 
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops, Frame
 
-LOOKS = 5
-"""Looks at a plate, including the unchanged crop."""
+LOOKS = 4
+"""Looks at a plate besides the unchanged crop."""
 _TIGHTER = (1.06, 1.08)
 """Enlargement along and across the plate."""
 _MOVED = 1.3
@@ -20,7 +20,7 @@ _MIDDLE = np.s_[4:20, 8:86]
 
 
 def looks_at(crops: Crops) -> Crops:
-    """Crops (N, 3, 24, 94) -> `LOOKS` looks at each, (N * LOOKS, 3, 24, 94)."""
+    """Crops (N, 3, 24, 94) -> `LOOKS` other looks at each, (N * LOOKS, 3, 24, 94)."""
     pictures = (np.ascontiguousarray(crop.transpose(1, 2, 0)) for crop in crops)
     looks = [look.transpose(2, 0, 1) for picture in pictures for look in _looks(picture)]
     return np.ascontiguousarray(looks, np.float32)
@@ -29,7 +29,6 @@ def looks_at(crops: Crops) -> Crops:
 def _looks(picture: Frame) -> list[Frame]:
     """A crop (24, 94, 3) with values of any scale -> its `LOOKS` variants."""
     return [
-        picture,
         _placed(picture, *_TIGHTER, 0.0),
         _placed(picture, 1.0, 1.0, -_MOVED),
         _placed(picture, 1.0, 1.0, _MOVED),

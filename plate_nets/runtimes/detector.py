@@ -94,7 +94,7 @@ class _Heads:
 
     def __call__(self, pictures: Pictures, least: float) -> list[NDArray[np.float32]]:
         """Pictures -> rows of each head."""
-        found = self._request_for(pictures.shape).infer([pictures], share_inputs=True, share_outputs=True)
+        found = self._request_for(pictures.shape).infer(pictures, share_inputs=True, share_outputs=True)
         rows = [self._rows(found[index][0], index, least) for index in range(len(self._sizes))]
         return [np.concatenate(rows[first : first + len(STRIDES)])[None] for first in range(0, len(rows), len(STRIDES))]
 

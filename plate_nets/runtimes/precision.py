@@ -22,8 +22,9 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.contract import CORNERS, READERS, YOLO
+from plate_nets.contract import CORNERS, COUNTRY, READERS, YOLO
 from plate_nets.errors import ContractError, WeightsError
+from plate_nets.plates.designs import DESIGNS
 from plate_nets.runtimes.detector import OpenVINODetector
 from plate_nets.runtimes.openvino import INT8, Precision, has_bfloat16, load_ir, read_ir
 from plate_nets.runtimes.quantization import ranges_of
@@ -49,6 +50,8 @@ _STRAYED, _DOUBTED = 0.5, 0.1
 _SURE = 0.9
 """Crops are compared if float32 has at least this probability at each step. Then the best path must be the same,
 with probabilities within `_SCORED`."""
+_TOLD = 0.02
+"""The maximum change of the probability of a country or a colour. A guess."""
 _TRIALS = 2
 
 _log = logging.getLogger(__name__)
@@ -185,11 +188,24 @@ def corners_agree(expected: NDArray[np.float32], found: NDArray[np.float32]) -> 
 
 def paths_agree(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
     """Logits (N, C, 18) in two precisions -> whether the crops that the first reads with certainty read the same."""
-    sure, other = (np.exp(logits - logits.max(axis=1, keepdims=True)) for logits in (expected, found))
-    sure, other = (powers / powers.sum(axis=1, keepdims=True) for powers in (sure, other))
+    sure, other = _softmax(expected), _softmax(found)
     compared = (sure.max(axis=1) >= _SURE).all(axis=1)
     same = (sure.argmax(axis=1) == other.argmax(axis=1))[compared].all()
     return bool(compared.any() and same and np.abs(sure - other)[compared].max() <= _SCORED)
+
+
+def appearances_agree(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
+    """The logits (N, K + G) of CountryNet in two precisions -> whether all probabilities are the same."""
+    (designs, grounds), (other_designs, other_grounds) = (
+        [_softmax(part) for part in np.split(logits, [len(DESIGNS)], axis=1)] for logits in (expected, found)
+    )
+    return bool(max(np.abs(other_designs - designs).max(), np.abs(other_grounds - grounds).max()) <= _TOLD)
+
+
+def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Logits (N, C, ...) -> probabilities of the C classes."""
+    powers: NDArray[np.float32] = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True), np.float32)
 
 
 def scene() -> NDArray[np.uint8]:
@@ -223,6 +239,7 @@ def _load_all_rows(path: Path, threads: int, precision: Precision) -> Callable[[
 CANDIDATES: Mapping[str, Candidate] = {
     YOLO.name: Candidate(_load_all_rows, scene, rows_agree),
     CORNERS.name: Candidate(load_ir, windows, corners_agree),
+    COUNTRY.name: Candidate(load_ir, crops, appearances_agree),
     **dict.fromkeys(READERS, Candidate(load_ir, crops, paths_agree)),
 }
 """The networks that may run in less than float32, by name."""

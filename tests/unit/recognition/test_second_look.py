@@ -1,6 +1,5 @@
 """The second look: which plates get one, what it looks at, and how looks are combined."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,11 +25,12 @@ def undecided(text: str, other: str, share: float = 0.5) -> Logits:
     return share * spell(text) + (1 - share) * spell(other)
 
 
-def test_looks_keep_the_crop_and_its_range() -> None:
+def test_looks_differ_from_their_crop_and_keep_its_range() -> None:
     crops = np.random.default_rng(0).uniform(-1, 1, (3, 3, 24, 94)).astype(np.float32)
     looks = looks_at(crops[[2, 0]])
     assert looks.shape == (2 * LOOKS, 3, 24, 94) and looks.dtype == np.float32
-    assert (looks[0] == crops[2]).all() and (looks[LOOKS] == crops[0]).all()
+    assert (looks[:LOOKS] != crops[2]).any(axis=(1, 2, 3)).all()
+    assert (looks[LOOKS:] == looks_at(crops[:1])).all(), "in the order of the crops"
     assert np.abs(looks).max() < 2
 
 
@@ -74,26 +74,28 @@ def test_texts_that_fit_no_format_lower_the_confidence() -> None:
 
 
 class Networks:
-    """Reads a plate's number from the crop's first value: 1 is sure at once, 2 at the second look."""
+    """Reads a plate's number from the crop's first value: 1 is sure at once, 2 at the second look.
 
-    def __init__(self) -> None:
-        self.rows: list[int] = []
+    ``upright``: the numbers of the upright crops.
+    """
+
+    def __init__(self, upright: tuple[int, int]) -> None:
+        self.upright = upright
+        self.again: list[int] = []
 
     def detect(
         self, frame: Frame, stages: Stages, vehicles: bool
     ) -> tuple[PlateCrops[Crops], Boxes, Scores, VehicleRows]:
-        crops = np.zeros((2, 3, 24, 94), np.float32)
+        crops, upright = np.zeros((2, 2, 3, 24, 94), np.float32)
         crops[:, :, 12, 40] = [[1], [2]]
+        upright[:, :, 12, 40] = [[number] for number in self.upright]
         boxes = np.array([[0, 0, 47, 12], [60, 0, 107, 12]], np.float32)
         corners = boxes[:, [0, 1, 2, 1, 2, 3, 0, 3]] + 0.1
-        cut = PlateCrops(crops, corners, crops[:0], crops)
+        cut = PlateCrops(crops, corners, crops[:0], upright)
         return cut, boxes, np.array([0.9, 0.8], np.float32), np.empty((0, 6), np.float32)
 
-    def take(self, crops: Crops, rows: Sequence[int]) -> Crops:
-        self.rows += rows
-        return take_rows(crops, rows)
-
     def look_again(self, crops: Crops) -> Crops:
+        self.again += crops[:, 0, 12, 40].astype(int).tolist()
         return np.full((LOOKS * len(crops), 3, 24, 94), 3, np.float32)
 
     def read(self, crops: Crops) -> Logits:
@@ -101,27 +103,34 @@ class Networks:
             1: spell("A123BC77"),
             2: undecided("B126EK78", "B128EK78"),
             3: spell("B126EK78"),
+            4: spell("77"),
         }
         return np.concatenate([answers[int(number)] for number in crops[:, 0, 12, 40]])
 
 
-def test_only_uncertain_readings_get_a_second_look() -> None:
-    networks = Networks()
+@pytest.mark.parametrize(
+    ("upright", "again"),
+    [((4, 4), [2]), ((4, 3), [])],
+    ids=["its upright crop is not read", "its upright crop is certain"],
+)
+def test_only_uncertain_readings_get_a_second_look(upright: tuple[int, int], again: list[int]) -> None:
+    networks = Networks(upright)
     reader = PlateReader(
         networks.detect,
         lambda crops: crops,
         {"lprnet": networks.read},
         SchemeDecoder([RUSSIA]),
         split_rows,
-        networks.take,
+        take_rows,
         look_again=networks.look_again,
     )
     plates = reader.scene(np.zeros((20, 120, 3), np.uint8), ReadOptions(evidence=True)).plates
-    assert networks.rows == [1]
+    assert networks.again == again
     assert [plate.reading.text for plate in plates] == ["A123BC77", "B126EK78"]
     logits = plates[1].logits
     assert logits is not None
-    assert (logits == networks.read(np.full((1, 3, 24, 94), 2, np.float32))[0]).all(), "evidence is the first look's"
+    best = np.full((1, 3, 24, 94), 2 if again else 3, np.float32)
+    assert (logits == networks.read(best)[0]).all(), "evidence is the first look's"
 
 
 def test_low_lines_always_get_a_second_look() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plate_nets.contract import CORNERS, LPRNET, READERS, STN, YOLO
+from plate_nets.contract import CORNERS, COUNTRY, LPRNET, READERS, STN, YOLO
 from plate_nets.errors import ContractError, WeightsError
 from plate_nets.networks.registry import NETWORKS
 from plate_nets.runtimes import precision
@@ -26,6 +26,7 @@ from plate_nets.runtimes.precision import (
     PRECISIONS,
     Candidate,
     Choice,
+    appearances_agree,
     choose,
     corners_agree,
     paths_agree,
@@ -227,3 +228,12 @@ def test_corners_agree_up_to_rounding() -> None:
         other = found.copy()
         other[1, column] = change
         assert corners_agree(found, other) == alike
+
+
+def test_appearances_agree_up_to_rounding() -> None:
+    logits = np.zeros((2, *COUNTRY.outputs[0].dims), np.float32)
+    logits[:, [1, -1]] = 6
+    for column, change, alike in ((1, 0.1, True), (1, -2, False), (-1, 0.1, True), (-1, -2, False), (0, np.nan, False)):
+        other = logits.copy()
+        other[1, column] += change
+        assert appearances_agree(logits, other) == alike
