@@ -196,10 +196,8 @@ def paths_agree(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bo
 
 def appearances_agree(expected: NDArray[np.float32], found: NDArray[np.float32]) -> bool:
     """The logits (N, K + G) of CountryNet in two precisions -> whether all probabilities are the same."""
-    (designs, grounds), (other_designs, other_grounds) = (
-        [_softmax(part) for part in np.split(logits, [len(DESIGNS)], axis=1)] for logits in (expected, found)
-    )
-    return bool(max(np.abs(other_designs - designs).max(), np.abs(other_grounds - grounds).max()) <= _TOLD)
+    parts = zip(*(np.split(logits, [len(DESIGNS)], axis=1) for logits in (expected, found)), strict=True)
+    return all(bool(np.abs(_softmax(part) - _softmax(other)).max() <= _TOLD) for part, other in parts)
 
 
 def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
