@@ -252,6 +252,8 @@ def test_a_foreign_database_is_not_changed(path: Path) -> None:
         database.execute("CREATE TABLE notes (text)")
     database.close()
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"outbox.sqlite: expected an outbox, got a database of something else$"):
+    with pytest.raises(
+        InputError, match=r"outbox.sqlite: expected an outbox, got a database of something else; choose another file$"
+    ):
         Outbox(path, ["fast"])
     assert path.read_bytes() == before
