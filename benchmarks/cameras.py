@@ -57,9 +57,11 @@ def main(
     restarts: Annotated[
         int, typer.Option(help="How often the RTSP server restarts; every second time it freezes instead.", min=1)
     ] = 10,
-    only: Annotated[str | None, typer.Option(help="Measure only this: overload, idle, two or restarts.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Measure only this: overload, idle, two (cameras) or restarts.")
+    ] = None,
 ) -> None:
-    """Print one line of JSON per measurement."""
+    """Measure what cameras cost, and how long a lost one takes to come back. Prints a line of JSON per measurement."""
     measures: dict[str, Callable[[Path], dict[str, Any]]] = {
         "overload": lambda folder: overload(folder, seconds),
         "idle": lambda folder: idle(folder, seconds),

@@ -309,7 +309,7 @@ def fleet(
     seconds: Annotated[float, typer.Option(help="Length of each load (seconds).", min=1)] = 20.0,
     model_repository: Annotated[Path | None, typer.Option(help="Folder with the models.", file_okay=False)] = None,
 ) -> None:
-    """Measure a fleet on this machine: 8 callers, half of them over HTTP and half over gRPC, with retries."""
+    """Measure several servers on this machine: 8 callers, half of them over HTTP and half over gRPC, with retries."""
     if model_repository:
         os.environ["PLATES_MODEL_REPOSITORY"] = str(model_repository)
     console = Console(highlight=False)

@@ -90,7 +90,7 @@ def main(
         typer.Option(help="The other detector, to read whole photos: an ONNX file of open-image-models."),
     ] = None,
     scheme: Annotated[str, typer.Option(help="Countries that our reader reads, comma-separated.")] = "world",
-    threads: Annotated[int, typer.Option(min=1)] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of each reader.")] = 1,
 ) -> None:
     """Print how many plates each reader reads right, with 95 % intervals, and the time of each per plate."""
     schemes = load_schemes(scheme)

@@ -55,7 +55,9 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def main(
-    photo: Annotated[Path, typer.Option(help="Photo that both read in turn.", exists=True)] = Path("out/scene.jpg"),
+    photo: Annotated[
+        Path, typer.Option(help="Photo that the page and the reader alone read in turn.", exists=True)
+    ] = Path("out/scene.jpg"),
     rounds: Annotated[int, typer.Option(help="How often to read the photo; 0 skips this.", min=0)] = 40,
     events: Annotated[int, typer.Option(help="How many events the store holds; 0 skips this.", min=0)] = 1_000_000,
     store: Annotated[Path | None, typer.Option(help="Store to use; it is created if it does not exist.")] = None,
@@ -65,7 +67,7 @@ def main(
     seconds: Annotated[float, typer.Option(help="How long they stay (seconds).", min=1)] = 20,
     local: Annotated[bool, typer.Option("--local", help="Read in this process, without Triton.")] = False,
 ) -> None:
-    """Print one line of JSON per measurement."""
+    """Measure the page: its size, a photo, a search, many browsers. Prints a line of JSON per measurement."""
     with ExitStack() as stack:
         backend = _backend(stack, local)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -68,7 +68,7 @@ def main(
     reports: Annotated[Path, typer.Argument(help="Folder with the reports that `python -m benchmarks --json` wrote.")],
     page: Annotated[Path, typer.Argument(help="Markdown page to write the figures into.")],
 ) -> None:
-    """Write CSV and plots beside a page, and figures into it; exits with 1 if a block has none."""
+    """Write CSV files and plots beside a page, and tables into it. Exit code: 1 if a block of the page has no table."""
     folder = page.with_suffix("")
     folder.mkdir(exist_ok=True)
     found = read_tables(reports)

@@ -84,7 +84,7 @@ def begin(
         out.remove(SUCCESS)
         out.write(MANIFEST, json.dumps(dataclasses.asdict(manifest), indent=2).encode())
     if manifest is None:
-        raise BatchError(f"{address}: contains no photo")
+        raise BatchError(f"{address}: contains no photo; check the address and the names of the files")
     return Job(source, out, reader, manifest)
 
 

@@ -72,6 +72,8 @@ def read_manifest(out: Folder) -> Manifest:
     try:
         return Manifest(**json.loads(out.read(MANIFEST)))
     except FileNotFoundError as error:
-        raise BatchError(f"{out.address}: holds no batch: no {MANIFEST}") from error
+        raise BatchError(
+            f"{out.address}: holds no batch ({MANIFEST} is missing); check the address, or run without --verify first"
+        ) from error
     except (ValueError, TypeError) as error:
         raise BatchError(f"{out.address}: {MANIFEST}: expected {FORMAT}: {error}") from error

@@ -55,7 +55,10 @@ class ShardWorker:
 
     def __init__(self, job: Job) -> None:
         if plate_nets.__version__ != job.manifest.package:
-            raise BatchError(f"the worker has plate-nets {plate_nets.__version__}, the batch {job.manifest.package}")
+            raise BatchError(
+                f"the worker has plate-nets {plate_nets.__version__}, but {job.manifest.package} began the batch; "
+                "install that version on the worker"
+            )
         self._job = job
         self._resources = ExitStack()
         self._reader = self._resources.enter_context(job.reader.open())

@@ -5,6 +5,7 @@ by a signal (`serve` drains on SIGTERM and exits with 0).
 """
 
 import functools
+import inspect
 import io
 import math
 import os
@@ -86,9 +87,14 @@ def _common(
     """Licence-plate recognition for photos and cameras, served by NVIDIA Triton."""
 
 
+def _help(command: Callable[..., None]) -> str:
+    """The docstring of a command with each paragraph in one line, so that --help wraps it to the terminal."""
+    return "\n\n".join(" ".join(part.split()) for part in (inspect.getdoc(command) or "").split("\n\n"))
+
+
 for _command in COMMANDS:
-    app.command()(guarded(_command))
-events.command()(guarded(export))
+    app.command(help=_help(_command))(guarded(_command))
+events.command(help=_help(export))(guarded(export))
 events.callback()(lambda: None)  # keeps `export` a subcommand although it is the only one
 app.add_typer(events, name="events")
 

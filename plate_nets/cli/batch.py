@@ -52,7 +52,7 @@ def batch(
     vehicles: Vehicles = False,
     shard_size: Annotated[
         int | None,
-        typer.Option(help="Photos per file. Default: 1000, or fewer if that makes less than 16 files.", min=1),
+        typer.Option(help="Photos per file. Default: 1000, or fewer if that makes fewer than 16 files.", min=1),
     ] = None,
     part: Annotated[
         int, typer.Option(help="Which of --parts this run does, counted from 0.", envvar="JOB_COMPLETION_INDEX", min=0)
@@ -63,7 +63,9 @@ def batch(
     """Read the plates of many photos into Parquet files: one row per photo, even if it cannot be read.
 
     Without --url, it reads in processes on this machine. Run it again after any interruption: it reads what is missing
-    or new. Exit code: 0 every photo is there once, 1 --verify found otherwise, 2 the batch could not continue.
+    or new.
+
+    Exit code: 0 if every photo is there once, 1 if --verify finds that one is not, 2 if the batch cannot continue.
     """
     from plate_nets.batch.batch import at_work_in, begin, finish
     from plate_nets.batch.engines import local, on_ray

@@ -84,14 +84,16 @@ def evaluate(
     rates: Annotated[str, typer.Option(help="Frames per second at which to read clips, comma-separated.")] = RATES,
     evidence: Annotated[
         Path | None,
-        typer.Option(help="Store what was read in clips in this folder; the same networks do not read them again."),
+        typer.Option(
+            help="Store what was read in clips in this folder, so that the same networks need not read them again."
+        ),
     ] = None,
 ) -> None:
     """Measure how many plates of a labelled folder are read right, wrong, or not at all.
 
     With --boxes detected, it also measures the detector. With --degrade, it measures how many of the certain texts are
-    right at each height of the plate, on the labelled boxes. With --video, it measures the events and tracks of cars:
-    exact, wrong, missed and duplicate ones, how early, and IDF1.
+    right at each height of the plate, on the labelled boxes. With --video, it measures the events of cars in clips: how
+    many are right, wrong, missed or duplicate, how early they come, and how well the tracks follow the cars (IDF1).
     """
     if video is not None:
         with needs("evaluate", "an evaluation"):

@@ -25,9 +25,11 @@ def health(
         str | None, typer.Option(help="Ask the supervisor of `plates serve` instead: host:port of its --health-port.")
     ] = None,
 ) -> None:
-    """Check that a server reads a known picture. Exit code: 0 it does, 1 it does not.
+    """Check that a server reads a known picture.
 
     Without --url, it asks this machine: port 8000 for HTTP, 8001 for gRPC.
+
+    Exit code: 0 if the server reads the picture, 1 if it does not.
     """
     if supervisor:
         _ask_supervisor(supervisor, timeout)

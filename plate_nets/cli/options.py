@@ -35,7 +35,7 @@ Schemes = Annotated[
     typer.Option(
         "--scheme",
         help="Countries to read, comma-separated (built-in name, group or TOML file). The most certain reading wins. "
-        "By default those of the server, which is russia unless you change it.",
+        "Default: those of the server, which reads russia unless you change it.",
         envvar=SCHEME_VARIABLE,
         show_default=False,
     ),
@@ -110,7 +110,7 @@ def use_schemes(names: str) -> tuple[PlateScheme, ...]:
 
 
 def only_scheme(names: str) -> PlateScheme:
-    """As `use_schemes`, for commands that read the frames of a car together.
+    """As `use_schemes`, for commands that take one country.
 
     Raises:
         InputError: several schemes were given.
@@ -118,6 +118,6 @@ def only_scheme(names: str) -> PlateScheme:
     scheme, *others = use_schemes(names)
     if others:
         raise InputError(
-            f"--scheme: expected one country, because the frames of a car are read together; got {names!r}"
+            f"--scheme: expected one country, got {names!r}; `plates read`, `batch` and `watch` take several"
         )
     return scheme

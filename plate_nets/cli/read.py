@@ -76,8 +76,10 @@ def read(
 ) -> None:
     """Read the plates of pictures. Prints one line per plate: text, confidence, score, box and time.
 
-    Without --url and --local, the command starts a Triton server for as long as it runs; if Triton is not installed, it
-    reads in this process. Exit code: 0 all pictures were read, 1 some failed, 2 wrong usage, or no server.
+    Without --url and --local, the command starts a Triton server for as long as it runs. If Triton is not installed, it
+    reads in this process.
+
+    Exit code: 0 if all pictures were read, 1 if some failed, 2 if the usage is wrong or no server answers.
     """
     sources = list(find_pictures(paths))
     if not sources:

@@ -51,7 +51,8 @@ def serve(
     server: Annotated[
         Literal["embedded", "system"] | None,
         typer.Option(
-            help="Which tritonserver to run: the embedded one, or the system's on PATH. Default: the system's, if any."
+            help="Which tritonserver to run: the embedded one, or the system's on PATH. Default: the system's, "
+            "if there is one."
         ),
     ] = None,
     model_repository: ModelRepository = None,
@@ -63,7 +64,7 @@ def serve(
     events: Annotated[
         Path | None,
         typer.Option(
-            help="File for restarts, heals and warnings, as lines of JSON. Default: standard error.", dir_okay=False
+            help="File for restarts, reloads and warnings, as lines of JSON. Default: standard error.", dir_okay=False
         ),
     ] = None,
     log: Log = None,
@@ -110,7 +111,7 @@ def serve(
         ),
     ] = 0.0,
     exit_timeout: Annotated[
-        float, typer.Option(help="How long requests in flight may then take to finish (seconds).", min=0)
+        float, typer.Option(help="How long the requests that it has may then take to finish (seconds).", min=0)
     ] = EXIT_TIMEOUT,
     grpc_max_connection_age: Annotated[
         float,
@@ -127,10 +128,10 @@ def serve(
         ),
     ] = Limits.pause,
 ) -> None:
-    """Run a Triton server until Ctrl-C or SIGTERM, heal its models, and restart it if it fails.
+    """Run a Triton server until Ctrl-C or SIGTERM. Reloads a model that fails, and restarts a server that fails.
 
     Ctrl-C stops it at once. SIGTERM drains it: it keeps serving for --drain seconds, then takes no new requests,
-    finishes the ones in flight, and exits with 0. A second SIGTERM stops it at once.
+    finishes those that it has, and exits with 0. A second SIGTERM stops it at once.
 
     On the health port, /health answers 200 while a known picture is read, and /live while the supervisor is working.
     The control key, which opens Triton's model control and statistics, is random unless you set PLATES_CONTROL_KEY.

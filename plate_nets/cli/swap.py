@@ -52,7 +52,9 @@ def swap(
 
     The weights are converted and compared as for a release, and must read a known picture, before the server sees them.
     Then they are loaded beside the version in service, and rolled back if the server does not read the known picture.
-    Exit code: 0 in service, 1 refused or rolled back, 2 wrong usage, or no server.
+
+    Exit code: 0 if the weights are in service, 1 if they were refused or rolled back, 2 if the usage is wrong or no
+    server answers.
     """
     if network not in NETWORKS:
         raise typer.BadParameter(f"expected {' or '.join(NETWORKS)}, got {network}", param_hint="NETWORK")

@@ -63,7 +63,7 @@ def _moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        raise typer.BadParameter(f"expected a time such as 2026-11-22T10:00:00+03:00, got {text!r}") from error
+        raise typer.BadParameter(f"expected a time such as 2026-11-22T10:00+03:00, got {text!r}") from error
 
 
 def watch(
@@ -85,7 +85,7 @@ def watch(
     start: Annotated[
         datetime | None,
         typer.Option(
-            help="When a file's first picture was taken, such as 2026-11-22T10:00:00+03:00. Default: now.",
+            help="When a file's first picture was taken, such as 2026-11-22T10:00+03:00. Default: now.",
             metavar="TIME",
             parser=_moment,
         ),
@@ -127,7 +127,10 @@ def watch(
     ] = None,
     mqtt: Annotated[
         str | None,
-        typer.Option(help="Publish each event to this broker and topic: mqtt://user:password@host:port/topic."),
+        typer.Option(
+            help="Publish each event to this broker and topic: mqtt://host:port/topic. A user and a password go "
+            "before the host, as user:password@."
+        ),
     ] = None,
     matches_only: Annotated[
         bool, typer.Option("--matches-only", help="Send sinks only the events that match a watch list.")
@@ -169,11 +172,12 @@ def watch(
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
-    """Follow cameras and video files. Prints one line per event: a car's plate is certain or changed, or the car left.
+    """Follow cameras and video files. Prints a line when a car's plate is certain or changes, and when the car leaves.
 
-    Without --url and --local, the command starts a Triton server for as long as it runs; if Triton is not installed, it
-    reads in this process. Files are read as fast as possible; live sources run until Ctrl-C. Exit code: 0 done, 1 some
-    sources failed, 2 all failed, or wrong usage.
+    Without --url and --local, the command starts a Triton server for as long as it runs. If Triton is not installed, it
+    reads in this process. Files are read as fast as possible. Live sources run until Ctrl-C.
+
+    Exit code: 0 if all sources were read, 1 if some failed, 2 if all failed or the usage is wrong.
     """
     with needs("watch", "plates watch"):
         from plate_nets.sinks import settings as to

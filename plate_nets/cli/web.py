@@ -44,7 +44,7 @@ def web(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            help="File with the tokens to ask for, one per line. Default: a random one, if one is needed.",
+            help="File with the tokens to ask for, one per line. Default: a random token, if one is needed.",
             dir_okay=False,
         ),
     ] = None,
@@ -60,12 +60,14 @@ def web(
     events: Annotated[
         Path | None,
         typer.Option(
-            help="SQLite file of events, as `plates watch --sqlite` fills it. With --cameras: plates-events.sqlite.",
+            help="SQLite file of events, as `plates watch --sqlite` fills it. With --cameras, the default "
+            "is plates-events.sqlite.",
             dir_okay=False,
         ),
     ] = None,
     pictures: Annotated[
-        Path | None, typer.Option(help="Folder of the events' pictures: `plates watch --save-events`.", file_okay=False)
+        Path | None,
+        typer.Option(help="Folder of the events' pictures, as `plates watch --save-events` fills it.", file_okay=False),
     ] = None,
     sure: Annotated[
         float | None, typer.Option(help="How probable the text of a camera's event must be, 0 to 1. Default: 0.99.")
@@ -75,7 +77,7 @@ def web(
         typer.Option(help="Watch list: a CSV file with the header plate,label. Repeatable.", dir_okay=False),
     ] = None,
     rate: Annotated[
-        float, typer.Option(help="Pictures per second that one token may send, after a first 200.", min=0.01)
+        float, typer.Option(help="Pictures per second that one token may send, after the first 200.", min=0.01)
     ] = 20.0,
     scheme: Scheme = DEFAULT_SCHEME,
     detail: Details = None,
@@ -83,10 +85,10 @@ def web(
     model_repository: ModelRepository = None,
     log: Log = None,
 ) -> None:
-    """Serve a page to try recognition on, and an HTTP API.
+    """Serve a page where you try recognition and see your cameras, and an HTTP API.
 
-    It uses the server at --url, reads in this process with --local, or starts a supervised server of its own. If Triton
-    is not installed, it reads in this process.
+    Without --url and --local, the command starts a supervised Triton server for as long as it runs. If Triton is not
+    installed, it reads in this process.
     """
     with needs(_EXTRA, "plates web"):
         from plate_nets.video.cameras_file import WatchPlan, load_cameras

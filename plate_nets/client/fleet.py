@@ -127,7 +127,9 @@ class FleetTransport(Transport):
             self._names.first.wait(max(0.0, deadline - time.monotonic()))
             turn = self._balancer.take(tried)
         if turn is None:
-            raise ServerUnavailable(self._names.fault if self._names and self._names.fault else "no server")
+            raise ServerUnavailable(
+                self._names.fault if self._names and self._names.fault else "no server is left to ask"
+            )
         return turn
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 Loading is strict, offline, and never unpickles. Reading needs no torch. The metadata of a reader's weights contain the
 scheme that they were trained for: its name (``scheme``), and the hash of its alphabet (``scheme_sha256``), which
-defines the classes. Those of the detector contain its activation.
+defines the classes. The metadata of the detector's weights contain its activation.
 """
 
 import hashlib
@@ -28,9 +28,9 @@ MAX_WEIGHTS = 256 << 20
 """Maximum size of a weights file in bytes; the largest in the package has 9 MB."""
 
 ACTIVATION = "activation"
-"""The key in the metadata, and the network's attribute."""
+"""The key in a file's metadata, and the attribute of a network, that name its activation."""
 _FORMER_ACTIVATION = "silu"
-"""The activation of weights without this key: those up to version 0.2."""
+"""The activation of weights without this key. Those of versions up to 0.2 lack it."""
 
 
 def weights_path(name: str) -> Path:
@@ -88,8 +88,8 @@ def load_weights(network: "nn.Module", path: Path, scheme: PlateScheme | None = 
     name = type(network).__name__
     expected = getattr(network, ACTIVATION, None)
     if expected and (found := activation_of(path)) != expected:
-        how = "`python -m training.detector.distil` trains one to give the results of the other"
-        raise WeightsError(f"{path}: weights with {excerpt(found)}, expected {expected}; {how}")
+        how = "`python -m training.detector.distil` trains new weights from these"
+        raise WeightsError(f"{path}: weights with the activation {excerpt(found)}, expected {expected}; {how}")
     if missing := sorted(own.keys() - state.keys()):
         raise WeightsError(f"{path}: not weights of {name}: {len(missing)} tensors are missing, first {missing[0]}")
     if unknown := sorted(state.keys() - own.keys()):
@@ -107,7 +107,7 @@ def load_weights(network: "nn.Module", path: Path, scheme: PlateScheme | None = 
 
 
 def check_scheme(path: Path, scheme: PlateScheme) -> None:
-    """Raise WeightsError if a safetensors file was not trained for a scheme, by its name or its alphabet."""
+    """Raise WeightsError if the metadata of a safetensors file names another scheme or another alphabet."""
     found = read_metadata(path)
     for key, expected in scheme_marks(scheme).items():
         if (got := found.get(key)) != expected:
@@ -175,7 +175,7 @@ def sha256(path: Path) -> str:
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """The `SHA256SUMS` of a folder as file name -> hash; empty if there is none.
+    """The `SHA256SUMS` of a folder as file name -> hash; empty if the folder has no such file.
 
     Raises:
         WeightsError: it has another format.

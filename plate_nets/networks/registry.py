@@ -1,4 +1,4 @@
-"""The list of all networks: names, weights, inputs and classes. Imported without torch."""
+"""The list of all networks: names, weights, inputs and classes. You can import it without torch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class RegisteredNetwork:
     """One network.
 
-    ``name``: its name and that of its weights. ``model``: the Triton model that runs it. ``dims``: the dims of an input
-    (N, *dims); -1 is any. ``make``: creates the network for a scheme, without weights. ``reads``: whether its weights
-    are trained for one scheme only. ``scheme``: the name of this scheme; empty if it is the main one of the model
-    repository.
+    ``name``: its name, and the name of its weights. ``model``: the Triton model that runs it. ``dims``: the dims of its
+    input (N, *dims); -1 means any size. ``make``: creates the network for a scheme, without weights. ``reads``: whether
+    its weights are trained for one scheme only. ``scheme``: the name of this scheme; empty if it is the main scheme of
+    the model repository.
     """
 
     name: str
@@ -33,7 +33,7 @@ class RegisteredNetwork:
 
     @property
     def folder(self) -> PurePath:
-        """The folder of its files in a version folder of its model: a subfolder, unless it has the model's name."""
+        """The folder of its files in a version folder of its model: a subfolder, unless both have the same name."""
         return PurePath("" if self.name == self.model.name else self.name)
 
     @property
@@ -52,13 +52,13 @@ class RegisteredNetwork:
         return network.eval()
 
     def scheme_of_weights(self, scheme: PlateScheme) -> PlateScheme | None:
-        """The scheme in the weights' metadata, in a repository for ``scheme``; None if they suit any."""
+        """The scheme that its weights are trained for, in a repository for ``scheme``; None if they suit any scheme."""
         if not self.reads:
             return None
         return load_scheme(self.scheme) if self.scheme else scheme
 
     def build(self, scheme: PlateScheme) -> "nn.Module":
-        """The network without weights, for a repository of a scheme."""
+        """The network without weights, for a repository for ``scheme``."""
         return self.make(self.scheme_of_weights(scheme) or scheme)
 
 

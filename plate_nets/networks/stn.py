@@ -42,7 +42,7 @@ class STN(nn.Module):
         nn.init.zeros_(last.weight)
         with torch.no_grad():
             last.bias.copy_(torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]))
-        # Centres of the pixels, -1..1 from edge to edge, instead of `affine_grid`, which OpenVINO cannot convert
+        # Centres of the pixels, with -1 and 1 at the edges. OpenVINO cannot convert `affine_grid`, which gives the same
         across = (torch.arange(CROP_WIDTH) * 2 + 1) / CROP_WIDTH - 1
         down = (torch.arange(CROP_HEIGHT) * 2 + 1) / CROP_HEIGHT - 1
         self.register_buffer("across", across.view(1, 1, -1, 1), persistent=False)

@@ -1,9 +1,9 @@
 """YOLOv5n, release 7.0: the detector's network (https://github.com/ultralytics/yolov5, AGPL-3.0), for inference only.
 
 Backbone CSPDarknet with SPPF, neck PANet, three anchor-based heads at strides 8, 16 and 32. Its activation is
-HardSwish, as in releases 2 and 3, instead of 7.0's SiLU: a processor needs 0.6 to 0.85 of the time. Parameter names
-inside a block are those of the yolov5 package; the blocks have names instead of numbers (`training.detector.names` maps
-them).
+HardSwish, as in releases 2 and 3, instead of 7.0's SiLU, so that a processor needs 0.6 to 0.85 of the time. Parameter
+names inside a block are those of the yolov5 package. The blocks have names instead of numbers;
+`training.detector.names` maps one to the other.
 """
 
 import torch
@@ -29,11 +29,11 @@ VEHICLE_ANCHORS = (
     ((30.0, 61.0), (62.0, 45.0), (59.0, 119.0)),
     ((116.0, 90.0), (156.0, 198.0), (373.0, 326.0)),
 )
-"""The same for vehicles: those of `yolov5n.yaml`, which were fitted to COCO."""
+"""Width and height in pixels of the prior boxes for vehicles. They are from `yolov5n.yaml`, which fits them to COCO."""
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"hardswish": nn.Hardswish, "silu": nn.SiLU}
-"""HardSwish (Howard et al., "Searching for MobileNetV3", 2019) is that of our weights. SiLU is that of the yolov5
-package, and of our weights up to 0.2."""
+"""HardSwish (Howard et al., "Searching for MobileNetV3", 2019) is the activation of our weights. SiLU is the activation
+of the yolov5 package, and of our weights up to 0.2."""
 
 
 Anchors = tuple[tuple[tuple[float, float], ...], ...]
@@ -146,9 +146,9 @@ class YOLOv5n(nn.Module):
     """
 
     optional = ("vehicles",)
-    """Parts that weights may lack, see `networks.checkpoint.load_weights`."""
+    """Parts that weights may lack; see `networks.checkpoint.load_weights`."""
     exported = ("both",)
-    """Methods that a converted network also has, see `conversion.torchscript_file.save`."""
+    """Methods that a converted network also has; see `conversion.torchscript_file.save`."""
 
     def __init__(self, classes: int = 1, activation: str = "hardswish", vehicles: bool = True) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ class YOLOv5n(nn.Module):
 
     @torch.no_grad()
     def fuse(self) -> "YOLOv5n":
-        """Fold batch normalisation into the convolutions, in place: the same function with fewer operations."""
+        """Fold batch normalisation into the convolutions, in place: the same results with fewer operations."""
         for module in self.modules():
             if isinstance(module, Conv) and isinstance(module.bn, nn.BatchNorm2d):
                 module.conv = nn.utils.fuse_conv_bn_eval(module.conv.eval(), module.bn.eval())

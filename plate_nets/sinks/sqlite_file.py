@@ -91,9 +91,14 @@ class SqliteFile(Closing):
         found = tables_of(database)
         ((version,),) = database.execute("PRAGMA user_version")
         if found and not self._kind.tables <= found:
-            raise InputError(f"{self.path}: expected an {self._kind.name}, got a database of something else")
+            raise InputError(
+                f"{self.path}: expected an {self._kind.name}, got a database of something else; choose another file"
+            )
         if (found or version) and version != self._kind.version:
-            raise InputError(f"{self.path}: {self._kind.name}: expected version {self._kind.version}, got {version}")
+            raise InputError(
+                f"{self.path}: {self._kind.name}: expected version {self._kind.version}, got {version}; "
+                "choose another file"
+            )
         if not found and not self._new:
             raise InputError(f"{self.path}: expected an {self._kind.name}, got an empty file")
         if not found:

@@ -121,7 +121,7 @@ def _expanded(value: Any, environment: Mapping[str, str], path: Path) -> Any:
 
             def variable(found: re.Match[str]) -> str:
                 if found[1] not in environment:
-                    raise InputError(f"{path}: the environment has no variable {found[1]}")
+                    raise InputError(f"{path}: the environment has no variable {found[1]}; set it before the command")
                 return environment[found[1]]
 
             return _VARIABLE.sub(variable, value)

@@ -92,7 +92,7 @@ class Access:
             name = self._tokens.get(_digest(bearer))
             if name is None:
                 self._logins.spend(address)
-                raise Refused(NO_ACCESS, "token: it is wrong")
+                raise Refused(NO_ACCESS, "token: this server does not accept it")
             return Caller(name)
         name = self._session_name(session)
         if name is None:
@@ -120,7 +120,7 @@ class Access:
         """A token -> the cookie value of a new session. Raises Refused if the token is wrong."""
         digest = _digest(token)
         if digest not in self._tokens:
-            raise Refused(NO_ACCESS, "token: it is wrong")
+            raise Refused(NO_ACCESS, "token: this server does not accept it")
         facts = f"{int(time.time()) + SESSION_SECONDS}.{secrets.token_urlsafe(9)}.{digest[:16]}"
         return f"{facts}.{self._sign(facts)}"
 

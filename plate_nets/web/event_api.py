@@ -131,7 +131,7 @@ def _existing(event: Document | None) -> Document:
 
 def _number(text: str, name: str, lowest: int, highest: int) -> int:
     if not (text.isdecimal() and len(text) < 6 and lowest <= int(text) <= highest):
-        raise InputError(f"{name}: expected {lowest} to {highest}")
+        raise InputError(f"{name}: expected a whole number from {lowest} to {highest}")
     return int(text)
 
 

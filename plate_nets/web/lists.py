@@ -65,7 +65,9 @@ class ListKeeper:
         for path in paths:
             loaded = load_watch_list(path)
             if loaded.name in self._paths:
-                raise InputError(f"watch list {loaded.name}: expected different names")
+                raise InputError(
+                    f"watch list {loaded.name}: expected different names, got this one twice; rename a file"
+                )
             self._paths[loaded.name] = path
             self._entries[loaded.name] = Entries(loaded.entries)
 

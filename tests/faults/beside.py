@@ -46,14 +46,14 @@ class GoodCaller:
         return int(self._process.memory_info().rss)
 
     def settled(self, most: int) -> int:
-        """Bytes of memory once they are below ``most``, or after a minute."""
+        """The bytes in use, as soon as they are at most ``most``, and after a minute in any case."""
         deadline = time.monotonic() + 60
         while (now := self.memory()) > most and time.monotonic() < deadline:
             time.sleep(0.5)
         return now
 
     def beside(self, name: str, attack: Callable[[], object], times: int) -> str:
-        """Repeat an attack -> a row of the table; if repeated, it is compared with the same time without it."""
+        """Repeat an attack -> a row of the table. If ``times`` exceeds one, it then waits as long without one."""
         self._wait_for_answer()
         before, began = self.memory(), time.monotonic()
         for _ in range(times):
@@ -72,7 +72,7 @@ class GoodCaller:
         )
 
     def _wait_for_answer(self) -> None:
-        """Wait for the answer in progress, because a wait counts where it ends."""
+        """Wait for the answer in progress, because a request counts at the time of its answer."""
         known = len(self._waits)
         while len(self._waits) == known and self._thread.is_alive():
             time.sleep(0.01)

@@ -27,7 +27,7 @@ class Answer:
 class Load:
     """Clients that send without a pause and without retries; a context manager.
 
-    A wrong answer is kept in `wrong`: it is never allowed. A refusal is in `answers` like a plate.
+    A wrong answer is kept in `wrong`, because no test allows one. `answers` has every request, refused ones too.
     """
 
     def __init__(self, url: str, concurrency: int, timeout: float = 60.0) -> None:

@@ -69,7 +69,7 @@ def callers(servers: list[Serve]) -> Iterator[Callers]:
 
 def test_the_calls_are_shared_evenly(servers: list[Serve], callers: Callers) -> None:
     before = [frames(serve) for serve in servers]
-    for _ in range(30):  # a busy moment of one server evens out
+    for _ in range(30):  # so many that a busy moment of one server does not matter
         callers.all_answered()
     own = [frames(serve) - then for serve, then in zip(servers, before, strict=True)]
     assert 0.4 <= own[0] / sum(own) <= 0.6, own

@@ -78,7 +78,9 @@ SCALARS = st.none() | st.booleans() | st.integers(-40, 40) | st.floats() | st.te
 JSON = st.recursive(
     SCALARS, lambda part: st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=9), part, max_size=4)
 )
-"""As a shape it stays below 100 MB. Triton 24.10 has a fault with larger ones, see docs/explanation/security.md."""
+"""Any JSON value. As a shape it stays below 100 MB: Triton 24.10 has a fault with larger ones
+(docs/explanation/security.md).
+"""
 INPUT = st.fixed_dictionaries(
     {},
     optional={

@@ -135,7 +135,7 @@ def test_a_server_that_is_killed_is_healthy_again_while_it_refuses_the_probe(hea
 
 @pytest.mark.parametrize("model", ["plate_recognition", "yolo"])
 def test_the_other_processes_of_a_healed_model_end(healing: Serve, model: str) -> None:
-    """Triton keeps them if a request has met the dead one."""
+    """Triton keeps these processes if a request was sent to the dead one."""
     with Load(healing.http_url, CONCURRENCY) as load:
         load.wait_for_success(0.0, 2 * CONCURRENCY, 30 * LENIENT)
         before = healing.stubs(model)

@@ -25,11 +25,11 @@ from tests.waiting import eventually
 
 REGION = re.compile(rb"plates_\d+_|shm_region|python_backend_shm|key '")
 TRITONS_OWN = re.compile(r"[|+]| ?\d+# ")
+"""How lines of the log begin that list the options of Triton, or its own stack after a signal."""
 PREFIX = re.compile(r"[IWE]\d{4} \S+ \d+ \w+\.\w+:\d+\] ")
 """The beginning of a line in Triton's log: the time and the place in the sources."""
-"""Lines of the log that begin so are what it was started with, and its own stack where it ends by a signal."""
 ROOM = "24m"
-"""Shared memory: what a server starts with, and less than a frame of `LARGE` takes."""
+"""Shared memory that is enough to start a server, but not enough for a frame like `LARGE`."""
 LARGE = np.zeros((3000, 3300, 3), np.uint8)
 PROTOCOLS = ("http", "grpc")
 
@@ -120,7 +120,7 @@ def asked(url: str) -> Iterator[str]:
 
 
 def harms(serve: Serve) -> Iterator[tuple[Callable[[], object], str]]:
-    """End or stop a process -> and the event that follows."""
+    """Calls that end or stop a process, each with the kind of event that must follow."""
     http, grpc = (parse_url(serve.addresses[each]).port for each in PROTOCOLS)
     target = Target(http, grpc, timeout=60)
     picture = known_picture().image

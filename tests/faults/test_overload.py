@@ -28,7 +28,7 @@ def test_four_times_the_maximum_load_for_longer(serve: Serve) -> None:
 
 
 def endure(serve: Serve, seconds: float, enough: float) -> None:
-    """Overload a server for so long, three times at most, until it answers ``enough`` of its maximum meanwhile."""
+    """Overload a server, at most three times, until it answers the share ``enough`` of its maximum under the load."""
     picture = drawn_picture(2)
     asked = caller_factory(serve.http_url, PLATE_RECOGNITION.name, InputKind.encoded)
     for _ in range(3):

@@ -133,13 +133,13 @@ def slow_videos(page: Page) -> None:
 
 
 def large_bodies(page: Page) -> None:
-    """From a process of its own that leaves the cores to others, as senders on other machines do."""
+    """The sender is another process with the lowest priority, so that it takes no cores, as on another machine."""
     with ProcessPoolExecutor(1, get_context("spawn"), initializer=os.nice, initargs=(19,)) as outside:
         assert outside.submit(send_large_bodies, page.url).result() <= {400, 503}
 
 
 def send_large_bodies(url: str) -> set[int]:
-    """Send 40 bodies at once -> the codes that came back; a connection that breaks is one of an overload."""
+    """Send 40 bodies at once -> the codes that came back. A connection that breaks counts as 503."""
     body = bytes(60 << 20)
 
     def send(_: int) -> int:
@@ -223,7 +223,7 @@ ATTACKS: dict[str, Callable[[Page], None]] = {
     "A11, A14, A16, A20 files": hostile_files,
 }
 LONG = ("A10 40 bodies of 60 MB",)
-"""Left out of the short form."""
+"""Attacks that only the soak makes."""
 
 
 @pytest.mark.parametrize("attack", [each for each in ATTACKS if each not in LONG])

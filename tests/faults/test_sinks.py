@@ -106,7 +106,7 @@ def damaged_outbox(sinks: Sinks) -> None:
 
 
 def second_outbox(sinks: Sinks) -> None:
-    """A new outbox counts from 1 again, into the same store."""
+    """A new outbox numbers its records from 1 again, and they go into the same store."""
     path = sinks.folder / "events.sqlite"
     with closing(EventStore(path)) as store:
         for number in range(3):
@@ -118,7 +118,7 @@ def second_outbox(sinks: Sinks) -> None:
 
 
 def hostile_webhooks(sinks: Sinks) -> None:
-    """One answers endlessly, one with a gzip bomb, one byte by byte, and one never begins to answer."""
+    """Receivers that answer without end, with a gzip bomb, byte by byte, or never."""
     for answer in (forever, gzip_bomb, trickled_body, trickled_head):
         with ExitStack() as opened:
             sink = WebhookSink(address(opened.enter_context(listening(answer))), timeout=0.5)

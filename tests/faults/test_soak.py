@@ -28,7 +28,7 @@ JUDGED_FROM = 10.0
 
 
 def p99(load: Load, begin: float, end: float) -> float:
-    """Seconds, of the requests that began in this time."""
+    """The 99th percentile, in seconds, of the requests that began in this time."""
     return float(np.percentile([each.ended - each.began for each in load.answers if begin <= each.began < end], 99))
 
 

@@ -199,7 +199,7 @@ def test_an_interrupted_swap_is_rolled_back(
 
 @contextmanager
 def as_it_is(network: str, weights: Path, repository: Path) -> Iterator[Prepared]:
-    """The version in service once more; Ctrl-C comes while what else was prepared is removed."""
+    """Prepare a copy of the version in service. Ctrl-C comes when the folder of the preparation is removed."""
     folder = repository / network
     with scratch_folder(folder) as scratch:
         yield Prepared(Path(shutil.copytree(folder / str(latest(folder)), scratch / "1")), ())

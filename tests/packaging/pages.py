@@ -68,6 +68,7 @@ class Page:
 README, CONTRIBUTING = Page(ROOT / "README.md"), Page(ROOT / "CONTRIBUTING.md")
 CAMERAS = Page(ROOT / "docs" / "how-to" / "cameras.md")
 MODEL_CARD = Page(ROOT / "plate_nets" / "weights" / "MODEL_CARD.md")
+TRAINING = Page(ROOT / "docs" / "explanation" / "training.md")
 PAGES = (README, CONTRIBUTING, MODEL_CARD, *map(Page, sorted((ROOT / "docs").rglob("*.md"))))
 
 

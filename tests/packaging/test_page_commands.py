@@ -15,7 +15,7 @@ from typing import Any
 import click
 import pytest
 
-from tests.packaging.pages import MODEL_CARD, PAGES, Page, is_ours
+from tests.packaging.pages import MODEL_CARD, PAGES, TRAINING, Page, is_ours
 from tests.paths import ROOT
 
 MAKE_TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
@@ -23,7 +23,7 @@ IN_PART = re.compile(r"Missing (argument|option)|requires an argument|does not e
 """Faults that are allowed in a command within the text: it may be incomplete, and its files are the reader's."""
 
 DATA = ("ru_train", "ru_dev", "world_boxes", "world_boxes_part", "uz_crops", "us_crops", "negatives", "chosen")
-"""The data that the model card's weights were trained and measured on; the card describes each."""
+"""The data that the weights were trained and measured on; the page of their training or the model card names each."""
 WEIGHTS_FROM_ELSEWHERE = "yolov5n_coco.safetensors"
 
 
@@ -100,11 +100,11 @@ def test_a_wrong_command_in_a_page_is_found(monkeypatch: pytest.MonkeyPatch) -> 
         assert words in fault(command.split(), monkeypatch), command
 
 
-def test_the_model_card_names_what_its_reader_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each file or folder comes from a command above it, from the project, or from data that the card describes."""
+def test_the_training_of_the_weights_uses_what_its_reader_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file or folder comes from a command above it, from the project, or from data that the pages name."""
     made: list[Path] = []
     unknown = set()
-    for words in MODEL_CARD.commands():
+    for words in TRAINING.commands():
         parameters, _ = parse(words, monkeypatch)
         for name, value in parameters.items():
             for path in (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, Path)):
@@ -118,4 +118,5 @@ def test_the_model_card_names_what_its_reader_has(monkeypatch: pytest.MonkeyPatc
                 ):
                     unknown.add(str(path))
     assert unknown == set()
-    assert [name for name in (*DATA, WEIGHTS_FROM_ELSEWHERE) if f"`{name}`" not in MODEL_CARD.prose] == []
+    prose = TRAINING.prose + MODEL_CARD.prose
+    assert [name for name in (*DATA, WEIGHTS_FROM_ELSEWHERE) if f"`{name}`" not in prose] == []

@@ -88,14 +88,17 @@ def test_errors_of_the_caller(served: Served, protocol: WireProtocol, row: Any, 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_request_ends_at_its_own_timeout(served: Served, protocol: WireProtocol) -> None:
-    """It ends while the detector decodes, so the reader's networks do not run."""
+    """The timeout ends while the detector decodes, so the reader's networks do not run."""
     before = served.executions("stn", "lprnet")
     for _ in range(20):
         status, message = ask(served.url(protocol), protocol, SLOW, "image", timeout=100_000)
         kind, _ = find_answer(message, status)
         if kind is TIMED_OUT:
             break
-        assert kind.error is ServerOverloaded, (status, message)  # a busy machine: it ended before it began
+        assert kind.error is ServerOverloaded, (
+            status,
+            message,
+        )  # on a busy machine, the timeout ends before the work begins
     assert (status in (TIMED_OUT.http, TIMED_OUT.grpc)) and message.startswith(
         "PLATES_TIMED_OUT: the request's timeout of 0.1 s was over before "
     )
@@ -110,19 +113,19 @@ def test_work_stops_after_the_caller_hangs_up(served: Served) -> None:
         yolo, stn = (now - then for now, then in zip(served.executions("yolo", "stn"), before, strict=True))
         return stn < yolo
 
-    for seconds in np.geomspace(0.1, 10, 14):  # one of them ends while the detector decodes, however fast that is
+    for seconds in np.geomspace(0.1, 10, 14):  # one of them ends while the detector decodes, on a fast machine too
         ask(served.grpc, "grpc", SLOW, "image", client_timeout=float(seconds))
         if spared():
             break
     assert eventually(spared, 60)
     with PlateClient(served.grpc, "grpc", timeout=100) as client:
-        assert client.read(CAR)  # the detector's finished work was handed on before
+        assert client.read(CAR)  # the detector has passed on its finished work before this
     assert spared()
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_request_that_waited_too_long_is_not_started(served: Served, protocol: WireProtocol) -> None:
-    """A microsecond is over before the detector gets the request: in the queue, or just after it."""
+    """A timeout of a microsecond ends before the detector gets the request: in the queue, or just after it."""
     before = served.executions("yolo")
     status, message = ask(served.url(protocol), protocol, CAR, timeout=1)
     kind, _ = find_answer(message, status)

@@ -85,7 +85,7 @@ def test_health_detects_a_dead_model_that_triton_reports_as_ready() -> None:
 
 
 def test_a_precision_is_chosen_once(tmp_path: Path) -> None:
-    """Not again in a model's second process, in a replaced process, or after a restart."""
+    """A model's second process, a replaced process, and a restarted server all use the first choice."""
     serve = Serve(tmp_path, environment={PRECISION_VARIABLE: AUTO})
     try:
         first = dict.fromkeys([("yolo", ""), ("corners", ""), ("lprnet", "")], 1)

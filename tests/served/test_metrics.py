@@ -42,7 +42,9 @@ def test_metrics_are_those_of_the_traffic(server: EmbeddedTriton) -> None:
     assert set(before.values()) == {0.0}, "they are there before the first request, so that a rate has a beginning"
     with PlateClient(server.http_url) as http, PlateClient(server.grpc_url, "grpc") as grpc:
         found = [http.read(CAR), grpc.read(encode(CAR)), http.read(encode(EMPTY)), grpc.read(EMPTY)]
-        found += [http.read(CAR) for _ in range(12)]  # by every instance; they are summed
+        found += [
+            http.read(CAR) for _ in range(12)
+        ]  # so many that every instance reads one; the metrics add up over the instances
         for picture in (b"no picture", b"none either"):
             with pytest.raises(InputError):
                 http.read(picture)

@@ -36,9 +36,9 @@ PATIENCE = 120.0
 """Seconds to wait for what takes a few on an idle machine."""
 CALLERS = 4
 MANY_CALLERS = 40
-"""More than `plate_recognition` processes and queues."""
+"""More callers than `plate_recognition` can process and queue requests."""
 CARS, FPS = 12, 5
-"""Cars that the camera sees before it starts again; pictures per second."""
+"""How many cars the camera sees before its video starts again, and its pictures per second."""
 TARGETS = '["triton:8002", "triton:8003"]'
 CAMERAS = """\
 cameras: [{{source: "{source}", id: gate}}]
@@ -144,7 +144,7 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def watched(monitored: Monitored, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """It uses the server, and Prometheus scrapes it too."""
+    """A `plates watch` that uses the server. Prometheus scrapes it too."""
     folder = tmp_path_factory.mktemp("watch")
     car = [*passing(3 * FPS, empty=2 * FPS)]
     camera = RtspCamera(write_clip(folder / "gate.mkv", chain.from_iterable(repeat(car, CARS)), FPS))
@@ -201,11 +201,13 @@ def test_processes_of_a_model_are_killed_under_load(monitored: Monitored) -> Non
     serve = monitored.serve
     with Load(serve.http_url, CALLERS) as load:
         load.wait_for_success(0.0, CALLERS, PATIENCE)
-        for turn, model in enumerate(("lprnet", "stn", "lprnet", "stn")):  # one model alone would cause a restart
+        for turn, model in enumerate(
+            ("lprnet", "stn", "lprnet", "stn")
+        ):  # if one model failed that often, the server would be restarted
             serve.stubs(model)[0].kill()
             wait_until(lambda turn=turn: len(serve.events("heal")) > turn, "it is not healed")  # type: ignore[misc]
             load.wait_for_success(time.monotonic(), CALLERS, PATIENCE)
-        # It ends together with its cause
+        # This alert ends when its cause ends
         fired = 'last_over_time(ALERTS{alertname="PlatesServerErrors", alertstate="firing"}[2m])'
         wait_until(lambda: monitored.ask("query", query=fired), "PlatesServerErrors has not fired")
         fires(monitored, "PlatesHealedRepeatedly")
@@ -236,7 +238,7 @@ def test_a_sink_that_fails_until_the_outbox_is_full(monitored: Monitored, watche
 
 
 def test_a_server_that_hangs(monitored: Monitored, watched: Watched) -> None:
-    """Nothing is recognised, including camera pictures, until the supervisor has restarted it."""
+    """Until the supervisor has restarted the server, nothing is recognised, camera pictures included."""
     monitored.serve.server().suspend()
     fires(monitored, "PlatesCameraNotAnalysed")
     fires(monitored, "PlatesNotServing")

@@ -195,7 +195,7 @@ def test_server_and_one_process_agree_on_photos(client: PlateClient, local: Loca
 
 
 def test_vehicles_are_the_same_as_from_the_reader_in_process(served: Served, local: LocalReader) -> None:
-    """Whatever the weights find."""
+    """This holds whatever vehicles the weights find."""
     frame = np.asarray(cv2.imread(str(CALIBRATION / SCENE)), np.uint8)
     expected = local.scene(frame)
     with PlateClient(served.http) as http, PlateClient(served.grpc, "grpc") as grpc:

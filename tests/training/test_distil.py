@@ -77,7 +77,7 @@ def test_the_training_learns_and_can_be_resumed(pictures: Path, teacher: Path, t
 
 
 def test_weights_of_another_activation_are_refused(teacher: Path) -> None:
-    with pytest.raises(WeightsError, match=r"weights with silu, expected hardswish; .*training\.detector\.distil"):
+    with pytest.raises(WeightsError, match=r"activation silu, expected hardswish; .*training\.detector\.distil"):
         load_weights(YOLOv5n(), teacher)
 
 

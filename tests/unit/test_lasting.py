@@ -75,8 +75,9 @@ def test_a_failing_callback_ends_no_thread_and_an_ending_thread_does_not_pause()
 
 
 def test_every_long_lived_thread_is_a_lasting_thread() -> None:
-    """Exceptions: one per received video; the page's, whose end ends the process; a worker's, which ends it with its
-    driver."""
+    """Three threads may end: that of a received video, that of the page, whose process ends with it, and that of a
+    worker, which ends the worker when its driver is gone.
+    """
     others = {"web/video_api.py", "web/server.py", "batch/engines.py"}
     package = ROOT / "plate_nets"
     found = {

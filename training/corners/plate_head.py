@@ -154,7 +154,7 @@ def main(
     seed: int = 0,
     threads: Annotated[int, typer.Option(min=1, help="CPU threads of the networks.")] = 1,
 ) -> None:
-    """Train the head, and write the network with it."""
+    """Train the head of CornerNet that rejects boxes without a plate, and write the network with it."""
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
     corner_net = CornerNet()

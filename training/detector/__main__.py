@@ -85,7 +85,7 @@ class Background(StrEnum):
 @errors_in_one_line()
 def main(
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
-    weights: Annotated[Path, typer.Option(help="Weights to start from: the package's (COCO) or ours.")],
+    weights: Annotated[Path, typer.Option(help="Weights to start from: those of the yolov5 package (COCO), or ours.")],
     out: Annotated[Path, typer.Option(help="Folder of the run.")],
     minutes: Annotated[float, typer.Option(min=0.1, help="Training time (minutes).")] = 60.0,
     long_side: Annotated[int, typer.Option(help="Long side of the training pictures (px).")] = 640,
@@ -110,7 +110,7 @@ def main(
     bfloat16: Annotated[bool, typer.Option(help="Train in bfloat16, twice as fast on CPUs that support it.")] = True,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")] = False,
 ) -> None:
-    """Fine-tune YOLOv5n to find plates; leaves best.safetensors and last.safetensors in --out."""
+    """Fine-tune YOLOv5n to find plates; the weights are written to OUT/best.safetensors and OUT/last.safetensors."""
     out = out.resolve()
     pictures = out / "pictures"
     if not resume:

@@ -217,8 +217,8 @@ app = typer.Typer(add_completion=False)
 @errors_in_one_line()
 def main(
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
-    taught: Annotated[Path, typer.Option(help="Folder written by `training.detector.teach`.")],
-    drawn: Annotated[Path, typer.Option(help="Folder written by `training.detector.draw`.")],
+    taught: Annotated[Path, typer.Option(help="Folder that training.detector.teach wrote.")],
+    drawn: Annotated[Path, typer.Option(help="Folder that training.detector.draw wrote.")],
     start: Annotated[Path, typer.Option(help="Weights to start from.")],
     out: Out,
     steps: Steps = 10_000,
@@ -236,7 +236,7 @@ def main(
     every: Every = 500,
     resume: Resume = False,
 ) -> None:
-    """Train the detector; the averaged weights go to OUT/best when they measure best, and to OUT/last at the end."""
+    """Train the detector; the averaged weights go to OUT/best when they measure best, and at the end to OUT/last."""
     device = prepare(out, threads, seed)
     named = {folder.name: read_objects(taught / f"{folder.name}.csv") for folder in data}
     chosen, held = split_photos(data, holdout)

@@ -51,9 +51,11 @@ def main(
     ignore: Annotated[
         Path | None, typer.Option(help="CSV of regions where boxes do not count: file,xmin,ymin,xmax,ymax.")
     ] = None,
-    threads: Annotated[int, typer.Option(min=1)] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of the network.")] = 1,
 ) -> None:
-    """Print AP, recall and precision over thresholds, and recall by plate height; with --ignore, both ways."""
+    """Print AP, recall and precision over thresholds, and recall by plate height; with --ignore, also without those
+    regions.
+    """
     torch.set_num_threads(threads)
     regions = read_regions(ignore) if ignore else {}
     threshold = DetectionSettings().score_threshold

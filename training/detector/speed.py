@@ -34,7 +34,7 @@ FRAME = (720, 1280)
 @errors_in_one_line()
 def main(
     repository: Annotated[Path, typer.Option(help="Model repository with the converted detector.")] = REPOSITORY,
-    threads: Annotated[int, typer.Option(min=1)] = 2,
+    threads: Annotated[int, typer.Option(min=1, help="CPU threads of each detector.")] = 2,
     rounds: Annotated[int, typer.Option(min=1, help="How often to measure each detector.")] = 10,
     frames: Annotated[int, typer.Option(min=1, help="Frames per turn.")] = 10,
     plates: Annotated[int, typer.Option(min=0, help="Plates on the frame.")] = 1,

@@ -101,14 +101,19 @@ def surprise(plates: Sequence[ReadPlate]) -> float:
 def main(
     data: Annotated[list[Path], typer.Argument(help="Labelled folders that the reader was not trained on.")],
     out: Annotated[Path | None, typer.Option(help="Folder for the weights with the best temperature.")] = None,
-    networks: Annotated[Path, typer.Option(help="Folder with stn.safetensors and lprnet.safetensors.")] = WEIGHTS,
+    networks: Annotated[
+        Path,
+        typer.Option(
+            help="Folder with stn.safetensors and lprnet.safetensors. Default: the package's.", show_default=False
+        ),
+    ] = WEIGHTS,
     temperature: Annotated[
-        float | None, typer.Option(help="Use this temperature instead of the best one for the first folders.")
+        float | None, typer.Option(help="Use this temperature instead of the one that is best on DATA.")
     ] = None,
-    check: Annotated[list[Path], typer.Option(help="Folder to show but not to choose by. Repeatable.")] = [],  # noqa: B006
+    check: Annotated[list[Path], typer.Option(help="Folder to measure too, but not to choose by. Repeatable.")] = [],  # noqa: B006
     threads: Annotated[int, typer.Option(min=1, help="CPU threads of the networks.")] = 1,
 ) -> None:
-    """Print the result of each temperature; write the reader with the best-calibrated one."""
+    """Print how well each temperature calibrates the reader; with --out, write the reader with the best one."""
     torch.set_num_threads(threads)
     console = Console(width=140)
     chosen, shown = ([outputs_of(folder, networks) for folder in folders] for folders in (data, check))

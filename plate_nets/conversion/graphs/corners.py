@@ -22,8 +22,8 @@ REACH = 16
 
 
 def corners(weights: Weights) -> Model:
-    """Windows (N, 3, 64, 128) RGB -1..1 -> (N, 10): four corners in px of the window, logarithm of the error, and
-    the amount to add to the log-odds of a plate."""
+    """Windows (N, 3, 64, 128) RGB -1..1 -> (N, 10): four corners in pixels of the window, the natural logarithm
+    of the expected error, and the correction of the detector's log-odds."""
     windows = parameter("windows", 3, WINDOW_HEIGHT, WINDOW_WIDTH)
     first, second = weights.part("stem").parts()
     stem = conv_norm(conv_norm(windows, first, 2), second, 2)  # (N, 32, 16, 32)
@@ -44,7 +44,7 @@ def corners(weights: Weights) -> Model:
     votes = reshape(convolution(fine, weights.part("votes")), (0, 3, 4, -1))  # (N, 3, 4, cells)
     counts, *offsets = (opset.squeeze(each, [1]) for each in opset.split(votes, 1, 3).outputs())
     counts = opset.softmax(counts, 2)
-    # A corner is the mean of the cells' votes, across and down: (N, 4, 1) each
+    # A corner is the weighted mean of the cells' votes, across and down: (N, 4, 1) each
     means = [mean_vote(counts, offset, centre) for offset, centre in zip(offsets, _centres(), strict=True)]
     points = reshape(opset.concat(means, 2), (0, 8))
     error = two_layers(whole, weights.part("error"))
@@ -52,7 +52,7 @@ def corners(weights: Weights) -> Model:
 
 
 def two_layers(x: Node, layers: Weights) -> Node:
-    """Two linear layers with a ReLU between: (N, C) -> (N, outputs)."""
+    """Two linear layers with a ReLU between them: (N, C) -> (N, outputs)."""
     return linear(named(layers.name, opset.relu(linear(x, layers.part(0)))), layers.part(2))
 
 
@@ -62,19 +62,19 @@ def conv_norm(x: Node, weights: Weights, stride: int = 1) -> Node:
 
 
 def residual(x: Node, weights: Weights) -> Node:
-    """Two 3x3 convolutions beside an identity, of the same shape."""
+    """Two 3x3 convolutions with an identity shortcut: (N, C, H, W) -> the same shape."""
     y = convolution(conv_norm(x, weights.part("first")), weights.part("second"), weights.part("norm"))
     return named(weights.name, opset.relu(x + y))
 
 
 def mean_vote(counts: Node, offsets: Node, centres: NDArray[np.float64]) -> Node:
-    """The weight of each vote and its offset, (N, 4, cells), and the cells' centres, px -> the means (N, 4, 1), px."""
+    """Weights and offsets of the votes (N, 4, cells), and the cells' centres in pixels -> weighted means (N, 4, 1)."""
     places = offsets * constant(REACH) + constant(centres)
     return opset.reduce_sum(places * counts, [2], True)
 
 
 def _centres() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The centres of all vote cells, row by row, across and down, px of the window: (cells,) each."""
+    """The x and the y of the centres of all cells, row by row, in pixels of the window: (cells,) each."""
     rows, columns = WINDOW_HEIGHT // STRIDE, WINDOW_WIDTH // STRIDE
     down, across = np.meshgrid((np.arange(rows) + 0.5) * STRIDE, (np.arange(columns) + 0.5) * STRIDE, indexing="ij")
     return across.ravel(), down.ravel()

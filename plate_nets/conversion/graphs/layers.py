@@ -1,4 +1,4 @@
-"""The layers that the graphs share. A layer takes its weights under the names that the torch module gives them."""
+"""The layers that the graphs share. A layer finds its weights by their names in the torch module."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from openvino import opset13 as opset
 
 Array = NDArray[Any]
 Sides = tuple[int, int]
-"""Height and width, or steps along them."""
+"""A size, a stride or a padding: one number for the height, one for the width."""
 
 
 class Weights:
@@ -21,7 +21,7 @@ class Weights:
         self._used = set() if used is None else used
 
     def __getitem__(self, name: str) -> Array:
-        """Return an array by its name within this part.
+        """The array with this name in this part.
 
         Raises:
             KeyError: there is no such array.
@@ -55,7 +55,7 @@ class Weights:
 
 
 def parameter(name: str, *dims: int) -> Node:
-    """The input of a graph: FP32 (N, *dims) for any N; -1 is any size."""
+    """The input of a graph: FP32 (N, *dims) for any N; a dim of -1 means any size."""
     node = opset.parameter([-1, *dims], np.float32, name)
     node.set_friendly_name(name)
     node.output(0).set_names({name})
@@ -63,7 +63,7 @@ def parameter(name: str, *dims: int) -> Node:
 
 
 def constant(value: Any) -> Node:
-    """Numbers -> an FP32 constant; what is too large for it becomes infinite, which the comparison finds."""
+    """Numbers -> an FP32 constant. A number too large for FP32 becomes infinite, and the comparison then fails."""
     with np.errstate(over="ignore"):
         return opset.constant(np.asarray(value, np.float32))
 
@@ -104,12 +104,12 @@ def linear(x: Node, weights: Weights) -> Node:
 
 
 def layer_norm(x: Node, weights: Weights) -> Node:
-    """Layer norm over the last axis, of the same shape."""
+    """Layer norm over the last axis: (..., C) -> the same shape."""
     return opset.mvn(x, [-1], True, 1e-5, "inside_sqrt") * constant(weights["weight"]) + constant(weights["bias"])
 
 
 def enlarge(x: Node) -> Node:
-    """(N, C, H, W) -> (N, C, 2H, 2W), each value four times."""
+    """Repeat each value in both directions: (N, C, H, W) -> (N, C, 2H, 2W)."""
     scales = constant([2, 2])
     larger = opset.interpolate(
         x, scales, "nearest", "scales", coordinate_transformation_mode="asymmetric", nearest_mode="floor", axes=[2, 3]
@@ -118,7 +118,7 @@ def enlarge(x: Node) -> Node:
 
 
 def reshape(x: Node, shape: tuple[int, ...]) -> Node:
-    """Reshape; 0 keeps the input's size, -1 is what is left."""
+    """Reshape: 0 keeps the size of an axis, -1 takes the size that remains."""
     return opset.reshape(x, list(shape), True)
 
 

@@ -35,7 +35,7 @@ def lprnet(weights: Weights) -> Model:
     x = small_basic_block(x, weights.part("symbols.1"))
     symbols = small_basic_block(x, weights.part("symbols.2"))
 
-    # The odd last column is averaged alone, as torch does with ceil_mode
+    # The last column has no partner, because their number is odd. It is averaged alone, as torch does with ceil_mode
     context = opset.avg_pool(strokes, [2, 2], [0, 0], [0, 0], [2, 2], True, "ceil")  # (N, 96, 6, 24)
     x = opset.concat([symbols, normalize_by_power(context)], 1)
     x = conv_norm(x, weights.part("merge"))  # (N, 128, 6, 24)
@@ -58,14 +58,14 @@ def conv_norm(x: Node, weights: Weights, stride: Sides = (1, 1), relu: bool = Tr
 
 
 def small_basic_block(x: Node, weights: Weights) -> Node:
-    """The paper's block with a residual path, of the same shape."""
+    """The paper's block with a residual path: (N, C, H, W) -> the same shape."""
     squeeze, tall, wide, expand = weights.part("body").parts()
     y = conv_norm(conv_norm(conv_norm(x, squeeze), tall), wide)
     return named(weights.name, opset.relu(x + conv_norm(y, expand, relu=False)))
 
 
 def normalize_by_power(context: Node) -> Node:
-    """Divide each sample by the mean square of its own (C, H, W)."""
+    """Divide each sample by the mean square of its own (C, H, W), as the paper's global context does."""
     power = opset.reduce_mean(context * context, [1, 2, 3], True)
     return context / (power + constant(1e-4))
 

@@ -27,7 +27,7 @@ def stn(weights: Weights) -> Model:
 
 
 def _centres() -> NDArray[np.float64]:
-    """(x, y, 1) of every pixel's centre, -1..1 from edge to edge: (24 * 94, 3)."""
+    """(x, y, 1) of every pixel's centre, with -1 and 1 at the edges of the crop: (24 * 94, 3)."""
     across = (np.arange(CROP_WIDTH) * 2 + 1) / CROP_WIDTH - 1
     down = (np.arange(CROP_HEIGHT) * 2 + 1) / CROP_HEIGHT - 1
     y, x = np.meshgrid(down, across, indexing="ij")

@@ -18,9 +18,9 @@ from plate_nets.runtimes.detector import HEAD, HEADS, PLATES, SIZES, STRIDES, VE
 
 
 def yolov5(weights: Weights) -> Model:
-    """RGB pictures (N, 3, H, W), 0..1, H and W multiples of 32 -> rows (N, A, 5 + classes), plates and then vehicles.
+    """RGB pictures (N, 3, H, W), 0..1, H and W multiples of 32 -> rows (N, A, 5 + classes) of plates, then of vehicles.
 
-    Weights without a head for vehicles give plate rows only.
+    If the weights have no head for vehicles, there is no second output.
     """
     frames = parameter("x", 3, -1, -1)
     maps = features(frames, weights)
@@ -66,7 +66,7 @@ def c3(x: Node, weights: Weights, shortcut: bool = True) -> Node:
 
 
 def sppf(x: Node, weights: Weights) -> Node:
-    """Spatial pyramid pooling: one 5x5 maximum applied one, two and three times, beside the input."""
+    """Spatial pyramid pooling: a 5x5 maximum applied once, twice and three times, together with the input."""
     maps = [conv(x, weights.part("cv1"))]
     for _ in range(3):
         maps.append(opset.max_pool(maps[-1], [1, 1], [1, 1], [2, 2], [2, 2], [5, 5]).output(0))
@@ -86,7 +86,7 @@ def boxes(head: Node, anchors: Array, stride: int, prefix: str) -> Node:
     values = head.get_output_partial_shape(0)[1].get_length() // len(anchors)
     x = opset.sigmoid(reshape(head, (0, len(anchors), values, -1)))  # (N, 3, values, h * w)
     xy, wh, scores = opset.variadic_split(x, 2, [2, 2, values - 4]).outputs()
-    # "xy" of a cell reaches half a cell beyond its own sides, "wh" up to four times the anchor
+    # The centre may lie half a cell beyond its cell, and the sides may be four times those of the anchor
     xy = opset.multiply(xy, constant(2 * stride)) + (cells(head) - constant(0.5)) * constant(stride)
     sizes = named(f"{prefix}{SIZES}{stride}", constant(4 * stride * anchors[:, :, None]))
     wh = opset.multiply(wh, wh) * sizes
@@ -95,7 +95,7 @@ def boxes(head: Node, anchors: Array, stride: int, prefix: str) -> Node:
 
 
 def cells(head: Node) -> Node:
-    """A map (N, C, h, w) -> the column and the row of each cell: (2, h * w)."""
+    """A feature map (N, C, h, w) -> the column and the row of each cell: (2, h * w)."""
     size = opset.gather(opset.shape_of(head), [2, 3], 0)
     h, w = (opset.squeeze(side, [0]) for side in opset.split(size, 0, 2).outputs())
     columns = opset.broadcast(opset.range(0, w, 1, "f32"), size)

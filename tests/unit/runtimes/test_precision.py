@@ -74,7 +74,7 @@ def test_the_faster_precision_is_used(
     original = CANDIDATES[CORNERS.name]
 
     def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
-        """Float32 in either case, three times over in one of them."""
+        """A network that always runs in float32, and three times per call in the precision ``often``."""
         run = original.load(path, threads, "float32")
         return lambda given: [run(given) for _ in range(3 if wanted == often else 1)][-1]
 
@@ -96,7 +96,7 @@ def test_layers_without_int8_use_bfloat16_if_that_is_fast(
     slow = "bfloat16" if emulated else "float32"
 
     def load(path: Path, threads: int, wanted: Precision) -> Callable[[Any], NDArray[np.float32]]:
-        """Float32 in any precision, three times over in bfloat16 if it is emulated, or else in float32."""
+        """A network that always runs in float32, and three times per call in the precision ``slow``."""
         run = CANDIDATES[LPRNET.name].load(path, threads, "float32")
         loaded.append(wanted)
         return lambda given: [run(given) for _ in range(3 if wanted == slow else 1)][-1]
@@ -199,9 +199,9 @@ def test_rows_agree_up_to_rounding() -> None:
         other[0, 0, column] += change
         assert rows_agree(rows, other) == alike
     far = rows.copy()
-    far[0, 2, 0] += 100  # the place of an improbable one does not matter
+    far[0, 2, 0] += 100  # the place of an improbable box does not matter
     assert rows_agree(rows, far)
-    assert not rows_agree(rows[:, 2:], rows[:, 2:])  # nothing to compare
+    assert not rows_agree(rows[:, 2:], rows[:, 2:])  # without a probable box there is nothing to compare
     beside = np.concatenate((rows, [[[51, 50, 40, 10, 0.4, 1]]]), axis=1).astype(np.float32)
     other = beside.copy()
     other[0, 3, 4] = 0.6  # still worse than the first, which shows the same plate
@@ -214,7 +214,7 @@ def test_paths_agree_where_they_are_certain() -> None:
     logits = np.zeros((2, 5, 18), np.float32)
     logits[0, 1] = 12
     other = logits.copy()
-    other[1, 2] = 1  # no certain one
+    other[1, 2] = 1  # in a step that is not certain
     assert paths_agree(logits, other)
     other[0, 3, 4] = 20
     assert not paths_agree(logits, other)

@@ -118,7 +118,7 @@ def test_home_assistant_accepts_the_announcement(broker: Broker, camera: str) ->
     said = {each.topic: each.payload.decode() for each in found}
     state = json.loads(said[config["state_topic"]])
     assert Environment().from_string(config["value_template"]).render(value_json=state) == event().plate
-    assert said[config["availability_topic"]] == "offline"  # its default for "not available"
+    assert said[config["availability_topic"]] == "offline"  # Home Assistant's default for "not available"
 
 
 def test_cameras_with_different_names_are_announced_separately(broker: Broker) -> None:
@@ -133,7 +133,9 @@ def test_cameras_with_different_names_are_announced_separately(broker: Broker) -
 
 def test_cameras_with_one_name_and_different_topics_are_announced_separately() -> None:
     plain, other = (MqttSink(f"mqtt://broker{topic}")._announcement("gate") for topic in ("", "/site/plates"))
-    assert plain[0] == "sensor/plates_gate/config" and plain[1]["unique_id"] == "plates_gate"  # as ever
+    assert (
+        plain[0] == "sensor/plates_gate/config" and plain[1]["unique_id"] == "plates_gate"
+    )  # the id that Home Assistant already knows
     assert plain[0] != other[0]
     assert plain[1]["unique_id"] != other[1]["unique_id"]
     assert plain[1]["device"]["identifiers"] != other[1]["device"]["identifiers"]
@@ -218,7 +220,7 @@ def test_closing_does_not_wait_for_a_reconnection(
     closing.start()
     assert eventually(lambda: client._state == _ConnectionState.MQTT_CS_DISCONNECTED, 60)
     go_on.set()
-    closing.join(30)  # of the 60 s after which paho gives up on a silent broker
+    closing.join(30)  # paho alone would wait 60 s for a silent broker
     assert not closing.is_alive()
 
 

@@ -93,7 +93,7 @@ def test_replaced_records_are_dropped_before_the_oldest_ones(path: Path) -> None
     waiting = keys(outbox, "slow")
     assert path.stat().st_size < 300_000
     assert waiting[-1] == kept[-1] and waiting == sorted(waiting)
-    # As long as there was a replaced record, no last one was dropped
+    # No last record of a car was dropped while there was a replaced one to drop
     lost_last = kept.index(next(key for key in waiting if key in set(kept)))
     lost_first = replaced.index(next(key for key in waiting if key in set(replaced)))
     assert lost_last <= lost_first
@@ -252,6 +252,8 @@ def test_a_foreign_database_is_not_changed(path: Path) -> None:
         database.execute("CREATE TABLE notes (text)")
     database.close()
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"outbox.sqlite: expected an outbox, got a database of something else$"):
+    with pytest.raises(
+        InputError, match=r"outbox.sqlite: expected an outbox, got a database of something else; choose another file$"
+    ):
         Outbox(path, ["fast"])
     assert path.read_bytes() == before

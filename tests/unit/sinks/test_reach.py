@@ -68,9 +68,9 @@ class Recording:
         assert self._process.poll() is None, (self._folder / "said").read_text(encoding="utf-8")
 
     def move(self) -> None:
-        """Move the files as logrotate does; of the databases, only the file itself.
+        """Move the files as logrotate does. Of a database, only the file itself moves.
 
-        Those of the time before leave the disk, which they would fill: the process that wrote them was killed.
+        The files of the move before leave the disk, because they would fill it. No process writes to them any more.
         """
         for path in self._disk.path.glob(f"{self._moved}.*"):
             shutil.move(path, self._kept)

@@ -140,7 +140,10 @@ def test_a_foreign_database_is_not_changed(path: Path) -> None:
         database.execute("CREATE TABLE notes (text)")
     database.close()
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"events.sqlite: expected an event store, got a database of something else$"):
+    with pytest.raises(
+        InputError,
+        match=r"events.sqlite: expected an event store, got a database of something else; choose another file$",
+    ):
         SqliteSink(path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
@@ -185,7 +188,7 @@ def test_a_store_of_another_version_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as database:
         database.execute("PRAGMA user_version = 7")
     database.close()
-    with pytest.raises(InputError, match=r"event store: expected version 1, got 7$"):
+    with pytest.raises(InputError, match=r"event store: expected version 1, got 7; choose another file$"):
         SqliteSink(path)
 
 

@@ -24,9 +24,9 @@ def reader() -> LocalReader:
 
 
 def told(reader: LocalReader, frames: Sequence[Frame], times: int = 1, frozen: int = 0) -> list[PlateEvent]:
-    """The events of a camera at 10 frames/s that sees each frame so many times, including cars without a text.
+    """The events of a camera at 10 frames/s, including those of cars without a text.
 
-    ``frozen``: how many times it sees the last frame after that.
+    ``times``: how often it sees each frame. ``frozen``: how often it sees the last frame after that.
     """
     cars, plates = (
         CarEvents(Camera("gate"), CarSettings(unread=True)),

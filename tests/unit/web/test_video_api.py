@@ -17,7 +17,7 @@ from plate_nets.web.video_api import VideoApi
 
 
 def test_no_line_follows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A position did if the first line was the error, and the file took long to delete."""
+    """A line with a position once did, if the error was the first line and deleting the file took long."""
     close = StoredVideo.close
 
     def slowly(video: StoredVideo) -> None:
