@@ -62,9 +62,7 @@ def test_each_picture_gets_its_regions_and_unused_ones_are_named(caplog: pytest.
     assert caplog.messages == ["regions of 2 photos that are not measured: c.png, d.png"]
 
 
-@pytest.mark.parametrize(
-    ("name", "photos", "plates"), [("unlabelled.csv", 35, 43), ("unlabelled_ru_dev.csv", 33, 36)]
-)
+@pytest.mark.parametrize(("name", "photos", "plates"), [("unlabelled.csv", 35, 43), ("unlabelled_ru_dev.csv", 33, 36)])
 def test_the_files_in_the_project(name: str, photos: int, plates: int) -> None:
     regions = read_regions(Path(training.detector.regions.__file__).with_name(name))
     assert (len(regions), sum(map(len, regions.values()))) == (photos, plates)

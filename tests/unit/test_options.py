@@ -42,7 +42,6 @@ UNUSED: dict[str, str] = {
     "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",
     "python -m benchmarks.cameras": "--seconds --restarts --only",
     "python -m benchmarks.fleet": "--seconds --model-repository",
-    "python -m benchmarks.web": "--photo --rounds --events --store --browsers --seconds --local",
 }
 """Options that no test of their command uses. The list only gets shorter: test a new option, or leave it out."""
 
