@@ -94,7 +94,7 @@ def test_the_command_line_names_the_files_that_it_writes(tmp_path: Path) -> None
     [
         ["--sheet", "no/such/folder/sheet.png"],
         ["--sheet", "sheet.png", "--kind", "tractor"],
-        ["--fit-perspective", "none.csv"],
+        ["--sheet", "sheet.png", "--scheme", "none.toml"],
     ],
 )
 def test_the_command_line_reports_an_error_in_one_line(

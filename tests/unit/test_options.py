@@ -36,7 +36,7 @@ UNUSED: dict[str, str] = {
     "python -m training.reader.locate": "--out --scheme --tight",
     "python -m training.reader.teach": "--model --scheme",
     "python -m training.synthesis": (
-        "--scheme --lines --street-set --close --scene --plates --calibration --light --bit-rate --exposure"
+        "--lines --street-set --close --scene --plates --calibration --light --bit-rate --exposure"
     ),
     "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
     "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",
