@@ -18,7 +18,6 @@ from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, 
 from training.synthesis.drive_by_set import CameraName, write_drive_by_set
 from training.synthesis.scene import render_scene
 from training.synthesis.sheet import draw_sheet
-from training.synthesis.street_set import write_street_set
 from training.synthesis.test_set import write_test_set
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -35,8 +34,6 @@ def main(
     test_set: Annotated[Path | None, typer.Option(help="Write a test set to this new folder.")] = None,
     count: Annotated[int, typer.Option(min=1, help="How many photos the set has.")] = 2000,
     lines: Annotated[int, typer.Option(min=1, max=2, help="Lines of the test set's plates.")] = 1,
-    street_set: Annotated[Path | None, typer.Option(help="Write a set of streets to this new folder.")] = None,
-    close: Annotated[bool, typer.Option("--close", help="Cut the streets close around a plate.")] = False,
     scene: Annotated[Path | None, typer.Option(help="Write a street scene to this file.")] = None,
     plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in a street scene.")] = 3,
     calibration: Annotated[
@@ -75,8 +72,6 @@ def main(
         _write(write_test_set(country, test_set, count, seed, lines), count, test_set)
     if calibration is not None:
         write_calibration(country, calibration, seed)
-    if street_set is not None:
-        _write(write_street_set(country, street_set, count, seed, plates, close), count, street_set)
     if drive_by is not None:
         settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
         _film(drive_by, country, seed, settings)
