@@ -20,8 +20,8 @@ _LIMITS = np.array([np.radians(32), 0.16, np.inf, 0.03, 0.04])
 """Beyond these, a labelled quad counts as a labelling error, and a drawn one as unreadable."""
 LARGEST_BOX = 2.7
 """Maximum height of the upright box around a drawn plate, in plate heights; in a higher box the plate is too small."""
-_HEIGHTS = (np.log(0.14), np.log(0.42))
-
+_LOWEST, _HIGHEST = np.log(0.14), np.log(0.42)
+"""Limits of ``log_height``."""
 
 MEAN = np.array([0.000185, 0.001954, -1.514396, 0.001641, 0.001003])
 SCALE = np.array(
@@ -46,7 +46,7 @@ def sample_corners(rng: np.random.Generator, height: float, largest_box: float =
     while True:
         chi = rng.chisquare(FREEDOM) / FREEDOM
         features = MEAN + _ROOT @ rng.standard_normal(5) / np.sqrt(chi)
-        if _plausible(features[None])[0]:
+        if (np.abs(features) <= _LIMITS).all() and _LOWEST <= features[2] <= _HIGHEST:
             corners = corners_of(features, height)
             if np.ptp(corners[:, 1]) < largest_box * height:
                 return corners
@@ -99,9 +99,3 @@ def features_of(corners: NDArray[np.float64]) -> NDArray[np.float64]:
         ],
         axis=1,
     )
-
-
-def _plausible(features: NDArray[np.float64]) -> NDArray[np.bool_]:
-    low, high = _HEIGHTS
-    inside = (np.abs(features) <= _LIMITS).all(axis=1)
-    return np.asarray(inside & (features[:, 2] >= low) & (features[:, 2] <= high))
