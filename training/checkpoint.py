@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from plate_nets.errors import WeightsError
+from plate_nets.networks.checkpoint import load_weights
 from plate_nets.whole_file import whole_file
 
 N = TypeVar("N", bound=nn.Module)
@@ -52,6 +53,15 @@ class TrainingState(Generic[N]):
         self.seconds = 0.0
         self.best = best
         self._scheme = None if scheme is None else dict(scheme)
+
+    def take_over(self, weights: Path) -> None:
+        """Start from the weights of a safetensors file; steps and optimiser start from scratch.
+
+        Raises:
+            WeightsError: the file is missing, damaged or of another architecture.
+        """
+        for network in (self.network, self.average):
+            load_weights(network, weights)
 
     def set_rate(self, rate: float) -> None:
         for group in self.optimizer.param_groups:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 
 import cv2
 import torch
@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from torch.utils.tensorboard.writer import SummaryWriter
 
+from plate_nets.networks.checkpoint import save_weights
 from plate_nets.runtimes.openvino import has_bfloat16
 from training.checkpoint import TrainingState
 
@@ -78,6 +79,9 @@ class Trainer(ABC, Generic[S, B, V]):
     learning rate. ``every``, ``checkpoint``: steps between two validations, and between two checkpoints.
     """
 
+    file: ClassVar[str]
+    """The name of the weights' file."""
+
     def __init__(
         self,
         state: S,
@@ -113,9 +117,14 @@ class Trainer(ABC, Generic[S, B, V]):
     def validate(self, writer: SummaryWriter) -> str:
         """Measure the averaged weights and report them in a line; call `save` with "best" if they are the best."""
 
-    @abstractmethod
     def save(self, name: str) -> None:
         """Write the averaged weights to the folder ``name`` of ``out``."""
+        save_weights(self.state.average, self.out / name / self.file, self.facts)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the files of the weights say about their training."""
+        return self.metadata | {"steps": str(self.state.step)}
 
     def run(self) -> None:
         """Train to the end of the budget; the weights `last` are those at its end."""

@@ -13,7 +13,7 @@ from benchmarks.variants.contract import PLATE_TEXT
 from plate_nets.client import PlateClient, parse_url
 from plate_nets.client.transports import ServerAccess, open_transport
 from plate_nets.client.transports.calls import Input, infer
-from plate_nets.contract import PLATE_RECOGNITION, PLATES, YOLO, ModelSpec, TensorSpec
+from plate_nets.contract import PLATE_RECOGNITION, PLATES, YOLO, ModelSpec
 from plate_nets.errors import InputError
 
 _RAW, _ENCODED = PLATE_RECOGNITION.inputs
@@ -45,16 +45,11 @@ CallerFactory = Callable[[], Caller]
 
 
 def caller_factory(
-    url: str,
-    variant: str,
-    kind: InputKind,
-    control_key: str = "",
-    timeout: float = 30.0,
-    outputs: tuple[TensorSpec, ...] = PLATES,
+    url: str, variant: str, kind: InputKind, control_key: str = "", timeout: float = 30.0
 ) -> CallerFactory:
     """A factory for a variant of the server at ``url`` (the name of its model or `CLIENT_CHAIN`) and a kind of input.
 
-    ``control_key`` opens the server's endpoints for shared memory. ``outputs``: requested from a pipeline.
+    ``control_key`` opens the server's endpoints for shared memory.
 
     Raises:
         InputError: this variant has no shared-memory input.
@@ -67,7 +62,7 @@ def caller_factory(
         return lambda: _Chain(url, kind, timeout)
     if variant == PLATE_TEXT.name:
         return lambda: _Model(url, PLATE_TEXT, _crops, timeout)
-    model = YOLO if variant == YOLO.name else replace(PLATE_RECOGNITION, name=variant, outputs=outputs)
+    model = YOLO if variant == YOLO.name else replace(PLATE_RECOGNITION, name=variant, outputs=PLATES)
     return lambda: _Model(url, model, _raw if kind is InputKind.raw else _encoded, timeout)
 
 

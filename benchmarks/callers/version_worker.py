@@ -11,32 +11,17 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+
+from plate_nets.server import EmbeddedTriton
 
 Read = Callable[[bytes], object]
 
 
 def reader() -> Read:
     """An encoded picture -> plates, in this process on all its cores."""
-    try:
-        from plate_nets import LocalReader
-    except ImportError:  # 0.1.0 had the OpenVINO chain only in its benchmark
-        from plate_nets.bench.in_process import InProcess  # type: ignore[import-not-found, unused-ignore]
-        from plate_nets.embedded import default_repository  # type: ignore[import-not-found, unused-ignore]
+    from plate_nets import LocalReader  # late: a server's start is timed without it
 
-        chain = InProcess(default_repository(), len(os.sched_getaffinity(0)))
-        return lambda encoded: chain(SimpleNamespace(encoded=encoded))
     return LocalReader().read
-
-
-def server() -> Any:
-    """An embedded server with the production models, as a context manager."""
-    try:
-        from plate_nets.server import EmbeddedTriton
-    except ImportError:  # 0.1.0
-        from plate_nets.embedded import EmbeddedTriton  # type: ignore[import-not-found, unused-ignore, no-redef]
-    return EmbeddedTriton(exit_timeout=0)
 
 
 def timed(read: Read, picture: str, seconds: float) -> list[float]:
@@ -53,7 +38,8 @@ def timed(read: Read, picture: str, seconds: float) -> list[float]:
 
 def main(role: str) -> None:
     """Print a line when ready, then answer until standard input ends."""
-    with os.fdopen(os.dup(1), "w") as answers, server() if role == "serve" else nullcontext() as served:
+    server = EmbeddedTriton(exit_timeout=0) if role == "serve" else nullcontext()
+    with os.fdopen(os.dup(1), "w") as answers, server as served:
         os.dup2(2, 1)
         read = reader() if served is None else None
         print(json.dumps(None if served is None else served.http_url), file=answers, flush=True)

@@ -19,15 +19,13 @@ from benchmarks.callers.pictures import Picture
 from benchmarks.callers.version import CHECKOUT, VersionProcess, version_folder, version_process
 from benchmarks.load import closed_load
 from benchmarks.measures.machine import Others, ahead_of_others
-from plate_nets.contract import PLATE_RECOGNITION, PLATES
+from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.errors import ServerError
 from plate_nets.python_backend.quota import usable_cores
 
 ROUNDS = 8
 _WARM_UP = 0.5
 """Seconds of each load before the first round, in which networks prepare for new shapes."""
-_OUTPUTS = tuple(spec for spec in PLATES if spec.name != "corners")
-"""What version 0.1.0 answers, too."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Case:
             times = version.reader.read(self.file, seconds)
             return statistics.median(times), 1000 * len(times) / sum(times)
         url = f"http://{version.server.http_url}"
-        factory = caller_factory(url, PLATE_RECOGNITION.name, InputKind.encoded, outputs=_OUTPUTS)
+        factory = caller_factory(url, PLATE_RECOGNITION.name, InputKind.encoded)
         load = closed_load(factory, [self.picture], self.callers, seconds)
         if load.stopped or not load.good:
             raise ServerError(f"{self.name}: {load.stopped or 'no answer in its time'}")

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measures.other_reader import session
+from plate_nets.recognition.geometry import GREY
 from plate_nets.types import Boxes, Frame
 
 _SCORE = 0.4
 """Minimum score of a box: the default of the package that publishes the detector with the reader."""
-_GREY = 114
 
 
 class OtherDetector:
@@ -32,7 +32,7 @@ class OtherDetector:
         scale = self._side / max(height, width)
         high, wide = round(height * scale), round(width * scale)
         top, left = (self._side - high) // 2, (self._side - wide) // 2
-        square = np.full((self._side, self._side, 3), _GREY, np.uint8)
+        square = np.full((self._side, self._side, 3), GREY, np.uint8)
         square[top : top + high, left : left + wide] = cv2.resize(frame, (wide, high))
         picture = square[None, ..., ::-1].transpose(0, 3, 1, 2).astype(np.float32) / 255
         rows: NDArray[np.float32] = self._session.run(None, {self._input: np.ascontiguousarray(picture)})[0]

@@ -147,9 +147,5 @@ def _release_one(transport: Transport, memory: SharedMemory) -> None:
                 transport.send(unregister_memory(memory.name), _left(deadline))
             except PlateError:
                 time.sleep(0.02)
-    _remove(memory)
-
-
-def _remove(memory: SharedMemory) -> None:
     memory.close()
     memory.unlink()

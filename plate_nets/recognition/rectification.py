@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.errors import InputError
-from plate_nets.recognition.geometry import crop_plates, normalized
+from plate_nets.recognition.geometry import GREY, crop_plates, normalized
 from plate_nets.recognition.quads import LEAST_ASPECT, Quad, Quads, quad_size
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Boxes, Crops, Frame, Lines
 
-GREY = 114
-"""The grey level of what lies beyond the frame."""
 _FAR = 1e5
 """Coordinates beyond this, in pixels, are outside of any frame that can be sent."""
 _FLAT = 1e-3

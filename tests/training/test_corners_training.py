@@ -11,14 +11,15 @@ from typer.testing import CliRunner
 
 from plate_nets.evaluation.corner_metrics import corner_errors, turns
 from plate_nets.evaluation.dataset import COLUMNS
+from plate_nets.networks.corners import CornerNet
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import order_corners
+from training.checkpoint import TrainingState
 from training.corners.__main__ import app
 from training.corners.samples import Mixture, Samples, make_windows
 from training.corners.sources import drawn_source, load_sources, replaced
-from training.corners.state import CornerState
-from training.corners.trainer import CornerTrainer, corner_loss
+from training.corners.trainer import CornerTrainer, corner_loss, corner_state
 from training.corners.validation import errors_on, load_corners
 from training.loop import Budget
 from training.reader.straightened import photograph_straightened, stray, synthesize_straightened
@@ -43,7 +44,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def trainer(out: Path, steps: int, state: CornerState, dataset: Path) -> CornerTrainer:
+def trainer(out: Path, steps: int, state: TrainingState[CornerNet], dataset: Path) -> CornerTrainer:
     sources, chances = load_sources([dataset])
     samples = Samples(sources, chances, batch=4, seed=7)
     return CornerTrainer(state, samples, {}, Budget(steps), out, device=CPU, workers=0)
@@ -95,7 +96,7 @@ def test_other_plates_are_drawn_over_real_ones(dataset: Path) -> None:
 
 def test_loss_falls_on_one_batch(dataset: Path) -> None:
     torch.manual_seed(0)
-    state = CornerState(CPU)
+    state = corner_state(CPU)
     training = trainer(dataset, 100, state, dataset)
     batch = training.samples[0]
     state.set_rate(2e-3)
@@ -143,7 +144,7 @@ def test_errors_are_shares_of_the_height() -> None:
 
 
 def test_the_validation_measures_four_corners_of_each_plate(dataset: Path) -> None:
-    assert errors_on(CornerState(CPU).average, load_corners(dataset)).shape == (4, 4)
+    assert errors_on(corner_state(CPU).average, load_corners(dataset)).shape == (4, 4)
 
 
 def test_straightened_crops_for_the_reader() -> None:

@@ -13,8 +13,7 @@ from plate_nets.plates import default_scheme
 from tests.schemes import make_testland
 from training.checkpoint import TrainingState
 from training.corners.samples import Samples as CornerSamples
-from training.corners.state import CornerState
-from training.corners.trainer import CornerTrainer
+from training.corners.trainer import CornerTrainer, corner_state
 from training.loop import Budget, Schedule, Trainer
 from training.reader.samples import Samples as ReaderSamples
 from training.reader.state import ReaderState
@@ -32,7 +31,7 @@ def reader(out: Path) -> AnyTrainer:
 
 def corners(out: Path) -> AnyTrainer:
     samples = CornerSamples([], np.zeros(0), batch=4, seed=7)
-    return CornerTrainer(CornerState(CPU), samples, {}, Budget(4), out, device=CPU, workers=0)
+    return CornerTrainer(corner_state(CPU), samples, {}, Budget(4), out, device=CPU, workers=0)
 
 
 @pytest.mark.parametrize("start", [reader, corners])
@@ -60,12 +59,12 @@ def test_resumed_training_is_the_uninterrupted_one(
 
 def test_checkpoint_of_another_architecture_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.pt"
-    CornerState(CPU).save(path)
+    corner_state(CPU).save(path)
     with pytest.raises(WeightsError, match="checkpoint of 'corners/1', expected"):
         ReaderState(RUSSIA, CPU).load(path)
     path.write_bytes(b"nothing")
     with pytest.raises(WeightsError, match="not a readable checkpoint"):
-        CornerState(CPU).load(path)
+        corner_state(CPU).load(path)
 
 
 def test_checkpoint_of_another_scheme_is_refused(tmp_path: Path) -> None:
@@ -76,7 +75,7 @@ def test_checkpoint_of_another_scheme_is_refused(tmp_path: Path) -> None:
 
 
 def test_full_disk_keeps_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    state: TrainingState[Any] = CornerState(CPU)
+    state: TrainingState[Any] = corner_state(CPU)
     path = tmp_path / "checkpoint.pt"
     state.save(path)
     before = path.read_bytes()

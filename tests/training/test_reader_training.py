@@ -33,7 +33,7 @@ from training.reader.samples import Mixture, Samples, source_shares
 from training.reader.state import Reader, ReaderState
 from training.reader.teach import taught
 from training.reader.trainer import ReaderTrainer, ctc_loss, save_reader
-from training.reader.validation import best_paths, load_crops, load_straightened_crops, validation_crops
+from training.reader.validation import best_paths, load_crops, validation_crops
 from training.synthesis.__main__ import app as synthesis_app
 
 CPU = torch.device("cpu")
@@ -129,7 +129,7 @@ def test_short_plates_of_a_country_without_two_lines_are_cut_as_one(tmp_path: Pa
     latin = load_scheme("latin")
     plates, _ = load_real(latin, [tmp_path])
     assert [plate.lines for plate in plates] == [1, 2, 2]
-    american, brazilian, unknown = load_straightened_crops(latin, tmp_path).crops
+    american, brazilian, unknown = load_crops(latin, tmp_path, straightened=True).crops
     quad = np.array([[30, 15], [130, 15], [130, 65], [30, 65]], np.float32)
     np.testing.assert_array_equal(american, normalized([straighten(photo, quad, 1, RectificationSettings())])[0])
     np.testing.assert_array_equal(brazilian, normalized([straighten(photo, quad, 2, RectificationSettings())])[0])
@@ -165,7 +165,7 @@ def test_plates_without_corners_are_measured_as_boxes(tmp_path: Path, dataset: P
     written = tmp_path / "boxes" / "labels.csv"
     rows = [",".join(row.split(",")[:6]) for row in written.read_text().splitlines()]
     written.write_text("\n".join(rows) + "\n")
-    boxes = load_straightened_crops(RUSSIA, tmp_path / "boxes")
+    boxes = load_crops(RUSSIA, tmp_path / "boxes", straightened=True)
     assert len(boxes.texts) == 12 and np.array_equal(boxes.crops, load_crops(RUSSIA, tmp_path / "boxes").crops)
 
 

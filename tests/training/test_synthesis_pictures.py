@@ -13,7 +13,6 @@ from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import lines_of
 from training.synthesis.__main__ import app
 from training.synthesis.scene import render_scene
-from training.synthesis.street_set import write_street_set
 from training.synthesis.test_set import write_test_set
 
 SMALL = (320, 180)
@@ -38,17 +37,6 @@ def test_the_test_set_is_a_dataset_and_reproducible(lines: int, tmp_path: Path) 
     quads = np.stack([label.quad for label in dataset.labels if label.quad is not None])
     assert (lines_of(quads) == lines).mean() > 0.9, "all but a few that are seen from far aside"
     assert (tmp_path / "one" / "labels.csv").read_bytes() == (tmp_path / "two" / "labels.csv").read_bytes()
-
-
-@pytest.mark.parametrize(("plates", "close"), [(0, False), (2, False), (1, True)])
-def test_a_set_of_streets_is_labelled_with_what_they_show(plates: int, close: bool, tmp_path: Path) -> None:
-    photos = list(write_street_set(RUSSIA, tmp_path / "set", count=2, seed=1, plates=plates, close=close))
-    labels = load_dataset(tmp_path / "set", symbols=RUSSIA.alphabet, strict=True).labels if plates else ()
-    assert len(photos) == 2 and len(labels) == 2 * plates
-    for label in labels:
-        height, width = read_photo(label.photo).shape[:2]
-        assert 0 <= label.box.xmin < label.box.xmax <= width and 0 <= label.box.ymin < label.box.ymax <= height
-        assert not close or 0.28 < label.box.width / width < 0.92
 
 
 def test_a_folder_in_use_is_not_written_to(tmp_path: Path) -> None:
@@ -94,7 +82,7 @@ def test_the_command_line_names_the_files_that_it_writes(tmp_path: Path) -> None
     [
         ["--sheet", "no/such/folder/sheet.png"],
         ["--sheet", "sheet.png", "--kind", "tractor"],
-        ["--fit-perspective", "none.csv"],
+        ["--sheet", "sheet.png", "--scheme", "none.toml"],
     ],
 )
 def test_the_command_line_reports_an_error_in_one_line(

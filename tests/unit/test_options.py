@@ -20,8 +20,7 @@ UNUSED: dict[str, str] = {
     ),
     "python -m training.country": "--minutes --start --rate --threads",
     "python -m training.detector": (
-        "--synthetic --close-ups --photos --replaced --drawn --background --proposals --signs "
-        "--learning-rate --freeze --seed --bfloat16"
+        "--synthetic --close-ups --replaced --drawn --background --signs --learning-rate --freeze --seed --bfloat16"
     ),
     "python -m training.detector.distil": "--start --minutes --rate --threads",
     "python -m training.detector.measure": "--data --long-side --holdout --ignore --threads",
@@ -35,14 +34,11 @@ UNUSED: dict[str, str] = {
     "python -m training.reader.calibrate": "--out --networks --temperature --check --threads",
     "python -m training.reader.locate": "--out --scheme --tight",
     "python -m training.reader.teach": "--model --scheme",
-    "python -m training.synthesis": (
-        "--scheme --lines --street-set --close --scene --plates --calibration --light --bit-rate --exposure"
-    ),
+    "python -m training.synthesis": ("--lines --scene --plates --calibration --light --bit-rate --exposure"),
     "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
     "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",
     "python -m benchmarks.cameras": "--seconds --restarts --only",
     "python -m benchmarks.fleet": "--seconds --model-repository",
-    "python -m benchmarks.web": "--photo --rounds --events --store --browsers --seconds --local",
 }
 """Options that no test of their command uses. The list only gets shorter: test a new option, or leave it out."""
 

@@ -10,8 +10,7 @@ from training import loop
 from training.command import errors_in_one_line
 from training.corners.samples import Samples
 from training.corners.sources import load_sources
-from training.corners.state import CornerState
-from training.corners.trainer import CornerTrainer
+from training.corners.trainer import CornerTrainer, corner_state
 from training.corners.validation import load_corners
 
 app = typer.Typer(add_completion=False)
@@ -40,9 +39,9 @@ def train(
     device = loop.prepare(out, threads, seed)
     sources, chances = load_sources(data)
     logging.info("%d plates with corners; %s", len(sources), device)
-    state = CornerState(device)
+    state = corner_state(device)
     if start is not None:
-        state.start_from(start)
+        state.take_over(start)
     if resume:
         loop.continue_from(state, out)
     trainer = CornerTrainer(

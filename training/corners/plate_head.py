@@ -95,9 +95,7 @@ def rendered(count: int, seed: int) -> Iterator[tuple[Frame, Boxes, float]]:
             yield *draw_picture(rng, size, plates), 1.0
             continue
         scene = render_scene(default_scheme(), rng, size, plates, foreign=0.2)
-        boxes = [p.box.sides for p in scene.plates]
-        known = np.array(boxes, np.float32).reshape(-1, 4)
-        yield with_signs(rng, scene.frame, known), known, 1.0
+        yield with_signs(rng, scene.frame, scene.boxes), scene.boxes, 1.0
 
 
 @torch.inference_mode()

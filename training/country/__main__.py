@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from plate_nets.errors import InputError
-from plate_nets.networks.checkpoint import load_weights
 from plate_nets.networks.country import CountryNet
 from plate_nets.plates import load_schemes
 from training import loop
@@ -52,8 +51,7 @@ def train(
     network: CountryNet = CountryNet().to(device)
     state = TrainingState(ARCHITECTURE, network, -1.0)
     if start is not None:
-        for each in (state.network, state.average):
-            load_weights(each, start)
+        state.take_over(start)
     if resume:
         loop.continue_from(state, out)
     trainer = CountryTrainer(

@@ -10,7 +10,6 @@ from torch.nn import functional
 from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.errors import DatasetError
-from plate_nets.networks.checkpoint import save_weights
 from plate_nets.networks.country import CountryNet
 from plate_nets.plates import PlateScheme
 from plate_nets.plates.designs import CLASSES, DESIGNS
@@ -32,6 +31,8 @@ _SMOOTHED = 0.05
 
 class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBatch]):
     """Trains CountryNet; the mean of the validation's shares decides."""
+
+    file = "country.safetensors"
 
     def loss(self, batch: CountryBatch) -> Tensor:
         """The cross-entropy of the designs, plus half that of the known grounds."""
@@ -62,11 +63,6 @@ class CountryTrainer(Trainer[TrainingState[CountryNet], CountryBatch, CountryBat
             state.best = mean
             self.save("best")
         return "right " + ", ".join(f"{name} {share:.3f}" for name, share in right.items())
-
-    def save(self, name: str) -> None:
-        """Write the network."""
-        metadata = self.metadata | {"steps": str(self.state.step)}
-        save_weights(self.state.average, self.out / name / "country.safetensors", metadata)
 
 
 def known_crops(folder: str, real: Mapping[str, Sequence[KnownPlate]]) -> CountryBatch:

@@ -91,7 +91,6 @@ def main(
     long_side: Annotated[int, typer.Option(help="Long side of the training pictures (px).")] = 640,
     synthetic: Annotated[int, typer.Option(min=0, help="How many rendered street scenes to add.")] = 0,
     close_ups: Annotated[int, typer.Option(min=0, help="How many close-ups of one plate to add.")] = 0,
-    photos: Annotated[int | None, typer.Option(min=1, help="Train on this many photos, chosen by the seed.")] = None,
     replaced: Annotated[
         int, typer.Option(min=0, help="How many photos with another plate drawn over theirs to add.")
     ] = 0,
@@ -101,7 +100,6 @@ def main(
     holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of plates and scenes to hold out.")] = 0.12,
     batch: Annotated[int, typer.Option(help="Pictures per step.")] = 16,
     background: Annotated[Background, typer.Option(help="How to treat unlabelled plates.")] = Background.AROUND,
-    proposals: Annotated[Path | None, typer.Option(help="Weights for the proposals. Default: --weights.")] = None,
     signs: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of pictures with painted-in signs.")] = 0.35,
     learning_rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 0.001,
     freeze: Annotated[int, typer.Option(help="Number of backbone layers to freeze.")] = 0,
@@ -118,9 +116,7 @@ def main(
         console.print(f"{len(chosen)} photos to train on, {len(held)} held out")
         with console.status("writing the training pictures"):
             rng = np.random.default_rng(seed)
-            if photos is not None and photos < len(chosen):
-                chosen = [chosen[index] for index in rng.permutation(len(chosen))[:photos]]
-            prepare = preparation(background, proposals or weights, threads)
+            prepare = preparation(background, weights, threads)
             write_pictures(chosen, pictures / "train", long_side, signed(prepare, rng, signs))
             write_close_ups(rng, chosen, close_ups, pictures / "train", long_side)
             write_replaced(rng, chosen, replaced, pictures / "train", long_side)

@@ -20,28 +20,14 @@ from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.evaluate import pictures_below
-from plate_nets.networks.checkpoint import activation_of, load_weights, save_weights, sha256
+from plate_nets.networks.checkpoint import activation_of, load_weights, sha256
 from plate_nets.networks.yolov5 import ANCHORS, YOLOv5n
 from plate_nets.recognition.geometry import GREY
 from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import Frame
+from training import loop
 from training.checkpoint import TrainingState
 from training.command import errors_in_one_line
-from training.loop import (
-    Budget,
-    Every,
-    Minutes,
-    Out,
-    Resume,
-    Seed,
-    Steps,
-    Threads,
-    Trainer,
-    Workers,
-    continue_from,
-    mixed_precision,
-    prepare,
-)
 
 ARCHITECTURE = "yolov5n/hardswish"
 SIZE = (448, 640)
@@ -105,9 +91,10 @@ class DetectorState(TrainingState[YOLOv5n]):
         super().__init__(ARCHITECTURE, network.to(device).to(memory_format=torch.channels_last), float("inf"))  # type: ignore[call-overload]
 
 
-class Distillation(Trainer[DetectorState, Tensor, Tensor]):
+class Distillation(loop.Trainer[DetectorState, Tensor, Tensor]):
     """Trains a detector on another one's outputs; call `teach` first."""
 
+    file = "yolo.safetensors"
     teacher: YOLOv5n
 
     def teach(self, teacher: YOLOv5n) -> None:
@@ -131,14 +118,9 @@ class Distillation(Trainer[DetectorState, Tensor, Tensor]):
             writer.add_scalar(f"distance/{name}", mean, self.state.step)
         return "distance: " + ", ".join(f"{name} {mean:.4f}" for name, mean in means.items())
 
-    def save(self, name: str) -> None:
-        """Write the network."""
-        metadata = self.metadata | {"steps": str(self.state.step)}
-        save_weights(self.state.average, self.out / name / "yolo.safetensors", metadata)
-
     def _distance(self, network: YOLOv5n, batch: Tensor) -> Tensor:
         batch = batch.to(self.device, memory_format=torch.channels_last)
-        with mixed_precision(self.device):
+        with loop.mixed_precision(self.device):
             with torch.no_grad():
                 target = self.teacher.features(batch)
             found = network.features(batch)
@@ -170,20 +152,20 @@ app = typer.Typer(add_completion=False)
 def main(
     pictures: Annotated[list[Path], typer.Option(help="Folder of pictures, labelled or not. Repeatable.")],
     teacher: Annotated[Path, typer.Option(help="Weights of the teacher.")],
-    out: Out,
+    out: loop.Out,
     start: Annotated[Path | None, typer.Option(help="Weights to start from. Default: the teacher's.")] = None,
-    steps: Steps = 2000,
-    minutes: Minutes = None,
+    steps: loop.Steps = 2000,
+    minutes: loop.Minutes = None,
     batch: Annotated[int, typer.Option(min=1, help="Pictures per step.")] = 8,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 1e-3,
-    seed: Seed = 0,
-    threads: Threads = 1,
-    workers: Workers = 1,
-    every: Every = 250,
-    resume: Resume = False,
+    seed: loop.Seed = 0,
+    threads: loop.Threads = 1,
+    workers: loop.Workers = 1,
+    every: loop.Every = 250,
+    resume: loop.Resume = False,
 ) -> None:
     """Train our YOLOv5n to give the teacher's outputs; the averaged weights are written to OUT/last at the end."""
-    device = prepare(out, threads, seed)
+    device = loop.prepare(out, threads, seed)
     found = [path for folder in pictures for path in pictures_below(folder)]
     held = found[::HELD_OUT] if len(found) >= HELD_OUT else found
     aside = set(held)
@@ -191,13 +173,13 @@ def main(
     logging.info("%d pictures to learn from, %d to measure on; %s", len(learnt), len(held), device)
     state = DetectorState(device, detector(start or teacher))
     if resume:
-        continue_from(state, out)
+        loop.continue_from(state, out)
     rng = np.random.default_rng(0)
     trainer = Distillation(
         state,
         Parts(learnt, batch, seed),
         {"held out": detector_input(np.stack([part(read_photo(path), rng) for path in held[:64]]))},
-        Budget(steps, minutes),
+        loop.Budget(steps, minutes),
         out,
         device=device,
         workers=workers,

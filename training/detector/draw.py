@@ -18,7 +18,7 @@ from plate_nets.recognition.geometry import clip
 from plate_nets.recognition.overlap import inside
 from plate_nets.types import Boxes, Frame
 from training.command import errors_in_one_line
-from training.detector.drawn import draw_picture
+from training.detector.drawn import draw_any_picture
 from training.detector.objects import PLATE, Objects, read_objects, write_objects
 from training.picture_file import save_picture
 from training.synthesis.scene import Scene, render_scene
@@ -49,10 +49,9 @@ def objects_of(scene: Scene) -> Objects:
     hw = (scene.frame.shape[0], scene.frame.shape[1])
     edges = [p.car.sides for p in scene.plates]
     cars: Boxes = clip(np.array(edges, np.float32).reshape(-1, 4), hw)
-    plates = [p.box.sides for p in scene.plates]
     behind = np.triu(inside(cars, cars), 1).max(axis=1, initial=0)  # the nearest is the last
     scores = np.where(behind > _HIDDEN, _DOUBTED, 1.0).tolist()
-    return Objects.of((PLATE, box, 1.0) for box in plates) + Objects.of(
+    return Objects.of((PLATE, box, 1.0) for box in scene.boxes.tolist()) + Objects.of(
         (_CAR, box, score) for box, score in zip(cars.tolist(), scores, strict=True)
     )
 
@@ -65,10 +64,8 @@ def coded(frame: Frame, rng: np.random.Generator) -> Frame:
 
 
 def alone(rng: np.random.Generator) -> tuple[Frame, Objects]:
-    """A generator -> a picture without a car, two in five without a plate, and its plates."""
-    count = 0 if rng.random() < 0.4 else int(rng.integers(1, 5))
-    narrow = round(960 * rng.uniform(0.55, 1.0))
-    frame, plates = draw_picture(rng, (narrow, 960) if rng.random() < 0.2 else (960, narrow), count)
+    """A generator -> a picture without a car, and its plates."""
+    frame, plates = draw_any_picture(rng, 960)
     return frame, Objects.of((PLATE, box, 1.0) for box in plates.tolist())
 
 

@@ -62,6 +62,18 @@ def draw_picture(rng: np.random.Generator, size: tuple[int, int], plates: int) -
     return take_photo(frame, seen, seen, size, rng, _SEVERITY), boxes
 
 
+def draw_any_picture(rng: np.random.Generator, long_side: int) -> tuple[Frame, Boxes]:
+    """As `draw_picture`, of any shape, two in five without a plate."""
+    plates = 0 if rng.random() < 0.4 else int(rng.integers(1, 5))
+    return draw_picture(rng, picture_size(rng, long_side), plates)
+
+
+def picture_size(rng: np.random.Generator, long_side: int) -> tuple[int, int]:
+    """Width and height of a drawn picture, px: one in five is upright."""
+    narrow = round(long_side * rng.uniform(0.55, 1.0))
+    return (narrow, long_side) if rng.random() < 0.2 else (long_side, narrow)
+
+
 def _place(rng: np.random.Generator) -> NDArray[np.float64]:
     """Where a plate lies in the room that it has: (x, y), 0..1."""
     place = rng.random(2)

@@ -22,11 +22,12 @@ from torch.utils.tensorboard.writer import SummaryWriter
 
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.evaluation.detection_metrics import Detections, average_precision, found
-from plate_nets.networks.checkpoint import save_weights, sha256
+from plate_nets.networks.checkpoint import sha256
 from plate_nets.networks.yolov5 import Detect, YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.runtimes.torchscript import detector_input
 from plate_nets.types import VEHICLES, Box, Boxes
+from training import loop
 from training.checkpoint import TrainingState
 from training.command import errors_in_one_line
 from training.detector.distil import ARCHITECTURE, detector
@@ -36,21 +37,6 @@ from training.detector.objects import read_objects
 from training.detector.pictures import split_photos
 from training.detector.smallest_plate import far
 from training.detector.views import Batch, Example, Views, of_drawn, of_photos
-from training.loop import (
-    Budget,
-    Every,
-    Minutes,
-    Out,
-    Resume,
-    Seed,
-    Steps,
-    Threads,
-    Trainer,
-    Workers,
-    continue_from,
-    mixed_precision,
-    prepare,
-)
 
 FROZEN = ("down1", "down2", "stage2")
 """Parts that do not learn."""
@@ -107,8 +93,10 @@ class Look:
     doubtful_vehicles: Boxes | None = None
 
 
-class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
+class Detection(loop.Trainer[DetectorState, Batch, Sequence[Look]]):
     """Trains a detector on the targets of both heads."""
+
+    file = "yolo.safetensors"
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The loss of both heads on a batch."""
@@ -116,7 +104,7 @@ class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
         for name in self.state.frozen:
             network.get_submodule(name).eval()  # freezes their means and variances too
         pictures = batch.pictures.to(self.device, memory_format=torch.channels_last)
-        with mixed_precision(self.device):
+        with loop.mixed_precision(self.device):
             features = network.features(pictures)
             maps = [[layer(each) for layer, each in zip(head.m, features, strict=True)] for head in heads(network)]
         plates, vehicles = (
@@ -144,11 +132,6 @@ class Detection(Trainer[DetectorState, Batch, Sequence[Look]]):
             self.save("best")
         return ", ".join(f"{name} {value:.3f}" for name, value in figures.items())
 
-    def save(self, name: str) -> None:
-        """Write the network."""
-        metadata = self.metadata | {"steps": str(self.state.step)}
-        save_weights(self.state.average, self.out / name / "yolo.safetensors", metadata)
-
 
 def heads(network: YOLOv5n) -> tuple[Detect, Detect]:
     """A network -> its heads for plates and for vehicles."""
@@ -164,7 +147,7 @@ def measured(network: YOLOv5n, looks: Sequence[Look]) -> tuple[list[Detections],
 
         @torch.inference_mode()
         def rows(pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
-            with mixed_precision(device):
+            with loop.mixed_precision(device):
                 features = network.features(detector_input(pictures, device))
             return np.asarray(head([each.float() for each in features]).cpu().numpy())
 
@@ -220,9 +203,9 @@ def main(
     taught: Annotated[Path, typer.Option(help="Folder that training.detector.teach wrote.")],
     drawn: Annotated[Path, typer.Option(help="Folder that training.detector.draw wrote.")],
     start: Annotated[Path, typer.Option(help="Weights to start from.")],
-    out: Out,
-    steps: Steps = 10_000,
-    minutes: Minutes = None,
+    out: loop.Out,
+    steps: loop.Steps = 10_000,
+    minutes: loop.Minutes = None,
     batch: Annotated[int, typer.Option(min=1, help="Pictures of 640x448 per step; fewer of larger ones.")] = 8,
     rate: Annotated[float, typer.Option(min=0, help="Highest learning rate.")] = 8e-4,
     only_vehicles: Annotated[
@@ -230,14 +213,14 @@ def main(
         typer.Option("--only-vehicles", help="Train only the head for vehicles; plates are found exactly as before."),
     ] = False,
     holdout: Annotated[float, typer.Option(min=0.0, max=0.9, help="Share of the photos to hold out.")] = 0.12,
-    seed: Seed = 0,
-    threads: Threads = 1,
-    workers: Workers = 1,
-    every: Every = 500,
-    resume: Resume = False,
+    seed: loop.Seed = 0,
+    threads: loop.Threads = 1,
+    workers: loop.Workers = 1,
+    every: loop.Every = 500,
+    resume: loop.Resume = False,
 ) -> None:
-    """Train the detector; the averaged weights go to OUT/best when they measure best, and at the end to OUT/last."""
-    device = prepare(out, threads, seed)
+    """Train the detector; the averaged weights go to OUT/best when they measure best, and to OUT/last at the end."""
+    device = loop.prepare(out, threads, seed)
     named = {folder.name: read_objects(taught / f"{folder.name}.csv") for folder in data}
     chosen, held = split_photos(data, holdout)
     streets, others = of_drawn(drawn, read_objects(drawn / OBJECTS))
@@ -247,12 +230,12 @@ def main(
     )
     state = DetectorState(device, detector(start), only_vehicles)
     if resume:
-        continue_from(state, out)
+        loop.continue_from(state, out)
     Detection(
         state,
         Views((of_photos(chosen, named), streets, others), batch, seed),
         looks_of(of_photos(held, named)),
-        Budget(steps, minutes),
+        loop.Budget(steps, minutes),
         out,
         device=device,
         workers=workers,

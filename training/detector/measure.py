@@ -1,7 +1,6 @@
 """``python -m training.detector.measure WEIGHTS --data DIR...``: how well a detector's weights find labelled plates."""
 
 import logging
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +17,7 @@ from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.recognition.detection import DetectionSettings, DetectorNetwork, PlateDetector
 from plate_nets.runtimes.torchscript import TorchDetector
 from training.command import errors_in_one_line
-from training.detector.pictures import Picture, split_photos
+from training.detector.pictures import split_photos
 from training.detector.regions import read_regions, with_regions
 
 console = Console()
@@ -29,15 +28,6 @@ def network(weights: Path) -> DetectorNetwork:
     module = YOLOv5n()
     load_weights(module, weights)
     return TorchDetector(module.eval().fuse())
-
-
-def detect(detector: PlateDetector, pictures: Iterable[Picture]) -> list[Detections]:
-    """Pictures -> what the detector finds in each, together with the labels."""
-    results = []
-    for picture in pictures:
-        boxes, scores = detector.detect(read_photo(picture.photo))
-        results.append(Detections(boxes, scores, picture.boxes))
-    return results
 
 
 @errors_in_one_line()
@@ -65,7 +55,10 @@ def main(
         for side in long_side:
             settings = DetectionSettings(long_side=side, proposal=0.01)
             detector = PlateDetector(network(weights), settings)
-            results = detect(detector, track(pictures, f"{folder.name} at {side} px", console=Console(stderr=True)))
+            results = [
+                Detections(*detector.detect(read_photo(picture.photo)), picture.boxes)
+                for picture in track(pictures, f"{folder.name} at {side} px", console=Console(stderr=True))
+            ]
             console.print(f"{folder.name}, {len(pictures)} photos, {side} px, as labelled")
             print_detection(console, detection_figures(results, threshold))
             if ignore:

@@ -17,7 +17,7 @@ from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import order_corners, quad_boxes
 from plate_nets.types import Boxes, Frame
 from training.corners.sources import Source, replaced
-from training.detector.drawn import draw_picture
+from training.detector.drawn import draw_any_picture, picture_size
 from training.picture_file import save_picture
 from training.synthesis.scene import render_scene
 
@@ -181,26 +181,17 @@ def write_replaced(rng: np.random.Generator, pictures: Sequence[Picture], count:
 
 
 def write_drawn(rng: np.random.Generator, count: int, folder: Path, long_side: int) -> None:
-    """Write drawn pictures without a car, two in five without a plate."""
+    """Write drawn pictures without a car."""
     for index in range(count):
-        plates = 0 if rng.random() < 0.4 else int(rng.integers(1, 5))
-        write_picture(*draw_picture(rng, _size(rng, long_side), plates), folder, f"drawn_{index}", long_side)
-
-
-def _size(rng: np.random.Generator, long_side: int) -> tuple[int, int]:
-    """Width and height of a drawn picture, px: one in five is upright."""
-    narrow = round(long_side * rng.uniform(0.55, 1.0))
-    return (narrow, long_side) if rng.random() < 0.2 else (long_side, narrow)
+        write_picture(*draw_any_picture(rng, long_side), folder, f"drawn_{index}", long_side)
 
 
 def write_scenes(rng: np.random.Generator, count: int, folder: Path, long_side: int) -> None:
     """Write rendered street scenes with none to four plates, a third of them of other countries."""
     for index in range(count):
-        size = _size(rng, long_side)
+        size = picture_size(rng, long_side)
         drawn = render_scene(default_scheme(), rng, size, plates=int(rng.integers(0, 5)), foreign=1 / 3)
-        corners = [p.box.sides for p in drawn.plates]
-        boxes = np.array(corners, np.float32).reshape(-1, 4)
-        write_picture(drawn.frame, boxes, folder, f"scene_{index}", long_side)
+        write_picture(drawn.frame, drawn.boxes, folder, f"scene_{index}", long_side)
 
 
 def write_picture(frame: Frame, boxes: Boxes, folder: Path, stem: str, long_side: int) -> None:

@@ -23,10 +23,11 @@ from rich.progress import track
 from plate_nets.evaluation.dataset import COLUMNS, REQUIRED, Label, csv_rows, load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates import load_scheme
+from plate_nets.recognition.geometry import GREY
 from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quad
-from plate_nets.recognition.rectification import GREY, quad_boxes
+from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
 from training.command import errors_in_one_line
 from training.reader.real import readable

@@ -49,8 +49,7 @@ class ReaderTrainer(Trainer[ReaderState, Batch, LabelledCrops]):
 
     def save(self, name: str) -> None:
         """Write both networks."""
-        metadata = self.metadata | {"steps": str(self.state.step)}
-        save_reader(self.state.average, self.out / name, metadata, self.state.scheme)
+        save_reader(self.state.average, self.out / name, self.facts, self.state.scheme)
 
 
 def ctc_loss(logits: Tensor, targets: Tensor, lengths: Tensor) -> Tensor:

@@ -12,7 +12,6 @@ from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.plates import PlateScheme
 from plate_nets.recognition.detection import DetectionSettings
-from plate_nets.recognition.geometry import crop_plates
 from plate_nets.recognition.quads import lines_of
 from plate_nets.recognition.rectification import crop_rectified, order_corners
 from plate_nets.types import CROP_HEIGHT, CROP_WIDTH, Crops
@@ -31,37 +30,21 @@ class LabelledCrops:
     decides: bool = True
 
 
-def load_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
-    """The plates of a labelled folder with a text, cropped with the detector's margin."""
-    crops, texts = [], []
-    for path, labels in load_dataset(folder, symbols=scheme.alphabet).photos():
-        labels = tuple(label for label in labels if label.text)
-        if not labels:
-            continue
-        crops.append(crop_plates(read_photo(path), boxes_of(labels), DetectionSettings().crop_margin))
-        texts += [label.text for label in labels]
-    return LabelledCrops(np.concatenate(crops), texts)
-
-
-def load_straightened_crops(scheme: PlateScheme, folder: Path) -> LabelledCrops:
-    """The plates of a labelled folder with a text, cropped along their corners or, if unknown, along the box."""
-    crops, texts = [], []
-    countries = countries_in(folder)
+def load_crops(scheme: PlateScheme, folder: Path, straightened: bool = False) -> LabelledCrops:
+    """The plates of a labelled folder with a text, cropped with the detector's margin; ``straightened``: along their
+    corners, if these are known."""
+    crops, texts = [np.empty((0, 3, CROP_HEIGHT, CROP_WIDTH), np.float32)], []
+    countries, margin = countries_in(folder), DetectionSettings().crop_margin
+    unknown = np.full((4, 2), np.nan, np.float32)
     for path, labels in load_dataset(folder, symbols=scheme.alphabet).photos():
         known = [label for label in labels if label.text]
         if known:
-            boxes, most = boxes_of(known), most_lines(countries[path.name])
-            quads = np.stack(
-                [
-                    np.full((4, 2), np.nan, np.float32) if label.quad is None else order_corners(label.quad)
-                    for label in known
-                ]
-            )
-            lines, margin = np.minimum(lines_of(quads), most), DetectionSettings().crop_margin
-            crops.append(crop_rectified(read_photo(path), quads, boxes, lines, margin))
+            quads = [label.quad if straightened else None for label in known]
+            corners = np.stack([unknown if quad is None else order_corners(quad) for quad in quads])
+            lines = np.minimum(lines_of(corners), most_lines(countries[path.name]))
+            crops.append(crop_rectified(read_photo(path), corners, boxes_of(known), lines, margin))
             texts += [label.text for label in known]
-    nothing = np.empty((0, 3, CROP_HEIGHT, CROP_WIDTH), np.float32)
-    return LabelledCrops(np.concatenate([nothing, *crops]), texts)
+    return LabelledCrops(np.concatenate(crops), texts)
 
 
 def validation_crops(scheme: PlateScheme, folders: Sequence[Path], straightened: bool) -> dict[str, LabelledCrops]:
@@ -71,7 +54,7 @@ def validation_crops(scheme: PlateScheme, folders: Sequence[Path], straightened:
     for folder in folders:
         name = folder.name if names.count(folder.name) == 1 else f"{folder.parent.name}/{folder.name}"
         if straightened:
-            found[f"{name}, straightened"] = load_straightened_crops(scheme, folder)
+            found[f"{name}, straightened"] = load_crops(scheme, folder, straightened=True)
         found[name] = replace(load_crops(scheme, folder), decides=not straightened)
     return found
 

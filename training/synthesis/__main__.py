@@ -9,17 +9,15 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, track
 
-from plate_nets.plates import DEFAULT_SCHEME, load_scheme
+from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
 from training.command import errors_in_one_line
 from training.picture_file import save_picture
 from training.synthesis import synthesize
 from training.synthesis.calibration import write_calibration
 from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
 from training.synthesis.drive_by_set import CameraName, write_drive_by_set
-from training.synthesis.perspective import fit_perspective
 from training.synthesis.scene import render_scene
 from training.synthesis.sheet import draw_sheet
-from training.synthesis.street_set import write_street_set
 from training.synthesis.test_set import write_test_set
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -36,8 +34,6 @@ def main(
     test_set: Annotated[Path | None, typer.Option(help="Write a test set to this new folder.")] = None,
     count: Annotated[int, typer.Option(min=1, help="How many photos the set has.")] = 2000,
     lines: Annotated[int, typer.Option(min=1, max=2, help="Lines of the test set's plates.")] = 1,
-    street_set: Annotated[Path | None, typer.Option(help="Write a set of streets to this new folder.")] = None,
-    close: Annotated[bool, typer.Option("--close", help="Cut the streets close around a plate.")] = False,
     scene: Annotated[Path | None, typer.Option(help="Write a street scene to this file.")] = None,
     plates: Annotated[int, typer.Option(min=0, max=6, help="Plates in a street scene.")] = 3,
     calibration: Annotated[
@@ -60,36 +56,8 @@ def main(
     ] = None,
     clips: Annotated[int, typer.Option(min=1, help="How many clips the set has.")] = 20,
     camera: Annotated[CameraName, typer.Option(help="Kind of camera that films the set.")] = "good",
-    perspective: Annotated[
-        Path | None, typer.Option("--fit-perspective", help="Fit the model of perspective to a CSV of corner points.")
-    ] = None,
 ) -> None:
-    """Draw synthetic plates and scenes, write test sets and clips, refit the perspective."""
-    _run(sheet, kind, scheme, seed, test_set, count, lines, scene, plates, perspective)
-    if calibration is not None:
-        write_calibration(load_scheme(scheme), calibration, seed)
-    if street_set is not None:
-        _write(write_street_set(load_scheme(scheme), street_set, count, seed, plates, close), count, street_set)
-    if drive_by is not None:
-        settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
-        _film(drive_by, scheme, seed, settings)
-    if drive_by_set is not None:
-        written = write_drive_by_set(drive_by_set, load_scheme(scheme), camera, clips, seed, cars)
-        _write(written, clips, drive_by_set, "clips")
-
-
-def _run(
-    sheet: Path | None,
-    kind: str | None,
-    scheme: str,
-    seed: int,
-    test_set: Path | None,
-    count: int,
-    lines: int,
-    scene: Path | None,
-    plates: int,
-    perspective: Path | None,
-) -> None:
+    """Draw synthetic plates and scenes, write test sets and clips."""
     console = Console(soft_wrap=True)
     country = load_scheme(scheme)
     if sheet is not None:
@@ -102,9 +70,14 @@ def _run(
         console.print(f"wrote {scene}: {', '.join(f'{p.kind} {p.text}' for p in drawn.plates) or 'no plate'}")
     if test_set is not None:
         _write(write_test_set(country, test_set, count, seed, lines), count, test_set)
-    if perspective is not None:
-        model, used = fit_perspective(perspective)
-        console.print(f"{model} fitted to {used} plates")
+    if calibration is not None:
+        write_calibration(country, calibration, seed)
+    if drive_by is not None:
+        settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
+        _film(drive_by, country, seed, settings)
+    if drive_by_set is not None:
+        written = write_drive_by_set(drive_by_set, country, camera, clips, seed, cars)
+        _write(written, clips, drive_by_set, "clips")
 
 
 def _write(files: Iterable[Path], count: int, folder: Path, message: str = "photos") -> None:
@@ -114,11 +87,11 @@ def _write(files: Iterable[Path], count: int, folder: Path, message: str = "phot
     console.print(f"wrote {count} {message} to {folder}")
 
 
-def _film(path: Path, scheme: str, seed: int, settings: DriveBySettings) -> None:
+def _film(path: Path, scheme: PlateScheme, seed: int, settings: DriveBySettings) -> None:
     console = Console(soft_wrap=True)
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("driving by", total=1.0)
-        for share in write_drive_by(path, load_scheme(scheme), seed, settings):
+        for share in write_drive_by(path, scheme, seed, settings):
             progress.update(task, completed=share)
     console.print(f"wrote {path} and {truth_path(path)}: {settings.cars} cars")
 

@@ -7,66 +7,46 @@ Corners are described free of place and size by five numbers, all in units of th
 - ``log_height``: natural logarithm of the height across the middle line;
 - ``twist_x``, ``twist_y``: the keystone, along and across the middle line.
 
-They follow a multivariate Student t distribution (normal with heavy tails); `MODEL` holds its fitted numbers. They
-come from the 26,528 labelled plates of `ru_plate_quads.csv`; `python -m training.synthesis --fit-perspective CSV`
-prints new ones.
+They follow a multivariate Student t distribution (normal with heavy tails). It was fitted to the 26,528 labelled plates
+of `ru_plate_quads.csv` by expectation and maximisation (Peel and McLachlan, "Robust mixture modelling using the t
+distribution", 2000).
 """
-
-import csv
-from dataclasses import dataclass
-from functools import lru_cache
-from math import lgamma, log
-from pathlib import Path
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from plate_nets.errors import DatasetError
-from plate_nets.types import CORNER_COLUMNS
-
 _LIMITS = np.array([np.radians(32), 0.16, np.inf, 0.03, 0.04])
 """Beyond these, a labelled quad counts as a labelling error, and a drawn one as unreadable."""
 LARGEST_BOX = 2.7
 """Maximum height of the upright box around a drawn plate, in plate heights; in a higher box the plate is too small."""
-_HEIGHTS = (np.log(0.14), np.log(0.42))
+_LOWEST, _HIGHEST = np.log(0.14), np.log(0.42)
+"""Limits of ``log_height``."""
 
-
-@dataclass(frozen=True)
-class Perspective:
-    """A Student t distribution of angle, lean, log height, twist x and twist y: mean (5,), scale (5, 5), freedom."""
-
-    mean: tuple[float, ...]
-    scale: tuple[tuple[float, ...], ...]
-    freedom: float
-
-
-MODEL = Perspective(
-    mean=(0.000185, 0.001954, -1.514396, 0.001641, 0.001003),
-    scale=(
-        (0.0065322, 0.0010244, -0.0001382, -3e-06, 0.0001422),
-        (0.0010244, 0.0004391, 0.0001582, -3.7e-06, 2.29e-05),
-        (-0.0001382, 0.0001582, 0.0144578, 3.74e-05, 4.19e-05),
-        (-3e-06, -3.7e-06, 3.74e-05, 1.31e-05, 1.1e-06),
-        (0.0001422, 2.29e-05, 4.19e-05, 1.1e-06, 1.99e-05),
-    ),
-    freedom=3.5,
+MEAN = np.array([0.000185, 0.001954, -1.514396, 0.001641, 0.001003])
+SCALE = np.array(
+    [
+        [0.0065322, 0.0010244, -0.0001382, -3e-06, 0.0001422],
+        [0.0010244, 0.0004391, 0.0001582, -3.7e-06, 2.29e-05],
+        [-0.0001382, 0.0001582, 0.0144578, 3.74e-05, 4.19e-05],
+        [-3e-06, -3.7e-06, 3.74e-05, 1.31e-05, 1.1e-06],
+        [0.0001422, 2.29e-05, 4.19e-05, 1.1e-06, 1.99e-05],
+    ]
 )
-"""Fitted to 25,855 plates; the others lie outside the limits below."""
+FREEDOM = 3.5
+"""Mean, scale and degrees of freedom, fitted to 25,855 plates; the others lie outside the limits."""
+_ROOT = np.linalg.cholesky(SCALE)
 
 
-def sample_corners(
-    rng: np.random.Generator, height: float, model: Perspective = MODEL, largest_box: float = LARGEST_BOX
-) -> NDArray[np.float32]:
+def sample_corners(rng: np.random.Generator, height: float, largest_box: float = LARGEST_BOX) -> NDArray[np.float32]:
     """Corner points (4, 2), clockwise from top left, around (0, 0), of a plate ``height`` px high.
 
     The upright box around them is lower than ``largest_box`` plate heights.
     """
-    root = _root(model)
     while True:
-        chi = rng.chisquare(model.freedom) / model.freedom
-        features = np.array(model.mean) + root @ rng.standard_normal(5) / np.sqrt(chi)
-        if _plausible(features[None])[0]:
+        chi = rng.chisquare(FREEDOM) / FREEDOM
+        features = MEAN + _ROOT @ rng.standard_normal(5) / np.sqrt(chi)
+        if (np.abs(features) <= _LIMITS).all() and _LOWEST <= features[2] <= _HIGHEST:
             corners = corners_of(features, height)
             if np.ptp(corners[:, 1]) < largest_box * height:
                 return corners
@@ -119,66 +99,3 @@ def features_of(corners: NDArray[np.float64]) -> NDArray[np.float64]:
         ],
         axis=1,
     )
-
-
-def fit_perspective(path: Path) -> tuple[Perspective, int]:
-    """A CSV with columns x1..y4 -> the fitted model and the number of plates it was fitted to.
-
-    The t distribution is fitted by expectation and maximisation for each degree of freedom of a list; the likeliest
-    is kept (Peel and McLachlan, "Robust mixture modelling using the t distribution", 2000).
-
-    Raises:
-        DatasetError: the file is missing or lacks a column, or too few plates in it are usable.
-    """
-    if not path.is_file():
-        raise DatasetError(f"{path}: no such file; expected a CSV with columns {','.join(CORNER_COLUMNS)}")
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [name for name in CORNER_COLUMNS if name not in (reader.fieldnames or ())]
-        if missing:
-            raise DatasetError(f"{path}: missing column {', '.join(missing)}; expected {','.join(CORNER_COLUMNS)}")
-        rows = [[float(row[name]) for name in CORNER_COLUMNS] for row in reader if row["x1"]]
-    features = features_of(np.array(rows, np.float64).reshape(-1, 4, 2))
-    features = features[_plausible(features)]
-    if len(features) < 100:
-        raise DatasetError(f"{path}: {len(features)} usable plates; expected at least 100")
-    fits = [_fit(features, freedom) for freedom in (2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 12.0, 20.0)]
-    mean, scale, freedom, _ = max(fits, key=lambda fit: fit[3])
-    model = Perspective(
-        tuple(round(float(v), 6) for v in mean), tuple(tuple(round(float(v), 7) for v in row) for row in scale), freedom
-    )
-    return model, len(features)
-
-
-def _fit(x: NDArray[np.float64], freedom: float) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]:
-    """Mean, scale, degrees of freedom, and the log likelihood per plate, up to a constant."""
-    size = x.shape[1]
-    mean, scale = np.median(x, axis=0), np.cov(x.T)
-    for _ in range(60):
-        centred = x - mean
-        distance = np.einsum("ni,ij,nj->n", centred, np.linalg.inv(scale), centred)
-        weight = (freedom + size) / (freedom + distance)
-        mean = (weight[:, None] * x).sum(0) / weight.sum()
-        centred = x - mean
-        scale = (weight[:, None] * centred).T @ centred / len(x)
-    centred = x - mean
-    distance = np.einsum("ni,ij,nj->n", centred, np.linalg.inv(scale), centred)
-    likelihood = (
-        lgamma((freedom + size) / 2)
-        - lgamma(freedom / 2)
-        - size / 2 * log(freedom)
-        - float(np.linalg.slogdet(scale)[1]) / 2
-        - (freedom + size) / 2 * float(np.log1p(distance / freedom).mean())
-    )
-    return mean, scale, freedom, likelihood
-
-
-def _plausible(features: NDArray[np.float64]) -> NDArray[np.bool_]:
-    low, high = _HEIGHTS
-    inside = (np.abs(features) <= _LIMITS).all(axis=1)
-    return np.asarray(inside & (features[:, 2] >= low) & (features[:, 2] <= high))
-
-
-@lru_cache
-def _root(model: Perspective) -> NDArray[np.float64]:
-    return np.asarray(np.linalg.cholesky(np.array(model.scale)))

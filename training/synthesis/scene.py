@@ -1,13 +1,13 @@
 """Draws a street scene with plates: the picture of the demo, and training scenes for the detector."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.plates import PlateScheme
-from plate_nets.types import Box, Frame
+from plate_nets.types import Box, Boxes, Frame
 from training.synthesis import cars, plates, street, texts
 from training.synthesis.drawing import Pinhole, Quad, paste, rounded
 
@@ -39,18 +39,10 @@ class Scene:
     frame: Frame
     plates: tuple[ScenePlate, ...]
 
-    def cut_around(self, plate: ScenePlate, share: float) -> "Scene":
-        """The 3:2 part around a plate that takes ``share`` of the width; less at the border."""
-        half_x = plate.box.width / share / 2
-        half_y = max(half_x / 1.5, plate.box.height)
-        x, y = (plate.box.xmin + plate.box.xmax) / 2, (plate.box.ymin + plate.box.ymax) / 2
-        height, width = self.frame.shape[:2]
-        left, top = max(0, int(x - half_x)), max(0, int(y - half_y))
-        part = self.frame[top : min(height, int(y + half_y)), left : min(width, int(x + half_x))]
-        quad = np.asarray(plate.quad - np.array([left, top]), np.float32)
-        car = Box(plate.car.xmin - left, plate.car.ymin - top, plate.car.xmax - left, plate.car.ymax - top)
-        shown = replace(plate, quad=quad, box=box_around(quad), car=car)
-        return Scene(np.ascontiguousarray(part), (shown,))
+    @property
+    def boxes(self) -> Boxes:
+        """The boxes (N, 4) xyxy of its plates, px."""
+        return np.array([plate.box.sides for plate in self.plates], np.float32).reshape(-1, 4)
 
 
 def render_scene(

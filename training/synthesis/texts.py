@@ -18,11 +18,6 @@ VANITY_SHARE = 0.06
 """For parts without codes: the share whose digits are all equal, as on vanity plates."""
 
 
-def sample_kind(scheme: PlateScheme, rng: np.random.Generator) -> str:
-    """Draw the name of a format, by the shares of the scheme."""
-    return _by_share(scheme.synthesis.shares, scheme.formats[0].name, rng)
-
-
 def sample_text(scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None) -> tuple[str, str]:
     """Draw a format's name, unless it is given, and a text that fits it: ("private", "B911TO150").
 
@@ -30,7 +25,8 @@ def sample_text(scheme: PlateScheme, rng: np.random.Generator, kind: str | None 
         InputError: unknown format.
     """
     formats = {each.name: each for each in scheme.formats}
-    kind = sample_kind(scheme, rng) if kind is None else kind
+    if kind is None:
+        kind = _by_share(scheme.synthesis.shares, scheme.formats[0].name, rng)
     if kind not in formats:
         raise unknown("texts.sample_text", kind, formats)
     text = ""

@@ -21,9 +21,9 @@ from plate_nets.recognition.corners import (
     rescored,
     to_window,
 )
+from plate_nets.recognition.geometry import GREY
 from plate_nets.recognition.quads import lines_of, quad_size
 from plate_nets.recognition.rectification import (
-    GREY,
     RectificationSettings,
     box_quads,
     crop_rectified,
