@@ -104,9 +104,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 @errors_in_one_line()
 def main(
-    weights: Annotated[
-        Path, typer.Argument(help="Weights of the detector, CornerNet or LPRNet; the ranges are written into the file.")
-    ],
+    weights: Annotated[Path, typer.Argument(help="Weights of a network; the ranges are written into the file.")],
     pictures: Annotated[list[Path], typer.Option(help="Folder of photos, labelled or not. Repeatable.")],
     count: Annotated[int, typer.Option(min=1, help="How many photos to read, chosen at random.")] = 300,
     scheme: Annotated[str, typer.Option(help="Countries to read, comma-separated.")] = DEFAULT_SCHEME,
