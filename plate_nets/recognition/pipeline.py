@@ -312,20 +312,20 @@ class PlateReader(Generic[F, T]):
         """
         readers = plan.decoder.readers(plan.schemes)
         if len(readers) == 1:
-            return self._ask(crops, names[0], stages)
+            return {names[0]: self._ask(crops, names[0], stages)}
         rows_of: dict[str, list[int]] = {}
         for row, name in enumerate(names):
             rows_of.setdefault(name, []).append(row)
         logits = {name: nothing_seen(len(names), use.classes) for name, use in readers.items()}
         for name, rows in rows_of.items():
-            found = self._ask(crops if len(rows_of) == 1 else self._take(crops, rows), name, stages)[name]
+            found = self._ask(crops if len(rows_of) == 1 else self._take(crops, rows), name, stages)
             if len(found) != len(rows):
                 raise ContractError(f"{name}: expected the logits of {len(rows)} crops, got {len(found)}")
             logits[name][rows] = found
         return logits
 
-    def _ask(self, crops: T, name: str, stages: Stages) -> dict[str, Logits]:
-        """Crops -> the logits of a reader, by its name."""
+    def _ask(self, crops: T, name: str, stages: Stages) -> Logits:
+        """Crops -> the logits of the reader of this name."""
 
         def ask(chunk: T) -> _Outputs:
             with stages("rectify"):
@@ -333,8 +333,7 @@ class PlateReader(Generic[F, T]):
             with stages("read"):
                 return (self._readers[name](straight),)
 
-        outputs = self._map_chunks(ask, self._split(crops, CHUNK))
-        return {name: np.concatenate([chunk for (chunk,) in outputs])}
+        return np.concatenate([logits for (logits,) in self._map_chunks(ask, self._split(crops, CHUNK))])
 
 
 def unsure(reading: Reading) -> Reading:
