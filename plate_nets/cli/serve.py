@@ -71,7 +71,7 @@ def serve(
     growth: Annotated[
         int,
         typer.Option(
-            help="How much a model process may grow before it is renewed (MB); 0: no limit.",
+            help="How much a model process may grow before its model is reloaded (MB); 0: no limit.",
             min=0,
             rich_help_panel=TUNING,
         ),
@@ -111,7 +111,7 @@ def serve(
         ),
     ] = 0.0,
     exit_timeout: Annotated[
-        float, typer.Option(help="How long the requests that it has may then take to finish (seconds).", min=0)
+        float, typer.Option(help="How long the requests in progress may take to finish after --drain (seconds).", min=0)
     ] = EXIT_TIMEOUT,
     grpc_max_connection_age: Annotated[
         float,
@@ -133,7 +133,8 @@ def serve(
     Ctrl-C stops it at once. SIGTERM drains it: it keeps serving for --drain seconds, then takes no new requests,
     finishes those that it has, and exits with 0. A second SIGTERM stops it at once.
 
-    On the health port, /health answers 200 while a known picture is read, and /live while the supervisor is working.
+    On the health port, /health answers 200 as long as the server reads a known picture, and /live as long as the
+    supervisor works.
     The control key, which opens Triton's model control and statistics, is random unless you set PLATES_CONTROL_KEY.
     """
     console = Console(highlight=False)
