@@ -88,7 +88,7 @@ MODEL_DIED = ErrorAnswer(
     "503",
     "UNAVAILABLE",
     ModelDied,
-    "a model's process died, perhaps because of this picture, and is being healed: send another, or try later",
+    "a model's process died, perhaps because of this picture; it is being restarted: send another, or try later",
 )
 TIMED_OUT = ErrorAnswer(
     "PLATES_TIMED_OUT",

@@ -13,7 +13,7 @@ TABLES = {"OURS": OURS, "TRITONS": TRITONS, "PROXIES": PROXIES, "WEB": WEB}
 
 def table(name: str) -> str:
     """A table of the code, as it should be in the docs."""
-    begins = "code" if name in ("OURS", "WEB") else "message holds"
+    begins = "code" if name in ("OURS", "WEB") else "message contains"
     rows = [f"| {begins} | HTTP | gRPC | `PlateClient` raises | retry | meaning |", "|---|---|---|---|---|---|"]
     for each in TABLES[name]:
         says = f"`{each.phrase.strip()}`" if each.phrase else "anything else"
