@@ -124,14 +124,15 @@ class Server:
 
 
 class Callers:
-    """`CALLERS` threads that send without a pause during the block; every second one over gRPC."""
+    """`CALLERS` threads that send during the block, every second one over gRPC; `pause`: seconds between two calls."""
 
-    def __init__(self, urls: Mapping[str, Sequence[str] | str]) -> None:
+    def __init__(self, urls: Mapping[str, Sequence[str] | str], pause: float = 0.0) -> None:
         self.answered = 0
         self.faults: list[str] = []
         self._since = [0.0] * CALLERS
         """Start of each call in flight."""
         self.longest: float = 0.0
+        self._pause = pause
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._clients = [PlateClient(urls[wire], wire, timeout=60) for wire in ("http", "grpc")]
@@ -173,6 +174,7 @@ class Callers:
                     self.faults.append(fault)
                 else:
                     self.answered += 1
+            self._ended.wait(self._pause)
         self._since[number] = float("inf")
 
 

@@ -102,23 +102,19 @@ def closed_load(
     """
     recorder = _Recorder()
     numbers = iter(range(frames)) if frames is not None else None
-    deadline = [0.0]
 
-    def more() -> bool:
-        if recorder.stop.is_set() or time.perf_counter() >= deadline[0]:
+    def more(deadline: float) -> bool:
+        if recorder.stop.is_set() or time.perf_counter() >= deadline:
             return False
         return numbers is None or next(numbers, None) is not None
 
-    def work(caller: Caller, offset: int) -> None:
+    def work(caller: Caller, offset: int, begun: float) -> None:
         turn = offset
-        while more():
+        while more(begun + seconds):
             recorder.ask(caller, pictures[turn % len(pictures)], time.perf_counter())
             turn += 1
 
-    def begin() -> None:
-        deadline[0] = time.perf_counter() + seconds
-
-    _run(recorder, factory, pictures, concurrency, begin, work)
+    _run(recorder, factory, pictures, concurrency, work)
     return recorder.load
 
 
@@ -132,24 +128,20 @@ def open_load(factory: CallerFactory, pictures: Sequence[Picture], rate: float, 
     due = np.cumsum(rng.exponential(1 / rate, max(1, round(rate * seconds)))).tolist()
     turns = iter(enumerate(due))
     lock = threading.Lock()
-    begun = [0.0]
 
-    def work(caller: Caller, _: int) -> None:
+    def work(caller: Caller, _: int, begun: float) -> None:
         while not recorder.stop.is_set():
             with lock:
                 turn = next(turns, None)
             if turn is None:
                 return
             index, offset = turn
-            wait = begun[0] + offset - time.perf_counter()
+            wait = begun + offset - time.perf_counter()
             if wait > 0 and recorder.stop.wait(wait):
                 return
-            recorder.ask(caller, pictures[index % len(pictures)], begun[0] + offset)
+            recorder.ask(caller, pictures[index % len(pictures)], begun + offset)
 
-    def begin() -> None:
-        begun[0] = time.perf_counter()
-
-    _run(recorder, factory, pictures, min(MOST_OPEN, len(due)), begin, work, warm_up=1)
+    _run(recorder, factory, pictures, min(MOST_OPEN, len(due)), work, warm_up=1)
     return recorder.load
 
 
@@ -158,11 +150,10 @@ def _run(
     factory: CallerFactory,
     pictures: Sequence[Picture],
     concurrency: int,
-    begin: Callable[[], None],
-    work: Callable[[Caller, int], None],
+    work: Callable[[Caller, int, float], None],
     warm_up: int = WARM_UP,
 ) -> None:
-    """Let the callers warm up, then start them all at once, and time that.
+    """Let the callers warm up, then start them all at once, and time that; ``work`` gets the time of the start.
 
     Each lives in one thread, because NVIDIA's HTTP client cannot change threads.
     """
@@ -170,7 +161,6 @@ def _run(
 
     def start() -> None:
         marks.append((time.perf_counter(), time.process_time()))
-        begin()
 
     ready = threading.Barrier(concurrency, action=start)
 
@@ -182,7 +172,7 @@ def _run(
                     with contextlib.suppress(ServerOverloaded):
                         caller(pictures[turn % len(pictures)])
                 ready.wait()
-                work(caller, offset)
+                work(caller, offset, marks[0][0])
             finally:
                 caller.close()
         except PlateError as error:

@@ -26,6 +26,8 @@ triton.install()  # before anything imports plate_nets.python_backend.triton
 
 SLOW_LAYERS = ("faults", "image", "packaging", "served", "web")
 """Their tests start servers or browsers, or build environments."""
+WAITING = ROOT / "tests" / "faults"
+"""Its tests mostly wait, so that two of its files at once would leave processors idle."""
 
 _running: list[EmbeddedTriton] = []
 
@@ -43,9 +45,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several processes, run the slow tests first."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """With several processes, run the files with slow tests first, and those that mostly wait among the others."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    slow = dict.fromkeys(item.path for item in items if item.get_closest_marker("slow"))
+    waiting = [path for path in slow if path.parent == WAITING]
+    computing = [path for path in slow if path.parent != WAITING]
+    place = {path: number / len(files) for files in (waiting, computing) for number, path in enumerate(files)}
+    items.sort(key=lambda item: place.get(item.path, 1.0))
 
 
 @pytest.hookimpl(wrapper=True)

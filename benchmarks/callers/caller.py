@@ -57,9 +57,11 @@ def caller_factory(
     if kind is InputKind.shm:
         if variant != PLATE_RECOGNITION.name:
             raise InputError(f"--input shm: only {PLATE_RECOGNITION.name} takes it, not {variant}")
-        return lambda: _SharedMemory(url, timeout, control_key)
+        return lambda: _Reader(
+            PlateClient(url, timeout=timeout, retries=0, shared_memory=True, control_key=control_key), raw=True
+        )
     if variant == CLIENT_CHAIN:
-        return lambda: _Chain(url, kind, timeout)
+        return lambda: _Reader(ClientChain(url, timeout), raw=kind is InputKind.raw)
     if variant == PLATE_TEXT.name:
         return lambda: _Model(url, PLATE_TEXT, _crops, timeout)
     model = YOLO if variant == YOLO.name else replace(PLATE_RECOGNITION, name=variant, outputs=PLATES)
@@ -96,24 +98,15 @@ class _Model:
         self._transport.close()
 
 
-class _Chain:
-    def __init__(self, url: str, kind: InputKind, timeout: float) -> None:
-        self._chain = ClientChain(url, timeout)
-        self._kind = kind
+class _Reader:
+    """A client that reads the frame of a picture (``raw``), or its encoded bytes."""
+
+    def __init__(self, client: PlateClient | ClientChain, raw: bool) -> None:
+        self._client = client
+        self._raw = raw
 
     def __call__(self, picture: Picture) -> int:
-        return len(self._chain.read(picture.frame if self._kind is InputKind.raw else picture.encoded))
-
-    def close(self) -> None:
-        self._chain.close()
-
-
-class _SharedMemory:
-    def __init__(self, url: str, timeout: float, control_key: str) -> None:
-        self._client = PlateClient(url, timeout=timeout, retries=0, shared_memory=True, control_key=control_key)
-
-    def __call__(self, picture: Picture) -> int:
-        return len(self._client.read(picture.frame))
+        return len(self._client.read(picture.frame if self._raw else picture.encoded))
 
     def close(self) -> None:
         self._client.close()

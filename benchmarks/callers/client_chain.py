@@ -1,5 +1,6 @@
 """The pipeline chained by the client: it calls `yolo`, `stn` and `lprnet` itself and decodes."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from plate_nets.recognition.schemes import SchemeDecoder
 from plate_nets.recognition.second_look import looks_at
 from plate_nets.recognition.stages import Stages
 from plate_nets.recognition.vehicles import rows_of
-from plate_nets.types import Boxes, Crops, Frame, Logits, Plate, PlateCrops, Scores, VehicleRows
+from plate_nets.types import Boxes, Crops, Frame, Plate, PlateCrops, Scores, VehicleRows
 
 
 class ClientChain(Closing):
@@ -32,8 +33,8 @@ class ClientChain(Closing):
         self._timeout = timeout
         self._reader: PlateReader[Frame | bytes, Crops] = PlateReader(
             self._detect,
-            self._rectify,
-            {LPRNET.name: self._read},
+            partial(self._one, STN),
+            {LPRNET.name: partial(self._one, LPRNET)},
             SchemeDecoder([default_scheme()], decoding),
             split_rows,
             take_rows,
@@ -59,12 +60,6 @@ class ClientChain(Closing):
         sent = Input(IMAGE, np.frombuffer(image, np.uint8)) if isinstance(image, bytes) else Input(FRAME, image)
         crops, boxes, scores, corners, as_one, upright = self._ask(YOLO, sent)
         return PlateCrops(crops, corners, as_one, upright), boxes, scores, rows_of(())
-
-    def _rectify(self, crops: Crops) -> Crops:
-        return self._one(STN, crops)
-
-    def _read(self, crops: Crops) -> Logits:
-        return self._one(LPRNET, crops)
 
     def _one(self, model: ModelSpec, rows: Crops) -> Crops:
         (answer,) = self._ask(model, Input(model.inputs[0], rows))

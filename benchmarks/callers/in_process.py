@@ -57,7 +57,6 @@ class InProcess(Closing):
     """
 
     def __init__(self, repository: Path, threads: int) -> None:
-        self.threads = threads
         torch.set_num_threads(threads)
         cv2.setNumThreads(threads)
         networks = load_converted(first_versions(repository), threads=threads)

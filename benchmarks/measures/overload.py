@@ -50,10 +50,8 @@ class Overload:
         )
 
 
-def measure_overload(
-    factory: CallerFactory, pictures: Sequence[Picture], seconds: float, factor: float = FACTOR
-) -> Overload:
-    """A closed load for the maximum, then an open one of ``factor`` times as much, each for ``seconds``.
+def measure_overload(factory: CallerFactory, pictures: Sequence[Picture], seconds: float) -> Overload:
+    """A closed load for the maximum, then an open one of `FACTOR` times as much, each for ``seconds``.
 
     Raises:
         ServerError: a load ended early; the message says why.
@@ -62,7 +60,7 @@ def measure_overload(
     if best.stopped or not best.good:
         raise ServerError(f"the load that measures the maximum ended early: {best.stopped or 'no answer'}")
     maximum = len(best.good) / best.seconds
-    load = open_load(factory, pictures, factor * maximum, seconds)
+    load = open_load(factory, pictures, FACTOR * maximum, seconds)
     if load.stopped:
         raise ServerError(f"the overload ended early: {load.stopped}")
     faults = [(find_answer(sample.error)[0].error, sample) for sample in load.samples if sample.error is not None]

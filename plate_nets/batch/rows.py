@@ -74,16 +74,16 @@ def read_photo(
         PlateError: no photo can be read: the server is down or refuses, or the networks cannot be loaded.
     """
     if isinstance(photo, OSError):
-        return _row(None, UNREADABLE, photo.strerror or str(photo))
+        return _row(None, error=UNREADABLE, message=photo.strerror or str(photo))
     if isinstance(photo, InputError):
-        return _row(None, answer_for(photo).phrase, str(photo))
+        return _row(None, error=answer_for(photo).phrase, message=str(photo))
     started = time.perf_counter()
     try:
         plates = reader.read(photo, evidence=True, sure=sure, vehicles=vehicles)
     except (ServerUnavailable, AccessDenied):
         raise
     except (InputError, ServerError) as error:
-        return _row(photo, answer_for(error).phrase, str(error))
+        return _row(photo, error=answer_for(error).phrase, message=str(error))
     return _row(photo, milliseconds=(time.perf_counter() - started) * 1000, plates=[plate_row(p) for p in plates])
 
 
@@ -98,18 +98,9 @@ def plate_row(plate: Plate) -> dict[str, Any]:
     }
 
 
-def _row(
-    photo: bytes | None,
-    error: str | None = None,
-    message: str | None = None,
-    milliseconds: float | None = None,
-    plates: list[dict[str, Any]] | None = None,
-) -> dict[str, Any]:
-    return {
-        "size": None if photo is None else len(photo),
-        "digest": None if photo is None else hashlib.sha256(photo).hexdigest(),
-        "error": error,
-        "message": message,
-        "milliseconds": milliseconds,
-        "plates": plates,
-    }
+def _row(photo: bytes | None, **found: Any) -> dict[str, Any]:
+    """A row with these values; the others are null."""
+    known: dict[str, Any] = {}
+    if photo is not None:
+        known = {"size": len(photo), "digest": hashlib.sha256(photo).hexdigest()}
+    return {**dict.fromkeys(FOUND), **known, **found}

@@ -122,7 +122,7 @@ def evaluate(
         with needs("evaluate", "--curves"):
             import matplotlib  # noqa: F401  before the work, not after it
 
-    console = Console(stderr=json_file is not None and str(json_file) == "-")
+    console = Console(stderr=str(json_file) == "-")
     progress = partial(track, console=Console(stderr=True), transient=True)
     schemes = load_schemes(scheme)
     plates = joined(schemes)
@@ -175,8 +175,7 @@ def evaluate(
         if faults:
             first = ", ".join(map(str, faults[:5]))
             console.print(f"{counted(len(faults), thing)} left out: {first}", markup=False, soft_wrap=True)
-    if json_file is not None:
-        write_figures(json_file, values)
+    write_figures(json_file, values)
     if worst is not None:
         chosen = [index for index, plate in enumerate(outcome.plates) if not plate.exact]
         chosen.sort(key=lambda index: not outcome.plates[index].wrong)  # wrong texts first

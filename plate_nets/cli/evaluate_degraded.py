@@ -31,7 +31,7 @@ def report_degraded(
 
     ``reader`` must return every text; those below ``sure`` are withdrawn here.
     """
-    console = Console(stderr=json_file is not None and str(json_file) == "-")
+    console = Console(stderr=str(json_file) == "-")
     photos = track(list(labelled.photos()), "degrading and reading", console=Console(stderr=True), transient=True)
     heights, degradations = (QUICK_HEIGHTS, QUICK) if quick else (HEIGHTS, tuple(DEGRADATIONS))
     cells = evaluate_degraded(photos, reader.cut, reader.read_crops, heights, degradations)
@@ -40,8 +40,7 @@ def report_degraded(
         cell.plates = withdraw_unsure(cell.plates, sure)
     values = degradation_figures(cells) | {"gates": gates}
     print_degradation(console, values)
-    if json_file is not None:
-        write_figures(json_file, values)
+    write_figures(json_file, values)
     if curves is not None:
         save_degradation(curves, cells)
         console.print(f"plot: {curves}")

@@ -44,7 +44,7 @@ def evaluate_video(
             read_clip,
         )
         from plate_nets.evaluation.video_report import print_video, video_figures
-    console = Console(stderr=json_file is not None and str(json_file) == "-")
+    console = Console(stderr=str(json_file) == "-")
     outcomes = {name: VideoOutcome() for name in map(str.strip, rates.split(","))}
     speeds = {name: _rate(name) for name in outcomes}
     clips = find_clips(video, truth)
@@ -65,8 +65,7 @@ def evaluate_video(
         fused_shares(read, scheme),
     )
     print_video(console, values)
-    if json_file is not None:
-        write_figures(json_file, values)
+    write_figures(json_file, values)
 
 
 def _rate(name: str) -> float:

@@ -41,8 +41,10 @@ def shown(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def write_figures(path: Path, figures: Mapping[str, Any]) -> None:
-    """Write figures as JSON to a file, in full or not at all, or to standard output if ``path`` is "-"."""
+def write_figures(path: Path | None, figures: Mapping[str, Any]) -> None:
+    """Write figures as JSON to a file, in full or not at all; "-": to standard output, None: nowhere."""
+    if path is None:
+        return
     text = json.dumps(figures, indent=2) + "\n"
     typer.echo(text) if str(path) == "-" else write_whole(path, text.encode())
 

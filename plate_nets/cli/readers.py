@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.options import URL_VARIABLES
+from plate_nets.client import PlateClient
 from plate_nets.contract import YOLO
 from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.extras import needs
@@ -73,6 +74,12 @@ def started(server: EmbeddedTriton, *, as_line: bool = False) -> Iterator[None]:
         yield
     finally:
         server.stop()
+
+
+def camera_client(server: EmbeddedTriton, timeout: float, schemes: PlateScheme | Sequence[PlateScheme]) -> PlateClient:
+    """Open a client for frames of cameras: they are large, and over HTTP Triton leaks memory with each empty answer."""
+    key = server.control_key
+    return PlateClient(server.grpc_url, "grpc", timeout, shared_memory=True, control_key=key, scheme=schemes)
 
 
 @contextmanager

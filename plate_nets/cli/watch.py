@@ -31,7 +31,7 @@ from plate_nets.cli.options import (
     use_detail,
     use_schemes,
 )
-from plate_nets.cli.readers import local_reader, reads_in_process, started
+from plate_nets.cli.readers import camera_client, local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, SourceError
 from plate_nets.extras import needs
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from plate_nets.sinks.settings import SinkSettings
     from plate_nets.video.analysis import CameraStatus
     from plate_nets.video.cameras_file import WatchPlan
-    from plate_nets.video.settings import WatcherSettings
+    from plate_nets.video.watch_lists import WatchList
     from plate_nets.video.watcher import Watcher
 
 SOME_FAILED, ALL_FAILED = 1, 2
@@ -257,7 +257,7 @@ def watch(
             Watcher(
                 reader,
                 plan.cameras,
-                _settings(plan, joined(schemes), say),
+                plan.watching(joined(schemes), _watch_lists(plan, say)),
                 notice=lambda camera, line: say(names.get(camera, camera), line),
                 on_frame=recording.write if recording else None,
             )
@@ -301,27 +301,15 @@ def _sinks(
     return tuple(sinks)
 
 
-def _settings(plan: "WatchPlan", scheme: PlateScheme, say: Callable[..., None]) -> "WatcherSettings":
-    from plate_nets.video.pictures import PictureSettings
-    from plate_nets.video.settings import WatcherSettings
+def _watch_lists(plan: "WatchPlan", say: Callable[..., None]) -> "list[WatchList]":
+    """Load the watch lists of a plan, and say which of their rows are left out."""
     from plate_nets.video.watch_lists import load_watch_list
 
-    lists = tuple(load_watch_list(path) for path in plan.watch_lists)
+    lists = [load_watch_list(path) for path in plan.watch_lists]
     for each in lists:
         for fault in each.faults:
             say("watch list", fault)
-    pictures = None
-    if plan.pictures:
-        pictures = PictureSettings(
-            plan.pictures,
-            plan.blur,
-            plan.blur_vehicles,
-            None if plan.keep_days is None else plan.keep_days * 86_400,
-            None if plan.keep_mb is None else int(plan.keep_mb * (1 << 20)),
-        )
-    return WatcherSettings(
-        cars=plan.cars, scheme=scheme, watch_lists=lists, pictures=pictures, vehicles=plan.sees_vehicles
-    )
+    return lists
 
 
 class _Healed:
@@ -368,18 +356,7 @@ def _reader(
             yield client
     else:
         server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
-        # Frames are large, and over HTTP Triton leaks memory with each empty answer
-        with (
-            started(server),
-            PlateClient(
-                server.grpc_url,
-                "grpc",
-                timeout,
-                shared_memory=True,
-                control_key=server.control_key,
-                scheme=schemes,
-            ) as client,
-        ):
+        with started(server), camera_client(server, timeout, schemes) as client:
             yield _Healed(client, server)
 
 

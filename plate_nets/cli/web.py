@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.options import Details, Local, Log, ModelRepository, Scheme, Timeout, Url, only_scheme, use_detail
-from plate_nets.cli.readers import local_reader, reads_in_process, started
+from plate_nets.cli.readers import camera_client, local_reader, reads_in_process, started
 from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ServerError
@@ -139,10 +139,7 @@ def open_backend(
     status = Status(stack.enter_context(open_events(Path(os.devnull))))
     triton = EmbeddedTriton(repository, model_control="explicit", server=default_kind(), log=log)
     stack.enter_context(started(triton, as_line=True))
-    # Camera frames are large, and over HTTP Triton leaks memory with each empty answer
-    client = stack.enter_context(
-        PlateClient(triton.grpc_url, "grpc", timeout, shared_memory=True, control_key=triton.control_key, scheme=scheme)
-    )
+    client = stack.enter_context(camera_client(triton, timeout, scheme))
     backend = Backend(client, "embedded", client.url, triton.metrics_url, status, scheme)
     return backend, Supervisor(triton, status)
 

@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,18 +13,22 @@ from pydantic import TypeAdapter, ValidationError
 from plate_nets.errors import InputError
 from plate_nets.intake.table import excerpt
 from plate_nets.intake.yaml_file import read_yaml
+from plate_nets.plates import PlateScheme
 from plate_nets.sinks.outbox import MAX_BYTES
 from plate_nets.sinks.settings import SinkSettings
 from plate_nets.types import Detail
 from plate_nets.video.cars import CarSettings
 from plate_nets.video.fusion import FusionSettings
-from plate_nets.video.settings import CameraSettings
+from plate_nets.video.pictures import PictureSettings
+from plate_nets.video.settings import CameraSettings, WatcherSettings
+from plate_nets.video.watch_lists import WatchList
 from plate_nets.words import counted
 
 SUFFIXES = frozenset((".yaml", ".yml"))
 OUTBOX = Path("plates-outbox.sqlite")
 
 _MOST_MB = 1 << 20
+_DAY = 86_400
 _SHOWN = 5
 """Faults in a message."""
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -88,6 +92,21 @@ class WatchPlan:
             InputError: an invalid value.
         """
         return CarSettings(memory=self.memory, unread=self.unread, fusion=FusionSettings(sure=self.sure))
+
+    def watching(self, scheme: PlateScheme | None, lists: Iterable[WatchList]) -> WatcherSettings:
+        """The settings of a watcher; ``scheme``: the plates that its reader reads, ``lists``: loaded watch lists."""
+        pictures = None
+        if self.pictures:
+            age = None if self.keep_days is None else self.keep_days * _DAY
+            size = None if self.keep_mb is None else int(self.keep_mb * (1 << 20))
+            pictures = PictureSettings(self.pictures, self.blur, self.blur_vehicles, age, size)
+        return WatcherSettings(
+            cars=self.cars,
+            scheme=scheme,
+            watch_lists=tuple(lists),
+            pictures=pictures,
+            vehicles=self.sees_vehicles,
+        )
 
 
 def load_cameras(path: Path, environment: Mapping[str, str] = os.environ) -> WatchPlan:

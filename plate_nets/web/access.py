@@ -10,7 +10,7 @@ import hmac
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
@@ -129,14 +129,12 @@ class Access:
         if not facts or not hmac.compare_digest(signature.encode(), self._sign(facts).encode()):
             return None
         ends, _, digest = facts.split(".")
-        return _of(digest, self._tokens.items()) if int(ends) > time.time() else None
+        if int(ends) <= time.time():
+            return None
+        return next((name for whole, name in self._tokens.items() if whole.startswith(digest)), None)
 
     def _sign(self, facts: str) -> str:
         return hmac.new(self._secret, facts.encode(), hashlib.sha256).hexdigest()
-
-
-def _of(digest: str, tokens: Iterable[tuple[str, str]]) -> str | None:
-    return next((name for whole, name in tokens if whole.startswith(digest)), None)
 
 
 def _bearer(headers: Headers) -> str:

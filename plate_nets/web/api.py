@@ -3,7 +3,6 @@
 import base64
 from collections.abc import Sequence
 
-from pydantic import ValidationError
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -61,7 +60,7 @@ class PictureApi:
         sure = sure_of(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
-            address = await self._address(request)
+            address = await self._uploads.document(request, bodies.Address)
             uploads = [await self._fetcher.fetch(address.url)]
             options = crops or address.crops, sure, vehicles or address.vehicles
             return picture_response(await self._read(request, uploads, *options))
@@ -107,13 +106,6 @@ class PictureApi:
             self._metrics.read(picture)
         return pictures
 
-    async def _address(self, request: Request) -> bodies.Address:
-        body = await self._uploads.text(request)
-        try:
-            return bodies.Address.model_validate_json(body)
-        except ValidationError as error:
-            raise InputError(f"body: {one_line(error)}") from error
-
     async def _uploaded(self, form: FormData) -> Upload:
         files = await files_of(form, self._settings)
         if files:
@@ -145,12 +137,6 @@ def picture_response(pictures: Sequence[bodies.Picture]) -> Response:
         fault = pictures[0].error
         return JSONResponse(bodies.Failure(error=fault).model_dump(), int(row_of(fault.code).http))
     return Response(bodies.Pictures(pictures=list(pictures)).model_dump_json(), media_type="application/json")
-
-
-def one_line(error: ValidationError) -> str:
-    """The first fault of a body: where, and what was expected."""
-    first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'JSON'}: {first['msg']}"
 
 
 def _text(form: FormData, name: str) -> str | None:

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from plate_nets.types import VEHICLES, Side
-from plate_nets.web import faults
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 
@@ -22,11 +21,6 @@ class Fault(Body):
     code: str = Field(examples=["PLATES_BAD_INPUT"])
     message: str
     retry: bool = Field(description="whether the same request may succeed later")
-
-    @classmethod
-    def of(cls, fault: "faults.Fault") -> "Fault":
-        """Convert the internal error value."""
-        return cls(code=fault.code, message=fault.message, retry=fault.retry)
 
 
 class Failure(Body):

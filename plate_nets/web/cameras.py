@@ -27,15 +27,12 @@ from plate_nets.sinks.settings import SqliteSettings
 from plate_nets.types import Plate, Reading
 from plate_nets.video.analysis import AnalysedFrame, CameraStatus
 from plate_nets.video.cameras_file import WatchPlan
-from plate_nets.video.pictures import PictureSettings
-from plate_nets.video.settings import WatcherSettings
 from plate_nets.video.watch_lists import WatchList
 from plate_nets.video.watcher import Watcher
 from plate_nets.web.faults import Refused
 
 _log = logging.getLogger(__name__)
 
-_DAY = 86_400
 _DRAWN_EVERY = 0.25
 """Minimum seconds between two drawn pictures of a camera, however many viewers it has."""
 _WIDTH = 960
@@ -66,25 +63,9 @@ class CameraRoom:
         self._drawn: dict[str, tuple[float, bytes | None]] = {}
         """When a camera's picture was drawn, and its JPEG."""
         self._drawing = threading.Lock()
-        pictures = None
-        if plan.pictures:
-            age = None if plan.keep_days is None else plan.keep_days * _DAY
-            size = None if plan.keep_mb is None else int(plan.keep_mb * (1 << 20))
-            pictures = PictureSettings(plan.pictures, plan.blur, plan.blur_vehicles, age, size)
         sinks = (*plan.sinks, SqliteSettings(name="page", path=store, keep_days=plan.keep_days))
         self._recorder = Recorder(plan.outbox, sinks, _log.warning, max_bytes=int(plan.outbox_mb * (1 << 20)))
-        self._watcher = Watcher(
-            reader,
-            plan.cameras,
-            WatcherSettings(
-                cars=plan.cars,
-                scheme=scheme,
-                watch_lists=tuple(lists),
-                pictures=pictures,
-                vehicles=plan.sees_vehicles,
-            ),
-            on_frame=self._keep,
-        )
+        self._watcher = Watcher(reader, plan.cameras, plan.watching(scheme, lists), on_frame=self._keep)
         self._events = iter(self._watcher)
         self._ending = threading.Event()
         self._thread = LastingThread("cameras", self._record_next, ending=self._ending)

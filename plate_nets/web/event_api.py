@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import ValidationError
 from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
@@ -15,7 +14,6 @@ from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
 from plate_nets.video.watch_lists import normalize
 from plate_nets.web import bodies
-from plate_nets.web.api import one_line
 from plate_nets.web.event_pictures import kept_picture
 from plate_nets.web.faults import Refused
 from plate_nets.web.settings import WebSettings
@@ -91,11 +89,7 @@ class EventApi:
 
     async def correct(self, request: Request) -> Response:
         """Store the true text of a plate beside the reading; a text that fits no format is stored with a warning."""
-        body = await self._uploads.text(request)
-        try:
-            plate = normalize(bodies.Correction.model_validate_json(body).plate)
-        except ValidationError as error:
-            raise InputError(f"body: {one_line(error)}") from error
+        plate = normalize((await self._uploads.document(request, bodies.Correction)).plate)
         if plate and not (plate.isascii() and plate.isalnum()):
             raise InputError("plate: expected letters and digits")
         event = await asyncio.to_thread(self._store.correct, request.path_params["id"], plate)

@@ -1,11 +1,10 @@
 """Exceptions -> error answers of the API: code, status and one line, from the tables in `answers.py`."""
 
-from dataclasses import asdict, dataclass
-
 from starlette.responses import JSONResponse
 
 from plate_nets.answers import NOT_ALLOWED, OURS, WEB, ErrorAnswer, answer_for
 from plate_nets.errors import AccessDenied, PlateError
+from plate_nets.web.bodies import Fault
 
 
 class Refused(PlateError):
@@ -18,15 +17,6 @@ class Refused(PlateError):
         super().__init__(message)
         self.answer = answer
         self.retry_after = retry_after
-
-
-@dataclass(frozen=True)
-class Fault:
-    """An error as the API shows it."""
-
-    code: str
-    message: str
-    retry: bool
 
 
 def answer_of(error: Exception) -> ErrorAnswer:
@@ -47,11 +37,12 @@ def fault_of(error: Exception) -> Fault:
     """An exception -> what the caller may see; internal errors give no details."""
     answer = answer_of(error)
     known = isinstance(error, PlateError)
-    return Fault(answer.phrase, str(error) if known else "a fault of the server; its log says more", answer.retry)
+    message = str(error) if known else "a fault of the server; its log says more"
+    return Fault(code=answer.phrase, message=message, retry=answer.retry)
 
 
 def error_response(error: Exception) -> JSONResponse:
     """An exception -> ``{"error": {...}}`` with its status."""
     wait = getattr(error, "retry_after", None)
     headers = {} if wait is None else {"Retry-After": str(wait)}
-    return JSONResponse({"error": asdict(fault_of(error))}, int(answer_of(error).http), headers)
+    return JSONResponse({"error": fault_of(error).model_dump()}, int(answer_of(error).http), headers)

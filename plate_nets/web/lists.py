@@ -8,7 +8,6 @@ from collections.abc import Iterator, KeysView, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -17,7 +16,6 @@ from plate_nets.answers import NOT_FOUND
 from plate_nets.errors import InputError
 from plate_nets.video.watch_lists import COLUMNS, WatchList, entry_fault, load_watch_list, normalize
 from plate_nets.web import bodies
-from plate_nets.web.api import one_line
 from plate_nets.web.faults import Refused
 from plate_nets.web.uploads import Uploads
 from plate_nets.whole_file import write_whole
@@ -133,11 +131,7 @@ class ListApi:
 
     async def add(self, request: Request) -> Response:
         """Add an entry, or change its label."""
-        body = await self._uploads.text(request)
-        try:
-            entry = bodies.Entry.model_validate_json(body)
-        except ValidationError as error:
-            raise InputError(f"body: {one_line(error)}") from error
+        entry = await self._uploads.document(request, bodies.Entry)
         plate, label = normalize(entry.plate), " ".join(entry.label.split())
         if fault := entry_fault(plate, label):
             raise InputError(f"entry: {fault}")

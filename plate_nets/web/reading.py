@@ -163,7 +163,7 @@ class PictureReader:
                 with times("crops"):
                     cut = _crops(frame.result(), plates)
         except PlateError as error:
-            return bodies.Picture(file=upload.name, error=bodies.Fault.of(fault_of(error)))
+            return bodies.Picture(file=upload.name, error=fault_of(error))
         turned = stored.orientation >= 5
         return bodies.Picture(
             file=upload.name,

@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 
 from plate_nets.errors import ServerOverloaded
 from plate_nets.lasting import LastingThread
@@ -16,11 +15,8 @@ _HELD = 64
 """Batches that may wait for one reader; a slower one is disconnected and may resume where it left off."""
 
 Batch = list[tuple[int, Document]]
-
-
-@dataclass(eq=False)
-class _Reader:
-    queue: asyncio.Queue[Batch | None] = field(default_factory=lambda: asyncio.Queue(_HELD))
+Reader = asyncio.Queue[Batch | None]
+"""What waits for one reader; None: it is disconnected."""
 
 
 class EventTail:
@@ -34,7 +30,7 @@ class EventTail:
     def __init__(self, store: EventStore, max_readers: int) -> None:
         self._store = store
         self._max_readers = max_readers
-        self._readers: set[_Reader] = set()
+        self._readers: set[Reader] = set()
         self._thread: LastingThread | None = None
         self._ending = threading.Event()
         self._reached = 0
@@ -51,7 +47,7 @@ class EventTail:
 
     async def events(self, after: int | None) -> AsyncIterator[dict[str, str]]:
         """Server-sent events from now on, or after a sequence number; ends for a reader that is too slow."""
-        reader = _Reader()
+        reader: Reader = asyncio.Queue(_HELD)
         self._readers.add(reader)
         try:
             newest = await asyncio.to_thread(self._store.last_sequence)
@@ -67,7 +63,7 @@ class EventTail:
                     yield _message(sequence, event)
                 if not missed:
                     break
-            while (batch := await reader.queue.get()) is not None:
+            while (batch := await reader.get()) is not None:
                 for sequence, event in batch:
                     if sequence > reached:
                         yield _message(sequence, event)
@@ -91,15 +87,15 @@ class EventTail:
     def _hand_out(self, events: Batch) -> None:
         for reader in set(self._readers):
             try:
-                reader.queue.put_nowait(events)
+                reader.put_nowait(events)
             except asyncio.QueueFull:
                 self._send_away(reader)
 
-    def _send_away(self, reader: _Reader) -> None:
+    def _send_away(self, reader: Reader) -> None:
         self._readers.discard(reader)
-        while not reader.queue.empty():
-            reader.queue.get_nowait()
-        reader.queue.put_nowait(None)
+        while not reader.empty():
+            reader.get_nowait()
+        reader.put_nowait(None)
 
 
 def _message(sequence: int, event: Document) -> dict[str, str]:

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, TypeVar
 
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
@@ -36,6 +37,9 @@ _LARGE = 8 << 20
 _SOON = 1.0
 _TRIM: Callable[[int], object] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
 """glibc's function; other allocators have none."""
+
+
+T = TypeVar("T", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,14 @@ class Uploads:
         seconds = self._settings.short if max_bytes <= SHORT else self._settings.whole
         with self._memory.hold(_sender(request)) as held:
             return bytes(await self._read(request, max_bytes, seconds, held))
+
+    async def document(self, request: Request, model: type[T]) -> T:
+        """Read a short body as the JSON of a model."""
+        try:
+            return model.model_validate_json(await self.text(request))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InputError(f"body: {'.'.join(map(str, first['loc'])) or 'JSON'}: {first['msg']}") from error
 
     @asynccontextmanager
     async def picture(self, request: Request) -> AsyncIterator[Upload]:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any
 
@@ -55,7 +55,9 @@ class VideoApi:
         kind = request.headers.get("content-type", "").lower()
         if not kind.startswith(_KINDS):
             raise InputError(f"body: expected a video, got {kind[:80] or 'no content type'}")
-        watching = self._watching_for(sure_of(request))
+        sure, watching = sure_of(request), self._watching
+        if sure is not None:
+            watching = replace(watching, cars=CarSettings(fusion=FusionSettings(sure=sure)))
         self._check_place()  # before the video is sent in vain
         self._access.rate.spend(request.state.caller.name)
         video = await self._uploads.video(request)
@@ -71,11 +73,6 @@ class VideoApi:
         thread.start()
         return StreamingResponse(self._lines(watcher, thread, lines), media_type="application/x-ndjson")
 
-    def _watching_for(self, sure: float | None) -> WatcherSettings:
-        if sure is None:
-            return self._watching
-        return replace(self._watching, cars=CarSettings(fusion=FusionSettings(sure=sure)))
-
     def _check_place(self) -> None:
         if self._running >= _AT_ONCE:
             raise ServerOverloaded(f"videos: {self._running} of at most {_AT_ONCE} are being watched; try again later")
@@ -86,15 +83,10 @@ class VideoApi:
                 lines.put({"event": event.to_dict() | {"source_url": None}})  # a file of this machine
             lines.put({"done": True})
         except SourceError:
-            lines.put(
-                {
-                    "error": asdict(
-                        fault_of(InputError("video: cannot be decoded; expected a video file such as MP4 or MKV"))
-                    )
-                }
-            )
+            fault = InputError("video: cannot be decoded; expected a video file such as MP4 or MKV")
+            lines.put({"error": fault_of(fault).model_dump()})
         except Exception as error:
-            lines.put({"error": asdict(fault_of(error))})
+            lines.put({"error": fault_of(error).model_dump()})
             if not isinstance(error, PlateError):
                 raise
         finally:

@@ -17,7 +17,7 @@ from plate_nets.errors import PlateError, SharedMemoryFull
 from plate_nets.recognition.health import known_picture
 from plate_nets.types import Frame
 from tests.bombs import BOMBS
-from tests.faults.conftest import LENIENT
+from tests.faults.conftest import IMPATIENT, LENIENT
 from tests.faults.hostile import INFER, LEAK, PICTURES, Rng, Target, binary, mutated, oversized, tensor
 from tests.nginx import TOKEN, nginx
 from tests.serve import NAMESPACE, SHARED_MEMORY, Serve, Start
@@ -83,7 +83,7 @@ def test_no_error_reveals_a_name_a_path_or_the_key(
 ) -> None:
     """Checks all messages after every kind of bad picture, dead and stopped processes, and the end of a server."""
     monkeypatch.setenv(KEY_VARIABLE, "0123456789abcdef" * 4)
-    serve = start(tmp_path, ())
+    serve = start(tmp_path, IMPATIENT)
     try:
         assert eventually(serve.is_healthy, 30 * LENIENT)
         before, errors = len(serve.log_text()), len(serve.errors())

@@ -19,7 +19,7 @@ ENOUGH = 0.6
 
 @pytest.mark.alone
 def test_four_times_the_maximum_load(serve: Serve) -> None:
-    endure(serve, 6, ENOUGH)
+    endure(serve, 4, ENOUGH)
 
 
 @pytest.mark.soak

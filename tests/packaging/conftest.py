@@ -1,4 +1,4 @@
-"""Shared by the packaging tests: the checkout, its files in git, and the demo, run once."""
+"""Shared by the packaging tests: the checkout, and its files in git."""
 
 import os
 import subprocess
@@ -41,11 +41,3 @@ def tracked() -> list[str]:
     """The files in git, relative to the root."""
     listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     return [name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
-
-
-@pytest.fixture(scope="session")
-def demo() -> str:
-    """The output of `make demo`."""
-    result = shell("make demo")
-    assert result.returncode == 0, result.stdout + result.stderr
-    return result.stdout

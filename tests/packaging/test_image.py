@@ -142,10 +142,14 @@ def built(tracked: list[str], tmp_path_factory: pytest.TempPathFactory) -> Built
 
 
 def test_the_build_gives_an_environment_with_the_installed_project(built: Built) -> None:
+    """pip makes a wheel without git and without an index, in an environment with torch."""
     plates = built.root / "opt" / "plates"
     assert (plates / "bin" / "plates").is_file()
     (packages,) = plates.glob("lib/python*/site-packages")
     assert (packages / "plate_nets" / "contract.py").is_file()
+    (record,) = packages.glob("plate_nets-*.dist-info/RECORD")
+    listed = record.read_text(encoding="utf-8")
+    assert IR in listed and TORCHSCRIPT not in listed, "TorchScript, which needs torch"
     assert {path.name for path in plates.glob("model_repository/*/1/*.*")} == {"model.py", IR, IR_WEIGHTS, TORCHSCRIPT}
 
 

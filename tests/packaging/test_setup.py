@@ -72,12 +72,6 @@ def test_missing_git_is_named_in_one_line(checkout: Path, programs: Path) -> Non
     assert result.stderr == "error: git is not installed\n"
 
 
-def test_a_second_run_installs_and_converts_nothing(demo: str) -> None:
-    assert demo
-    result = shell("make --question .venv/embedded.stamp model_repository/stn/1/model.xml out/scene.jpg || echo to do")
-    assert result.stdout == ""
-
-
 def test_make_lets_python_keep_compiled_files() -> None:
     command = "make --eval 'told: ; @printenv PYTHONDONTWRITEBYTECODE || echo unset' told"
     assert shell(command, environment={"PYTHONDONTWRITEBYTECODE": "1"}).stdout == "unset\n"

@@ -5,7 +5,6 @@ pip asks its index, or finds what it needs in its cache.
 
 import json
 import re
-import shutil
 import sys
 import time
 import tomllib
@@ -238,20 +237,6 @@ def test_a_missing_extra_is_named_in_one_line(command: str, extra: str, base: In
 def test_reading_in_process_without_its_extra_is_named_in_one_line(base: Installation) -> None:
     result = base.run("python -c 'from plate_nets import LocalReader; LocalReader()'")
     assert f"plate_nets.errors.MissingExtra: reading in process needs cv2: pip install {LOCAL}" in result.stderr
-
-
-def test_the_wheel_can_be_built_without_git(tracked: list[str], tmp_path: Path) -> None:
-    """As from an unpacked archive, with this environment's packages: pip creates none of its own."""
-    for name in tracked:
-        if name.startswith(("plate_nets/", "model_repository/", "tools/")) or "/" not in name:
-            (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, tmp_path / "copy" / name)
-    command = f"{sys.executable} -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir {tmp_path} ./copy"
-    result = shell(command, cwd=tmp_path, environment={"PIP_NO_INDEX": "1", "PYTHONPATH": ""})
-    assert result.returncode == 0, result.stderr
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        assert not [name for name in archive.namelist() if name.endswith(".pt")], "TorchScript, which needs torch"
 
 
 def test_only_the_embedded_server_is_bound_to_a_platform() -> None:

@@ -52,7 +52,7 @@ def labelled(folder: Path) -> Path:
     [
         (("plate_nets", "read", "{folder}/known.jpg", "--save-annotated", "{folder}/out"), known_picture().texts[0]),
         (("plate_nets", "evaluate", "{folder}/set", "--boxes", "detected"), "1"),
-        (("converters", "--check"), "matches the contract"),
+        (("converters", "stn", "--check"), "matches the contract"),
         (("converters", "lprnet", "--model-repository", "{folder}/models"), "lprnet"),
     ],
     ids=["an embedded server and its client", "evaluation", "a check of the converters", "a conversion"],

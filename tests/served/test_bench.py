@@ -60,7 +60,7 @@ def test_a_report_contains_the_work_of_the_server(server: EmbeddedTriton, tmp_pa
     with open_transport(ServerAccess(parse_url(server.http_url), control_key=server.control_key)) as transport:
         transport.send(load("plate_recognition"), 120)
     report = tmp_path / "report.json"
-    options = ("--plates", "0,4", "--concurrency", "1,4", "--input", "encoded", "--input", "shm", "--seconds", "1")
+    options = ("--plates", "0,4", "--concurrency", "1,4", "--input", "encoded", "--input", "shm", "--seconds", "0.5")
     process = start(server, report, *options)
     shown, errors = process.communicate(timeout=200)
     assert process.returncode == 0, errors

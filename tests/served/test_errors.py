@@ -41,7 +41,7 @@ CAR = compose(480, 640, [Placed("A123BC77", 100, 300)])
 SLOW = np.frombuffer(encode(CAR.repeat(12, 0).repeat(12, 1), ".jpg"), np.uint8)
 """The same with 44 megapixels: decoding takes most of its time."""
 CALLERS = 64
-HUGE = np.frombuffer(encode(np.zeros((6000, 10000, 3), np.uint8)), np.uint8)
+HUGE = np.frombuffer(encode(np.zeros((6000, 10000), np.uint8)), np.uint8)
 
 NOTHING = np.frombuffer(b"no picture", np.uint8)
 

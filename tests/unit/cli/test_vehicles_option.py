@@ -3,7 +3,6 @@
 import csv
 import importlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +29,18 @@ def car(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def reader() -> LocalReader:
+    return bus_reader()
+
+
 @pytest.fixture
-def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def bus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reader: LocalReader) -> None:
     """Lets the commands read with a reader that sees a bus."""
     monkeypatch.chdir(tmp_path)
-    reader = bus_reader()
     for command in ("read", "watch"):
         module = importlib.import_module(f"plate_nets.cli.{command}")
         monkeypatch.setattr(module, "local_reader", lambda *_: reader)
-    yield
 
 
 def run(*arguments: object) -> str:
@@ -120,14 +122,14 @@ def test_a_cameras_file_sets_the_detail_and_vehicles(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("given", "used"), [([], "far"), (["--detail", "balanced"], "balanced")])
 def test_the_detail_of_the_file_applies_without_an_option(
-    given: list[str], used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    given: list[str], used: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: LocalReader
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("cameras.yaml").write_text("cameras: [{source: nothing.mp4}]\ndetail: far\n", encoding="utf-8")
     asked: list[str] = []
     module = importlib.import_module("plate_nets.cli.watch")
     monkeypatch.setattr(module, "use_detail", lambda detail, url: asked.append(detail))
-    monkeypatch.setattr(module, "local_reader", lambda *_: bus_reader())
+    monkeypatch.setattr(module, "local_reader", lambda *_: reader)
     CliRunner().invoke(app, ["watch", "cameras.yaml", "--local", *given])
     assert asked == [used]
 

@@ -1,5 +1,6 @@
 """`plates watch` as a user runs it, on video files and in this process."""
 
+import importlib
 import json
 import socket
 import sqlite3
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.cli.watch import SALT_VARIABLE
+from plate_nets.recognition.local import LocalReader
 from tests.clips import TEXT, passing, still, write_clip
 from tests.receiver import Receiver
 
@@ -29,9 +31,16 @@ def receiver() -> Iterator[Receiver]:
     receiver.close()
 
 
+@pytest.fixture(scope="module")
+def reader() -> LocalReader:
+    return LocalReader()
+
+
 @pytest.fixture(autouse=True)
-def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: LocalReader) -> None:
+    """In an empty folder, with networks that are loaded once; `test_readers.py` proves that the command loads them."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(importlib.import_module("plate_nets.cli.watch"), "local_reader", lambda *_: reader)
 
 
 def test_one_line_per_event_is_printed_and_every_sink_gets_it(clip: Path, receiver: Receiver) -> None:

@@ -266,7 +266,7 @@ def test_a_misbehaving_broker_is_reported_and_fills_no_memory(
     hostile: Callable[[Callable[[socket.socket], object]], int], broker: Callable[[socket.socket], object]
 ) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=2) as sink:
+    with MqttSink(f"mqtt://127.0.0.1:{hostile(broker)}/plates", timeout=1) as sink:
         for _ in range(2):
             with pytest.raises(SinkError, match=r"^(no answer|no acknowledgement|connection lost)"):
                 sink.send(records(0))
