@@ -98,10 +98,6 @@ def inputs_of(name: str, photos: Sequence[Path], schemes: Sequence[PlateScheme])
     return inputs
 
 
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 @errors_in_one_line()
 def main(
     weights: Annotated[Path, typer.Argument(help="Weights of a network; the ranges are written into the file.")],
@@ -130,4 +126,4 @@ def main(
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -144,10 +144,6 @@ def distance(output: Tensor, target: Tensor) -> Tensor:
     return objects + (boxes * weights).sum() / (weights.sum() + 1.0)
 
 
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 @errors_in_one_line()
 def main(
     pictures: Annotated[list[Path], typer.Option(help="Folder of pictures, labelled or not. Repeatable.")],
@@ -192,4 +188,4 @@ def main(
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -147,10 +147,6 @@ def _rectangle(frame: Frame, box: Box, colour: tuple[int, int, int], line: int) 
     cv2.rectangle(frame, (left, top), (right, bottom), colour, line)
 
 
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 @errors_in_one_line()
 def main(
     weights: Annotated[Path, typer.Argument(help="Weights of the detector, with a head for vehicles.")],
@@ -192,4 +188,4 @@ def main(
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -120,10 +120,6 @@ class PlateTeacher:
         return found
 
 
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 @errors_in_one_line()
 def main(
     folders: Annotated[list[Path], typer.Argument(help="Folders of photos, labelled or not.")],
@@ -146,4 +142,4 @@ def main(
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

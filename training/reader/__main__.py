@@ -20,12 +20,9 @@ from training.reader.validation import validation_crops
 FOREIGN = 0.08
 """Share of foreign plates among the samples, if there are any."""
 
-app = typer.Typer(add_completion=False)
 
-
-@app.command()
 @errors_in_one_line()
-def train(
+def main(
     out: loop.Out,
     data: Annotated[list[Path], typer.Option(help="Labelled folder with real plates. Repeatable.")] = [],  # noqa: B006
     foreign: Annotated[
@@ -107,7 +104,7 @@ def train(
         state.start_beside(beside)
     if resume:
         loop.continue_from(state, out)
-    trainer = ReaderTrainer(
+    ReaderTrainer(
         state,
         Samples(
             country,
@@ -138,8 +135,7 @@ def train(
         rate=rate,
         every=every,
         metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
-    )
-    trainer.run()
+    ).run()
 
 
 def factors(written: Sequence[str]) -> dict[str, float]:
@@ -161,4 +157,4 @@ def factors(written: Sequence[str]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)
