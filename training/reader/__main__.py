@@ -83,12 +83,11 @@ def main(
     workers: loop.Workers = 1,
     every: loop.Every = 500,
     resume: loop.Resume = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
     """Train the reader; the averaged weights are written to OUT/best and, at the end, OUT/last."""
     device = loop.prepare(out, threads, seed)
     country = load_scheme(scheme)
-    plates, empty = load_real(country, data, strict=strict)
+    plates, empty = load_real(country, data)
     others = load_foreign(foreign)
     logging.info(
         "%d real plates, %d of other countries, %d regions without a plate; %s",

@@ -28,6 +28,8 @@ from training.synthesis.camera import LOWEST
 from training.synthesis.layouts.layout import HEIGHT, WIDTH
 from training.synthesis.sheet import draw_sheet
 
+COUNT = 30
+"""Plates of a sheet."""
 _BLURS = tuple(float(sigma) for sigma in np.linspace(0.3, 3.0, 28))
 """Standard deviations of the blur, px of the crop, to try until a look-alike is no sharper than its crop."""
 
@@ -78,18 +80,16 @@ def _sharpness(picture: Frame) -> float:
 def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     sheet: Annotated[Path, typer.Argument(help="PNG to write.")],
-    count: Annotated[int, typer.Option(min=1, help="How many plates to draw.")] = 30,
-    seed: Annotated[int, typer.Option(help="Seed of the texts.")] = 0,
 ) -> None:
     """Draw a sheet of look-alikes of the crops that are read worst, with labelled boxes."""
     scheme = default_scheme()
     reader = LocalReader(scheme=scheme, decoding=DecodingSettings(sure=0.0))
     photos = load_dataset(dataset, symbols=scheme.alphabet).photos()
     outcome = evaluate_given(photos, reader.cut, reader.read_crops, scheme, keep_crops=True)
-    rows = worst(outcome.plates, count)
+    rows = worst(outcome.plates, COUNT)
     crops = pictures_of(np.concatenate([outcome.crops[row] for row in rows]))
     samples = [
-        look_alike(scheme, outcome.plates[row], crop, np.random.default_rng((seed, number)))
+        look_alike(scheme, outcome.plates[row], crop, np.random.default_rng((0, number)))
         for number, (row, crop) in enumerate(zip(rows, crops, strict=True))
     ]
     save_picture(sheet, draw_sheet(samples))

@@ -108,9 +108,7 @@ def cut_out(photo: Frame, label: Label, lines: int = 2) -> RealPlate:
     return replace(plate, picture=np.ascontiguousarray(picture), corners=corners)
 
 
-def load_real(
-    scheme: PlateScheme, folders: Sequence[Path], *, strict: bool = False
-) -> tuple[list[RealPlate], list[Frame]]:
+def load_real(scheme: PlateScheme, folders: Sequence[Path]) -> tuple[list[RealPlate], list[Frame]]:
     """Labelled folders -> their readable plates, and regions of the same photos without a labelled plate.
 
     Raises:
@@ -120,7 +118,7 @@ def load_real(
     empty: list[Frame] = []
     rng = np.random.default_rng(0)
     for folder in folders:
-        dataset, countries = load_dataset(folder, symbols=scheme.alphabet, strict=strict), countries_in(folder)
+        dataset, countries = load_dataset(folder, symbols=scheme.alphabet), countries_in(folder)
         for path, labels in dataset.photos():
             photo, lines = read_photo(path), most_lines(countries[path.name])
             plates += [cut_out(photo, label, lines) for label in labels if readable(label.text)]
