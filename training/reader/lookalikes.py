@@ -22,6 +22,7 @@ from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Crops, Frame
 from training.command import errors_in_one_line
 from training.picture_file import save_picture
+from training.reader.real import sharpness
 from training.reader.straightened import shoot_straightened
 from training.synthesis import Sample, drawn_plate, texts
 from training.synthesis.camera import LOWEST
@@ -54,26 +55,19 @@ def look_alike(scheme: PlateScheme, plate: ReadPlate, crop: Frame, rng: np.rando
     half = np.array([WIDTH / HEIGHT, 1.0]) * height / 2
     target = box_quads(np.array([[*-half, *half]], np.float32))[0]
     drawn = shoot_straightened(picture, corners, target, rng, severity=0.0)
-    blurs = (np.asarray(cv2.GaussianBlur(drawn, (0, 0), sigma), np.uint8) for sigma in _BLURS)
-    limit = _sharpness(crop)
-    for blurred in blurs:  # if none is blurred enough, the last one stays
-        if _sharpness(blurred) <= limit:
+    for sigma in _BLURS:  # if none is blurred enough, the last one stays
+        blurred = np.asarray(cv2.GaussianBlur(drawn, (0, 0), sigma), np.uint8)
+        if sharpness(blurred) <= sharpness(crop):
             break
     deviation = np.maximum(blurred.std(axis=(0, 1)), 1.0)
-    lit = (blurred.astype(np.float32) - blurred.mean(axis=(0, 1))) / deviation * crop.std(axis=(0, 1)) + crop.mean(
-        axis=(0, 1)
-    )
+    centred = blurred.astype(np.float32) - blurred.mean(axis=(0, 1))
+    lit = centred / deviation * crop.std(axis=(0, 1)) + crop.mean(axis=(0, 1))
     return Sample(np.clip(lit, 0, 255).astype(np.uint8), text, kind, plate.height)
 
 
 def pictures_of(crops: Crops) -> list[Frame]:
     """Crops (N, 3, 24, 94) for the reader -> the original pictures (24, 94, 3) BGR uint8."""
     return [np.asarray(crop.transpose(1, 2, 0)[:, :, ::-1] * 128 + 127.5).round().astype(np.uint8) for crop in crops]
-
-
-def _sharpness(picture: Frame) -> float:
-    grey = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY).astype(np.float32)
-    return float(cv2.Laplacian(grey, cv2.CV_32F).std()) / max(float(grey.std()), 1.0)
 
 
 @errors_in_one_line()
