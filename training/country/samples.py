@@ -12,7 +12,6 @@ from pathlib import Path
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from torch.utils.data import Dataset as TorchDataset
 
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.plates import PlateScheme
@@ -70,7 +69,7 @@ class KnownPlate:
     ground: int
 
 
-class Samples(TorchDataset[CountryBatch]):
+class Samples:
     """Batches by step: every design appears about equally often, `UNKNOWN` included."""
 
     def __init__(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from torch.utils.data import Dataset as TorchDataset
 
 from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
@@ -58,7 +57,7 @@ class Batch:
     lengths: NDArray[np.int64]
 
 
-class Samples(TorchDataset[Batch]):
+class Samples:
     """Batches by step: ``samples[step]`` is the batch of that step.
 
     ``drawn``: schemes to draw, by default only the scheme itself. ``weights``: by name, how often the real plates of a
