@@ -37,7 +37,7 @@ class TrainingState(Generic[N]):
         network: N,
         best: float,
         scales: Mapping[str, float] | None = None,
-        scheme: Mapping[str, str] | None = None,
+        scheme: dict[str, str] | None = None,
         decay: float = 0.999,
     ) -> None:
         self.architecture = architecture
@@ -52,7 +52,7 @@ class TrainingState(Generic[N]):
         self.step = 0
         self.seconds = 0.0
         self.best = best
-        self._scheme = None if scheme is None else dict(scheme)
+        self._scheme = scheme
 
     def take_over(self, weights: Path) -> None:
         """Start from the weights of a safetensors file; steps and optimiser start from scratch.
