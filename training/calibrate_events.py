@@ -24,8 +24,7 @@ TEMPERATURES = (0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 def main(
     folder: Annotated[Path, typer.Argument(help="Clips with their truth: `training.synthesis --drive-by-set`.")],
     evidence: Annotated[
-        Path,
-        typer.Option(help="Folder that stores the readings of each version of the networks, for later runs."),
+        Path, typer.Option(help="Folder that stores the readings of each version of the networks, for later runs.")
     ] = Path("out/evidence"),
     rate: Annotated[float, typer.Option(min=0.1, help="Frames per second to read.")] = 9,
     scheme: Annotated[

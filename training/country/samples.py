@@ -73,12 +73,7 @@ class Samples:
     """Batches by step: every design appears about equally often, `UNKNOWN` included."""
 
     def __init__(
-        self,
-        schemes: Sequence[PlateScheme],
-        real: Mapping[str, Sequence[KnownPlate]],
-        *,
-        batch: int,
-        seed: int,
+        self, schemes: Sequence[PlateScheme], real: Mapping[str, Sequence[KnownPlate]], *, batch: int, seed: int
     ) -> None:
         self.drawn = drawn_formats(schemes)
         self.real = real

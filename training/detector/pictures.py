@@ -118,10 +118,7 @@ def around(frame: Frame, boxes: Boxes, reach: float = 3.0) -> tuple[Frame, Boxes
 
 
 def write_pictures(
-    pictures: Iterable[Picture],
-    folder: Path,
-    long_side: int,
-    prepare: Callable[[Frame, Picture], tuple[Frame, Boxes]],
+    pictures: Iterable[Picture], folder: Path, long_side: int, prepare: Callable[[Frame, Picture], tuple[Frame, Boxes]]
 ) -> None:
     """Pictures -> ``folder/images/*.jpg``, no side above ``long_side``, with ``folder/labels/*.txt``.
 

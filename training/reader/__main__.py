@@ -31,8 +31,7 @@ def main(
     ] = [],  # noqa: B006
     scheme: Annotated[str, typer.Option(help="Country to learn (built-in name or TOML file).")] = DEFAULT_SCHEME,
     draw: Annotated[
-        list[str],
-        typer.Option(help="Schemes of the same reader to draw too, comma-separated. Repeatable."),
+        list[str], typer.Option(help="Schemes of the same reader to draw too, comma-separated. Repeatable.")
     ] = [],  # noqa: B006
     weight: Annotated[
         list[str],

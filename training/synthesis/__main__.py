@@ -46,8 +46,7 @@ def main(
     cars: Annotated[int, typer.Option(min=1, help="Cars of the clip.")] = DriveBySettings.cars,
     light: Annotated[LightName, typer.Option(help="Light of the clip.")] = DriveBySettings.light,
     drive_by_set: Annotated[
-        Path | None,
-        typer.Option(help="Write a set of clips to this folder, for this seed and the next ones."),
+        Path | None, typer.Option(help="Write a set of clips to this folder, for this seed and the next ones.")
     ] = None,
     clips: Annotated[int, typer.Option(min=1, help="How many clips the set has.")] = 20,
     camera: Annotated[CameraName, typer.Option(help="Kind of camera that films the set.")] = "good",
