@@ -100,7 +100,10 @@ def evaluate_degraded(
                 continue
             for (height, name), cell in cells.items():
                 if height < plate_height(label):
-                    cell.plates.append(_read(photo, label, height, name, cut, read))
+                    small, box = shrink(photo, label, height)
+                    rng = np.random.default_rng(round(1000 * abs(float(label.box.xmin))))
+                    seen = DEGRADATIONS[name](small, height, rng)
+                    cell.plates.append(ReadPlate(label.photo.name, label.text, height, read(cut(seen, box))[0]))
     return list(cells.values())
 
 
@@ -109,9 +112,3 @@ def shrink(photo: Frame, label: Label, height: float) -> tuple[Frame, Boxes]:
     small = reduced(photo, height / plate_height(label))
     factors = np.array([small.shape[1] / photo.shape[1], small.shape[0] / photo.shape[0]] * 2, np.float32)
     return small, boxes_of([label]) * factors
-
-
-def _read(photo: Frame, label: Label, height: float, name: str, cut: Cut, read: CropReader) -> ReadPlate:
-    small, box = shrink(photo, label, height)
-    seen = DEGRADATIONS[name](small, height, np.random.default_rng(round(1000 * abs(float(label.box.xmin)))))
-    return ReadPlate(label.photo.name, label.text, height, read(cut(seen, box))[0])

@@ -1,8 +1,4 @@
-"""Training samples for CornerNet: simulated photos of plates, and the windows that the finder would cut from them.
-
-Every sample is a function of (seed, step, place in the batch) alone, so a resumed training sees what an
-uninterrupted one would have seen.
-"""
+"""Training samples for CornerNet: simulated photos of plates, and the windows that the finder would cut from them."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass

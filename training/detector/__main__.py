@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +20,7 @@ from training.detector.job import Job
 from training.detector.measure import network
 from training.detector.pictures import (
     Picture,
+    Preparation,
     around,
     split_photos,
     write_close_ups,
@@ -45,9 +45,6 @@ HYPERPARAMETERS = {
 hue (for photos with a colour cast), and slight rotation and shear (for plates seen from the side)."""
 
 console = Console(stderr=True)
-
-
-Preparation = Callable[[Frame, Picture], tuple[Frame, Boxes]]
 
 
 class Background(StrEnum):

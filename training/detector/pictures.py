@@ -39,6 +39,10 @@ class Picture:
     """Corners (4, 2) of the first plate, if labelled."""
 
 
+Preparation = Callable[[Frame, Picture], tuple[Frame, Boxes]]
+"""A photo -> the part of it to use, and the boxes in that part."""
+
+
 def groups(photo: Path, labels: Iterable[Label]) -> set[str]:
     """Groups that must not be split: the texts of the photo's plates or, if unknown, its scene."""
     texts = {f"text {label.text}" for label in labels if label.text}
@@ -117,13 +121,8 @@ def around(frame: Frame, boxes: Boxes, reach: float = 3.0) -> tuple[Frame, Boxes
     return frame[top:bottom, left:right], boxes - np.array([left, top, left, top], np.float32)
 
 
-def write_pictures(
-    pictures: Iterable[Picture], folder: Path, long_side: int, prepare: Callable[[Frame, Picture], tuple[Frame, Boxes]]
-) -> None:
-    """Pictures -> ``folder/images/*.jpg``, no side above ``long_side``, with ``folder/labels/*.txt``.
-
-    ``prepare`` selects the part of a frame to use and the boxes in it.
-    """
+def write_pictures(pictures: Iterable[Picture], folder: Path, long_side: int, prepare: Preparation) -> None:
+    """Pictures -> ``folder/images/*.jpg``, no side above ``long_side``, with ``folder/labels/*.txt``."""
     for name in ("images", "labels"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     for picture in pictures:

@@ -1,8 +1,4 @@
-"""Training samples for the reader: real plates, synthetic plates and a few regions without a plate.
-
-Every sample is a function of (seed, step, place in the batch) alone, so a resumed training sees what an
-uninterrupted one would have seen.
-"""
+"""Training samples for the reader: real plates, synthetic plates and a few regions without a plate."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -12,14 +12,12 @@ from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import RectificationSettings, straighten
 from plate_nets.types import CROP_HEIGHT, Frame
 from training.synthesis import Sample, drawn_plate, placed, texts
-from training.synthesis.camera import Corners, centred, draw_height, edge_height, take_photo, tilt, turned
+from training.synthesis.camera import HIGHEST, Corners, centred, draw_height, edge_height, take_photo, tilt, turned
 from training.synthesis.far import draw_far_height, draw_moving_height, smear, soften
 
 Sight = Literal["near", "far", "moving"]
 """How a plate is seen: well, from a distance by a cheap camera, or smeared by its movement (`synthesis.far`)."""
 
-HIGHEST = 60.0
-"""Maximum plate height in the simulated photo, px: above it the crop does not change."""
 _LARGEST_BOX = 4.5
 """Height of the upright box around a drawn plate, in plate heights; a steep plate loses no rows."""
 _FAR_STRAY = 1.5

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, track
 
-from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
+from plate_nets.plates import DEFAULT_SCHEME, load_scheme
 from plate_nets.runtimes.precision import CROPS, SCENE
 from training.command import errors_in_one_line
 from training.picture_file import save_picture
@@ -70,7 +70,11 @@ def main(
         crops = np.stack([synthesize(country, rng).crop for _ in range(16)])
         (calibration / CROPS).write_bytes(crops.tobytes())
     if drive_by is not None:
-        _film(drive_by, country, seed, DriveBySettings(cars=cars, light=light))
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task("driving by", total=1.0)
+            for share in write_drive_by(drive_by, country, seed, DriveBySettings(cars=cars, light=light)):
+                progress.update(task, completed=share)
+        console.print(f"wrote {drive_by} and {truth_path(drive_by)}: {cars} cars")
     if drive_by_set is not None:
         _write(write_drive_by_set(drive_by_set, country, camera, clips, seed, cars), clips, drive_by_set, "clips")
 
@@ -80,15 +84,6 @@ def _write(files: Iterable[Path], count: int, folder: Path, message: str = "phot
     for _ in track(files, total=count, description=folder.name, console=console):
         pass
     console.print(f"wrote {count} {message} to {folder}")
-
-
-def _film(path: Path, scheme: PlateScheme, seed: int, settings: DriveBySettings) -> None:
-    console = Console(soft_wrap=True)
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("driving by", total=1.0)
-        for share in write_drive_by(path, scheme, seed, settings):
-            progress.update(task, completed=share)
-    console.print(f"wrote {path} and {truth_path(path)}: {settings.cars} cars")
 
 
 if __name__ == "__main__":
