@@ -1,8 +1,5 @@
 """`python -m training.calibrate_events FOLDER`: fits the temperature that calibrates the score of events."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +8,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from plate_nets.evaluation.event_scores import FinalText
+from plate_nets.evaluation.calibration import log_loss
 from plate_nets.evaluation.evidence import evidence_path, stored_or_read
 from plate_nets.evaluation.video import VideoOutcome, at_rate, find_clips, judge, read_clip
 from plate_nets.plates import DEFAULT_SCHEME, load_scheme
@@ -21,16 +18,13 @@ from plate_nets.video.fusion import FusionSettings
 from training.command import errors_in_one_line
 
 TEMPERATURES = (0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
-_CERTAIN = 1e-4
-"""Probabilities are clipped to this distance from 0 and 1, so that one wrong car does not outweigh thousands."""
 
 
 @errors_in_one_line()
 def main(
     folder: Annotated[Path, typer.Argument(help="Clips with their truth: `training.synthesis --drive-by-set`.")],
     evidence: Annotated[
-        Path,
-        typer.Option(help="Folder that stores the readings of each version of the networks, for later runs."),
+        Path, typer.Option(help="Folder that stores the readings of each version of the networks, for later runs.")
     ] = Path("out/evidence"),
     rate: Annotated[float, typer.Option(min=0.1, help="Frames per second to read.")] = 9,
     scheme: Annotated[
@@ -51,11 +45,11 @@ def main(
     )
     losses = {}
     for temperature in track(TEMPERATURES, "telling"):
-        settings = CarSettings(fusion=replace(FusionSettings(), temperature=temperature))
+        settings = CarSettings(fusion=FusionSettings(temperature=temperature))
         outcome = VideoOutcome()
         for clip, frames in read:
             judge(clip, frames, at_rate(frames, rate), country, outcome, settings)
-        losses[temperature] = log_loss(outcome.final_texts)
+        losses[temperature] = log_loss([(text.probability, text.right) for text in outcome.final_texts])
         reported, likely = (
             [text for text in outcome.final_texts if text.probability >= gate] for gate in (FusionSettings.sure, 0.9)
         )
@@ -63,12 +57,6 @@ def main(
         table.add_row(f"{temperature:g}", f"{losses[temperature]:.4f}", str(len(reported)), *wrong)
     console.print(table)
     console.print(f"temperature: {min(losses, key=losses.__getitem__):g}, {len(read)} clips")
-
-
-def log_loss(texts: Sequence[FinalText]) -> float:
-    """Final texts -> the mean of -log of the probability given to the outcome; less is better."""
-    given = [(min(max(text.probability, _CERTAIN), 1 - _CERTAIN), text.right) for text in texts]
-    return -sum(math.log(p if right else 1 - p) for p, right in given) / max(len(given), 1)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from plate_nets.networks.checkpoint import load_weights
 from plate_nets.whole_file import whole_file
 
 N = TypeVar("N", bound=nn.Module)
+_DECAY = 0.999
+"""Of the moving average."""
 
 
 class TrainingState(Generic[N]):
@@ -28,7 +30,6 @@ class TrainingState(Generic[N]):
         best: worse than any result.
         scales: prefixes of parts of the network that learn at a fraction of the rate, with these fractions.
         scheme: marks that also bind a checkpoint, see `plate_nets.networks.checkpoint.scheme_marks`.
-        decay: of the moving average.
     """
 
     def __init__(
@@ -37,8 +38,7 @@ class TrainingState(Generic[N]):
         network: N,
         best: float,
         scales: Mapping[str, float] | None = None,
-        scheme: Mapping[str, str] | None = None,
-        decay: float = 0.999,
+        scheme: dict[str, str] | None = None,
     ) -> None:
         self.architecture = architecture
         self.network = network
@@ -48,11 +48,10 @@ class TrainingState(Generic[N]):
             parts.setdefault((scales or {}).get(name.split(".")[0], 1.0), []).append(parameter)
         groups = [{"params": parameters, "scale": scale} for scale, parameters in parts.items()]
         self.optimizer = torch.optim.AdamW(groups, lr=0.0, weight_decay=0.02)
-        self.decay = decay
         self.step = 0
         self.seconds = 0.0
         self.best = best
-        self._scheme = None if scheme is None else dict(scheme)
+        self._scheme = scheme
 
     def take_over(self, weights: Path) -> None:
         """Start from the weights of a safetensors file; steps and optimiser start from scratch.
@@ -69,7 +68,7 @@ class TrainingState(Generic[N]):
 
     @torch.no_grad()
     def update_average(self) -> None:
-        decay = min(self.decay, (1 + self.step) / (10 + self.step))
+        decay = min(_DECAY, (1 + self.step) / (10 + self.step))
         for mean, value in zip(self.average.state_dict().values(), self.network.state_dict().values(), strict=True):
             if mean.dtype.is_floating_point:
                 mean.lerp_(value, 1 - decay)

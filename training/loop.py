@@ -5,7 +5,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -72,6 +72,7 @@ class Budget:
         return by_steps if self.minutes is None else max(by_steps, state.seconds / (60 * self.minutes))
 
 
+@dataclass
 class Trainer(ABC, Generic[S, B, V]):
     """Trains a state on samples within a budget; writes checkpoints, curves and the best weights to ``out``.
 
@@ -82,32 +83,21 @@ class Trainer(ABC, Generic[S, B, V]):
     file: ClassVar[str]
     """The name of the weights' file."""
 
-    def __init__(
-        self,
-        state: S,
-        samples: StepSamples[B],
-        validation: Mapping[str, V],
-        budget: Budget,
-        out: Path,
-        *,
-        device: torch.device,
-        workers: int,
-        rate: float = Schedule.peak,
-        every: int = 500,
-        checkpoint: int = 250,
-        metadata: Mapping[str, str] | None = None,
-    ) -> None:
-        self.state = state
-        self.samples = samples
-        self.validation = validation
-        self.budget = budget
-        self.out = out
-        self.device = device
-        self.workers = workers
-        self.schedule = Schedule(rate)
-        self.every = every
-        self.checkpoint = checkpoint
-        self.metadata = dict(metadata or {})
+    state: S
+    samples: StepSamples[B]
+    validation: Mapping[str, V]
+    budget: Budget
+    out: Path
+    _: KW_ONLY
+    device: torch.device
+    workers: int
+    rate: float = Schedule.peak
+    every: int = 500
+    checkpoint: int = 250
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.schedule = Schedule(self.rate)
 
     @abstractmethod
     def loss(self, batch: B) -> Tensor:  # type: ignore[misc]
@@ -209,11 +199,7 @@ Resume = Annotated[bool, typer.Option("--resume", help="Continue from the checkp
 
 
 def continue_from(state: TrainingState[Any], out: Path) -> None:
-    """Take over the checkpoint that a training left in its folder.
-
-    Raises:
-        WeightsError: as `TrainingState.load`.
-    """
+    """Take over the checkpoint that a training left in its folder."""
     state.load(out / "checkpoint.pt")
     logging.info("continuing at step %d", state.step)
 

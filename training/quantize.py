@@ -98,10 +98,6 @@ def inputs_of(name: str, photos: Sequence[Path], schemes: Sequence[PlateScheme])
     return inputs
 
 
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 @errors_in_one_line()
 def main(
     weights: Annotated[Path, typer.Argument(help="Weights of a network; the ranges are written into the file.")],
@@ -109,7 +105,6 @@ def main(
     count: Annotated[int, typer.Option(min=1, help="How many photos to read, chosen at random.")] = 300,
     scheme: Annotated[str, typer.Option(help="Countries to read, comma-separated.")] = DEFAULT_SCHEME,
     network: Annotated[str, typer.Option(help="Network of the weights. Default: the name of the file.")] = "",
-    seed: int = 0,
 ) -> None:
     """Measure the ranges of a network's layers on photos, so that it can run in int8."""
     logging.getLogger("nncf").setLevel(logging.WARNING)
@@ -117,7 +112,7 @@ def main(
     if name not in CANDIDATES:
         raise PlateError(f"--network: expected {', '.join(CANDIDATES)}, got {name!r}")
     found = [path for folder in pictures for path in pictures_below(folder)]
-    chosen = np.random.default_rng(seed).permutation(len(found))[:count]
+    chosen = np.random.default_rng(0).permutation(len(found))[:count]
     schemes = load_schemes(scheme)
     loaded, of_weights = NETWORKS[name].load(schemes[0], weights), NETWORKS[name].scheme_of_weights(schemes[0])
     inputs = inputs_of(name, [found[index] for index in chosen], schemes)
@@ -130,4 +125,4 @@ def main(
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -48,3 +48,11 @@ def moved(picture: Frame, right: float, down: float) -> Frame:
     matrix = np.array([[1, 0, right], [0, 1, down]], np.float64)
     size = (picture.shape[1], picture.shape[0])
     return np.asarray(cv2.warpAffine(picture, matrix, size, borderMode=cv2.BORDER_REPLICATE), np.uint8)
+
+
+def reduced(picture: Frame, scale: float) -> Frame:
+    """Reduce a picture by area; one that would not get smaller stays as it is."""
+    if scale >= 1:
+        return picture
+    size = (max(1, round(picture.shape[1] * scale)), max(1, round(picture.shape[0] * scale)))
+    return np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)

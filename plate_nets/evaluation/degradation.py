@@ -11,7 +11,7 @@ from functools import partial
 import cv2
 import numpy as np
 
-from plate_nets.evaluation.coding import code_h264, code_jpeg, moved
+from plate_nets.evaluation.coding import code_h264, code_jpeg, moved, reduced
 from plate_nets.evaluation.dataset import Label, read_photo
 from plate_nets.evaluation.evaluate import CropReader, Cut, LabelledPhoto, boxes_of, plate_height
 from plate_nets.evaluation.reading_metrics import ReadPlate, Share
@@ -100,19 +100,15 @@ def evaluate_degraded(
                 continue
             for (height, name), cell in cells.items():
                 if height < plate_height(label):
-                    cell.plates.append(_read(photo, label, height, name, cut, read))
+                    small, box = shrink(photo, label, height)
+                    rng = np.random.default_rng(round(1000 * abs(float(label.box.xmin))))
+                    seen = DEGRADATIONS[name](small, height, rng)
+                    cell.plates.append(ReadPlate(label.photo.name, label.text, height, read(cut(seen, box))[0]))
     return list(cells.values())
 
 
 def shrink(photo: Frame, label: Label, height: float) -> tuple[Frame, Boxes]:
     """Shrink a photo by area until its labelled plate has this height, px; return it with the plate's box (1, 4)."""
-    scale = height / plate_height(label)
-    size = (max(1, round(photo.shape[1] * scale)), max(1, round(photo.shape[0] * scale)))
-    factors = np.array([size[0] / photo.shape[1], size[1] / photo.shape[0]] * 2, np.float32)
-    return np.asarray(cv2.resize(photo, size, interpolation=cv2.INTER_AREA), np.uint8), boxes_of([label]) * factors
-
-
-def _read(photo: Frame, label: Label, height: float, name: str, cut: Cut, read: CropReader) -> ReadPlate:
-    small, box = shrink(photo, label, height)
-    seen = DEGRADATIONS[name](small, height, np.random.default_rng(round(1000 * abs(float(label.box.xmin)))))
-    return ReadPlate(label.photo.name, label.text, height, read(cut(seen, box))[0])
+    small = reduced(photo, height / plate_height(label))
+    factors = np.array([small.shape[1] / photo.shape[1], small.shape[0] / photo.shape[0]] * 2, np.float32)
+    return small, boxes_of([label]) * factors

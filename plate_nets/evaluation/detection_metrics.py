@@ -78,11 +78,7 @@ def precision_recall(pictures: Sequence[Detections], threshold: float = 0.5) -> 
     labelled = sum(len(picture.truth) for picture in pictures)
     order = np.argsort(-scores, kind="stable")
     right = np.cumsum(hit[order])
-    return Curve(
-        scores=scores[order],
-        precision=right / np.arange(1, len(order) + 1),
-        recall=right / max(labelled, 1),
-    )
+    return Curve(scores=scores[order], precision=right / np.arange(1, len(order) + 1), recall=right / max(labelled, 1))
 
 
 def average_precision(pictures: Sequence[Detections], threshold: float = 0.5) -> float:

@@ -21,14 +21,7 @@ from plate_nets.evaluation.detection_metrics import (
     recall_by_height,
 )
 from plate_nets.evaluation.evaluate import Outcome
-from plate_nets.evaluation.reading_metrics import (
-    ReadingSummary,
-    Share,
-    by_format,
-    by_height,
-    by_turn,
-    summarize,
-)
+from plate_nets.evaluation.reading_metrics import ReadingSummary, Share, by_format, by_height, by_turn, summarize
 from plate_nets.whole_file import whole_file
 
 SCORES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7)

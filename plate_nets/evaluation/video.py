@@ -317,20 +317,15 @@ def fused_shares(
     return rows
 
 
-def _best_frame(plates: Sequence[Plate]) -> str:
-    return max(plates, key=lambda plate: plate.reading.confidence).reading.best
-
-
-def _vote(plates: Sequence[Plate]) -> str:
-    return Counter(plate.reading.best for plate in plates).most_common(1)[0][0]
-
-
 def _view(plate: Plate, scheme: PlateScheme) -> View:
     assert plate.logits is not None, "_sightings leaves out plates without evidence"
     return view(plate.logits, scheme, FusionSettings.beam_width, plate.box, plate.reading.scheme)
 
 
-_SINGLE: dict[str, Callable[[Sequence[Plate]], str]] = {"best confidence": _best_frame, "majority": _vote}
+_SINGLE: dict[str, Callable[[Sequence[Plate]], str]] = {
+    "best confidence": lambda plates: max(plates, key=lambda plate: plate.reading.confidence).reading.best,
+    "majority": lambda plates: Counter(plate.reading.best for plate in plates).most_common(1)[0][0],
+}
 """Methods that choose one of the frames' own readings."""
 _FUSED = "fused"
 

@@ -7,7 +7,6 @@ import cv2
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from plate_nets.evaluation.corner_metrics import corner_errors, turns
 from plate_nets.evaluation.dataset import COLUMNS
@@ -15,8 +14,9 @@ from plate_nets.networks.corners import CornerNet
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import order_corners
+from tests.commands import invoke
 from training.checkpoint import TrainingState
-from training.corners.__main__ import app
+from training.corners.__main__ import main
 from training.corners.samples import Mixture, Samples, make_windows
 from training.corners.sources import drawn_source, load_sources, replaced
 from training.corners.trainer import CornerTrainer, corner_loss, corner_state
@@ -119,20 +119,20 @@ def test_the_loss_is_smallest_for_agreeing_right_votes() -> None:
 def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:
     options = ["--data", str(dataset), "--validate", str(dataset), "--out", str(tmp_path / "run"), "--batch", "4"]
     options += ["--workers", "0", "--every", "2"]
-    result = CliRunner().invoke(app, [*options, "--steps", "2", "--seed", "1"])
+    result = invoke(main, *options, "--steps", "2", "--seed", "1")
     assert result.exit_code == 0, result.output
     assert "error median" in result.output
     for name in ("best", "last"):
         assert (tmp_path / "run" / name / "corners.safetensors").is_file()
-    result = CliRunner().invoke(app, [*options, "--steps", "3", "--resume"])
+    result = invoke(main, *options, "--steps", "3", "--resume")
     assert result.exit_code == 0, result.output
     options = [*options[:4], "--out", str(tmp_path / "more"), *options[6:]]
     start = str(tmp_path / "run" / "last" / "corners.safetensors")
-    assert CliRunner().invoke(app, [*options, "--steps", "1", "--start", start]).exit_code == 0
+    assert invoke(main, *options, "--steps", "1", "--start", start).exit_code == 0
 
 
 def test_missing_data_is_one_line(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["--data", str(tmp_path), "--out", str(tmp_path / "run")])
+    result = invoke(main, "--data", tmp_path, "--out", tmp_path / "run")
     assert result.exit_code == 1
     assert "labels.csv: no such file" in result.output
 

@@ -6,15 +6,15 @@ import cv2
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from plate_nets.networks.checkpoint import load_weights
 from plate_nets.networks.country import CountryNet
 from plate_nets.plates import load_scheme, load_schemes
 from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design_of, ground_of
+from tests.commands import invoke
 from training.checkpoint import TrainingState
 from training.country import samples
-from training.country.__main__ import app
+from training.country.__main__ import main
 from training.country.samples import NOT_KNOWN, CountryBatch, Samples, drawn_formats, load_real
 from training.country.trainer import CountryTrainer
 
@@ -142,7 +142,7 @@ def test_the_training_writes_weights_and_can_be_resumed(tmp_path: Path) -> None:
     command = ["--out", str(tmp_path / "out"), "--data", str(folder), "--validate", str(folder), "--scheme", "turkey"]
     command += ["--batch", "4", "--workers", "0", "--every", "1"]
     for steps in (["--steps", "1", "--seed", "1"], ["--steps", "2", "--resume"]):
-        result = CliRunner().invoke(app, [*command, *steps])
+        result = invoke(main, *command, *steps)
         assert result.exit_code == 0, result.output
     assert "step 2," in result.output and "right crops" in result.output and "drawn ground" in result.output
     load_weights(CountryNet(), tmp_path / "out" / "last" / "country.safetensors")
@@ -152,12 +152,12 @@ def test_the_training_writes_weights_and_can_be_resumed(tmp_path: Path) -> None:
 def test_a_validation_folder_must_have_plates_of_known_countries(tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "crops", {"a.png": ("ABC1D23", "")})
     command = ["--out", str(tmp_path / "out"), "--validate", str(folder), "--scheme", "turkey"]
-    result = CliRunner().invoke(app, command)
+    result = invoke(main, *command)
     assert result.exit_code == 1 and "crops: expected plates with a known country, got none" in result.output
 
 
 def test_the_country_of_a_folder_is_given_as_a_pair(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["--out", str(tmp_path), "--country", "ru"])
+    result = invoke(main, "--out", tmp_path, "--country", "ru")
     assert result.exit_code == 1 and "expected FOLDER=CODE, such as ru_train=ru, got 'ru'" in result.output
 
 

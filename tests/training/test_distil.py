@@ -6,13 +6,13 @@ import cv2
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from plate_nets.errors import WeightsError
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
 from plate_nets.networks.yolov5 import YOLOv5n
+from tests.commands import invoke
 from tests.frames import Placed, compose
-from training.detector.distil import SIZE, Parts, app, distance
+from training.detector.distil import SIZE, Parts, distance, main
 
 PICTURES = 3
 
@@ -52,21 +52,10 @@ def test_the_distance_counts_the_boxes_that_the_teacher_is_sure_of() -> None:
 
 
 def test_the_training_learns_and_can_be_resumed(pictures: Path, teacher: Path, tmp_path: Path) -> None:
-    options = [
-        "--pictures",
-        str(pictures),
-        "--teacher",
-        str(teacher),
-        "--out",
-        str(tmp_path),
-        "--batch",
-        "1",
-        "--seed",
-        "3",
-    ]
+    options = ["--pictures", pictures, "--teacher", teacher, "--out", tmp_path, "--batch", 1, "--seed", 3]
     options += ["--workers", "0", "--every", "2"]
     for steps in ("2", "4"):
-        done = CliRunner().invoke(app, [*options, "--steps", steps, *(["--resume"] if steps == "4" else [])])
+        done = invoke(main, *options, "--steps", steps, *(["--resume"] if steps == "4" else []))
         assert done.exit_code == 0, done.output
     weights = tmp_path / "last" / "yolo.safetensors"
     assert read_metadata(weights)["steps"] == "4"
@@ -82,7 +71,5 @@ def test_weights_of_another_activation_are_refused(teacher: Path) -> None:
 
 
 def test_no_pictures(teacher: Path, tmp_path: Path) -> None:
-    done = CliRunner().invoke(
-        app, ["--pictures", str(tmp_path), "--teacher", str(teacher), "--out", str(tmp_path / "out")]
-    )
+    done = invoke(main, "--pictures", tmp_path, "--teacher", teacher, "--out", tmp_path / "out")
     assert done.exit_code == 1 and "contains no picture" in done.output

@@ -1,28 +1,28 @@
 """Distant plates and vehicles: their labels, drawings and targets, and the training on them."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
 import torch
-import typer
 from safetensors.torch import save_file
-from typer.testing import CliRunner
 
 from plate_nets.errors import DatasetError
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights
 from plate_nets.networks.yolov5 import ANCHORS, Detect, YOLOv5n
 from plate_nets.plates import default_scheme
+from tests.commands import invoke
 from tests.frames import Placed, compose
-from training.detector.draw import app as draw
+from training.detector.draw import main as draw
 from training.detector.draw import objects_of
-from training.detector.learn import app as learn
 from training.detector.learn import fresh
+from training.detector.learn import main as learn
 from training.detector.loss import DOUBTFUL, head_loss
 from training.detector.names import to_package
 from training.detector.objects import KINDS, Objects, read_objects, write_objects
-from training.detector.teach import app as teach
+from training.detector.teach import main as teach
 from training.detector.views import SHAPES, Example, Views, example, within
 from training.synthesis.scene import render_scene
 
@@ -156,9 +156,9 @@ def test_drawn_streets_list_their_cars() -> None:
     assert ((middles > cars[:, :2]) & (middles < cars[:, 2:])).all(), "each plate is on its car"
 
 
-def run(app: typer.Typer, *arguments: object) -> str:
+def run(main: Callable[..., None], *arguments: object) -> str:
     """Run a command -> its output."""
-    done = CliRunner().invoke(app, list(map(str, arguments)))
+    done = invoke(main, *arguments)
     assert done.exit_code == 0, done.output
     return done.output
 

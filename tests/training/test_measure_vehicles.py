@@ -8,15 +8,15 @@ import pytest
 import torch
 from rich.console import Console
 from safetensors.torch import save_file
-from typer.testing import CliRunner
 
 from plate_nets.evaluation.detection_metrics import average_precision
 from plate_nets.networks.checkpoint import save_weights
 from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.types import Box, Vehicle
+from tests.commands import invoke
 from tests.frames import Placed, compose
 from training.detector.learn import fresh
-from training.detector.measure_vehicles import app, compared, print_figures, save_sheet
+from training.detector.measure_vehicles import compared, main, print_figures, save_sheet
 from training.detector.names import to_package
 from training.detector.objects import Objects
 from training.detector.pictures import Picture
@@ -66,6 +66,6 @@ def test_the_command_measures_weights_and_their_teacher(tmp_path: Path) -> None:
     save_weights(own, tmp_path / "yolo.safetensors", {})
     options = ["--vehicles", tmp_path / "coco.safetensors", "--data", tmp_path / "data", "--long-side", 320]
     options += ["--holdout", 0, "--most", 1, "--sheet", tmp_path / "sheet.png"]
-    done = CliRunner().invoke(app, list(map(str, [tmp_path / "yolo.safetensors", *options])))
+    done = invoke(main, tmp_path / "yolo.safetensors", *options)
     assert done.exit_code == 0, done.output
     assert "data, 1 photos, 320 px" in done.output and (tmp_path / "sheet.png").is_file()

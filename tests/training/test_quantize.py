@@ -7,7 +7,6 @@ import cv2
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 from plate_nets.contract import LPRNET
 from plate_nets.conversion.graphs.lprnet import lprnet
@@ -18,8 +17,9 @@ from plate_nets.networks.registry import NETWORKS
 from plate_nets.networks.yolov5 import YOLOv5n
 from plate_nets.plates import default_scheme
 from plate_nets.runtimes.quantization import RANGES, quantize
+from tests.commands import invoke
 from tests.frames import Placed, compose
-from training.quantize import app
+from training.quantize import main
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_the_ranges_are_written_beside_the_weights(weights: Path, tmp_path: Path
     for index in range(3):
         cv2.imwrite(str(pictures / f"{index}.jpg"), compose(240, 320, [Placed("A123BC77", 40 + 20 * index, 60)]))
     before = read_weights(weights)
-    done = CliRunner().invoke(app, [str(weights), "--pictures", str(pictures), "--count", "2"])
+    done = invoke(main, weights, "--pictures", pictures, "--count", "2")
     assert done.exit_code == 0, done.output
     assert "on 2 inputs in 2 photos" in done.output
 
@@ -56,7 +56,7 @@ def test_the_inputs_of_the_reader_are_the_plates_of_the_photos(tmp_path: Path) -
     weights.write_bytes(weights_path(LPRNET.name).read_bytes())
     cv2.imwrite(str(tmp_path / "1.jpg"), compose(240, 320, [Placed("A123BC77", 40, 60)]))
     named = ("--network", LPRNET.name)
-    done = CliRunner().invoke(app, [str(weights), "--pictures", str(tmp_path), *named])
+    done = invoke(main, weights, "--pictures", tmp_path, *named)
     assert done.exit_code == 0, done.output
     assert "on 1 inputs in 1 photos" in done.output
     metadata = read_metadata(weights)
@@ -71,12 +71,12 @@ def test_without_a_plate_or_a_network_the_weights_stay(tmp_path: Path) -> None:
     weights.write_bytes(before := weights_path(LPRNET.name).read_bytes())
     cv2.imwrite(str(tmp_path / "empty.jpg"), np.zeros((240, 320, 3), np.uint8))
     for network, fault in ((LPRNET.name, "no plate was found"), ("stn", "--network: expected yolo, corners, country")):
-        done = CliRunner().invoke(app, [str(weights), "--pictures", str(tmp_path), "--network", network])
+        done = invoke(main, weights, "--pictures", tmp_path, "--network", network)
         assert done.exit_code == 1 and fault in done.output
     assert weights.read_bytes() == before
 
 
 def test_no_pictures(weights: Path, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
-    done = CliRunner().invoke(app, [str(weights), "--pictures", str(tmp_path / "none")])
+    done = invoke(main, weights, "--pictures", tmp_path / "none")
     assert done.exit_code == 1 and "contains no picture" in done.output

@@ -23,10 +23,11 @@ from plate_nets.recognition.local import LocalReader
 from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import RectificationSettings, straighten
 from plate_nets.types import Box, Reading
+from tests.commands import invoke
 from tests.frames import Placed, compose
 from training.loop import Budget
 from training.reader import locate
-from training.reader.__main__ import app, factors
+from training.reader.__main__ import factors, main
 from training.reader.lookalikes import look_alike, pictures_of, worst
 from training.reader.real import RealPlate, load_foreign, load_real, readable
 from training.reader.samples import Mixture, Samples, source_shares
@@ -199,18 +200,18 @@ def test_look_alikes_have_the_light_of_the_worst_crops_but_other_texts() -> None
 def test_command_trains_validates_and_resumes(tmp_path: Path, dataset: Path) -> None:
     options = ["--data", str(dataset), "--validate", str(dataset), "--out", str(tmp_path / "run"), "--batch", "4"]
     options += ["--workers", "0", "--threads", "1", "--every", "2", "--straightened", "1", "--moving", "0.5"]
-    result = CliRunner().invoke(app, [*options, "--steps", "2"])
+    result = invoke(main, *options, "--steps", "2")
     assert result.exit_code == 0, result.output
     assert "exact" in result.output
     for name in ("best", "last"):
         assert (tmp_path / "run" / name / "lprnet.safetensors").is_file()
     assert list((tmp_path / "run" / "curves").iterdir())
-    result = CliRunner().invoke(app, [*options, "--steps", "3", "--resume"])
+    result = invoke(main, *options, "--steps", "3", "--resume")
     assert result.exit_code == 0, result.output
 
 
 def test_missing_data_is_one_line(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["--data", str(tmp_path), "--out", str(tmp_path / "run")])
+    result = invoke(main, "--data", tmp_path, "--out", tmp_path / "run")
     assert result.exit_code == 1
     assert "labels.csv: no such file" in result.output
 

@@ -4,26 +4,15 @@ import cv2
 import numpy as np
 import pytest
 
-from plate_nets.plates import default_scheme
+from tests.real_plates import RUSSIA, drawn
 from training.reader.real import RealPlate
 from training.reader.shuffle import can_shuffle, shuffle
-from training.synthesis.plates import draw
 
-RUSSIA = default_scheme()
 TEXT = "B126EK78"
 
 
-def drawn(text: str = TEXT, *, exact: bool = True) -> RealPlate:
-    """A rendered plate in a photo, with known corners."""
-    flat = draw(RUSSIA, "private", text, np.random.default_rng(4), scale=0.5)
-    picture = cv2.copyMakeBorder(flat, 20, 20, 20, 20, cv2.BORDER_CONSTANT, value=(90, 90, 90))
-    h, w = flat.shape[:2]
-    corners = np.array([[20, 20], [20 + w, 20], [20 + w, 20 + h], [20, 20 + h]], np.float32)
-    return RealPlate(np.asarray(picture, np.uint8), corners, text, exact)
-
-
 def test_symbols_stay_in_their_group_and_the_rest_of_the_photo_stays_as_it_is() -> None:
-    plate = drawn()
+    plate = drawn(TEXT)
     texts = set()
     for seed in range(20):
         other = shuffle(RUSSIA, plate, np.random.default_rng(seed))
@@ -37,7 +26,7 @@ def test_symbols_stay_in_their_group_and_the_rest_of_the_photo_stays_as_it_is() 
 
 def test_a_shuffled_picture_shows_its_text() -> None:
     """Each cell looks more like the drawing of the new text than like that of the old."""
-    plate = drawn()
+    plate = drawn(TEXT)
     other = next(
         s for s in (shuffle(RUSSIA, plate, np.random.default_rng(i)) for i in range(20)) if s.text[1:4] == "621"
     )
@@ -50,7 +39,7 @@ def test_a_shuffled_picture_shows_its_text() -> None:
 
 
 def test_a_blurred_plate_is_not_changed() -> None:
-    plate = drawn()
+    plate = drawn(TEXT)
     blurred = RealPlate(
         cv2.GaussianBlur(plate.picture, (0, 0), 9).astype(np.uint8), plate.corners, plate.text, exact=True
     )
@@ -61,4 +50,4 @@ def test_a_blurred_plate_is_not_changed() -> None:
 def test_only_private_plates_with_true_corners_are_shuffled(text: str, exact: bool) -> None:
     plate = RealPlate(np.zeros((40, 100, 3), np.uint8), np.zeros((4, 2), np.float32), text, exact)
     assert not can_shuffle(RUSSIA, plate)
-    assert can_shuffle(RUSSIA, drawn())
+    assert can_shuffle(RUSSIA, drawn(TEXT))

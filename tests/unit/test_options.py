@@ -15,26 +15,24 @@ UNUSED: dict[str, str] = {
     "python -m converters": "--weights",
     "python -m training.average": "--scheme",
     "python -m training.corners": "--minutes --rate --threads",
-    "python -m training.corners.plate_head": (
-        "--data --out --start --detector --holdout --rendered --epochs --threads"
-    ),
+    "python -m training.corners.plate_head": "--data --out --start --threads",
     "python -m training.country": "--minutes --start --rate --threads",
     "python -m training.detector": (
         "--synthetic --close-ups --replaced --drawn --background --signs --learning-rate --freeze --seed --bfloat16"
     ),
     "python -m training.detector.distil": "--start --minutes --rate --threads",
-    "python -m training.detector.measure": "--data --long-side --holdout --ignore --threads",
+    "python -m training.detector.measure": "--data --holdout --ignore --threads",
     "python -m training.detector.smallest_plate": "--plot --long-side --photos",
-    "python -m training.detector.speed": "--repository --threads --plates",
+    "python -m training.detector.speed": "--threads",
     "python -m training.quantize": "--scheme",
     "python -m training.reader": (
         "--foreign --scheme --draw --largest-source --minutes --real --two-lines --hard --covered --far --start "
-        "--beside --rate --strict"
+        "--beside --rate"
     ),
     "python -m training.reader.calibrate": "--out --networks --temperature --check --threads",
     "python -m training.reader.locate": "--out --scheme --tight",
     "python -m training.reader.teach": "--model --scheme",
-    "python -m training.synthesis": ("--lines --scene --plates --calibration --light --bit-rate --exposure"),
+    "python -m training.synthesis": "--lines --scene --plates --calibration --light",
     "python -m benchmarks": "--protocol --targets --memory --overload --stages --model-repository --log",
     "python -m benchmarks.batch": "--workers --ray --shard-size --listed --json",
     "python -m benchmarks.cameras": "--seconds --restarts --only",

@@ -13,12 +13,9 @@ from training.corners.sources import load_sources
 from training.corners.trainer import CornerTrainer, corner_state
 from training.corners.validation import load_corners
 
-app = typer.Typer(add_completion=False)
 
-
-@app.command()
 @errors_in_one_line()
-def train(
+def main(
     data: Annotated[list[Path], typer.Option(help="Labelled folder with corner points. Repeatable.")],
     out: loop.Out,
     validate: Annotated[
@@ -44,7 +41,7 @@ def train(
         state.take_over(start)
     if resume:
         loop.continue_from(state, out)
-    trainer = CornerTrainer(
+    CornerTrainer(
         state,
         Samples(sources, chances, batch=batch, seed=seed),
         {folder.name: load_corners(folder) for folder in validate},
@@ -55,9 +52,8 @@ def train(
         rate=rate,
         every=every,
         metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
-    )
-    trainer.run()
+    ).run()
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

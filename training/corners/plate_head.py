@@ -5,8 +5,8 @@ labelled and rendered plates. Negatives are boxes elsewhere that the detector fi
 whose plates are all labelled, and in rendered streets and pictures.
 """
 
-import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +19,6 @@ from rich.progress import track
 from torch import Tensor, nn
 from torch.nn import functional
 
-from plate_nets.errors import DatasetError
 from plate_nets.evaluation.dataset import read_photo
 from plate_nets.networks.checkpoint import load_weights, read_metadata, save_weights, weights_path
 from plate_nets.networks.corners import CornerNet, pooled
@@ -31,14 +30,14 @@ from plate_nets.types import Boxes, Frame
 from training.command import errors_in_one_line
 from training.detector.drawn import draw_picture
 from training.detector.measure import network
-from training.detector.pictures import Picture, split_photos
+from training.detector.pictures import split_photos
 from training.detector.signs import with_signs
 from training.synthesis.scene import render_scene
 
 LEAST_SCORE = 0.03
 """Minimum score of the detector's boxes."""
 UNLABELLED = 0.5
-"""From this score on, a box without a label may be an unlabelled plate, and is skipped."""
+"""From this score on, a box without a label in a photo may be an unlabelled plate, and is skipped."""
 NARROWEST = 6.0
 """Minimum width of a box, px; narrower ones show nothing."""
 SHARE, SHIFT = 0.5, -1.3
@@ -46,6 +45,8 @@ SHARE, SHIFT = 0.5, -1.3
 with this shift and the default threshold, 0.2 of the photos without plates have a box."""
 _SIDE = 640
 """Long side of rendered pictures, px."""
+HELD_OUT, RENDERED, EPOCHS = 0.12, 400, 12
+"""Share of plates and scenes to hold out, as in `training.detector`; rendered pictures; passes over all windows."""
 
 Windows = list[tuple[NDArray[np.float16], bool]]
 """Network inputs (3, 64, 128), each with whether it shows a plate."""
@@ -73,17 +74,6 @@ def moved(boxes: Boxes, rng: np.random.Generator) -> Boxes:
     """Shift boxes (N, 4) xyxy by the detector's usual error."""
     size = np.tile(boxes[:, 2:] - boxes[:, :2], 2)
     return np.asarray(boxes + rng.standard_t(4, boxes.shape) * np.array([0.025, 0.08, 0.025, 0.08]) * size, np.float32)
-
-
-def photographed(pictures: Iterable[Picture]) -> Iterator[tuple[Frame, Boxes, float]]:
-    """Labelled photos -> frame, plates, and the score from which on other boxes are skipped."""
-    for picture in pictures:
-        try:
-            frame = read_photo(picture.photo)
-        except DatasetError as error:
-            logging.warning("skipped %s", error)
-            continue
-        yield frame, picture.boxes, UNLABELLED if picture.complete else 0.0
 
 
 def rendered(count: int, seed: int) -> Iterator[tuple[Frame, Boxes, float]]:
@@ -143,30 +133,23 @@ def main(
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
     out: Annotated[Path, typer.Option(help="File for the weights, corners.safetensors.")],
     start: Annotated[Path, typer.Option(help="Weights of CornerNet.")] = weights_path("corners"),
-    detector: Annotated[Path, typer.Option(help="Weights of the detector.")] = weights_path("yolo"),
-    holdout: Annotated[
-        float, typer.Option(help="Share of plates and scenes to hold out, as in training.detector.")
-    ] = 0.12,
-    rendered_count: Annotated[int, typer.Option("--rendered", help="Rendered pictures.")] = 400,
-    epochs: Annotated[int, typer.Option(min=1, help="How often to use all windows.")] = 12,
-    seed: int = 0,
     threads: Annotated[int, typer.Option(min=1, help="CPU threads of the networks.")] = 1,
 ) -> None:
     """Train the head of CornerNet that rejects boxes without a plate, and write the network with it."""
     torch.set_num_threads(threads)
-    torch.manual_seed(seed)
+    torch.manual_seed(0)
     corner_net = CornerNet()
     load_weights(corner_net.eval(), start)
-    finder = PlateDetector(network(detector), DetectionSettings(proposal=LEAST_SCORE))
-    chosen, _ = split_photos(data, holdout)
-    rng = np.random.default_rng(seed)
+    detector = PlateDetector(network(weights_path("yolo")), DetectionSettings(proposal=LEAST_SCORE))
+    chosen, _ = split_photos(data, HELD_OUT)
+    photographed = ((read_photo(each.photo), each.boxes, UNLABELLED if each.complete else 0.0) for each in chosen)
+    frames, total = chain(photographed, rendered(RENDERED, seed=0)), len(chosen) + RENDERED
+    rng = np.random.default_rng(0)
     windows: Windows = []
-    total = len(chosen) + rendered_count
-    for source in (photographed(chosen), rendered(rendered_count, seed)):
-        for frame, boxes, sure in track(source, "finding", total=total, console=Console(stderr=True)):
-            windows += mine(frame, boxes, sure, finder, rng)
+    for frame, boxes, sure in track(frames, "finding", total=total, console=Console(stderr=True)):
+        windows += mine(frame, boxes, sure, detector, rng)
     plates = torch.tensor([shows for _, shows in windows])
-    loss = fit(corner_net.plate, features(corner_net, windows), plates, epochs)
+    loss = fit(corner_net.plate, features(corner_net, windows), plates, EPOCHS)
     facts = read_metadata(start) | {
         "plate head": f"{int(plates.sum())} windows with a plate, {int((~plates).sum())} without"
     }

@@ -1,23 +1,19 @@
-"""Training samples for CornerNet: simulated photos of plates, and the windows that the finder would cut from them.
-
-Every sample is a function of (seed, step, place in the batch) alone, so a resumed training sees what an
-uninterrupted one would have seen.
-"""
+"""Training samples for CornerNet: simulated photos of plates, and the windows that the finder would cut from them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from torch.utils.data import Dataset as TorchDataset
 
 from plate_nets.recognition.corners import cut_windows, first_window, next_window, to_window
+from plate_nets.recognition.overlap import iou
 from plate_nets.recognition.quads import Quad, quad_size
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import Frame
 from training.corners.sources import Source, drawn_source, replaced
-from training.synthesis.camera import edge_height, take_photo
+from training.synthesis.camera import centred, edge_height, take_photo, turned
 from training.synthesis.perspective import corners_of, sample_corners
 
 LOWEST, HIGHEST = 8.0, 40.0
@@ -48,23 +44,19 @@ class Batch:
     heights: NDArray[np.float32]
 
 
-class Samples(TorchDataset[Batch]):
+@dataclass
+class Samples:
     """Batches by step: ``samples[step]`` is the batch of that step, two windows of each of ``batch`` / 2 photos."""
 
-    def __init__(
-        self,
-        sources: Sequence[Source],
-        chances: NDArray[np.float64],
-        *,
-        batch: int,
-        seed: int,
-        mixture: Mixture = Mixture(),
-    ) -> None:
-        self.sources = sources
-        self.chances = np.cumsum(chances)
-        self.batch = batch
-        self.seed = seed
-        self.mixture = mixture
+    sources: Sequence[Source]
+    chances: NDArray[np.float64]
+    _: KW_ONLY
+    batch: int
+    seed: int
+    mixture: Mixture = Mixture()
+
+    def __post_init__(self) -> None:
+        self.chances = np.cumsum(self.chances)
 
     def __getitem__(self, step: int) -> Batch:
         windows, corners = [], []
@@ -81,8 +73,7 @@ class Samples(TorchDataset[Batch]):
         kind = rng.random()
         if kind < self.mixture.drawn or not len(self.sources):
             return drawn_source(rng)
-        index = int(np.searchsorted(self.chances, rng.random() * self.chances[-1]))
-        source = self.sources[min(index, len(self.sources) - 1)]
+        source = self.sources[int(np.searchsorted(self.chances, rng.random() * self.chances[-1]))]
         return replaced(source, rng) if kind < self.mixture.drawn + self.mixture.replaced else source
 
 
@@ -106,15 +97,11 @@ def make_windows(
 
 def _target(source: Source, rng: np.random.Generator, mixture: Mixture) -> Quad:
     """Position of the source's base in the simulated photo, around (0, 0)."""
-    actual = edge_height(source.base)
     height = float(LOWEST * (HIGHEST / LOWEST) ** rng.random())
     if not source.plain:
-        height = min(height, max(actual, 6.0))
+        height = min(height, max(edge_height(source.base), 6.0))
     if rng.random() < mixture.own:
-        centred = (source.base - source.base.mean(axis=0)) * np.float32(height / max(actual, 1e-3))
-        angle = float(rng.normal(0, np.radians(3)))
-        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]], np.float32)
-        return np.asarray(centred @ turn, np.float32)
+        return turned(centred(source.base, height), float(rng.normal(0, np.radians(3))))
     if rng.random() >= mixture.turned:
         return sample_corners(rng, height, largest_box=6.0)
     features = np.array(
@@ -137,15 +124,12 @@ def _frame(quad: Quad, rng: np.random.Generator, cut: float) -> tuple[NDArray[np
         width, height = quad.max(axis=0) - quad.min(axis=0)
         inside = -0.2 if draw < cut else 0.0
         side = int(rng.integers(4))
-        reach = float(rng.uniform(inside, 0.3)) * float(width if side % 2 == 0 else height)
-        if side == 0:
-            low[0] = quad[:, 0].min() - reach
-        elif side == 1:
-            low[1] = quad[:, 1].min() - reach
-        elif side == 2:
-            high[0] = quad[:, 0].max() + reach
+        axis = side % 2
+        reach = float(rng.uniform(inside, 0.3)) * float(height if axis else width)
+        if side < 2:
+            low[axis] = quad[:, axis].min() - reach
         else:
-            high[1] = quad[:, 1].max() + reach
+            high[axis] = quad[:, axis].max() + reach
     return low.astype(np.float32), high.astype(np.float32)
 
 
@@ -162,12 +146,8 @@ def _box(
             shift = rng.uniform(-0.3, 0.3, 4)
         box = true + shift.astype(np.float32) * size
         box = np.clip(box, np.tile(low, 2), np.tile(high, 2))
-        common = np.minimum(box[2:], true[2:]) - np.maximum(box[:2], true[:2])
-        if (common > 0).all():
-            inner = float(common.prod())
-            outer = float((box[2:] - box[:2]).prod() + (true[2:] - true[:2]).prod()) - inner
-            if inner > 0.4 * outer:
-                return np.asarray(box, np.float32)
+        if iou(box[None], true[None])[0, 0] > 0.4:
+            return np.asarray(box, np.float32)
     return true
 
 

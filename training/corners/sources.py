@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import Quad, quad_size
@@ -81,12 +81,9 @@ def cut_out(photo: Frame, label: Label) -> Source:
     x1, y1 = min(width, int(right + pad) + 1), min(height, int(bottom + 0.7 * pad) + 1)
     picture = photo[y0:y1, x0:x1]
     corners = np.asarray(quad - [x0, y0], np.float32)
-    scale = STORED_HEIGHT / max(float(quad_size(corners[None])[0][0]), 1.0)
-    if scale < 1:
-        size = (max(1, round(picture.shape[1] * scale)), max(1, round(picture.shape[0] * scale)))
-        corners = (corners * (size[0] / picture.shape[1], size[1] / picture.shape[0])).astype(np.float32)
-        picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-    return Source(np.ascontiguousarray(picture), corners, corners)
+    small = reduced(picture, STORED_HEIGHT / max(float(quad_size(corners[None])[0][0]), 1.0))
+    corners = (corners * (small.shape[1] / picture.shape[1], small.shape[0] / picture.shape[0])).astype(np.float32)
+    return Source(np.ascontiguousarray(small), corners, corners)
 
 
 def drawn_source(rng: np.random.Generator) -> Source:

@@ -15,12 +15,9 @@ from training.command import errors_in_one_line
 from training.country.samples import Samples, load_real
 from training.country.trainer import ARCHITECTURE, CountryTrainer, held_out, known_crops
 
-app = typer.Typer(add_completion=False)
 
-
-@app.command()
 @errors_in_one_line()
-def train(
+def main(
     out: loop.Out,
     data: Annotated[list[Path], typer.Option(help="Labelled folder with a column country. Repeatable.")] = [],  # noqa: B006
     validate: Annotated[
@@ -54,7 +51,7 @@ def train(
         state.take_over(start)
     if resume:
         loop.continue_from(state, out)
-    trainer = CountryTrainer(
+    CountryTrainer(
         state,
         Samples(schemes, real, batch=batch, seed=seed),
         {folder.name: known_crops(folder.name, load_real(schemes, [folder], countries)) for folder in validate}
@@ -66,8 +63,7 @@ def train(
         rate=rate,
         every=every,
         metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
-    )
-    trainer.run()
+    ).run()
 
 
 def _pair(written: str) -> tuple[str, str]:
@@ -78,4 +74,4 @@ def _pair(written: str) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

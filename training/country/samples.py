@@ -1,7 +1,6 @@
 """Training samples for CountryNet: drawn plates of every country, and real ones of known or other countries.
 
-Every sample is a function of (seed, step, place in the batch) alone. A drawing is photographed several times, each time
-differently, because drawing a plate takes longer than photographing it.
+A drawing is photographed several times, each time differently, because drawing a plate takes longer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +11,6 @@ from pathlib import Path
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from torch.utils.data import Dataset as TorchDataset
 
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.plates import PlateScheme
@@ -20,9 +18,9 @@ from plate_nets.plates.designs import CLASSES, DESIGNS, GROUNDS, UNKNOWN, design
 from plate_nets.recognition.geometry import normalized
 from plate_nets.types import Crops, Frame
 from training.reader.real import RealPlate, countries_in, cut_out, most_lines
-from training.reader.straightened import HIGHEST, photograph_drawn, photograph_straightened
+from training.reader.straightened import photograph_drawn, photograph_straightened
 from training.synthesis import drawn_layout, plates, texts
-from training.synthesis.camera import Corners, draw_height, photograph
+from training.synthesis.camera import HIGHEST, Corners, draw_height, photograph
 from training.synthesis.far import draw_far_height
 from training.synthesis.layouts import grounds, varied
 from training.synthesis.layouts.layout import PlateLayout
@@ -70,16 +68,11 @@ class KnownPlate:
     ground: int
 
 
-class Samples(TorchDataset[CountryBatch]):
+class Samples:
     """Batches by step: every design appears about equally often, `UNKNOWN` included."""
 
     def __init__(
-        self,
-        schemes: Sequence[PlateScheme],
-        real: Mapping[str, Sequence[KnownPlate]],
-        *,
-        batch: int,
-        seed: int,
+        self, schemes: Sequence[PlateScheme], real: Mapping[str, Sequence[KnownPlate]], *, batch: int, seed: int
     ) -> None:
         self.drawn = drawn_formats(schemes)
         self.real = real

@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +20,7 @@ from training.detector.job import Job
 from training.detector.measure import network
 from training.detector.pictures import (
     Picture,
+    Preparation,
     around,
     split_photos,
     write_close_ups,
@@ -33,42 +33,18 @@ from training.detector.signs import with_signs
 from training.detector.trainer import train
 
 HYPERPARAMETERS = {
-    "lr0": 0.001,
     "lrf": 0.02,
     "momentum": 0.9,
-    "weight_decay": 0.0005,
     "warmup_epochs": 0.5,
-    "warmup_momentum": 0.8,
     "warmup_bias_lr": 0.01,
-    "box": 0.05,
-    "cls": 0.5,
-    "cls_pw": 1.0,
-    "obj": 1.0,
-    "obj_pw": 1.0,
-    "iou_t": 0.2,
-    "anchor_t": 4.0,
-    "fl_gamma": 0.0,
     "hsv_h": 0.05,
-    "hsv_s": 0.7,
-    "hsv_v": 0.4,
     "degrees": 3.0,
-    "translate": 0.1,
-    "scale": 0.5,
     "shear": 2.0,
-    "perspective": 0.0,
-    "flipud": 0.0,
-    "fliplr": 0.5,
-    "mosaic": 1.0,
-    "mixup": 0.0,
-    "copy_paste": 0.0,
 }
-"""The package's `hyp.scratch-low.yaml` with AdamW's learning rate, a shorter warm-up, more change of hue (for photos
-with a colour cast), and slight rotation and shear (for plates seen from the side)."""
+"""What differs from the package's `hyp.scratch-low.yaml`, beside the learning rate: a shorter warm-up, more change of
+hue (for photos with a colour cast), and slight rotation and shear (for plates seen from the side)."""
 
 console = Console(stderr=True)
-
-
-Preparation = Callable[[Frame, Picture], tuple[Frame, Boxes]]
 
 
 class Background(StrEnum):

@@ -6,7 +6,7 @@ before.
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -82,24 +82,23 @@ def detector(weights: Path) -> YOLOv5n:
     return network
 
 
-class DetectorState(TrainingState[YOLOv5n]):
+def detector_state(device: torch.device, start: YOLOv5n) -> TrainingState[YOLOv5n]:
     """The state for YOLOv5n, starting from the weights of another one, whatever its activation."""
-
-    def __init__(self, device: torch.device, start: YOLOv5n) -> None:
-        network = YOLOv5n(vehicles=start.vehicles is not None)
-        network.load_state_dict(start.state_dict())
-        super().__init__(ARCHITECTURE, network.to(device).to(memory_format=torch.channels_last), float("inf"))  # type: ignore[call-overload]
+    network = YOLOv5n(vehicles=start.vehicles is not None)
+    network.load_state_dict(start.state_dict())
+    return TrainingState(ARCHITECTURE, network.to(device).to(memory_format=torch.channels_last), float("inf"))  # type: ignore[call-overload]
 
 
-class Distillation(loop.Trainer[DetectorState, Tensor, Tensor]):
-    """Trains a detector on another one's outputs; call `teach` first."""
+@dataclass
+class Distillation(loop.Trainer[TrainingState[YOLOv5n], Tensor, Tensor]):
+    """Trains a detector on the outputs of another one, ``teacher``."""
 
     file = "yolo.safetensors"
-    teacher: YOLOv5n
+    teacher: YOLOv5n = field(kw_only=True)
 
-    def teach(self, teacher: YOLOv5n) -> None:
-        """Set the teacher."""
-        teacher = teacher.eval().fuse().requires_grad_(False)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        teacher = self.teacher.eval().fuse().requires_grad_(False)
         self.teacher = teacher.to(self.device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def loss(self, batch: Tensor) -> Tensor:
@@ -144,10 +143,6 @@ def distance(output: Tensor, target: Tensor) -> Tensor:
     return objects + (boxes * weights).sum() / (weights.sum() + 1.0)
 
 
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 @errors_in_one_line()
 def main(
     pictures: Annotated[list[Path], typer.Option(help="Folder of pictures, labelled or not. Repeatable.")],
@@ -171,11 +166,11 @@ def main(
     aside = set(held)
     learnt = [path for path in found if path not in aside] or found
     logging.info("%d pictures to learn from, %d to measure on; %s", len(learnt), len(held), device)
-    state = DetectorState(device, detector(start or teacher))
+    state = detector_state(device, detector(start or teacher))
     if resume:
         loop.continue_from(state, out)
     rng = np.random.default_rng(0)
-    trainer = Distillation(
+    Distillation(
         state,
         Parts(learnt, batch, seed),
         {"held out": detector_input(np.stack([part(read_photo(path), rng) for path in held[:64]]))},
@@ -186,10 +181,9 @@ def main(
         rate=rate,
         every=every,
         metadata={"seed": str(seed), "teacher": sha256(teacher)[:12]},
-    )
-    trainer.teach(detector(teacher))
-    trainer.run()
+        teacher=detector(teacher),
+    ).run()
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -88,10 +88,6 @@ def drawn(folder: Path, streets: int, others: int, seed: int) -> Iterator[tuple[
         yield name, objects
 
 
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 @errors_in_one_line()
 def main(
     folder: Annotated[Path, typer.Argument(help="Folder for images/ and objects.csv.")],
@@ -109,4 +105,4 @@ def main(
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -193,10 +193,6 @@ def _far(photo: Path, labelled: Box, height: float) -> NDArray[np.uint8]:
     return placed[0]
 
 
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 @errors_in_one_line()
 def main(
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
@@ -247,4 +243,4 @@ def main(
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -22,6 +22,9 @@ from training.detector.regions import read_regions, with_regions
 
 console = Console()
 
+LONG_SIDE = 640
+"""Long side of the input, px."""
+
 
 def network(weights: Path) -> DetectorNetwork:
     """Weights -> the network as `PlateDetector` calls it, in torch."""
@@ -34,7 +37,6 @@ def network(weights: Path) -> DetectorNetwork:
 def main(
     weights: Annotated[Path, typer.Argument(help="Weights of YOLOv5n, safetensors.")],
     data: Annotated[list[Path], typer.Option(help="Labelled folder. Repeatable.")],
-    long_side: Annotated[list[int], typer.Option(help="Long side of the input (px). Repeatable.")] = [640],  # noqa: B006
     holdout: Annotated[
         float, typer.Option(help="Only the photos that training holds out at this share; 0: all.")
     ] = 0.0,
@@ -49,25 +51,22 @@ def main(
     torch.set_num_threads(threads)
     regions = read_regions(ignore) if ignore else {}
     threshold = DetectionSettings().score_threshold
+    detector = PlateDetector(network(weights), DetectionSettings(long_side=LONG_SIDE, proposal=0.01))
     for folder in data:
         chosen, held = split_photos([folder], holdout)
         pictures = held if holdout else chosen
-        for side in long_side:
-            settings = DetectionSettings(long_side=side, proposal=0.01)
-            detector = PlateDetector(network(weights), settings)
-            results = [
-                Detections(*detector.detect(read_photo(picture.photo)), picture.boxes)
-                for picture in track(pictures, f"{folder.name} at {side} px", console=Console(stderr=True))
-            ]
-            console.print(f"{folder.name}, {len(pictures)} photos, {side} px, as labelled")
+        results = [
+            Detections(*detector.detect(read_photo(picture.photo)), picture.boxes)
+            for picture in track(pictures, folder.name, console=Console(stderr=True))
+        ]
+        measured = f"{folder.name}, {len(pictures)} photos, {LONG_SIDE} px"
+        console.print(f"{measured}, as labelled")
+        print_detection(console, detection_figures(results, threshold))
+        if ignore:
+            results = with_regions(results, pictures, regions)
+            count = sum(len(result.ignored) for result in results)
+            console.print(f"{measured}, {count} regions of {ignore.name} ignored")
             print_detection(console, detection_figures(results, threshold))
-            if ignore:
-                results = with_regions(results, pictures, regions)
-                count = sum(len(result.ignored) for result in results)
-                console.print(
-                    f"{folder.name}, {len(pictures)} photos, {side} px, {count} regions of {ignore.name} ignored"
-                )
-                print_detection(console, detection_figures(results, threshold))
 
 
 if __name__ == "__main__":

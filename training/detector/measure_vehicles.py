@@ -37,34 +37,13 @@ _COLUMNS, _TILE = 5, 240
 _MARGIN = 0.15
 """Margin around the content of a tile."""
 
-Find = Callable[[Frame], tuple[Vehicle, ...]]
-FindAround = Callable[[Frame, Boxes], tuple[Vehicle, ...]]
-"""A frame and the boxes (N, 4) of its plates -> the vehicles."""
 
-
-def finder(detector: PlateDetector) -> Find:
-    """A detector -> a function that finds the vehicles of a frame."""
-    return lambda frame: vehicles_of(detector.detect_both(frame)[2])
-
-
-def finder_around_plates(detector: PlateDetector) -> FindAround:
-    """A detector -> a function that finds the vehicles of a frame as `PlateFinder` does."""
-    return lambda frame, plates: vehicles_of(
-        detector.with_large_vehicles(frame, plates, detector.detect_both(frame)[2])
+def vehicles_in(named: Objects) -> tuple[Vehicle, ...]:
+    """A teacher's objects -> vehicles, highest score first."""
+    order = np.argsort(-named.scores, kind="stable")
+    return tuple(
+        Vehicle(Box(*named.boxes[row].tolist()), KINDS[named.kinds[row]], float(named.scores[row])) for row in order
     )
-
-
-def taught(teacher: VehicleTeacher) -> Find:
-    """A teacher -> a function that finds the vehicles of a frame."""
-
-    def find(frame: Frame) -> tuple[Vehicle, ...]:
-        named = teacher(frame)
-        order = np.argsort(-named.scores, kind="stable")
-        return tuple(
-            Vehicle(Box(*named.boxes[row].tolist()), KINDS[named.kinds[row]], float(named.scores[row])) for row in order
-        )
-
-    return find
 
 
 def compared(vehicles: Sequence[Vehicle], truth: Objects, kind: str | None) -> Detections:
@@ -91,8 +70,12 @@ def print_figures(console: Console, results: dict[str, list[tuple[tuple[Vehicle,
     console.print(table)
 
 
-def save_sheet(path: Path, pictures: Sequence[Picture], find: FindAround, max_tiles: int) -> int:
+def save_sheet(
+    path: Path, pictures: Sequence[Picture], find: Callable[[Frame, Boxes], tuple[Vehicle, ...]], max_tiles: int
+) -> int:
     """Draw labelled plates with their vehicles to a PNG of at most ``max_tiles`` tiles -> how many plates have one.
+
+    ``find``: a frame and the boxes (N, 4) of its plates -> the vehicles.
 
     Raises:
         InputError: it cannot be written.
@@ -147,10 +130,6 @@ def _rectangle(frame: Frame, box: Box, colour: tuple[int, int, int], line: int) 
     cv2.rectangle(frame, (left, top), (right, bottom), colour, line)
 
 
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 @errors_in_one_line()
 def main(
     weights: Annotated[Path, typer.Argument(help="Weights of the detector, with a head for vehicles.")],
@@ -167,29 +146,29 @@ def main(
 ) -> None:
     """Print AP50 and recall of vehicles, for the weights and for the teacher at the same input size."""
     console = Console()
-    finds: dict[str, Find] = {
-        "weights": finder(
-            PlateDetector(network(weights), DetectionSettings(long_side=long_side, vehicle_threshold=_LEAST))
-        ),
-        "teacher": taught(VehicleTeacher(vehicles, (long_side,))),
-    }
+    least = PlateDetector(network(weights), DetectionSettings(long_side=long_side, vehicle_threshold=_LEAST))
+    teacher = VehicleTeacher(vehicles, (long_side,))
     oracle = VehicleTeacher(vehicles, (2 * long_side,))
     detector = PlateDetector(network(weights), DetectionSettings(long_side=long_side))
+
+    def as_served(frame: Frame, plates: Boxes) -> tuple[Vehicle, ...]:
+        return vehicles_of(detector.with_large_vehicles(frame, plates, detector.detect_both(frame)[2]))
+
     for folder in data:
         chosen, held = split_photos([folder], holdout)
         pictures = (held if holdout else chosen)[:most]
-        results: dict[str, list[tuple[tuple[Vehicle, ...], Objects]]] = {name: [] for name in finds}
+        results: dict[str, list[tuple[tuple[Vehicle, ...], Objects]]] = {"weights": [], "teacher": []}
         for picture in track(pictures, folder.name, console=Console(stderr=True)):
             frame = read_photo(picture.photo)
             truth = oracle(frame)
-            for name, find in finds.items():
-                results[name].append((find(frame), truth))
+            results["weights"].append((vehicles_of(least.detect_both(frame)[2]), truth))
+            results["teacher"].append((vehicles_in(teacher(frame)), truth))
         console.print(f"{folder.name}, {len(pictures)} photos, {long_side} px")
         print_figures(console, results)
         if sheet:
-            own = save_sheet(sheet, pictures, finder_around_plates(detector), most)
+            own = save_sheet(sheet, pictures, as_served, most)
             console.print(f"{sheet}: {own} plates with a vehicle")
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

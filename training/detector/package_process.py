@@ -26,7 +26,7 @@ from training.detector.job import CLOCK, Job
 from training.detector.names import from_package, to_package
 
 NOMINAL_BATCH = 64
-"""The package collects gradients of this many pictures before a step; see `_one_step_a_batch`."""
+"""The package collects gradients of this many pictures before a step."""
 
 TOLERANCE = 1e-3
 """Maximum difference between our network's boxes and the package's, px of a 640 px input."""
@@ -60,7 +60,8 @@ def run(job: Job) -> None:
     package.one_cycle = lambda _first, last, _steps: lambda _epoch: _cosine(clock.share(), last)
     package.EarlyStopping = lambda patience: _Deadline(clock)
     package.ModelEMA = recorder.average
-    package.WORLD_SIZE = _one_step_a_batch(job.batch)
+    # It only divides the loader's batch size: each batch becomes a step, so there are more in the same time
+    package.WORLD_SIZE = NOMINAL_BATCH // job.batch
     if job.bfloat16:
         DetectionModel.forward = _bfloat16(DetectionModel.forward)
     callbacks = Callbacks()
@@ -75,7 +76,8 @@ def run(job: Job) -> None:
         _write_start(Path(job.weights), start)
         options.weights = str(start)
     hyperparameters = folder / "hyperparameters.yaml"
-    hyperparameters.write_text(json.dumps(job.hyperparameters), encoding="utf-8")  # JSON is YAML
+    defaults = _yaml("data", "hyps", "hyp.scratch-low.yaml")
+    hyperparameters.write_text(json.dumps(defaults | job.hyperparameters), encoding="utf-8")  # JSON is YAML
     options.data, options.hyp = job.data, str(hyperparameters)
     options.imgsz, options.batch_size, options.epochs = job.long_side, NOMINAL_BATCH, 10_000
     options.project, options.name, options.exist_ok = str(folder), "run", True
@@ -84,12 +86,6 @@ def run(job: Job) -> None:
     options.seed, options.freeze = job.seed, [job.freeze]
     package.main(options, callbacks)
     clock.save(finished=True)
-
-
-def _one_step_a_batch(batch: int) -> int:
-    """A value for the trainer's `WORLD_SIZE`, which only divides the loader's batch size: each batch becomes a step.
-    That is more steps in the same time than one per 64 pictures."""
-    return NOMINAL_BATCH // batch
 
 
 def _cosine(share: float, last: float) -> float:
@@ -200,12 +196,16 @@ def _fresh_head(network: YOLOv5n) -> None:
 
 def configuration(network: YOLOv5n) -> dict[str, Any]:
     """The package's description of YOLOv5n, with our anchors and activation."""
-    text = (Path(yolov5.__file__).parent / "models" / "yolov5n.yaml").read_text(encoding="utf-8")
-    configuration: dict[str, Any] = package.yaml.safe_load(text)
     strides = torch.tensor(network.detect.strides).view(-1, 1, 1)
     anchors = (network.detect.anchors * strides).flatten(1).tolist()
     activation = f"nn.{ACTIVATIONS[network.activation].__name__}()"
-    return configuration | {"nc": 1, "anchors": anchors, "activation": activation}
+    return _yaml("models", "yolov5n.yaml") | {"nc": 1, "anchors": anchors, "activation": activation}
+
+
+def _yaml(*path: str) -> dict[str, Any]:
+    """A file of the package."""
+    values: dict[str, Any] = package.yaml.safe_load(Path(yolov5.__file__).parent.joinpath(*path).read_text("utf-8"))
+    return values
 
 
 if __name__ == "__main__":

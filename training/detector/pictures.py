@@ -1,16 +1,15 @@
 """Labelled folders -> the pictures and label files for the yolov5 package."""
 
 import hashlib
-import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import Label, load_dataset, read_photo
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.quads import Quad
@@ -20,8 +19,6 @@ from training.corners.sources import Source, replaced
 from training.detector.drawn import draw_any_picture, picture_size
 from training.picture_file import save_picture
 from training.synthesis.scene import render_scene
-
-_log = logging.getLogger(__name__)
 
 LEGIBLE = 60
 """Minimum plate width, px, for a close-up: narrower plates would only be blurred."""
@@ -40,6 +37,10 @@ class Picture:
     """False if the photo may show plates besides the labelled ones."""
     quad: Quad | None = None
     """Corners (4, 2) of the first plate, if labelled."""
+
+
+Preparation = Callable[[Frame, Picture], tuple[Frame, Boxes]]
+"""A photo -> the part of it to use, and the boxes in that part."""
 
 
 def groups(photo: Path, labels: Iterable[Label]) -> set[str]:
@@ -120,62 +121,35 @@ def around(frame: Frame, boxes: Boxes, reach: float = 3.0) -> tuple[Frame, Boxes
     return frame[top:bottom, left:right], boxes - np.array([left, top, left, top], np.float32)
 
 
-def write_pictures(
-    pictures: Iterable[Picture],
-    folder: Path,
-    long_side: int,
-    prepare: Callable[[Frame, Picture], tuple[Frame, Boxes]],
-) -> int:
-    """Pictures -> ``folder/images/*.jpg``, no side above ``long_side``, with ``folder/labels/*.txt``; returns how many.
-
-    ``prepare`` selects the part of a frame to use and the boxes in it. A photo that does not open is logged and
-    skipped.
-    """
+def write_pictures(pictures: Iterable[Picture], folder: Path, long_side: int, prepare: Preparation) -> None:
+    """Pictures -> ``folder/images/*.jpg``, no side above ``long_side``, with ``folder/labels/*.txt``."""
     for name in ("images", "labels"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    count = 0
     for picture in pictures:
-        try:
-            frame, boxes = prepare(read_photo(picture.photo), picture)
-        except DatasetError as error:
-            _log.warning("skipped %s", error)
-            continue
         stem = f"{picture.photo.parent.parent.name}_{picture.photo.stem}"
-        write_picture(frame, boxes, folder, stem, long_side)
-        count += 1
-    return count
+        write_picture(*prepare(read_photo(picture.photo), picture), folder, stem, long_side)
 
 
 def write_close_ups(rng: np.random.Generator, pictures: Sequence[Picture], count: int, folder: Path, side: int) -> None:
     """Write up to ``count`` of the ``pictures``, cropped close around one plate, as from a hand-held camera. Photos
-    with a plate that is too small, or that do not open, are skipped."""
+    with a plate that is too small are skipped."""
     for index in range(count):
         picture = pictures[int(rng.integers(len(pictures)))]
-        try:
-            frame = read_photo(picture.photo)
-        except DatasetError as error:
-            _log.warning("skipped %s", error)
-            continue
         plate = picture.boxes[[int(rng.integers(len(picture.boxes)))]]
         if float(plate[0, 2] - plate[0, 0]) >= LEGIBLE:
-            cut, boxes = around(frame, plate, reach=float(rng.uniform(0.05, 0.8)))
+            cut, boxes = around(read_photo(picture.photo), plate, reach=float(rng.uniform(0.05, 0.8)))
             write_picture(cut, picture.boxes + boxes - plate, folder, f"close_{index}", side)
 
 
 def write_replaced(rng: np.random.Generator, pictures: Sequence[Picture], count: int, folder: Path, side: int) -> None:
     """Write ``count`` photos whose plate has labelled corners, with another plate drawn over it, half of them with two
-    lines, cropped ``around`` it. Photos that do not open are skipped."""
+    lines, cropped ``around`` it."""
     known = [picture for picture in pictures if picture.quad is not None]
     for index in range(count if known else 0):
         picture = known[int(rng.integers(len(known)))]
         assert picture.quad is not None
-        try:
-            frame = read_photo(picture.photo)
-        except DatasetError as error:
-            _log.warning("skipped %s", error)
-            continue
         quad = order_corners(picture.quad)
-        drawn = replaced(Source(frame, quad, quad), rng, two_lines=0.5)
+        drawn = replaced(Source(read_photo(picture.photo), quad, quad), rng, two_lines=0.5)
         cut, boxes = around(drawn.picture, quad_boxes(drawn.corners[None]), reach=float(rng.uniform(0.5, 3.0)))
         write_picture(cut, boxes, folder, f"replaced_{index}", side)
 
@@ -197,13 +171,9 @@ def write_scenes(rng: np.random.Generator, count: int, folder: Path, long_side: 
 def write_picture(frame: Frame, boxes: Boxes, folder: Path, stem: str, long_side: int) -> None:
     """Write one frame as a JPEG, and its boxes as a label file: ``class cx cy w h``, as shares of the picture."""
     height, width = frame.shape[:2]
-    scale = long_side / max(height, width)
-    if scale < 1:
-        size = (max(1, round(width * scale)), max(1, round(height * scale)))
-        frame = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), np.uint8)
-    save_picture(folder / "images" / f"{stem}.jpg", frame)
-    inside = np.clip(boxes, 0, np.array([width, height, width, height], np.float32))
-    inside = inside / np.array([width, height, width, height], np.float32)
+    save_picture(folder / "images" / f"{stem}.jpg", reduced(frame, long_side / max(height, width)))
+    size = np.array([width, height, width, height], np.float32)
+    inside = np.clip(boxes, 0, size) / size
     lines = [
         f"0 {(x1 + x2) / 2:.6f} {(y1 + y2) / 2:.6f} {x2 - x1:.6f} {y2 - y1:.6f}\n"
         for x1, y1, x2, y2 in inside.tolist()

@@ -20,6 +20,7 @@ from rich.console import Console
 from benchmarks.callers.pictures import drawn_picture
 from benchmarks.report.report import Report
 from plate_nets.contract import YOLO
+from plate_nets.errors import PlateError
 from plate_nets.networks.checkpoint import weights_path
 from plate_nets.recognition.detection import DetectionSettings, PlateDetector
 from plate_nets.runtimes.networks import load_network, released
@@ -33,18 +34,16 @@ FRAME = (720, 1280)
 
 @errors_in_one_line()
 def main(
-    repository: Annotated[Path, typer.Option(help="Model repository with the converted detector.")] = REPOSITORY,
     threads: Annotated[int, typer.Option(min=1, help="CPU threads of each detector.")] = 2,
     rounds: Annotated[int, typer.Option(min=1, help="How often to measure each detector.")] = 10,
     frames: Annotated[int, typer.Option(min=1, help="Frames per turn.")] = 10,
-    plates: Annotated[int, typer.Option(min=0, help="Plates on the frame.")] = 1,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.", dir_okay=False)] = None,
 ) -> None:
     """Measure our detector and the yolov5 package's on 1280x720 frames: both medians and their ratio."""
     report = Report({"threads": threads}, json_file)
     settings = DetectionSettings()
-    frame = drawn_picture(plates, FRAME).frame
-    network = load_network(YOLO.name, released(repository, YOLO.name), None, threads)
+    frame = drawn_picture(1, FRAME).frame
+    network = load_network(YOLO.name, released(REPOSITORY, YOLO.name), None, threads)
     cv2.setNumThreads(threads)
     detector = PlateDetector(network, settings)
     times: dict[str, list[float]] = {"ours": [], "yolov5 package": []}
@@ -52,7 +51,7 @@ def main(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         np.save(folder / "frame.npy", frame)
-        with Package(folder, threads, settings) as package:
+        with package_process(folder, threads, settings) as package:
             for turn in range(rounds + 1):
                 ours = []
                 for _ in range(frames if turn else WARM_UP):
@@ -60,13 +59,12 @@ def main(
                     boxes, _ = detector.detect(frame)
                     ours.append((time.perf_counter() - started) * 1000)
                 found["ours"] = len(boxes)
-                found["yolov5 package"], theirs = package.detect(frames if turn else WARM_UP)
+                found["yolov5 package"], theirs = detect(package, frames if turn else WARM_UP)
                 if turn:
                     times["ours"].extend(ours)
                     times["yolov5 package"].extend(theirs)
     if len(set(found.values())) != 1:
-        typer.echo(f"error: not the same answer: boxes found {found}", err=True)
-        raise typer.Exit(1)
+        raise PlateError(f"not the same answer: boxes found {found}")
     medians = {name: statistics.median(values) for name, values in times.items()}
     report.set(
         "detector",
@@ -79,39 +77,30 @@ def main(
     report.print(Console())
 
 
-class Package:
+def package_process(folder: Path, threads: int, settings: DetectionSettings) -> subprocess.Popen[str]:
     """The package's detector in its own process: takes a number of frames, returns times in ms."""
+    numbers = [settings.side_for(FRAME), settings.proposal, settings.iou_threshold, settings.max_detections]
+    arguments = [str(folder / "frame.npy"), str(weights_path("yolo")), str(threads), *map(str, numbers)]
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-m", "training.detector.package_detector", *arguments],
+        env=environment(folder / "settings", threads),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
-    def __init__(self, folder: Path, threads: int, settings: DetectionSettings) -> None:
-        numbers = [settings.side_for(FRAME), settings.proposal, settings.iou_threshold, settings.max_detections]
-        arguments = [str(folder / "frame.npy"), str(weights_path("yolo")), str(threads), *map(str, numbers)]
-        self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "training.detector.package_detector", *arguments],
-            env=environment(folder / "settings", threads),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
 
-    def __enter__(self) -> "Package":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-
-    def detect(self, frames: int) -> tuple[int, list[float]]:
-        """Detect this many times -> boxes found, and ms for each time."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(f"{frames}\n")
-        self._process.stdin.flush()
-        for line in self._process.stdout:
-            kind, _, values = line.partition("detected ")
-            if not kind and values:
-                boxes, *times = values.split()
-                return int(boxes), [float(each) for each in times]
-        raise RuntimeError("the yolov5 package's process ended; its output above says why")
+def detect(package: subprocess.Popen[str], frames: int) -> tuple[int, list[float]]:
+    """Detect this many times -> boxes found, and ms for each time."""
+    assert package.stdin is not None and package.stdout is not None
+    package.stdin.write(f"{frames}\n")
+    package.stdin.flush()
+    for line in package.stdout:
+        kind, _, values = line.partition("detected ")
+        if not kind and values:
+            boxes, *times = values.split()
+            return int(boxes), [float(each) for each in times]
+    raise RuntimeError("the yolov5 package's process ended; its output above says why")
 
 
 if __name__ == "__main__":

@@ -102,12 +102,12 @@ def _compiled(network: YOLOv5n) -> Callable[[NDArray[np.float32]], NDArray[np.fl
 class PlateTeacher:
     """This project's detector and corners on one thread: a frame -> its plates."""
 
-    def __init__(self, long_sides: Sequence[int] = PLATE_LONG_SIDES) -> None:
+    def __init__(self) -> None:
         networks = load_converted(first_versions(default_repository()), threads=1, readers=())
         corners = CornerFinder(networks.corners)
         self._finders = [
             PlateFinder(PlateDetector(networks.yolo, settings), corners)
-            for settings in (DetectionSettings(side, _LEAST, _LEAST) for side in long_sides)
+            for settings in (DetectionSettings(side, _LEAST, _LEAST) for side in PLATE_LONG_SIDES)
         ]
 
     def __call__(self, frame: Frame) -> Objects:
@@ -120,10 +120,6 @@ class PlateTeacher:
         return found
 
 
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 @errors_in_one_line()
 def main(
     folders: Annotated[list[Path], typer.Argument(help="Folders of photos, labelled or not.")],
@@ -146,4 +142,4 @@ def main(
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -20,12 +20,9 @@ from training.reader.validation import validation_crops
 FOREIGN = 0.08
 """Share of foreign plates among the samples, if there are any."""
 
-app = typer.Typer(add_completion=False)
 
-
-@app.command()
 @errors_in_one_line()
-def train(
+def main(
     out: loop.Out,
     data: Annotated[list[Path], typer.Option(help="Labelled folder with real plates. Repeatable.")] = [],  # noqa: B006
     foreign: Annotated[
@@ -34,8 +31,7 @@ def train(
     ] = [],  # noqa: B006
     scheme: Annotated[str, typer.Option(help="Country to learn (built-in name or TOML file).")] = DEFAULT_SCHEME,
     draw: Annotated[
-        list[str],
-        typer.Option(help="Schemes of the same reader to draw too, comma-separated. Repeatable."),
+        list[str], typer.Option(help="Schemes of the same reader to draw too, comma-separated. Repeatable.")
     ] = [],  # noqa: B006
     weight: Annotated[
         list[str],
@@ -86,12 +82,11 @@ def train(
     workers: loop.Workers = 1,
     every: loop.Every = 500,
     resume: loop.Resume = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first faulty label.")] = False,
 ) -> None:
     """Train the reader; the averaged weights are written to OUT/best and, at the end, OUT/last."""
     device = loop.prepare(out, threads, seed)
     country = load_scheme(scheme)
-    plates, empty = load_real(country, data, strict=strict)
+    plates, empty = load_real(country, data)
     others = load_foreign(foreign)
     logging.info(
         "%d real plates, %d of other countries, %d regions without a plate; %s",
@@ -107,7 +102,7 @@ def train(
         state.start_beside(beside)
     if resume:
         loop.continue_from(state, out)
-    trainer = ReaderTrainer(
+    ReaderTrainer(
         state,
         Samples(
             country,
@@ -138,8 +133,7 @@ def train(
         rate=rate,
         every=every,
         metadata={"seed": str(seed), "data": ", ".join(folder.name for folder in data)},
-    )
-    trainer.run()
+    ).run()
 
 
 def factors(written: Sequence[str]) -> dict[str, float]:
@@ -161,4 +155,4 @@ def factors(written: Sequence[str]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

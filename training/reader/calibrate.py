@@ -19,7 +19,7 @@ from rich.table import Table
 
 from plate_nets.contract import LPRNET, STN
 from plate_nets.errors import DatasetError, WeightsError
-from plate_nets.evaluation.calibration import calibration_error, reliability
+from plate_nets.evaluation.calibration import calibration_error, log_loss, reliability
 from plate_nets.evaluation.dataset import load_dataset, read_photo
 from plate_nets.evaluation.evaluate import boxes_of
 from plate_nets.evaluation.reading_metrics import ReadPlate
@@ -92,9 +92,7 @@ def surprise(plates: Sequence[ReadPlate]) -> float:
     outcomes = [(plate.reading.confidence, plate.exact) for plate in plates if plate.reading and plate.text]
     if not outcomes:
         raise WeightsError(f"the reader reads none of {len(plates)} plates, so there is no confidence to calibrate")
-    confidence, right = (np.array(column, np.float64) for column in zip(*outcomes, strict=True))
-    confidence = confidence.clip(1e-4, 1 - 1e-4)
-    return float(-np.mean(np.where(right > 0, np.log(confidence), np.log(1 - confidence))))
+    return log_loss(outcomes)
 
 
 @errors_in_one_line()
@@ -131,29 +129,19 @@ def write(networks: Path, out: Path, temperature: float) -> None:
     scheme = default_scheme()
     out.mkdir(parents=True, exist_ok=True)
     for name in (STN.name, LPRNET.name):
-        network, path = NETWORKS[name].load(scheme, networks / f"{name}.safetensors"), networks / f"{name}.safetensors"
-        metadata = read_metadata(path)
+        path = networks / f"{name}.safetensors"
+        network, metadata = NETWORKS[name].load(scheme, path), read_metadata(path)
         if isinstance(network, LPRNet):
             with torch.no_grad():
                 network.classes.weight.div_(temperature)
                 network.classes.bias.div_(temperature)
-            before = float(metadata.get("temperature", "1"))
-            metadata |= {"temperature": f"{before * temperature:g}"}
+            metadata["temperature"] = f"{float(metadata.get('temperature', 1)) * temperature:g}"
         save_weights(network, out / path.name, metadata, NETWORKS[name].scheme_of_weights(scheme))
 
 
 def _table(labelled: LabelledLogits) -> Table:
-    table = Table(title=f"{labelled.folder}, {len(labelled.texts)} plates")
-    for name in (
-        "temperature",
-        "surprise",
-        "calibration error",
-        f"texts at {SURE:g}",
-        "right among them",
-        "at 0.8",
-        "right",
-    ):
-        table.add_column(name)
+    columns = ("surprise", "calibration error", f"texts at {SURE:g}", "right among them", "at 0.8", "right")
+    table = Table("temperature", *columns, title=f"{labelled.folder}, {len(labelled.texts)} plates")
     for temperature in TEMPERATURES:
         plates = read_at(labelled, temperature)
         cells = [f"{temperature:g}", f"{surprise(plates):.4f}", f"{calibration_error(reliability(plates)):.4f}"]

@@ -30,7 +30,7 @@ from plate_nets.recognition.quads import Quad
 from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import CORNER_COLUMNS, Frame
 from training.command import errors_in_one_line
-from training.reader.real import readable
+from training.reader.real import countries_in, readable
 
 TRAIN, VALIDATION = "train", "validation"
 COUNTRY = "country"
@@ -96,9 +96,9 @@ def located(folder: Path, alphabet: str, tight: bool) -> Iterator[LocatedPlate]:
     Raises:
         DatasetError: as `plate_nets.evaluation.dataset.load_dataset`.
     """
-    rows = [row for _, row in csv_rows(folder / "labels.csv", REQUIRED)]
-    valid = {row["text"] for row in rows if row.get("note") == "valid"}  # set aside by the data's source
-    countries = {row["file"]: (row.get("country") or "").lower() for row in rows}
+    rows = csv_rows(folder / "labels.csv", REQUIRED)
+    valid = {row["text"] for _, row in rows if row.get("note") == "valid"}  # set aside by the data's source
+    countries = countries_in(folder)
     reader = LocalReader(threads=1)
     for path, labels in load_dataset(folder, symbols=alphabet).photos():
         known = [label for label in labels if readable(label.text)]
@@ -106,7 +106,7 @@ def located(folder: Path, alphabet: str, tight: bool) -> Iterator[LocatedPlate]:
             part = part_of(label.text)
             if valid:
                 part = VALIDATION if label.text in valid else TRAIN
-            yield LocatedPlate(label, quad, countries[path.name], part)
+            yield LocatedPlate(label, quad, countries[path.name].lower(), part)
 
 
 def write_parts(plates: Iterable[LocatedPlate], out: Path, name: str) -> dict[Path, int]:

@@ -22,12 +22,15 @@ from plate_nets.recognition.rectification import box_quads
 from plate_nets.types import Crops, Frame
 from training.command import errors_in_one_line
 from training.picture_file import save_picture
+from training.reader.real import sharpness
 from training.reader.straightened import shoot_straightened
 from training.synthesis import Sample, drawn_plate, texts
 from training.synthesis.camera import LOWEST
 from training.synthesis.layouts.layout import HEIGHT, WIDTH
 from training.synthesis.sheet import draw_sheet
 
+COUNT = 30
+"""Plates of a sheet."""
 _BLURS = tuple(float(sigma) for sigma in np.linspace(0.3, 3.0, 28))
 """Standard deviations of the blur, px of the crop, to try until a look-alike is no sharper than its crop."""
 
@@ -52,15 +55,13 @@ def look_alike(scheme: PlateScheme, plate: ReadPlate, crop: Frame, rng: np.rando
     half = np.array([WIDTH / HEIGHT, 1.0]) * height / 2
     target = box_quads(np.array([[*-half, *half]], np.float32))[0]
     drawn = shoot_straightened(picture, corners, target, rng, severity=0.0)
-    blurs = (np.asarray(cv2.GaussianBlur(drawn, (0, 0), sigma), np.uint8) for sigma in _BLURS)
-    limit = _sharpness(crop)
-    for blurred in blurs:  # if none is blurred enough, the last one stays
-        if _sharpness(blurred) <= limit:
+    for sigma in _BLURS:  # if none is blurred enough, the last one stays
+        blurred = np.asarray(cv2.GaussianBlur(drawn, (0, 0), sigma), np.uint8)
+        if sharpness(blurred) <= sharpness(crop):
             break
     deviation = np.maximum(blurred.std(axis=(0, 1)), 1.0)
-    lit = (blurred.astype(np.float32) - blurred.mean(axis=(0, 1))) / deviation * crop.std(axis=(0, 1)) + crop.mean(
-        axis=(0, 1)
-    )
+    centred = blurred.astype(np.float32) - blurred.mean(axis=(0, 1))
+    lit = centred / deviation * crop.std(axis=(0, 1)) + crop.mean(axis=(0, 1))
     return Sample(np.clip(lit, 0, 255).astype(np.uint8), text, kind, plate.height)
 
 
@@ -69,27 +70,20 @@ def pictures_of(crops: Crops) -> list[Frame]:
     return [np.asarray(crop.transpose(1, 2, 0)[:, :, ::-1] * 128 + 127.5).round().astype(np.uint8) for crop in crops]
 
 
-def _sharpness(picture: Frame) -> float:
-    grey = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY).astype(np.float32)
-    return float(cv2.Laplacian(grey, cv2.CV_32F).std()) / max(float(grey.std()), 1.0)
-
-
 @errors_in_one_line()
 def main(
     dataset: Annotated[Path, typer.Argument(help="Folder with images/ and labels.csv.")],
     sheet: Annotated[Path, typer.Argument(help="PNG to write.")],
-    count: Annotated[int, typer.Option(min=1, help="How many plates to draw.")] = 30,
-    seed: Annotated[int, typer.Option(help="Seed of the texts.")] = 0,
 ) -> None:
     """Draw a sheet of look-alikes of the crops that are read worst, with labelled boxes."""
     scheme = default_scheme()
     reader = LocalReader(scheme=scheme, decoding=DecodingSettings(sure=0.0))
     photos = load_dataset(dataset, symbols=scheme.alphabet).photos()
     outcome = evaluate_given(photos, reader.cut, reader.read_crops, scheme, keep_crops=True)
-    rows = worst(outcome.plates, count)
+    rows = worst(outcome.plates, COUNT)
     crops = pictures_of(np.concatenate([outcome.crops[row] for row in rows]))
     samples = [
-        look_alike(scheme, outcome.plates[row], crop, np.random.default_rng((seed, number)))
+        look_alike(scheme, outcome.plates[row], crop, np.random.default_rng((0, number)))
         for number, (row, crop) in enumerate(zip(rows, crops, strict=True))
     ]
     save_picture(sheet, draw_sheet(samples))

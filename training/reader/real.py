@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.evaluation.coding import reduced
 from plate_nets.evaluation.dataset import REQUIRED, Label, csv_rows, load_dataset, read_photo
 from plate_nets.plates import PlateScheme, load_schemes
 from plate_nets.recognition.quads import lines_of
@@ -58,12 +59,17 @@ class RealPlate:
         """Whether the plate is turned, dim (night, snow, fog) or blurred; two fifths of ru_train are."""
         size = (round(CROP_HEIGHT * WIDTH / HEIGHT), CROP_HEIGHT)
         front = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
-        flat = cv2.warpPerspective(self.picture, cv2.getPerspectiveTransform(self.corners, front), size)
-        grey = cv2.cvtColor(flat, cv2.COLOR_BGR2GRAY).astype(np.float32)
-        contrast = float(grey.std())
-        sharpness = float(cv2.Laplacian(grey, cv2.CV_32F).std()) / max(contrast, 1.0)
+        matrix = cv2.getPerspectiveTransform(self.corners, front)
+        flat = np.asarray(cv2.warpPerspective(self.picture, matrix, size), np.uint8)
+        contrast = float(cv2.cvtColor(flat, cv2.COLOR_BGR2GRAY).astype(np.float32).std())
         angle = abs(float(features_of(self.corners[None].astype(np.float64))[0, 0]))
-        return angle > _TURNED or contrast < _DIM or sharpness < _BLURRED
+        return angle > _TURNED or contrast < _DIM or sharpness(flat) < _BLURRED
+
+
+def sharpness(picture: Frame) -> float:
+    """The standard deviation of the Laplacian of a picture in grey over that of the grey."""
+    grey = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY).astype(np.float32)
+    return float(cv2.Laplacian(grey, cv2.CV_32F).std()) / max(float(grey.std()), 1.0)
 
 
 def readable(text: str) -> bool:
@@ -100,17 +106,12 @@ def cut_out(photo: Frame, label: Label, lines: int = 2) -> RealPlate:
     picture = photo[y0:y1, x0:x1]
     corners = (corners - [x0, y0]).astype(np.float32)
     plate = RealPlate(picture, corners, label.text, label.quad is not None, label.photo.parent.parent.name, lines)
-    scale = plate.lines * STORED_HEIGHT / max(edge_height(corners), 1.0)
-    if scale < 1:
-        size = (max(1, round(picture.shape[1] * scale)), max(1, round(picture.shape[0] * scale)))
-        corners = (corners * (size[0] / picture.shape[1], size[1] / picture.shape[0])).astype(np.float32)
-        picture = np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), np.uint8)
-    return replace(plate, picture=np.ascontiguousarray(picture), corners=corners)
+    small = reduced(picture, plate.lines * STORED_HEIGHT / max(edge_height(corners), 1.0))
+    corners = (corners * (small.shape[1] / picture.shape[1], small.shape[0] / picture.shape[0])).astype(np.float32)
+    return replace(plate, picture=np.ascontiguousarray(small), corners=corners)
 
 
-def load_real(
-    scheme: PlateScheme, folders: Sequence[Path], *, strict: bool = False
-) -> tuple[list[RealPlate], list[Frame]]:
+def load_real(scheme: PlateScheme, folders: Sequence[Path]) -> tuple[list[RealPlate], list[Frame]]:
     """Labelled folders -> their readable plates, and regions of the same photos without a labelled plate.
 
     Raises:
@@ -120,7 +121,7 @@ def load_real(
     empty: list[Frame] = []
     rng = np.random.default_rng(0)
     for folder in folders:
-        dataset, countries = load_dataset(folder, symbols=scheme.alphabet, strict=strict), countries_in(folder)
+        dataset, countries = load_dataset(folder, symbols=scheme.alphabet), countries_in(folder)
         for path, labels in dataset.photos():
             photo, lines = read_photo(path), most_lines(countries[path.name])
             plates += [cut_out(photo, label, lines) for label in labels if readable(label.text)]

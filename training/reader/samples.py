@@ -1,8 +1,4 @@
-"""Training samples for the reader: real plates, synthetic plates and a few regions without a plate.
-
-Every sample is a function of (seed, step, place in the batch) alone, so a resumed training sees what an
-uninterrupted one would have seen.
-"""
+"""Training samples for the reader: real plates, synthetic plates and a few regions without a plate."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from torch.utils.data import Dataset as TorchDataset
 
 from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
@@ -58,7 +53,7 @@ class Batch:
     lengths: NDArray[np.int64]
 
 
-class Samples(TorchDataset[Batch]):
+class Samples:
     """Batches by step: ``samples[step]`` is the batch of that step.
 
     ``drawn``: schemes to draw, by default only the scheme itself. ``weights``: by name, how often the real plates of a

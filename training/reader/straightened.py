@@ -12,14 +12,12 @@ from plate_nets.recognition.quads import quad_size
 from plate_nets.recognition.rectification import RectificationSettings, straighten
 from plate_nets.types import CROP_HEIGHT, Frame
 from training.synthesis import Sample, drawn_plate, placed, texts
-from training.synthesis.camera import Corners, draw_height, edge_height, take_photo, tilt
+from training.synthesis.camera import HIGHEST, Corners, centred, draw_height, edge_height, take_photo, tilt, turned
 from training.synthesis.far import draw_far_height, draw_moving_height, smear, soften
 
 Sight = Literal["near", "far", "moving"]
 """How a plate is seen: well, from a distance by a cheap camera, or smeared by its movement (`synthesis.far`)."""
 
-HIGHEST = 60.0
-"""Maximum plate height in the simulated photo, px: above it the crop does not change."""
 _LARGEST_BOX = 4.5
 """Height of the upright box around a drawn plate, in plate heights; a steep plate loses no rows."""
 _FAR_STRAY = 1.5
@@ -49,21 +47,17 @@ def photograph_straightened(
         height = min(source, lines * (draw_height(rng, severity) if reduced else HIGHEST))
     else:
         height = min(source, lines * _HEIGHTS[sight](rng))
-    centred = (corners - corners.mean(axis=0)) * np.float32(height / max(source, 1e-3))
+    base = centred(corners, height)
     if rng.random() < 0.3:
-        angle = float(np.clip(rng.normal(0, np.radians(9)), -0.5, 0.5))
-        turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]], np.float32)
-        centred = np.asarray(centred @ turn, np.float32)
-    target = tilt(centred, height, rng, severity)
-    return shoot_straightened(picture, corners, target, rng, severity, lines, sight)
+        base = turned(base, float(np.clip(rng.normal(0, np.radians(9)), -0.5, 0.5)))
+    return shoot_straightened(picture, corners, tilt(base, height, rng, severity), rng, severity, lines, sight)
 
 
 def synthesize_straightened(
-    scheme: PlateScheme, rng: np.random.Generator, kind: str | None = None, lines: int = 1, sight: Sight = "near"
+    scheme: PlateScheme, rng: np.random.Generator, lines: int = 1, sight: Sight = "near"
 ) -> Sample:
-    """A drawn plate of a format (one of ``lines`` lines unless given), photographed and cut along its corners."""
-    kind, text = texts.sample_text(scheme if kind else scheme.by_lines[lines], rng, kind)
-    lines = next(each.lines for each in scheme.formats if each.name == kind)
+    """A drawn plate of ``lines`` lines, photographed and cut along its corners."""
+    kind, text = texts.sample_text(scheme.by_lines[lines], rng)
     height = lines * _HEIGHTS[sight](rng)
     picture, corners = drawn_plate(scheme, kind, text, height, rng)
     return Sample(photograph_drawn(picture, corners, height, rng, lines, sight), text, kind, height)

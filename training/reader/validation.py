@@ -61,11 +61,10 @@ def validation_crops(scheme: PlateScheme, folders: Sequence[Path], straightened:
 
 def best_paths(logits: torch.Tensor, scheme: PlateScheme) -> list[str]:
     """CTC logits (N, C, 18) -> the texts of the best paths: repeats merged, blanks dropped."""
-    texts = []
-    for path in logits.argmax(1).tolist():
-        kept = [c for c, before in zip(path, [scheme.blank, *path], strict=False) if c not in (scheme.blank, before)]
-        texts.append("".join(scheme.alphabet[c] for c in kept))
-    return texts
+    return [
+        "".join(scheme.alphabet[symbol] for symbol in torch.unique_consecutive(path).tolist() if symbol != scheme.blank)
+        for path in logits.argmax(1)
+    ]
 
 
 @torch.inference_mode()

@@ -58,10 +58,7 @@ def drawn_layout(
 
 
 def placed(
-    corners: camera.Corners,
-    height: float,
-    rng: np.random.Generator,
-    largest_box: float = perspective.LARGEST_BOX,
+    corners: camera.Corners, height: float, rng: np.random.Generator, largest_box: float = perspective.LARGEST_BOX
 ) -> camera.Corners:
     """Place a plate seen from the front, with ``corners`` (4, 2), in a photo: (4, 2) around (0, 0).
 

@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, track
 
-from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, load_scheme
+from plate_nets.plates import DEFAULT_SCHEME, load_scheme
+from plate_nets.runtimes.precision import CROPS, SCENE
 from training.command import errors_in_one_line
 from training.picture_file import save_picture
 from training.synthesis import synthesize
-from training.synthesis.calibration import write_calibration
 from training.synthesis.drive_by import DriveBySettings, LightName, truth_path, write_drive_by
 from training.synthesis.drive_by_set import CameraName, write_drive_by_set
 from training.synthesis.scene import render_scene
@@ -45,14 +45,8 @@ def main(
     ] = None,
     cars: Annotated[int, typer.Option(min=1, help="Cars of the clip.")] = DriveBySettings.cars,
     light: Annotated[LightName, typer.Option(help="Light of the clip.")] = DriveBySettings.light,
-    bit_rate: Annotated[int, typer.Option(min=100, help="Bit rate of the clip (kbit/s).")] = DriveBySettings.bit_rate
-    // 1000,
-    exposure: Annotated[
-        float, typer.Option(min=0, max=0.04, help="Exposure of the clip (seconds); it blurs moving cars.")
-    ] = DriveBySettings.exposure,
     drive_by_set: Annotated[
-        Path | None,
-        typer.Option(help="Write a set of clips to this folder, for this seed and the next ones."),
+        Path | None, typer.Option(help="Write a set of clips to this folder, for this seed and the next ones.")
     ] = None,
     clips: Annotated[int, typer.Option(min=1, help="How many clips the set has.")] = 20,
     camera: Annotated[CameraName, typer.Option(help="Kind of camera that films the set.")] = "good",
@@ -71,13 +65,18 @@ def main(
     if test_set is not None:
         _write(write_test_set(country, test_set, count, seed, lines), count, test_set)
     if calibration is not None:
-        write_calibration(country, calibration, seed)
+        rng = np.random.default_rng(seed)
+        save_picture(calibration / SCENE, render_scene(country, rng, (640, 384), plates=4).frame)
+        crops = np.stack([synthesize(country, rng).crop for _ in range(16)])
+        (calibration / CROPS).write_bytes(crops.tobytes())
     if drive_by is not None:
-        settings = DriveBySettings(cars=cars, light=light, exposure=exposure, bit_rate=1000 * bit_rate)
-        _film(drive_by, country, seed, settings)
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task("driving by", total=1.0)
+            for share in write_drive_by(drive_by, country, seed, DriveBySettings(cars=cars, light=light)):
+                progress.update(task, completed=share)
+        console.print(f"wrote {drive_by} and {truth_path(drive_by)}: {cars} cars")
     if drive_by_set is not None:
-        written = write_drive_by_set(drive_by_set, country, camera, clips, seed, cars)
-        _write(written, clips, drive_by_set, "clips")
+        _write(write_drive_by_set(drive_by_set, country, camera, clips, seed, cars), clips, drive_by_set, "clips")
 
 
 def _write(files: Iterable[Path], count: int, folder: Path, message: str = "photos") -> None:
@@ -85,15 +84,6 @@ def _write(files: Iterable[Path], count: int, folder: Path, message: str = "phot
     for _ in track(files, total=count, description=folder.name, console=console):
         pass
     console.print(f"wrote {count} {message} to {folder}")
-
-
-def _film(path: Path, scheme: PlateScheme, seed: int, settings: DriveBySettings) -> None:
-    console = Console(soft_wrap=True)
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("driving by", total=1.0)
-        for share in write_drive_by(path, scheme, seed, settings):
-            progress.update(task, completed=share)
-    console.print(f"wrote {path} and {truth_path(path)}: {settings.cars} cars")
 
 
 if __name__ == "__main__":

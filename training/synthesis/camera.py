@@ -41,8 +41,7 @@ def photograph(picture: Frame, corners: Corners, rng: np.random.Generator, sever
     """
     source = edge_height(corners)
     height = min(source, draw_height(rng, severity)) if rng.random() < 0.6 * severity else min(source, HIGHEST)
-    centred = (corners - corners.mean(axis=0)) * np.float32(height / max(source, 1e-3))
-    return shoot(picture, corners, tilt(centred, height, rng, severity), rng, severity)
+    return shoot(picture, corners, tilt(centred(corners, height), height, rng, severity), rng, severity)
 
 
 def draw_height(rng: np.random.Generator, severity: float = 1.0) -> float:
@@ -54,6 +53,18 @@ def draw_height(rng: np.random.Generator, severity: float = 1.0) -> float:
 def edge_height(corners: Corners) -> float:
     """Mean length of the left and the right edge, px."""
     return float(np.hypot(*(corners[3] - corners[0])) + np.hypot(*(corners[2] - corners[1]))) / 2
+
+
+def centred(corners: Corners, height: float) -> Corners:
+    """Corners (4, 2) around (0, 0), at the scale at which the plate is ``height`` px high."""
+    scale = np.float32(height / max(edge_height(corners), 1e-3))
+    return np.asarray((corners - corners.mean(axis=0)) * scale, np.float32)
+
+
+def turned(corners: Corners, angle: float) -> Corners:
+    """Corners (4, 2) turned about (0, 0) by an angle, radians, clockwise."""
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]], np.float32)
+    return np.asarray(corners @ turn, np.float32)
 
 
 def shoot(picture: Frame, corners: Corners, target: Corners, rng: np.random.Generator, severity: float = 1.0) -> Frame:

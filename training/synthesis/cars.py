@@ -83,27 +83,15 @@ def outline_of(car: Car) -> tuple[tuple[float, float], ...]:
 def plate_quad(car: Car, camera: Pinhole) -> Quad:
     """The car's plate in the picture: corners (4, 2), clockwise from top left."""
     middle = 0.46 if car.front else min(0.62, outline_of(car)[0][1] * 0.5 + 0.3) + 0.12
-    z = car.z - 0.04
     half_w, half_h = PLATE_WIDTH / 2, PLATE_HEIGHT / 2
-    return camera.project(
-        (car.x - half_w, middle + half_h, z),
-        (car.x + half_w, middle + half_h, z),
-        (car.x + half_w, middle - half_h, z),
-        (car.x - half_w, middle - half_h, z),
-    )
+    return camera.upright(car.x - half_w, car.x + half_w, middle + half_h, middle - half_h, car.z - 0.04)
 
 
 def extent(car: Car, camera: Pinhole) -> tuple[float, float, float, float]:
     """The upright box (xmin, ymin, xmax, ymax) of the whole car, px."""
     half, high = car.shape.width / 2 + 0.1, max(y for _, y in car.shape.outline)
-    corners = camera.project(
-        *(
-            (car.x + side * half, y, car.z + depth)
-            for side in (-1, 1)
-            for y in (0.0, high)
-            for depth in (0.0, car.shape.length)
-        )
-    )
+    ends = (camera.upright(car.x - half, car.x + half, high, 0.0, car.z + depth) for depth in (0.0, car.shape.length))
+    corners = np.concatenate(list(ends))
     (xmin, ymin), (xmax, ymax) = corners.min(axis=0), corners.max(axis=0)
     return float(xmin), float(ymin), float(xmax), float(ymax)
 
@@ -119,7 +107,7 @@ def draw_car(frame: Frame, camera: Pinhole, car: Car, rng: np.random.Generator, 
     side = -np.sign(car.x) if abs(car.x) > half else 0.0
     if side:
         _side(frame, camera, car, points, float(side), paint)
-    near_pane, far_pane = _panes(car, points)
+    panes = _panes(car, points)
     for index in range(len(points) - 2, -1, -1):
         (z0, y0), (z1, y1) = points[index], points[index + 1]
         w0, w1 = half * _narrowing(car, y0), half * _narrowing(car, y1)
@@ -131,19 +119,15 @@ def draw_car(frame: Frame, camera: Pinhole, car: Car, rng: np.random.Generator, 
         )
         if quad[0, 1] > quad[3, 1]:  # faces away
             continue
-        glass = index in (near_pane, far_pane)
         slope = np.arctan2(abs(z1 - z0), max(abs(y1 - y0), 1e-3))  # 0 upright, 1.57 level
         paste(frame, _panel(paint * (0.76 + 0.3 * np.sin(slope))), quad)
-        if glass:
+        if index in panes:
             pane = _pane(rng)
             inner = quad.mean(axis=0) + (quad - quad.mean(axis=0)) * np.array([0.88, 0.84], np.float32)
             paste(frame, pane, inner.astype(np.float32), rounded(pane.shape[0], pane.shape[1], 16))
     face, mask = _face(car, paint, rng, lamps_on=lamps_on)
     edge, top = half + _BULGE, points[1][1]
-    quad = camera.project(
-        (car.x - edge, top, car.z), (car.x + edge, top, car.z), (car.x + edge, _LOW, car.z), (car.x - edge, _LOW, car.z)
-    )
-    paste(frame, face, quad, mask)
+    paste(frame, face, camera.upright(car.x - edge, car.x + edge, top, _LOW, car.z), mask)
 
 
 def _panes(car: Car, points: tuple[tuple[float, float], ...]) -> tuple[int, int]:
@@ -208,8 +192,7 @@ def _face(car: Car, paint: NDArray[np.float64], rng: np.random.Generator, *, lam
     line = y_of(0.5) if car.front else y_of(0.53 if top < 1.1 else 0.6)
     cv2.line(face, (round(width * 0.02), line), (round(width * 0.98), line), seam, 2, cv2.LINE_AA)
     cv2.rectangle(face, (0, y_of(0.3)), (width, height), black, -1)
-    mask = rounded(height, width, round(0.11 * scale))
-    return face, mask
+    return face, rounded(height, width, round(0.11 * scale))
 
 
 def _rear(face: Frame, y_of: LevelOf, width: int, top: float, lamps_on: bool, rng: np.random.Generator) -> None:
@@ -307,23 +290,15 @@ def _wheels(frame: Frame, camera: Pinhole, car: Car) -> None:
     half = car.shape.width / 2
     for x in (car.x - half + 0.14, car.x + half - 0.14):
         for z in (car.z + car.shape.length - 0.9, car.z + 0.75):
-            tyre = camera.project((x - 0.11, 0.5, z), (x + 0.11, 0.5, z), (x + 0.11, 0.0, z), (x - 0.11, 0.0, z))
-            fill(frame, tyre, (22, 22, 22))
-    dark = camera.project(
-        (car.x - half + 0.1, 0.35, car.z + 0.4),
-        (car.x + half - 0.1, 0.35, car.z + 0.4),
-        (car.x + half - 0.1, 0.14, car.z + 0.4),
-        (car.x - half + 0.1, 0.14, car.z + 0.4),
-    )
+            fill(frame, camera.upright(x - 0.11, x + 0.11, 0.5, 0.0, z), (22, 22, 22))
+    dark = camera.upright(car.x - half + 0.1, car.x + half - 0.1, 0.35, 0.14, car.z + 0.4)
     fill(frame, dark, (26, 26, 26))
 
 
 def _shadow(frame: Frame, camera: Pinhole, car: Car) -> None:
     half = car.shape.width / 2 + 0.12
-    z0, z1 = car.z - 0.15, car.z + car.shape.length + 0.2
-    ground = camera.project((car.x - half, 0, z1), (car.x + half, 0, z1), (car.x + half, 0, z0), (car.x - half, 0, z0))
-    soft = float(camera.focal * 0.07 / car.z)
-    blend(frame, ground, (18, 18, 20), 0.8, soft)
+    ground = camera.level(car.x - half, car.x + half, 0, car.z + car.shape.length + 0.2, car.z - 0.15)
+    blend(frame, ground, (18, 18, 20), 0.8, float(camera.focal * 0.07 / car.z))
 
 
 def _mirrors(frame: Frame, camera: Pinhole, car: Car, paint: NDArray[np.float64]) -> None:

@@ -34,6 +34,14 @@ class Pinhole:
         )
         return np.asarray(projected, np.float32)
 
+    def upright(self, left: float, right: float, top: float, bottom: float, z: float) -> Quad:
+        """A rectangle that faces the camera -> its corners (4, 2) px."""
+        return self.project((left, top, z), (right, top, z), (right, bottom, z), (left, bottom, z))
+
+    def level(self, left: float, right: float, y: float, far: float, near: float) -> Quad:
+        """A level rectangle -> its corners (4, 2) px."""
+        return self.project((left, y, far), (right, y, far), (right, y, near), (left, y, near))
+
 
 def fill(frame: Frame, points: NDArray[np.float32], colour: NDArray[np.float64] | tuple[float, ...]) -> None:
     """Fill a polygon (N, 2) with one colour, edges smoothed, in place."""

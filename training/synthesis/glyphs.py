@@ -3,7 +3,6 @@
 Parts outside the symbol's box are cut off; then a blur and a threshold round the corners as stamping does.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -11,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from training.synthesis.errors import unknown
+from plate_nets.errors import InputError
 from training.synthesis.gost import GLYPHS, Glyph
 from training.synthesis.typefaces import GOST, SKELETON, glyph
 
@@ -54,7 +53,7 @@ def _glyph(symbol: str, typeface: str) -> Glyph:
     found = GLYPHS.get(symbol) if typeface == GOST else glyph(typeface, symbol)
     found = found or glyph(_SUBSTITUTE, symbol)
     if found is None:
-        raise unknown("glyphs.mask", symbol, (*GLYPHS, *SKELETON))
+        raise InputError(f"glyphs.mask: unknown {symbol!r}; expected one of {' '.join((*GLYPHS, *SKELETON))}")
     return found
 
 
@@ -83,7 +82,6 @@ def _draw(canvas: Mask, points: NDArray[np.float64], width: float, round_ends: b
         across = np.array([-along[1], along[0]]) * width / 2
         quad = np.array([start + across, end + across, end - across, start - across])
         cv2.fillConvexPoly(canvas, np.round(quad * scale).astype(np.int32), (255,), cv2.LINE_AA, shift)
-    joints: Sequence[NDArray[np.float64]] = list(points if round_ends else points[1:-1])
-    for joint in joints:
+    for joint in points if round_ends else points[1:-1]:
         x, y = np.round(joint * scale).astype(int)
         cv2.circle(canvas, (int(x), int(y)), round(width / 2 * scale), (255,), -1, cv2.LINE_AA, shift)

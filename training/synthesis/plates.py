@@ -7,11 +7,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
 from plate_nets.plates.drawing import Colour
 from plate_nets.types import Frame
 from training.synthesis import glyphs
-from training.synthesis.errors import unknown
 from training.synthesis.layouts import layout_of
 from training.synthesis.layouts.layout import BLACK, PlateLayout, Slot
 
@@ -69,7 +69,7 @@ def sample_layout(scheme: PlateScheme, kind: str, text: str, rng: np.random.Gene
                 return replace(layout, ground=ground, ink=ink, flag=())
             return layout
     known = (f"{each.name}:{' '.join(patterns)}" for each in scheme.formats for patterns in each.patterns)
-    raise unknown("plates.draw", f"{kind} {text}", known)
+    raise InputError(f"plates.draw: unknown '{kind} {text}'; expected one of {' '.join(known)}")
 
 
 def _painted(ink: glyphs.Mask, ground: NDArray[np.float32], dark: NDArray[np.float32]) -> Frame:
@@ -196,15 +196,10 @@ def _dot(canvas: Frame, place: tuple[float, float], radius: float, colour: tuple
 
 def _draw_bolts(canvas: Frame, layout: PlateLayout, rng: np.random.Generator, scale: float) -> None:
     style = rng.random()
-    if style < 0.6:
-        level = int(rng.uniform(20, 110))
-        colour = (level, level, level)
-    elif style < 0.85:
-        level = int(rng.uniform(170, 240))
-        colour = (level, level, level)
+    if style < 0.85:
+        colour = (int(rng.uniform(20, 110) if style < 0.6 else rng.uniform(170, 240)),) * 3
     else:
         colour = (int(rng.uniform(30, 70)), int(rng.uniform(30, 70)), int(rng.uniform(120, 200)))
     radius = rng.uniform(2.5, 7.0)
     for x, y in layout.bolts:
-        centre = (round((x + rng.normal(0, 2)) * scale * 16), round((y + rng.normal(0, 3)) * scale * 16))
-        cv2.circle(canvas, centre, round(radius * scale * 16), colour, -1, cv2.LINE_AA, 4)
+        _dot(canvas, (x + rng.normal(0, 2), y + rng.normal(0, 3)), radius, colour, scale)

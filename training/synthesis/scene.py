@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plate_nets.plates import PlateScheme
+from plate_nets.recognition.rectification import quad_boxes
 from plate_nets.types import Box, Boxes, Frame
 from training.synthesis import cars, plates, street, texts
 from training.synthesis.drawing import Pinhole, Quad, paste, rounded
@@ -133,13 +134,7 @@ def _hang(
     hang(frame, picture, quad)
     small = np.asarray((quad + 0.5) / _FINE - 0.5, np.float32)
     around = Box(*((side + 0.5) / _FINE - 0.5 for side in cars.extent(car, camera)))
-    return ScenePlate(text, kind, small, box_around(small), around)
-
-
-def box_around(quad: Quad) -> Box:
-    """Corners (4, 2) -> the upright box around them."""
-    (xmin, ymin), (xmax, ymax) = quad.min(axis=0).tolist(), quad.max(axis=0).tolist()
-    return Box(xmin, ymin, xmax, ymax)
+    return ScenePlate(text, kind, small, Box(*quad_boxes(small[None])[0].tolist()), around)
 
 
 def hang(frame: Frame, picture: Frame, quad: Quad) -> None:
@@ -171,15 +166,8 @@ def foreign_plate(rng: np.random.Generator) -> Frame:
         for angle in np.linspace(0, 2 * np.pi, 12, endpoint=False):
             centre = (round(22 + 13 * np.cos(angle)), round(36 + 13 * np.sin(angle)))
             cv2.circle(picture, centre, 2, (40, 200, 240), -1, cv2.LINE_AA)
-        cv2.putText(
-            picture,
-            letters[int(rng.integers(len(letters)))],
-            (13, 98),
-            cv2.FONT_HERSHEY_DUPLEX,
-            0.9,
-            (230, 230, 230),
-            2,
-        )
+        country = letters[int(rng.integers(len(letters)))]
+        cv2.putText(picture, country, (13, 98), cv2.FONT_HERSHEY_DUPLEX, 0.9, (230, 230, 230), 2)
     label = np.ascontiguousarray(picture[:, left:])
     street.write(label, symbols[:cut] + " " + symbols[cut:], ink)
     picture[:, left:] = label

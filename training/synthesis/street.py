@@ -110,7 +110,7 @@ def _skyline(frame: Frame, camera: Pinhole, weather: Weather, rng: np.random.Gen
             texture = _facade(
                 max(3, round(w / 3)), max(2, round(h / 3)), wall * (1 - mix) + haze * mix, rng, glass=0.85
             )
-            paste(frame, texture, camera.project((x, h, z), (x + w, h, z), (x + w, 0, z), (x, 0, z)))
+            paste(frame, texture, camera.upright(x, x + w, h, 0, z))
             x += w * float(rng.uniform(0.8, 1.3))
     for _ in range(40):
         x, z, r = float(rng.uniform(-40, 40)), float(rng.uniform(80, 105)), float(rng.uniform(1.5, 3.5))
@@ -127,32 +127,29 @@ def _ground(frame: Frame, camera: Pinhole, rng: np.random.Generator) -> None:
     frame[first:] = np.array((142, 146, 148), np.uint8)
     asphalt = np.array((92, 90, 90), np.float64) * rng.uniform(0.75, 1.2)
     far, near = 250.0, 1.0
-    fill(frame, camera.project((-ROAD, 0, far), (ROAD, 0, far), (ROAD, 0, near), (-ROAD, 0, near)), asphalt)
+    fill(frame, camera.level(-ROAD, ROAD, 0, far, near), asphalt)
     for _ in range(25):
         x, z = float(rng.uniform(-ROAD, ROAD - 1)), float(rng.uniform(3, 60))
         w, d = float(rng.uniform(0.3, 3)), float(rng.uniform(0.5, 8))
-        patch = camera.project((x, 0, z + d), (min(x + w, ROAD), 0, z + d), (min(x + w, ROAD), 0, z), (x, 0, z))
+        patch = camera.level(x, min(x + w, ROAD), 0, z + d, z)
         blend(frame, patch, tuple(asphalt * rng.uniform(0.75, 1.25)), float(rng.uniform(0.1, 0.4)), 1.5)
     for lane in (-4.0, 0.0, 4.0):
         for offset in (-0.8, 0.8):
-            track = [(lane + offset + s * 0.25, 0.0, z) for s, z in ((-1, far), (1, far), (1, near), (-1, near))]
-            blend(frame, camera.project(*track), tuple(asphalt * 0.85), 0.35, 3)
+            track = camera.level(lane + offset - 0.25, lane + offset + 0.25, 0, far, near)
+            blend(frame, track, tuple(asphalt * 0.85), 0.35, 3)
     white = (214.0, 218.0, 220.0)
     dash, gap = 3.0, float(rng.uniform(2, 6))
     for x in (-2.0, 2.0):
         z = float(rng.uniform(1, 4))
         while z < 120:
-            quad = camera.project((x - 0.07, 0, z + dash), (x + 0.07, 0, z + dash), (x + 0.07, 0, z), (x - 0.07, 0, z))
-            blend(frame, quad, white, 0.85, 0.4)
+            blend(frame, camera.level(x - 0.07, x + 0.07, 0, z + dash, z), white, 0.85, 0.4)
             z += dash + gap
     for x in (-ROAD + 0.25, ROAD - 0.25):
-        line = [(x + s * 0.07, 0.0, z) for s, z in ((-1, far), (1, far), (1, near), (-1, near))]
-        blend(frame, camera.project(*line), white, 0.7, 0.4)
+        blend(frame, camera.level(x - 0.07, x + 0.07, 0, far, near), white, 0.7, 0.4)
     if rng.random() < 0.4:
         z = float(rng.uniform(12, 30))
         for x in np.arange(-ROAD + 0.6, ROAD - 0.6, 1.0):
-            quad = camera.project((x, 0, z + 3.5), (x + 0.5, 0, z + 3.5), (x + 0.5, 0, z), (x, 0, z))
-            blend(frame, quad, white, 0.8, 0.5)
+            blend(frame, camera.level(x, x + 0.5, 0, z + 3.5, z), white, 0.8, 0.5)
     grain = rng.standard_normal((rows, width), dtype=np.float32)
     grain = cv2.GaussianBlur(grain, (0, 0), 1.0) * np.linspace(2, 14, rows, dtype=np.float32)[:, None]
     frame[first:] = np.clip(frame[first:] + grain[:, :, None], 0, 255).astype(np.uint8)
@@ -161,10 +158,8 @@ def _ground(frame: Frame, camera: Pinhole, rng: np.random.Generator) -> None:
 def _kerbs(frame: Frame, camera: Pinhole) -> None:
     for side in (-1, 1):
         x = side * ROAD
-        top = camera.project((x, 0.14, 200), (x + side * 0.2, 0.14, 200), (x + side * 0.2, 0.14, 1), (x, 0.14, 1))
-        face = camera.project((x, 0.14, 200), (x, 0.0, 200), (x, 0.0, 1), (x, 0.14, 1))
-        fill(frame, top, (172, 174, 174))
-        fill(frame, face, (112, 114, 116))
+        fill(frame, camera.level(x, x + side * 0.2, 0.14, 200, 1), (172, 174, 174))
+        fill(frame, camera.project((x, 0.14, 200), (x, 0.0, 200), (x, 0.0, 1), (x, 0.14, 1)), (112, 114, 116))
 
 
 def _houses(frame: Frame, camera: Pinhole, weather: Weather, side: int, rng: np.random.Generator) -> None:
@@ -199,13 +194,10 @@ def _houses(frame: Frame, camera: Pinhole, weather: Weather, side: int, rng: np.
         texture = _facade(columns, storeys, wall, rng, shop=True)
         keep = (far - near) / (depth - 0.3)
         texture = texture[:, : max(2, round(texture.shape[1] * keep))]  # the part in front of the camera
-        if side > 0:
-            quad = camera.project((x, high, far), (x, high, near), (x, 0, near), (x, 0, far))
-        else:
-            quad = camera.project((x, high, near), (x, high, far), (x, 0, far), (x, 0, near))
-        wall_end = camera.project((x, high, near), (x + side * 12, high, near), (x + side * 12, 0, near), (x, 0, near))
+        left, right = (far, near) if side > 0 else (near, far)
+        quad = camera.project((x, high, left), (x, high, right), (x, 0, right), (x, 0, left))
         if near > 1:
-            fill(frame, wall_end, wall * 0.72)
+            fill(frame, camera.upright(x, x + side * 12, high, 0, near), wall * 0.72)
         paste(frame, texture, quad)
 
 
@@ -275,10 +267,8 @@ def _blob(frame: Frame, camera: Pinhole, at: Space, radius: float, colour: NDArr
 
 def _tree(frame: Frame, camera: Pinhole, x: float, z: float, rng: np.random.Generator) -> None:
     high, half = float(rng.uniform(4, 7)), 0.13
-    trunk = camera.project((x - half, high * 0.7, z), (x + half, high * 0.7, z), (x + half, 0, z), (x - half, 0, z))
-    shadow = camera.project((x - 1.5, 0, z + 1), (x + 1.5, 0, z + 1), (x + 1.5, 0, z - 0.7), (x - 1.5, 0, z - 0.7))
-    blend(frame, shadow, (40, 40, 40), 0.3, 3)
-    fill(frame, trunk, (52, 66, 84))
+    blend(frame, camera.level(x - 1.5, x + 1.5, 0, z + 1, z - 0.7), (40, 40, 40), 0.3, 3)
+    fill(frame, camera.upright(x - half, x + half, high * 0.7, 0, z), (52, 66, 84))
     green = np.array((46, 98, 70)) * rng.uniform(0.7, 1.2)
     for layer in range(60):
         dx, dy = rng.normal(0, 0.75, 2)
@@ -292,17 +282,14 @@ def _lamp_post(frame: Frame, camera: Pinhole, x: float, z: float) -> None:
     half = 0.06
     pole = camera.project((x - half, 7, z), (x + half, 7, z), (x + half * 1.6, 0, z), (x - half * 1.6, 0, z))
     arm = camera.project((x, 7.0, z), (x + lean, 7.4, z), (x + lean, 7.28, z), (x, 6.88, z))
-    head = camera.project(
-        (x + lean * 0.8, 7.5, z), (x + lean * 1.3, 7.5, z), (x + lean * 1.3, 7.3, z), (x + lean * 0.8, 7.3, z)
-    )
+    head = camera.upright(x + lean * 0.8, x + lean * 1.3, 7.5, 7.3, z)
     for part in (pole, arm, head):
         fill(frame, part, (98, 98, 96))
 
 
 def _road_sign(frame: Frame, camera: Pinhole, x: float, z: float, rng: np.random.Generator) -> None:
     """A speed limit, a blue board, or a yellow advertising board, on a pole."""
-    pole = camera.project((x - 0.04, 2.3, z), (x + 0.04, 2.3, z), (x + 0.04, 0, z), (x - 0.04, 0, z))
-    fill(frame, pole, (120, 120, 120))
+    fill(frame, camera.upright(x - 0.04, x + 0.04, 2.3, 0, z), (120, 120, 120))
     draw = rng.random()
     if draw < 0.45:
         face = np.full((160, 160, 3), 240, np.uint8)
@@ -312,19 +299,12 @@ def _road_sign(frame: Frame, camera: Pinhole, x: float, z: float, rng: np.random
         inner = face[40:120, 30:130].copy()
         write(inner, str(10 * int(rng.integers(2, 9))), (20, 20, 20))
         face[40:120, 30:130] = inner
-        paste(
-            frame,
-            face,
-            camera.project((x - 0.35, 2.9, z), (x + 0.35, 2.9, z), (x + 0.35, 2.2, z), (x - 0.35, 2.2, z)),
-            mask,
-        )
+        paste(frame, face, camera.upright(x - 0.35, x + 0.35, 2.9, 2.2, z), mask)
         return
     wide, high = float(rng.uniform(0.5, 1.1)), float(rng.uniform(0.25, 0.6))
     face = np.empty((round(240 * high), round(240 * wide), 3), np.uint8)
     face[:] = (160, 80, 20) if draw < 0.75 else (40, 190, 235)
     cv2.rectangle(face, (3, 3), (face.shape[1] - 4, face.shape[0] - 4), (235, 235, 235), 3)
     write(face, word(rng), (240, 240, 240) if draw < 0.75 else (20, 20, 20))
-    quad = camera.project(
-        (x - wide, 2.2 + 2 * high, z), (x + wide, 2.2 + 2 * high, z), (x + wide, 2.2, z), (x - wide, 2.2, z)
-    )
+    quad = camera.upright(x - wide, x + wide, 2.2 + 2 * high, 2.2, z)
     paste(frame, face, quad, rounded(face.shape[0], face.shape[1], 10))

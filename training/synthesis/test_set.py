@@ -1,7 +1,7 @@
 """The synthetic test set: small photos of plates and their labels, in the format of `evaluation.dataset`."""
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,22 +25,12 @@ _SURROUNDINGS = (0.5, 1.1)
 """Minimum and maximum width of the surroundings of the plate's box in the photo, in plate heights."""
 
 
-Drawn = tuple[str, Frame, Iterable[tuple[str, Iterable[float]]]]
-"""The kind of a photo, the photo, and its plates: each a text with its box and corners in px."""
-
-
 def write_test_set(
     scheme: PlateScheme, folder: Path, count: int = 2000, seed: int = 0, lines: int = 1
 ) -> Iterator[Path]:
-    """Write a labelled folder of plates with ``lines`` lines, 1 or 2; see `write_dataset`.
+    """Write a labelled folder of plates with ``lines`` lines, 1 or 2, one photo per step.
 
-    The format is part of the file name: ``taxi_0001.png``.
-    """
-    return write_dataset(folder, count, seed, lambda rng: _photo(scheme.by_lines[lines], rng, lines))
-
-
-def write_dataset(folder: Path, count: int, seed: int, draw: Callable[[np.random.Generator], Drawn]) -> Iterator[Path]:
-    """Write ``images/`` and ``labels.csv``, one photo per step; each photo depends on (seed, number) alone.
+    Each photo depends on (seed, number) alone. Its format is part of the file name: ``taxi_0001.png``.
 
     Raises:
         DatasetError: the folder is not empty.
@@ -54,16 +44,16 @@ def write_dataset(folder: Path, count: int, seed: int, draw: Callable[[np.random
         rows = csv.writer(file)
         rows.writerow(COLUMNS)
         for number in range(count):
-            kind, photo, plates = draw(np.random.default_rng((seed, number)))
+            kind, text, photo, quad = _photo(scheme.by_lines[lines], np.random.default_rng((seed, number)), lines)
             path = images / f"{kind.replace(' ', '_')}_{number:04d}.png"
             save_picture(path, photo)
-            for text, places in plates:
-                numbers = [f"{value:.1f}" for value in places]
-                rows.writerow([path.name, *numbers[:4], text, *numbers[4:]])
+            numbers = [f"{value:.1f}" for value in (*quad.min(axis=0), *quad.max(axis=0), *quad.ravel())]
+            rows.writerow([path.name, *numbers[:4], text, *numbers[4:]])
             yield path
 
 
-def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> Drawn:
+def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> tuple[str, str, Frame, camera.Corners]:
+    """The format and the text of a plate, its photo, and its corners (4, 2) there, px."""
     usual, *others = (each.name for each in scheme.formats)
     first = rng.random() < (USUAL_SHARE if lines == 1 else 1 / len(scheme.formats))
     kind = usual if first or not others else others[int(rng.integers(len(others)))]
@@ -77,4 +67,4 @@ def _photo(scheme: PlateScheme, rng: np.random.Generator, lines: int) -> Drawn:
     width, rows = np.ceil(high - origin).astype(int)
     target = target - origin
     photo = camera.take_photo(picture, corners, target, (int(width), int(rows)), rng, SEVERITY, lines)
-    return kind, photo, [(text, (*target.min(axis=0), *target.max(axis=0), *target.ravel()))]
+    return kind, text, photo, target

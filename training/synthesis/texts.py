@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from plate_nets.errors import InputError
 from plate_nets.plates import PlateScheme
 from plate_nets.plates.scheme import Codes
-from training.synthesis.errors import unknown
 
 REPEATED_SHARE, ISSUED_SHARE = 0.2, 0.55
 """For parts with codes: the share of codes with equal neighbours, and of codes in use; the rest is any code."""
@@ -28,7 +28,7 @@ def sample_text(scheme: PlateScheme, rng: np.random.Generator, kind: str | None 
     if kind is None:
         kind = _by_share(scheme.synthesis.shares, scheme.formats[0].name, rng)
     if kind not in formats:
-        raise unknown("texts.sample_text", kind, formats)
+        raise InputError(f"texts.sample_text: unknown {kind!r}; expected one of {' '.join(formats)}")
     text = ""
     for part in formats[kind].parts:
         shares = {pattern: scheme.synthesis.ways[kind][pattern] for pattern in part[1:]}

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from plate_nets.errors import DatasetError
+from plate_nets.evaluation.calibration import log_loss
 from plate_nets.evaluation.event_scores import FinalText, event_reliability, gate_costs, right_by_height
 from plate_nets.evaluation.evidence import ReadFrame, load_evidence, save_evidence, stored_or_read
 from plate_nets.plates import default_scheme
+from tests.commands import invoke
 from tests.unit.video.traffic import plate
-from training import calibrate_events
-from training.calibrate_events import log_loss
+from training.calibrate_events import main
 from training.synthesis.drive_by import DriveBySettings, write_drive_by
 
 TEXTS = [FinalText(0.999, True, 22), FinalText(0.97, True, 15), FinalText(0.93, False, 15), FinalText(0.4, False, 9)]
@@ -42,8 +41,7 @@ def test_right_and_reported_texts_are_counted_by_height() -> None:
 
 
 def test_the_loss_is_smallest_for_calibrated_scores() -> None:
-    honest = [FinalText(0.75, right, 20) for right in (True, True, True, False)]
-    boastful = [FinalText(0.99, right, 20) for right in (True, True, True, False)]
+    honest, boastful = ([(score, right) for right in (True, True, True, False)] for score in (0.75, 0.99))
     assert log_loss(honest) < log_loss(boastful)
 
 
@@ -79,14 +77,12 @@ def test_the_command_fits_a_temperature_and_reads_each_clip_once(
 ) -> None:
     for _ in write_drive_by(tmp_path / "drive_3.mp4", default_scheme(), 3, DriveBySettings(cars=1, rate=10)):
         pass
-    monkeypatch.setattr(calibrate_events, "TEMPERATURES", (1.0, 1.5))
-    command = typer.Typer()
-    command.command()(calibrate_events.main)  # python -m training.calibrate_events
-    arguments = [str(tmp_path), "--evidence", str(tmp_path / "kept"), "--rate", "5", "--scheme", "russia"]
-    first = CliRunner().invoke(command, arguments)
+    monkeypatch.setattr("training.calibrate_events.TEMPERATURES", (1.0, 1.5))
+    arguments = [tmp_path, "--evidence", tmp_path / "kept", "--rate", 5, "--scheme", "russia"]
+    first = invoke(main, *arguments)
     assert first.exit_code == 0, first.output
     assert re.search(r"temperature: 1(\.5)?, 1 clip", first.output)
     (kept,) = (tmp_path / "kept").rglob("*.safetensors")
     written = kept.stat().st_mtime_ns
-    assert CliRunner().invoke(command, arguments).output.splitlines()[-1] == first.output.splitlines()[-1]
+    assert invoke(main, *arguments).output.splitlines()[-1] == first.output.splitlines()[-1]
     assert kept.stat().st_mtime_ns == written

@@ -1,6 +1,5 @@
 """Layouts for the plates of a scheme: from its file or, for Russia, from a module; random otherwise."""
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -14,14 +13,11 @@ from training.synthesis.layouts.layout import PlateLayout
 Layouts = dict[tuple[str, tuple[str, ...]], PlateLayout]
 """By the name of a format and the patterns of its parts."""
 
-_COUNTRIES: dict[str, Callable[[PlateScheme], Layouts]] = {"russia": russia.layouts}
-"""By the name of the scheme."""
-
 
 @lru_cache
 def layouts(scheme: PlateScheme) -> Layouts:
     """The layouts that a module has for a scheme, for each format in each of its forms."""
-    return _COUNTRIES[scheme.name](scheme) if scheme.name in _COUNTRIES else {}
+    return russia.layouts(scheme) if scheme.name == "russia" else {}
 
 
 def layout_of(scheme: PlateScheme, fit: Fit, rng: np.random.Generator) -> PlateLayout:

@@ -1,6 +1,7 @@
 """Layouts from a scheme's file: `synthesis.drawings`."""
 
 from collections.abc import Sequence
+from string import ascii_uppercase, digits
 
 import numpy as np
 
@@ -17,7 +18,6 @@ _CLOSE, _LOOSE = 0.07, 0.15
 """Minimum and maximum gap between characters of a line, in their heights; without room, characters get narrower."""
 _SEALS = ((190, 190, 190), (150, 110, 90), (90, 140, 190), (90, 150, 90), (60, 60, 170))
 """Colours of seals, BGR."""
-_LETTERS, _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
 
 
 def one_of(designs: Sequence[PlateDrawing], rng: np.random.Generator) -> PlateDrawing:
@@ -134,5 +134,5 @@ def small_letters(small: Small, rng: np.random.Generator) -> tuple[tuple[str, Sl
 
 
 def _one_sign(sign: str, rng: np.random.Generator) -> str:
-    choices = {"#": _DIGITS, "@": _LETTERS}.get(sign)
+    choices = {"#": digits, "@": ascii_uppercase}.get(sign)
     return choices[int(rng.integers(len(choices)))] if choices else sign

@@ -62,9 +62,7 @@ class _Look:
 
 _LOOKS = {
     # Centres after the mean of real plates
-    "private": _Look(
-        centres=((57.5, 123.0, 179.0, 234.5, 298.5, 355.5), (48.0, 106.0, 163.0, 220.0, 273.0, 329.5)),
-    ),
+    "private": _Look(centres=((57.5, 123.0, 179.0, 234.5, 298.5, 355.5), (48.0, 106.0, 163.0, 220.0, 273.0, 329.5))),
     "taxi": _Look(YELLOW),
     "trailer": _Look(other=(MILITARY, WHITE)),
     "military": _Look(MILITARY, WHITE, flag=()),

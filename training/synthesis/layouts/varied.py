@@ -1,5 +1,7 @@
 """Random layouts, of many sizes, typefaces and colours, for plates of which only the text is known."""
 
+from string import ascii_uppercase
+
 import numpy as np
 
 from plate_nets.plates.drawing import SEAL, Band, Colour, Disc, Line, Row, Small
@@ -31,7 +33,6 @@ _COLOUR_SHARES = (0.5, 0.09, 0.04, 0.03, 0.08, 0.08, 0.04, 0.04, 0.03, 0.02, 0.0
 _BLUE: Colour = (150, 60, 20)
 _LIGHT: Colour = (235, 235, 235)
 _STICKERS: tuple[Colour, ...] = ((60, 60, 190), (170, 120, 40), (80, 150, 70), (50, 190, 230), (230, 230, 230))
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DATES = ("##-##", "##.##", "##", "####")
 _GAP = (0.25, 0.9)
 """Gap between two groups of characters, in characters."""
@@ -68,7 +69,7 @@ def layout(fit: Fit, rng: np.random.Generator) -> PlateLayout:
         slots, small, discs = slots + placed, small + marks, discs + seals
     if strip:
         bands += (Band((0, 0, 0.085 * width, height), _BLUE if rng.random() < 0.85 else _STICKERS[0]),)
-        word = "".join(_LETTERS[i] for i in rng.integers(0, len(_LETTERS), int(rng.integers(1, 4))))
+        word = "".join(ascii_uppercase[i] for i in rng.integers(0, len(ascii_uppercase), int(rng.integers(1, 4))))
         letters = small_letters(Small(word, 0.0425 * width, 0.17 * height, 0.9 * height), rng)
         coloured = tuple((letter, slot, _LIGHT) for letter, slot in letters)
         if rng.random() < 0.7:
