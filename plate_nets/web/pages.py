@@ -151,7 +151,7 @@ class Pages:
 
 async def _to_section(request: Request) -> Response:
     """Redirect the address of a section, as people type it, to the page."""
-    return RedirectResponse(f"/#{request.url.path.strip('/')}", 303)
+    return RedirectResponse(f"/#{request.scope['path'].strip('/')}", 303)
 
 
 class _Static(StaticFiles):

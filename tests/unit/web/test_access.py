@@ -1,10 +1,16 @@
 """Rates and tokens without a server."""
 
+import asyncio
+
 import pytest
+from starlette.datastructures import URL
+from starlette.requests import HTTPConnection
+from starlette.types import Message, Receive, Scope, Send
 
 from plate_nets.errors import InputError
-from plate_nets.web.access import Rate
+from plate_nets.web.access import Access, Rate
 from plate_nets.web.faults import Refused, fault_of
+from plate_nets.web.guard import Guard
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.uploads import plain_name
 
@@ -37,3 +43,23 @@ def test_a_name_is_one_line_and_no_path(name: str | None, plain: str) -> None:
 
 def test_an_internal_error_reveals_no_details() -> None:
     assert "secret" not in fault_of(RuntimeError("secret")).message
+
+
+def test_the_host_header_does_not_open_a_path_that_requires_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    def built_from_the_header(connection: HTTPConnection) -> URL:
+        return URL(f"http://{connection.headers['host']}{connection.scope['path']}")
+
+    async def behind(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("this request has no token")
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    sent: list[Message] = []
+    monkeypatch.setattr(HTTPConnection, "url", property(built_from_the_header))
+    scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [(b"host", b"x/login?")]}
+    asyncio.run(Guard(behind, Access(WebSettings(tokens=("a-token-of-the-tests",))))(scope, receive, send))
+    assert sent[0]["status"] == 401
