@@ -71,7 +71,7 @@ class CameraRoom:
             age = None if plan.keep_days is None else plan.keep_days * _DAY
             size = None if plan.keep_mb is None else int(plan.keep_mb * (1 << 20))
             pictures = PictureSettings(plan.pictures, plan.blur, plan.blur_vehicles, age, size)
-        sinks = (*plan.sinks, SqliteSettings(name="page", path=store, keep_days=plan.keep_days))
+        sinks = (*plan.sinks, SqliteSettings(name="page", path=store))
         self._recorder = Recorder(plan.outbox, sinks, _log.warning, max_bytes=int(plan.outbox_mb * (1 << 20)))
         self._watcher = Watcher(
             reader,
