@@ -278,7 +278,9 @@ class EventStore:
         if last > since:
             # Without a bound, SQLite walks the index of plates, far faster than the table
             bound = "WHERE sequence > ?" if since else "WHERE ? = 0"
-            plates = database.execute(f"SELECT DISTINCT plate FROM events {bound}", (since,))
+            plates = database.execute(f"SELECT DISTINCT plate FROM events {bound}", (since,)).fetchall()
+            if not since:
+                plates += database.execute("SELECT plate FROM corrections")
             self._similar.add([plate for (plate,) in plates])
             self._similar_up_to = last
 
