@@ -136,8 +136,10 @@ class EventStore:
         with self._writing:
             if not self._file.is_there:
                 self._file.renew()
-                for database in self._open():
-                    self._readers.get().close()
+                fresh = self._open()
+                for former in [self._readers.get() for _ in fresh]:  # also those in use: wait for them
+                    former.close()
+                for database in fresh:
                     self._readers.put(database)
 
     def page(self, event_filter: EventFilter, cursor: str = "", limit: int = 50) -> EventPage:
