@@ -88,12 +88,11 @@ class Pages:
         nobody = Caller("")
         wrong = False
         if request.method == "POST":
-            self._access.check_login(request)
             async with self._uploads.login(request) as form:
                 token, page = (str(form.get(name, "")) for name in ("token", "page"))
             try:
                 self._access.check_site(request, nobody, page)
-                session = self._access.log_in(token)
+                session = self._access.log_in(request, token)
             except Refused as error:
                 if int(answer_of(error).http) != 401:
                     raise

@@ -7,6 +7,7 @@ from starlette.datastructures import URL
 from starlette.requests import HTTPConnection
 from starlette.types import Message, Receive, Scope, Send
 
+from plate_nets.answers import NO_ACCESS, TOO_MANY
 from plate_nets.errors import InputError
 from plate_nets.web.access import Access, Rate
 from plate_nets.web.faults import Refused, fault_of
@@ -43,6 +44,22 @@ def test_a_name_is_one_line_and_no_path(name: str | None, plain: str) -> None:
 
 def test_an_internal_error_reveals_no_details() -> None:
     assert "secret" not in fault_of(RuntimeError("secret")).message
+
+
+def test_wrong_tokens_are_limited_and_a_right_one_is_always_accepted() -> None:
+    """Behind a proxy, they may come from the same address."""
+    token = "a-token-of-the-tests"
+    access = Access(WebSettings(tokens=(token,)))
+    proxy = HTTPConnection(
+        {"type": "http", "headers": [(b"authorization", b"Bearer wrong")], "client": ("203.0.113.7", 1)}
+    )
+    answers = []
+    for ask in (lambda: access.log_in(proxy, "wrong"), lambda: access.caller(proxy)) * 3:
+        with pytest.raises(Refused) as refused:
+            ask()
+        answers.append(refused.value.answer)
+    assert answers == [NO_ACCESS] * 5 + [TOO_MANY]
+    assert access.log_in(proxy, token)
 
 
 def test_the_host_header_does_not_open_a_path_that_requires_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
