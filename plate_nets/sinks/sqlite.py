@@ -9,7 +9,7 @@ from pathlib import Path
 
 from plate_nets.errors import InputError, SinkError
 from plate_nets.sinks.base import Record, Sink
-from plate_nets.sinks.sqlite_file import Kind, SqliteFile, is_full, reason
+from plate_nets.sinks.sqlite_file import Kind, SqliteFile, is_full, reason, tables_of
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -39,7 +39,7 @@ EVENT_STORE = Kind("event store", frozenset(("events",)), _SCHEMA, version=1)
 
 
 class SqliteSink(Sink):
-    """Keeps the last record of each event; an event that is superseded by another is deleted.
+    """Keeps the last record of each event; an event that is superseded by another is deleted, each with its correction.
 
     If the disk is full at the start, the store is opened by the first record that finds room.
 
@@ -106,6 +106,8 @@ class SqliteSink(Sink):
             if self._keep is not None:
                 oldest = (datetime.now(UTC) - self._keep).isoformat(timespec="milliseconds")
                 database.execute("DELETE FROM events WHERE timestamp < ?", (oldest,))
+            if "corrections" in tables_of(database):  # the page's, which may not have opened this file
+                database.execute("DELETE FROM corrections WHERE id NOT IN (SELECT id FROM events)")
 
     def close(self) -> None:
         if self._file is not None:

@@ -13,6 +13,8 @@ from plate_nets.intake.table import is_line, read_table
 from plate_nets.video.fusion import Fusion
 
 COLUMNS = ("plate", "label")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of a cell that a spreadsheet takes for a formula, unless an apostrophe precedes them."""
 _TWINS = str.maketrans("АВЕКМНОРСТУХ", "ABEKMHOPCTYX")
 """Cyrillic letters -> the Latin ones that look the same and are used in texts."""
 
@@ -45,8 +47,9 @@ def load_watch_list(source: Path | bytes, name: str = "") -> WatchList:
     """Load a CSV file in UTF-8 with the columns plate and label, or its bytes. ``name``: by default the file's.
 
     Spaces and hyphens in plates are removed, small letters are capitalized, and Cyrillic letters are replaced by Latin
-    ones. A row is skipped and listed in ``faults`` if it has no plate, other characters than letters and digits, a
-    plate that an earlier row has, or a label with several lines.
+    ones. An apostrophe that only keeps a spreadsheet from computing a label is removed. A row is skipped and listed in
+    ``faults`` if it has no plate, other characters than letters and digits, a plate that an earlier row has, or a label
+    with several lines.
 
     Raises:
         InputError: the file is missing, is not CSV in UTF-8, or lacks a column.
@@ -56,7 +59,7 @@ def load_watch_list(source: Path | bytes, name: str = "") -> WatchList:
     faults = []
     try:
         for line, row in read_table(source, COLUMNS):
-            plate, label = normalize(row["plate"]), row["label"].strip()
+            plate, label = normalize(row["plate"]), plain_label(row["label"])
             if plate in entries:
                 faults.append(f"watch list {name}, line {line}: expected each plate once, got {row['plate']!r}")
             elif why := entry_fault(plate, label):
@@ -77,6 +80,12 @@ def entry_fault(plate: str, label: str) -> str:
     if not plate.isalnum():
         return f"expected letters and digits, got {plate!r}"
     return "" if is_line(label) else f"expected a label of one line, got {label!r}"
+
+
+def plain_label(cell: str) -> str:
+    """The cell of a table -> a label, without an apostrophe that only keeps a spreadsheet from computing it."""
+    label = cell.strip()
+    return label[1:] if label.startswith("'") and label[1:].startswith(FORMULA) else label
 
 
 def normalize(plate: str) -> str:

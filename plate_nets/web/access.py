@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
+from typing import NoReturn
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
@@ -28,7 +29,7 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 _FROM_BROWSER = ("origin", "referer", "cookie", "sec-fetch-site")
 _REMEMBERED = 10_000
 _LOGINS = 5
-"""Wrong tokens that an address may try in a row; after that one per second."""
+"""Wrong tokens of an address that are answered as such in a row; after that one per second."""
 
 
 class Rate:
@@ -83,17 +84,13 @@ class Access:
 
     def caller(self, connection: HTTPConnection) -> Caller:
         """The sender of a request. Raises Refused if a required token is missing or wrong."""
-        address = connection.client.host if connection.client else ""
+        address = _address(connection)
         bearer = _bearer(connection.headers)
         session = connection.cookies.get(SESSION_COOKIE, "")
         if not self._tokens:
             return Caller(address)
         if bearer:
-            name = self._tokens.get(_digest(bearer))
-            if name is None:
-                self._logins.spend(address)
-                raise Refused(NO_ACCESS, "token: this server does not accept it")
-            return Caller(name)
+            return Caller(self._tokens.get(_digest(bearer)) or self._refuse(address))
         name = self._session_name(session)
         if name is None:
             raise Refused(NO_ACCESS, "token: expected `Authorization: Bearer TOKEN`, or a login")
@@ -112,17 +109,18 @@ class Access:
         """The token that a page of this session sends with each POST."""
         return self._sign(f"page {caller.session}")
 
-    def check_login(self, connection: HTTPConnection) -> None:
-        """Raise Refused after too many attempts from an address; call it before reading a body."""
-        self._logins.spend(connection.client.host if connection.client else "")
-
-    def log_in(self, token: str) -> str:
+    def log_in(self, connection: HTTPConnection, token: str) -> str:
         """A token -> the cookie value of a new session. Raises Refused if the token is wrong."""
         digest = _digest(token)
         if digest not in self._tokens:
-            raise Refused(NO_ACCESS, "token: this server does not accept it")
+            self._refuse(_address(connection))
         facts = f"{int(time.time()) + SESSION_SECONDS}.{secrets.token_urlsafe(9)}.{digest[:16]}"
         return f"{facts}.{self._sign(facts)}"
+
+    def _refuse(self, address: str) -> NoReturn:
+        """Refuse a wrong token. A right one is always accepted, as everyone behind a proxy may have one address."""
+        self._logins.spend(address)
+        raise Refused(NO_ACCESS, "token: this server does not accept it")
 
     def _session_name(self, session: str) -> str | None:
         facts, _, signature = session.rpartition(".")
@@ -135,6 +133,10 @@ class Access:
 
     def _sign(self, facts: str) -> str:
         return hmac.new(self._secret, facts.encode(), hashlib.sha256).hexdigest()
+
+
+def _address(connection: HTTPConnection) -> str:
+    return connection.client.host if connection.client else ""
 
 
 def _bearer(headers: Headers) -> str:

@@ -1,5 +1,6 @@
 """The HTTP API for pictures: `POST /api/v1/plates`, and the formats of other servers' clients."""
 
+import asyncio
 import base64
 from collections.abc import Sequence
 
@@ -113,7 +114,7 @@ class PictureApi:
         encoded, address = _text(form, "upload"), _text(form, "upload_url")
         if encoded:
             try:
-                return Upload("upload", base64.b64decode(encoded, validate=True))
+                return Upload("upload", await asyncio.to_thread(base64.b64decode, encoded, validate=True))
             except ValueError as error:  # invalid base64, or not ASCII
                 raise InputError("upload: expected a file, or one in base64") from error
         if address:

@@ -63,7 +63,7 @@ class CameraRoom:
         self._drawn: dict[str, tuple[float, bytes | None]] = {}
         """When a camera's picture was drawn, and its JPEG."""
         self._drawing = threading.Lock()
-        sinks = (*plan.sinks, SqliteSettings(name="page", path=store, keep_days=plan.keep_days))
+        sinks = (*plan.sinks, SqliteSettings(name="page", path=store))
         self._recorder = Recorder(plan.outbox, sinks, _log.warning, max_bytes=int(plan.outbox_mb * (1 << 20)))
         self._watcher = Watcher(reader, plan.cameras, plan.watching(scheme, lists), on_frame=self._keep)
         self._events = iter(self._watcher)

@@ -63,7 +63,7 @@ class Guard:
         if "transfer-encoding" in request.headers and "content-length" in request.headers:  # RFC 9112, 6.1
             raise InputError("head: expected one of Content-Length and Transfer-Encoding, got both")
         self._access.check_host(request)
-        if request.url.path.startswith(OPEN):
+        if path_of(request).startswith(OPEN):
             return
         caller = self._access.caller(request)
         request.state.caller = caller
@@ -76,13 +76,18 @@ def answer_error(request: Request, error: Exception) -> Response:
     if wants_page(request):
         if isinstance(error, Refused) and error.answer is NO_ACCESS:
             return RedirectResponse("/login", 303)
-        if not request.url.path.startswith("/api/"):
+        if not path_of(request).startswith("/api/"):
             return PlainTextResponse(fault_of(error).message, int(answer_of(error).http))
-    if request.url.path in plate_recognizer.PATHS:
+    if path_of(request) in plate_recognizer.PATHS:
         return plate_recognizer.error_response(error)
-    if request.url.path in codeproject.PATHS:
+    if path_of(request) in codeproject.PATHS:
         return codeproject.error_response(error)
     return error_response(error)
+
+
+def path_of(request: Request) -> str:
+    """The path that is routed. Starlette builds `request.url` from the header Host, older ones without checking it."""
+    return str(request.scope["path"])
 
 
 def wants_page(request: Request) -> bool:

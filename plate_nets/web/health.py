@@ -2,7 +2,6 @@
 
 import asyncio
 import http.client
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -53,23 +52,22 @@ class Health:
     def __init__(self, backend: Backend, more: Sequence[Callable[[], Facts]] = ()) -> None:
         self._backend = backend
         self._more = more
-        self._lock = threading.Lock()
+        self._lock = asyncio.Lock()
         self._known: tuple[float, Facts] | None = None
 
     async def facts(self) -> Facts:
         """Everything known, as JSON-ready values."""
-        known = await asyncio.to_thread(self._fresh)
-        facts = known | {name: value for more in self._more for name, value in more().items()}
+        facts = await self._fresh() | {name: value for more in self._more for name, value in more().items()}
         return facts | {"threads": lasting.failing()}
 
     async def is_well(self) -> bool:
         """Whether plates are being read, and every thread is working."""
-        return (await asyncio.to_thread(self._fresh))["state"] == "serving" and not lasting.failing()
+        return (await self._fresh())["state"] == "serving" and not lasting.failing()
 
-    def _fresh(self) -> Facts:
-        with self._lock:
+    async def _fresh(self) -> Facts:
+        async with self._lock:  # so that one check at a time takes a thread, however long the backend hangs
             if self._known is None or time.monotonic() - self._known[0] > _FRESH:
-                facts = self._ask()
+                facts = await asyncio.to_thread(self._ask)
                 self._known = (time.monotonic(), facts)
             return self._known[1]
 

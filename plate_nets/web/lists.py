@@ -4,7 +4,7 @@ import asyncio
 import csv
 import io
 import threading
-from collections.abc import Iterator, KeysView, Mapping, Sequence
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,16 @@ from starlette.routing import Route
 
 from plate_nets.answers import NOT_FOUND
 from plate_nets.errors import InputError
-from plate_nets.video.watch_lists import COLUMNS, WatchList, entry_fault, load_watch_list, normalize
+from plate_nets.intake.table import read_table
+from plate_nets.video.watch_lists import (
+    COLUMNS,
+    FORMULA,
+    WatchList,
+    entry_fault,
+    load_watch_list,
+    normalize,
+    plain_label,
+)
 from plate_nets.web import bodies
 from plate_nets.web.faults import Refused
 from plate_nets.web.uploads import Uploads
@@ -22,7 +31,9 @@ from plate_nets.whole_file import write_whole
 
 _MOST = 8 << 20
 """Bytes of an imported table: 250,000 entries."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+Row = Mapping[str, str]
+"""The cells of a table's row by column."""
 
 
 class Entries(Mapping[str, str]):
@@ -78,17 +89,20 @@ class ListKeeper:
         return {name: dict(entries) for name, entries in self._entries.items()}
 
     def change(self, name: str, *, put: Mapping[str, str] | None = None, remove: str = "", whole: bool = False) -> None:
-        """Add entries or remove one; with ``whole``, ``put`` replaces all entries.
+        """Add entries or remove one; the file keeps its other columns and rows. With ``whole``, ``put`` replaces all.
 
         Raises:
             Refused: no such list.
+            InputError: its file is no longer a watch list.
             OSError: its file cannot be written.
         """
         with self._lock:
             now = ({} if whole else dict(self.get(name))) | dict(put or {})
             now.pop(remove, None)
             path = self._paths[name]
-            write_whole(path, as_csv(now).encode())
+            rows = [] if whole or not path.exists() else [row for _, row in read_table(path, COLUMNS)]
+            table = as_csv(merged(rows, self._entries[name], now), [*rows[0]] if rows else COLUMNS)
+            write_whole(path, table.encode())
             self._entries[name].replace(now)
 
     def get(self, name: str) -> Entries:
@@ -98,12 +112,24 @@ class ListKeeper:
         return self._entries[name]
 
 
-def as_csv(entries: Mapping[str, str]) -> str:
-    """Entries -> a table that `load_watch_list` reads, with labels that a spreadsheet does not take for formulas."""
+def merged(rows: Iterable[Row], before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[Row]:
+    """The rows of a file with the entries ``before`` -> with the entries ``now``. Rows without an entry stay."""
+    left = dict(now)
+    for row in rows:
+        plate = normalize(row["plate"])
+        if plate in now:
+            yield {**row, "label": left.pop(plate, row["label"])}
+        elif plate not in before:
+            yield row
+    yield from ({"plate": plate, "label": label} for plate, label in left.items())
+
+
+def as_csv(rows: Iterable[Row], columns: Sequence[str] = COLUMNS) -> str:
+    """Rows -> a table; missing cells are empty."""
     text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(COLUMNS)
-    rows.writerows((plate, f"'{label}" if label.startswith(_FORMULA) else label) for plate, label in entries.items())
+    table = csv.DictWriter(text, columns, lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
     return text.getvalue()
 
 
@@ -132,7 +158,7 @@ class ListApi:
     async def add(self, request: Request) -> Response:
         """Add an entry, or change its label."""
         entry = await self._uploads.document(request, bodies.Entry)
-        plate, label = normalize(entry.plate), " ".join(entry.label.split())
+        plate, label = normalize(entry.plate), plain_label(" ".join(entry.label.split()))
         if fault := entry_fault(plate, label):
             raise InputError(f"entry: {fault}")
         await self._change(request, put={plate: label})
@@ -144,7 +170,10 @@ class ListApi:
         return Response(status_code=204)
 
     async def table(self, request: Request) -> Response:
-        """The list as CSV. PUT replaces its entries with those of a table, POST adds them; faulty rows are skipped."""
+        """The list as CSV that is safe in a spreadsheet.
+
+        PUT replaces its entries with those of a table, POST adds them; faulty rows are skipped.
+        """
         name = request.path_params["name"]
         entries = self._lists.get(name)
         if request.method in ("POST", "PUT"):
@@ -155,7 +184,9 @@ class ListApi:
             await self._change(request, put=loaded.entries, whole=request.method == "PUT")
             return JSONResponse({"added": len(loaded.entries), "faults": loaded.faults[:100]})
         headers = {"Content-Disposition": f'attachment; filename="{file_name(name)}.csv"'}
-        return Response(as_csv(entries), media_type="text/csv", headers=headers)
+        safe = ((plate, f"'{label}" if label.startswith(FORMULA) else label) for plate, label in entries.items())
+        rows = (dict(zip(COLUMNS, each, strict=True)) for each in safe)
+        return Response(as_csv(rows), media_type="text/csv", headers=headers)
 
     async def _change(self, request: Request, **change: Any) -> None:
         await asyncio.to_thread(self._lists.change, request.path_params["name"], **change)

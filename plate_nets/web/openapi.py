@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from plate_nets.answers import OURS, WEB
-from plate_nets.web import bodies
+from plate_nets.web import bodies, codeproject, plate_recognizer
 
 Json = dict[str, Any]
 
@@ -43,15 +43,30 @@ def document(version: str) -> Json:
 def _paths() -> Json:
     files = {"type": "object", "properties": {"file": {"type": "array", "items": _BINARY}}, "required": ["file"]}
     snapshot = {
-        "type": "object",
-        "properties": {
-            "upload": {**_BINARY, "description": "the picture, or its base64 as text"},
-            "upload_url": {"type": "string"},
-            "camera_id": {"type": "string"},
-            "timestamp": {"type": "string"},
-        },
+        "summary": "Read a picture, in the format of Plate Recognizer's Snapshot API",
+        "description": "Errors are {detail, error, status_code}.",
+        "requestBody": _body(
+            "multipart/form-data",
+            {
+                "type": "object",
+                "properties": {
+                    "upload": {**_BINARY, "description": "the picture, or its base64 as text"},
+                    "upload_url": {"type": "string"},
+                    "camera_id": {"type": "string"},
+                    "timestamp": {"type": "string"},
+                },
+            },
+        ),
+        "responses": {"201": {"description": "processing_time, results, filename, version, camera_id, timestamp"}},
     }
-    alpr = {"type": "object", "properties": {"upload": _BINARY}, "required": ["upload"]}
+    alpr = {
+        "summary": "Read a picture, in the format of CodeProject.AI Server",
+        "description": "Errors are {success, error, code}.",
+        "requestBody": _body(
+            "multipart/form-data", {"type": "object", "properties": {"upload": _BINARY}, "required": ["upload"]}
+        ),
+        "responses": {"200": {"description": "success, message, predictions, count, inferenceMs, processMs, code"}},
+    }
     return {
         "/api/v1/plates": {
             "post": {
@@ -73,32 +88,14 @@ def _paths() -> Json:
                 "responses": {"200": _answer("the pictures, in order", bodies.Pictures), **_failures()},
             }
         },
-        "/v1/plate-reader/": {
-            "post": {
-                "summary": "Read a picture, in the format of Plate Recognizer's Snapshot API",
-                "description": "Errors are {detail, error, status_code}.",
-                "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": snapshot}}},
-                "responses": {
-                    "201": {"description": "processing_time, results, filename, version, camera_id, timestamp"}
-                },
-            }
-        },
-        "/v1/vision/alpr": {
-            "post": {
-                "summary": "Read a picture, in the format of CodeProject.AI Server",
-                "description": "Errors are {success, error, code}.",
-                "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": alpr}}},
-                "responses": {
-                    "200": {"description": "success, message, predictions, count, inferenceMs, processMs, code"}
-                },
-            }
-        },
+        **{path: {"post": snapshot} for path in plate_recognizer.PATHS},
+        **{path: {"post": alpr} for path in codeproject.PATHS},
         "/api/v1/videos": {
             "post": {
                 "summary": "Watch a video",
                 "description": "Lines of JSON: {event}, {position, length}, finally {done} or {error}.",
                 "parameters": [_query("sure", "number", "minimum probability of an event's text; default 0.99")],
-                "requestBody": {"required": True, "content": {"video/*": {"schema": _BINARY}}},
+                "requestBody": _body("video/*", _BINARY),
                 "responses": {"200": {"description": "application/x-ndjson"}, **_failures()},
             }
         },
@@ -124,13 +121,21 @@ def _paths() -> Json:
                 "responses": {"200": {"description": "text/event-stream"}, **_failures()},
             }
         },
+        "/api/v1/events/cameras": {"get": {"summary": "The cameras that have events", "responses": {"200": _ANY}}},
         "/api/v1/events/{id}": {"get": {"summary": "One event", "parameters": [_ID], "responses": _FOUND}},
         "/api/v1/events/{id}/correction": {
             "put": {
                 "summary": "Store the true text of a plate",
                 "parameters": [_ID],
-                "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(bodies.Correction)}}},
+                "requestBody": _body("application/json", _ref(bodies.Correction)),
                 "responses": {"200": _ANY, **_failures()},
+            }
+        },
+        "/api/v1/events/{id}/{picture}.jpg": {
+            "get": {
+                "summary": "A picture of an event",
+                "parameters": [_ID, _place("picture", "plate, frame or vehicle")],
+                "responses": _PICTURE,
             }
         },
         "/api/v1/lists": {"get": {"summary": "Watch lists with their entries", "responses": {"200": _ANY}}},
@@ -138,11 +143,34 @@ def _paths() -> Json:
             "post": {
                 "summary": "Add an entry",
                 "parameters": [_place("name")],
-                "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(bodies.Entry)}}},
+                "requestBody": _body("application/json", _ref(bodies.Entry)),
                 "responses": {"201": _answer("the stored entry", bodies.Entry), **_failures()},
             }
         },
+        "/api/v1/lists/{name}/entries/{plate}": {
+            "delete": {
+                "summary": "Remove an entry",
+                "parameters": [_place("name"), _place("plate")],
+                "responses": {"204": {"description": "removed, if it was there"}, **_failures()},
+            }
+        },
+        "/api/v1/lists/{name}.csv": {
+            "get": {
+                "summary": "The list as CSV, with an apostrophe before labels that a spreadsheet would compute",
+                "parameters": [_place("name")],
+                "responses": {"200": {"description": "text/csv"}, **_failures()},
+            },
+            "post": _import("Add the entries of a table"),
+            "put": _import("Replace all entries by those of a table"),
+        },
         "/api/v1/cameras": {"get": {"summary": "Status of each camera", "responses": {"200": _ANY}}},
+        "/api/v1/cameras/{camera}/frame.jpg": {
+            "get": {
+                "summary": "The newest analysed frame of a camera",
+                "parameters": [_place("camera")],
+                "responses": _PICTURE,
+            }
+        },
         "/health": {
             "get": {
                 "summary": "Whether plates are being read; needs no token",
@@ -164,12 +192,29 @@ _BINARY: Mapping[str, str] = {"type": "string", "format": "binary"}
 _ANY: Json = {"description": "facts by name", "content": {"application/json": {"schema": {"type": "object"}}}}
 
 
-def _place(name: str) -> Json:
-    return {"name": name, "in": "path", "required": True, "description": "", "schema": {"type": "string"}}
+def _place(name: str, meaning: str = "") -> Json:
+    return {"name": name, "in": "path", "required": True, "description": meaning, "schema": {"type": "string"}}
 
 
 _ID: Json = _place("id")
-_FOUND: Json = {"200": _ANY, "404": {"$ref": "#/components/responses/Failure"}}
+_MISSING: Json = {"404": {"$ref": "#/components/responses/Failure"}}
+_FOUND: Json = {"200": _ANY, **_MISSING}
+_PICTURE: Json = {"200": {"description": "the picture", "content": {"image/jpeg": {"schema": _BINARY}}}, **_MISSING}
+
+
+def _body(kind: str, schema: Mapping[str, Any]) -> Json:
+    return {"required": True, "content": {kind: {"schema": schema}}}
+
+
+def _import(summary: str) -> Json:
+    """An operation that takes a table of a watch list."""
+    return {
+        "summary": summary,
+        "description": "The header has the columns plate and label. Faulty rows are skipped, and named in the answer.",
+        "parameters": [_place("name")],
+        "requestBody": _body("text/csv", _BINARY),
+        "responses": {"200": _ANY, **_failures()},
+    }
 
 
 def _query(name: str, kind: str, meaning: str) -> Json:

@@ -88,12 +88,11 @@ class Pages:
         nobody = Caller("")
         wrong = False
         if request.method == "POST":
-            self._access.check_login(request)
             async with self._uploads.login(request) as form:
                 token, page = (str(form.get(name, "")) for name in ("token", "page"))
             try:
                 self._access.check_site(request, nobody, page)
-                session = self._access.log_in(token)
+                session = self._access.log_in(request, token)
             except Refused as error:
                 if int(answer_of(error).http) != 401:
                     raise
@@ -151,7 +150,7 @@ class Pages:
 
 async def _to_section(request: Request) -> Response:
     """Redirect the address of a section, as people type it, to the page."""
-    return RedirectResponse(f"/#{request.url.path.strip('/')}", 303)
+    return RedirectResponse(f"/#{request.scope['path'].strip('/')}", 303)
 
 
 class _Static(StaticFiles):

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from plate_nets.errors import ServerStartError
+from plate_nets.web.settings import LOOPBACK_NAMES
 
 _BACKLOG = 512
 _SHUT_DOWN = 3
@@ -93,7 +94,8 @@ class WebServer:
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                proxy_headers=False,
+                proxy_headers=True,
+                forwarded_allow_ips=[*LOOPBACK_NAMES],  # a proxy on this machine says who asks, and whether over HTTPS
                 timeout_graceful_shutdown=_SHUT_DOWN,
             )
         )

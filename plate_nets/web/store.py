@@ -136,8 +136,10 @@ class EventStore:
         with self._writing:
             if not self._file.is_there:
                 self._file.renew()
-                for database in self._open():
-                    self._readers.get().close()
+                fresh = self._open()
+                for former in [self._readers.get() for _ in fresh]:  # also those in use: wait for them
+                    former.close()
+                for database in fresh:
                     self._readers.put(database)
 
     def page(self, event_filter: EventFilter, cursor: str = "", limit: int = 50) -> EventPage:
@@ -278,7 +280,9 @@ class EventStore:
         if last > since:
             # Without a bound, SQLite walks the index of plates, far faster than the table
             bound = "WHERE sequence > ?" if since else "WHERE ? = 0"
-            plates = database.execute(f"SELECT DISTINCT plate FROM events {bound}", (since,))
+            plates = database.execute(f"SELECT DISTINCT plate FROM events {bound}", (since,)).fetchall()
+            if not since:
+                plates += database.execute("SELECT plate FROM corrections")
             self._similar.add([plate for (plate,) in plates])
             self._similar_up_to = last
 

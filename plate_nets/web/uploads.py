@@ -28,6 +28,8 @@ from plate_nets.web.settings import WebSettings
 SHORT = 8192
 """Bytes of a body typed by a person: a login, an address, a correction."""
 _FIELDS = 8
+_URLENCODED = 16 << 20
+"""Bytes of a field of a URL-encoded form: decoding it may take 30 times its memory, and no other request runs then."""
 _NAME = 255
 _DRAINED = 8
 """Multiple of the limit that is still read and discarded, so that a browser shows the error and not a broken
@@ -147,7 +149,8 @@ class Uploads:
         settings = self._settings
         with self._memory.hold(_sender(request)) as held, self._given_back(held):
             bounded = _bounded(request, settings.max_body, settings.idle, settings.whole, held)
-            async with _form(bounded, settings.max_files) as form:
+            in_base64 = -(-settings.limits.max_bytes // 3) * 4
+            async with _form(bounded, settings.max_files, in_base64) as form:
                 yield form
 
     @asynccontextmanager
@@ -155,7 +158,7 @@ class Uploads:
         """A form of a few kB, accepted without a token."""
         with self._memory.hold(_sender(request)) as held:
             short = _bounded(request, SHORT, self._settings.idle, self._settings.short, held)
-            async with _form(short, 0) as form:
+            async with _form(short, 0, SHORT) as form:
                 yield form
 
     async def video(self, request: Request) -> StoredVideo:
@@ -251,14 +254,16 @@ async def _drain(receive: Receive, message: Message, max_bytes: int, seconds: fl
 
 
 @asynccontextmanager
-async def _form(bounded: Request, files: int) -> AsyncIterator[FormData]:
-    """The form of a bounded request, with at most this many files, and its fields."""
+async def _form(bounded: Request, files: int, field: int) -> AsyncIterator[FormData]:
+    """The form of a bounded request: at most this many files, and fields of at most ``field`` bytes."""
     kind = bounded.headers.get("content-type", "").partition(";")[0].strip().lower()
     expected = "multipart/form-data with pictures" if files else "a form"
     if kind not in ("multipart/form-data", "application/x-www-form-urlencoded"):
         raise InputError(f"body: expected {expected}, got {kind[:80] or 'no content type'}")
+    if kind == "application/x-www-form-urlencoded":
+        field = min(field, _URLENCODED)
     try:
-        async with bounded.form(max_files=files, max_fields=max(files, _FIELDS)) as form:
+        async with bounded.form(max_files=files, max_fields=max(files, _FIELDS), max_part_size=field) as form:
             yield form
     except MultiPartException as error:
         raise _form_error(error.message) from error

@@ -32,7 +32,7 @@ def imported() -> Iterator[tuple[str, str, str]]:
 
 def test_modules_import_only_lower_layers() -> None:
     document = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
-    _, _, after = document.partition("Imports go down only")
+    _, _, after = document.partition("Imports only go down")
     (block,) = re.findall(r"```text\n(.*?)```", after, re.S)[:1]
     level = {part: number for number, line in enumerate(block.splitlines()) for part in line.split()}
     parts = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}

@@ -1,5 +1,6 @@
 """Cameras that the page itself watches: their status, their newest picture, and their events in the store."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,21 @@ def test_cameras_are_watched_shown_and_kept(
     assert kept.startswith(b"\xff\xd8")
     assert {sink["name"] for sink in health["sinks"]} == {"lines", "page"}
     assert TEXT in (tmp_path / "events.jsonl").read_text(encoding="utf-8")
+
+
+def test_the_age_limit_of_pictures_does_not_delete_events(
+    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    clip = write_clip(tmp_path / "clip.mp4", passing(8, empty=8), fps=4)
+    old = CameraSettings(str(clip), id="gate", start=datetime(2020, 1, 1, tzinfo=UTC))
+    path = tmp_path / "events.sqlite"
+    store = EventStore(path)
+    with CameraRoom(WatchPlan(cameras=(old,), keep_days=1), path, reader, ()):
+        assert eventually(lambda: store.page(EventFilter()).events, 60)
+    (event,) = store.page(EventFilter()).events
+    store.close()
+    assert event["timestamp"].startswith("2020-01-01")
 
 
 def test_a_killed_sink_thread_keeps_its_events(

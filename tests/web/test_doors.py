@@ -81,13 +81,29 @@ def drip(raw: socket.socket) -> None:
         return
 
 
-def test_the_rate_of_logins_is_checked_before_their_bodies(reader: LocalReader) -> None:
+def test_wrong_logins_do_not_lock_out_others_of_their_address(reader: LocalReader) -> None:
     with running(reader, WebSettings(tokens=(TOKEN,))) as client:
-        for _ in range(5):
-            client.post("/login", data={"token": "wrong"})
-        with connected(client) as raw:
-            raw.sendall(head("/login", TYPED["Content-Type"]))
-            assert raw.recv(65_536).startswith(b"HTTP/1.1 429")  # although no byte of the body came
+        for _ in range(8):
+            assert client.post("/login", data={"token": "wrong"}).status_code in (401, 429)
+        assert client.post("/login", data={"token": TOKEN}).status_code == 303
+
+
+@pytest.mark.parametrize(("address", "trusted"), [("127.0.0.1", True), ("127.0.0.2", False)])
+def test_the_cookie_of_a_login_is_secure_behind_https(reader: LocalReader, address: str, trusted: bool) -> None:
+    """A proxy on this machine says so; others are not trusted, such as one whose address is not that of loopback."""
+    with (
+        running(reader, WebSettings(tokens=(TOKEN,))) as client,
+        httpx.Client(
+            base_url=client.base_url,
+            transport=httpx.HTTPTransport(local_address=address),
+            timeout=60,
+            trust_env=False,
+        ) as proxy,
+    ):
+        for headers in ({"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}, {}):
+            cookie = proxy.post("/login", data={"token": TOKEN}, headers=headers).headers["set-cookie"]
+            assert ("Secure" in cookie) == (trusted and bool(headers))
+            proxy.cookies.clear()
 
 
 def test_slow_senders_of_videos_do_not_block_others(reader: LocalReader, tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ from plate_nets.evaluation.dataset import load_dataset
 from plate_nets.events import Images
 from plate_nets.sinks.base import Record
 from plate_nets.sinks.sqlite import SqliteSink
+from plate_nets.video.watch_lists import load_watch_list
 from plate_nets.web.labels import label_rows
+from plate_nets.web.lists import ListKeeper
 from plate_nets.web.store import EventStore
 from tests.clips import TEXT, passing, still, write_clip
 from tests.events import event, later
@@ -303,11 +305,28 @@ def test_changes_of_lists_are_written_to_their_files(seen: Seen) -> None:
     assert (table.json()["added"], len(table.json()["faults"])) == (1, 1)
     with seen.lists.open(encoding="utf-8") as file:
         rows = [(row["plate"], row["label"]) for row in csv.DictReader(file)]
-    assert rows == [("B002BC77", "'=1+1"), ("C003CC77", "Eve")]
-    assert seen.client.get(f"{address}.csv").text == seen.lists.read_text(encoding="utf-8")
+    assert rows == [("B002BC77", "=1+1"), ("C003CC77", "Eve")]
+    shown = seen.client.get(f"{address}.csv").text
+    assert shown == seen.lists.read_text(encoding="utf-8").replace("=1+1", "'=1+1"), "not computed by a spreadsheet"
+    assert load_watch_list(shown.encode()).entries == load_watch_list(seen.lists).entries
     assert seen.client.post(f"{address}/entries", json={"plate": "<b>"}).status_code == 400
     assert seen.client.post("/api/v1/lists/none/entries", json={"plate": "A"}).status_code == 404
     assert seen.client.put(f"{address}.csv", content=b"\xff\xfe").status_code == 400
+
+
+def test_a_changed_list_keeps_the_other_columns_and_rows_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "staff.csv"
+    rows = ["label,plate,phone", "Ann,a 001 bc-77,1", "Eve,C003CC77,2", "two plates?,A1/B2,3", "Eve again,C003CC77,4"]
+    path.write_text("\n".join([*rows, ""]), encoding="utf-8")
+    keeper = ListKeeper([path])
+    keeper.change("staff", put={"B002BC77": "+7 912"})
+    assert path.read_text(encoding="utf-8").splitlines() == [*rows, "+7 912,B002BC77,"]
+    keeper.change("staff", put={"A001BC77": "Anna"}, remove="C003CC77")
+    assert path.read_text(encoding="utf-8").splitlines() == [rows[0], "Anna,a 001 bc-77,1", rows[3], "+7 912,B002BC77,"]
+    assert ListKeeper([path]).all() == keeper.all() == {"staff": {"A001BC77": "Anna", "B002BC77": "+7 912"}}
+    path.unlink()
+    keeper.change("staff", remove="A001BC77")
+    assert path.read_text(encoding="utf-8") == "plate,label\nB002BC77,+7 912\n"
 
 
 def test_putting_a_table_replaces_the_list(seen: Seen) -> None:

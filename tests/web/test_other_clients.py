@@ -183,6 +183,14 @@ def test_a_picture_as_base64_and_an_address_without_its_slash(web: httpx.Client)
         assert (answer.status_code, texts(answer.json()["results"])) == (201, [TEXT.lower()])
 
 
+def test_a_picture_as_base64_may_have_megabytes(web: httpx.Client) -> None:
+    encoded = base64.b64encode(CAR + bytes(3 << 20)).decode()
+    for body in ({"data": {"upload": encoded}}, {"files": {"upload": (None, encoded)}}):
+        answer = web.post("/v1/plate-reader/", **body)
+        assert (answer.status_code, texts(answer.json()["results"])) == (201, [TEXT.lower()])
+    assert web.post("/v1/plate-reader/", data={"upload": "%" * (6 << 20)}).status_code == 413
+
+
 def test_results_as_csv(script: Script, tmp_path: Path) -> None:
     write_csv([script.ask(CAR, "a.jpg"), script.ask(ROAD, "b.jpg"), script.ask(STREET, "c.jpg")], tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:

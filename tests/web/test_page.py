@@ -31,7 +31,7 @@ from plate_nets.events import Judged
 from plate_nets.recognition.geometry import resize
 from plate_nets.types import PLATE_COLUMNS, Box, Frame, Vehicle
 from tests.clips import passing, write_clip
-from tests.events import event
+from tests.events import event, later
 from tests.frames import Placed, compose, encode
 from tests.paths import ROOT
 from tests.web.conftest import CAR, ROAD, TEXT, TOKEN, Seen
@@ -319,6 +319,32 @@ def test_events_arrive_and_can_be_searched_and_corrected(browser: Browser, seen:
         expect(entry.locator("tbody")).to_contain_text("<i>Eve</i>")
         entry.get_by_role("button", name="Remove: M333MM99").click()
         expect(entry.locator("tbody tr")).to_have_count(1)
+        assert faults == []
+
+
+def test_a_superseded_event_disappears(browser: Browser, seen: Seen) -> None:
+    """It belongs to a car that another event has already reported, so both are shown until then."""
+    url = str(seen.client.base_url)
+    first, second = (event(number, stage="provisional") for number in (1, 2))
+    joined = replace(later(first, "update"), supersedes=second.id)
+    told = [json.loads(each.to_json()) for each in (first, second, joined)]
+    with browser.new_context(base_url=url, locale="en-GB") as context:
+        faults = watch(context, url)
+        seen.write(first, second)
+        page = opened(context, "/#live")
+        rows = page.locator(".event")
+        expect(rows).to_have_count(2)
+        expect(page.locator("#connection")).to_have_text("New events appear at the top")
+        seen.write(joined)
+        expect(rows).to_have_count(1)
+        expect(rows).to_have_attribute("data-id", first.id)
+        of_video = """async events => {
+            const { VideoView } = await import("/static/video.js");
+            const view = new VideoView(null, "");
+            for (const event of events) view.take({ event });
+            return [...view.events.children].map(({ dataset }) => dataset.id);
+        }"""
+        assert page.evaluate(of_video, told) == [first.id]
         assert faults == []
 
 

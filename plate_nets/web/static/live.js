@@ -77,14 +77,15 @@ function listen() {
 
 function arrived(event) {
   document.documentElement.dataset.arrived = `${event.id} ${Date.now()}`;
-  const before = parts.events.querySelector(`[data-id="${CSS.escape(event.id)}"]`);
+  const rowOf = (id) => parts.events.querySelector(`[data-id="${CSS.escape(id)}"]`);
+  rowOf(event.supersedes)?.remove();
+  const before = rowOf(event.id);
   if (before) {
     if (!before.querySelector("form")) before.replaceWith(eventRow(event));
-    return;
+  } else if (![...wanted().keys()].length) { // new events must not change the results of a search
+    parts.events.prepend(eventRow(event));
+    while (parts.events.childElementCount > MOST_ROWS) parts.events.lastElementChild.remove();
   }
-  if ([...wanted().keys()].length) return; // new events must not change the results of a search
-  parts.events.prepend(eventRow(event));
-  while (parts.events.childElementCount > MOST_ROWS) parts.events.lastElementChild.remove();
   tellNone();
 }
 

@@ -53,7 +53,9 @@ export class VideoView {
   #event(event) {
     const at = event.position_sec;
     const row = eventRow(event, { plain: true, act: this.player ? this.#jumper(at) : time(at) });
-    const before = [...this.events.children].find(({ dataset }) => dataset.id === event.id || dataset.id === event.supersedes);
+    const rowOf = (id) => [...this.events.children].find(({ dataset }) => dataset.id === id);
+    rowOf(event.supersedes)?.remove();
+    const before = rowOf(event.id);
     if (before) before.replaceWith(row);
     else this.events.append(row);
   }

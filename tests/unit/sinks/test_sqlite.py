@@ -13,6 +13,7 @@ from plate_nets.errors import InputError, SinkError
 from plate_nets.events import PlateEvent
 from plate_nets.sinks.base import Record
 from plate_nets.sinks.sqlite import SqliteSink
+from plate_nets.web.store import EventStore
 from tests.disk import SmallDisk
 from tests.events import event, later
 
@@ -182,6 +183,20 @@ def test_old_events_are_deleted_if_requested(path: Path) -> None:
     with SqliteSink(path, keep_days=1) as sink:
         sink.send(records(event(-(10**7))))
     assert rows(path, "SELECT count(*) FROM events") == [(0,)]
+
+
+def test_a_correction_is_deleted_with_its_event(path: Path) -> None:
+    store = EventStore(path)
+    with SqliteSink(path) as sink:
+        sink.send(records(event(0), event(1)))
+        for number in (0, 1):
+            store.correct(event(number).id, "B777OP99")
+        sink.send(records(replace(event(2), supersedes=event(0).id)))
+    assert rows(path, "SELECT id FROM corrections") == [(event(1).id,)]
+    with SqliteSink(path, keep_days=1) as sink:
+        sink.send(records(event(-(10**7))))
+    assert rows(path, "SELECT id FROM corrections") == []
+    store.close()
 
 
 def test_a_store_of_another_version_is_refused(path: Path) -> None:

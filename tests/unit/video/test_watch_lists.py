@@ -29,6 +29,11 @@ def test_a_list_has_plates_with_labels(tmp_path: Path) -> None:
     assert found == WatchList("staff", {"A123BC77": "Kim", "X900KO99": ""})
 
 
+def test_an_apostrophe_before_a_formula_is_not_part_of_the_label(tmp_path: Path) -> None:
+    found = load_watch_list(write(tmp_path, "plate,label\nA123BC77,'+7 912\nX900KO99,'s-Hertogenbosch\n"))
+    assert found.entries == {"A123BC77": "+7 912", "X900KO99": "'s-Hertogenbosch"}
+
+
 def test_each_bad_row_is_left_out_with_a_message(tmp_path: Path) -> None:
     rows = "plate,label\n,none\nA123BC77,Kim\nA123BC77,again\nA*23,star\nX900KO99,Olga\n"
     found = load_watch_list(write(tmp_path, rows), "vip")

@@ -1,10 +1,17 @@
 """Rates and tokens without a server."""
 
-import pytest
+import asyncio
 
+import pytest
+from starlette.datastructures import URL
+from starlette.requests import HTTPConnection
+from starlette.types import Message, Receive, Scope, Send
+
+from plate_nets.answers import NO_ACCESS, TOO_MANY
 from plate_nets.errors import InputError
-from plate_nets.web.access import Rate
+from plate_nets.web.access import Access, Rate
 from plate_nets.web.faults import Refused, fault_of
+from plate_nets.web.guard import Guard
 from plate_nets.web.settings import WebSettings
 from plate_nets.web.uploads import plain_name
 
@@ -37,3 +44,39 @@ def test_a_name_is_one_line_and_no_path(name: str | None, plain: str) -> None:
 
 def test_an_internal_error_reveals_no_details() -> None:
     assert "secret" not in fault_of(RuntimeError("secret")).message
+
+
+def test_wrong_tokens_are_limited_and_a_right_one_is_always_accepted() -> None:
+    """Behind a proxy, they may come from the same address."""
+    token = "a-token-of-the-tests"
+    access = Access(WebSettings(tokens=(token,)))
+    proxy = HTTPConnection(
+        {"type": "http", "headers": [(b"authorization", b"Bearer wrong")], "client": ("203.0.113.7", 1)}
+    )
+    answers = []
+    for ask in (lambda: access.log_in(proxy, "wrong"), lambda: access.caller(proxy)) * 3:
+        with pytest.raises(Refused) as refused:
+            ask()
+        answers.append(refused.value.answer)
+    assert answers == [NO_ACCESS] * 5 + [TOO_MANY]
+    assert access.log_in(proxy, token)
+
+
+def test_the_host_header_does_not_open_a_path_that_requires_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    def built_from_the_header(connection: HTTPConnection) -> URL:
+        return URL(f"http://{connection.headers['host']}{connection.scope['path']}")
+
+    async def behind(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("this request has no token")
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    sent: list[Message] = []
+    monkeypatch.setattr(HTTPConnection, "url", property(built_from_the_header))
+    scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [(b"host", b"x/login?")]}
+    asyncio.run(Guard(behind, Access(WebSettings(tokens=("a-token-of-the-tests",))))(scope, receive, send))
+    assert sent[0]["status"] == 401

@@ -1,12 +1,15 @@
 """What the page shows about the server behind it, over the protocol that its address names."""
 
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from plate_nets.client import PlateClient
 from plate_nets.contract import needed
 from plate_nets.plates import default_scheme
+from plate_nets.types import Frame, Plate
 from plate_nets.web.health import Backend, Health
 from tests.fakes.stub_server import METADATA, stub_server
 
@@ -25,3 +28,36 @@ def test_a_silent_server_is_not_reported_as_having_no_ready_models() -> None:
         facts = asyncio.run(Health(Backend(client, "server", client.url)).facts())
     assert (facts["models"], facts["state"]) == ([], "failing")
     assert facts["models_fault"].startswith("127.0.0.1:1: ")
+
+
+class Hanging:
+    """A reader that only answers when it is allowed to."""
+
+    def __init__(self) -> None:
+        self.let = threading.Event()
+        self.asked = 0
+
+    def read(
+        self, image: Frame | bytes, *, evidence: bool = False, sure: float | None = None, vehicles: bool = False
+    ) -> list[Plate]:
+        self.asked += 1
+        assert self.let.wait(60)
+        return []
+
+
+def test_probes_of_a_hanging_backend_share_one_check_and_leave_the_other_threads_free() -> None:
+    reader = Hanging()
+
+    async def probe() -> list[bool]:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
+        health = Health(Backend(reader, "local"))
+        probes = asyncio.gather(*(health.is_well() for _ in range(6)))
+        await asyncio.sleep(0)  # until each probe waits
+        try:
+            await asyncio.wait_for(asyncio.to_thread(int), 30)
+        finally:
+            reader.let.set()
+        return await probes
+
+    assert asyncio.run(probe()) == [False] * 6
+    assert reader.asked == 1
