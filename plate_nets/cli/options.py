@@ -42,11 +42,15 @@ Schemes = Annotated[
 ]
 Scheme = Annotated[
     str,
-    typer.Option("--scheme", help="Country to read (built-in name or TOML file)."),
+    typer.Option("--scheme", help="Country to read (built-in name or TOML file).", envvar=SCHEME_VARIABLE),
 ]
 NamedSchemes = Annotated[
     str,
-    typer.Option("--scheme", help="Countries to read, comma-separated (built-in name, group or TOML file)."),
+    typer.Option(
+        "--scheme",
+        help="Countries to read, comma-separated (built-in name, group or TOML file).",
+        envvar=SCHEME_VARIABLE,
+    ),
 ]
 Details = Annotated[
     Detail | None,

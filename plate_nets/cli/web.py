@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from plate_nets.cli.options import Details, Local, Log, ModelRepository, Scheme, Timeout, Url, only_scheme, use_detail
-from plate_nets.cli.readers import local_reader, reads_in_process, started
+from plate_nets.cli.readers import frame_limits, local_reader, reads_in_process, started
 from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ServerError
@@ -97,7 +97,7 @@ def web(
         from plate_nets.web.settings import LOOPBACK_NAMES, WebSettings
     outside = address not in LOOPBACK_NAMES
     tokens = read_tokens(token_file) if token_file else (secrets.token_urlsafe(24),) if outside else ()
-    settings = WebSettings(tokens=tokens, hosts=tuple(host or ()), allowed_urls=tuple(allow_url or ()), rate=rate)
+    settings = WebSettings(tokens, tuple(host or ()), tuple(allow_url or ()), frame_limits(), rate=rate)
     console = Console(highlight=False, soft_wrap=True)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     plan = load_cameras(cameras) if cameras else WatchPlan(())
@@ -133,7 +133,7 @@ def open_backend(
     if reads_in_process(local, url):
         return Backend(local_reader(scheme, repository), "local", scheme=scheme), None
     if url:
-        client = stack.enter_context(PlateClient(url, timeout=timeout, scheme=scheme))
+        client = stack.enter_context(PlateClient(url, timeout=timeout, scheme=scheme, limits=frame_limits()))
         client.is_ready()  # a wrong address must not look like an error of the first picture
         return Backend(client, "server", client.url, scheme=scheme), None
     status = Status(stack.enter_context(open_events(Path(os.devnull))))
@@ -141,7 +141,15 @@ def open_backend(
     stack.enter_context(started(triton, as_line=True))
     # Camera frames are large, and over HTTP Triton leaks memory with each empty answer
     client = stack.enter_context(
-        PlateClient(triton.grpc_url, "grpc", timeout, shared_memory=True, control_key=triton.control_key, scheme=scheme)
+        PlateClient(
+            triton.grpc_url,
+            "grpc",
+            timeout,
+            shared_memory=True,
+            control_key=triton.control_key,
+            scheme=scheme,
+            limits=frame_limits(),
+        )
     )
     backend = Backend(client, "embedded", client.url, triton.metrics_url, status, scheme)
     return backend, Supervisor(triton, status)

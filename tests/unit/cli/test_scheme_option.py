@@ -7,7 +7,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
-from plate_nets.cli.options import only_scheme, use_schemes
+from plate_nets.cli.options import SCHEME_VARIABLE, only_scheme, use_schemes
 from plate_nets.contract import PLATE_RECOGNITION
 from plate_nets.errors import InputError, SchemeError
 from plate_nets.python_backend.settings import SchemeSettings, read_settings
@@ -32,13 +32,18 @@ def test_an_unknown_scheme_is_refused_before_a_server_starts() -> None:
     assert told() == "russia"
 
 
-@pytest.mark.parametrize("command", [("read", "car.jpg"), ("watch", "car.jpg"), ("web",), ("serve",)])
+@pytest.mark.parametrize("by", ["option", "variable"])
+@pytest.mark.parametrize(
+    "command", [("read", "car.jpg"), ("watch", "car.jpg"), ("web",), ("serve",), ("batch", "car.jpg", "--out", "out")]
+)
 def test_every_command_refuses_an_unknown_scheme_in_one_line(
-    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: tuple[str, ...], by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("car.jpg").touch()
-    result = CliRunner().invoke(app, [*command, "--scheme", "atlantis"])
+    if by == "variable":
+        monkeypatch.setenv(SCHEME_VARIABLE, "atlantis")
+    result = CliRunner().invoke(app, [*command, *(["--scheme", "atlantis"] if by == "option" else [])])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert result.stderr.startswith("plates: scheme: expected ") and "got 'atlantis'" in result.stderr
 
