@@ -32,8 +32,9 @@ from plate_nets.types import Box, Plate, Reading, Scene, Vehicle
 sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 if TYPE_CHECKING:
+    from plate_nets.batch import PlateBatch
     from plate_nets.client import PlateClient
-    from plate_nets.events import PlateEvent
+    from plate_nets.events import PlateEvent, event_schema
     from plate_nets.plates import load_scheme, load_schemes
     from plate_nets.recognition.local import LocalReader
     from plate_nets.recognition.reader import FrameLimits, Reader
@@ -55,6 +56,7 @@ __all__ = [
     "MissingExtra",
     "ModelDied",
     "Plate",
+    "PlateBatch",
     "PlateClient",
     "PlateError",
     "PlateEvent",
@@ -72,6 +74,7 @@ __all__ = [
     "Vehicle",
     "Watcher",
     "WeightsError",
+    "event_schema",
     "load_scheme",
     "load_schemes",
 ]
@@ -80,10 +83,12 @@ _LATE = {
     "EmbeddedTriton": "plate_nets.server",
     "FrameLimits": "plate_nets.recognition.reader",
     "LocalReader": "plate_nets.recognition.local",
+    "PlateBatch": "plate_nets.batch",
     "PlateClient": "plate_nets.client",
     "PlateEvent": "plate_nets.events",
     "Reader": "plate_nets.recognition.reader",
     "Watcher": "plate_nets.video.watcher",
+    "event_schema": "plate_nets.events",
     "load_scheme": "plate_nets.plates",
     "load_schemes": "plate_nets.plates",
 }
