@@ -131,7 +131,8 @@ def serve(
     """Run a Triton server until Ctrl-C or SIGTERM. Reloads a model that fails, and restarts a server that fails.
 
     Ctrl-C stops it at once. SIGTERM drains it: it keeps serving for --drain seconds, then takes no new requests,
-    finishes those that it has, and exits with 0. A second SIGTERM stops it at once.
+    finishes those that it has, and exits with 0, or with 1 if some took longer than --exit-timeout. A second SIGTERM
+    stops it at once.
 
     On the health port, /health answers 200 while a known picture is read, and /live while the supervisor is working.
     The control key, which opens Triton's model control and statistics, is random unless you set PLATES_CONTROL_KEY.
