@@ -59,7 +59,7 @@ def test_cars_are_watched_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.usefixtures("no_triton")
 def test_the_page_reads_in_process() -> None:
     with ExitStack() as stack:
-        backend, _ = open_backend(stack, None, False, 30, None, None, default_scheme())
+        backend, _ = open_backend(stack, None, False, 30, None, None, (default_scheme(),))
         assert backend.kind == "local"
         check_health(backend.reader)
 
