@@ -6,63 +6,89 @@ from typing import TYPE_CHECKING, Any
 
 from plate_nets.errors import (
     AccessDenied,
+    ConnectionLost,
     ContractError,
     DatasetError,
     DeadlineExceeded,
     InputError,
     InputTooLarge,
     MissingExtra,
+    ModelDied,
     PlateError,
+    SchemeError,
     ServerError,
     ServerOverloaded,
     ServerStartError,
     ServerUnavailable,
     SharedMemoryFull,
+    SourceError,
     SwapError,
     WeightsError,
 )
 from plate_nets.extras import needs
-from plate_nets.types import Box, Plate, Reading
+from plate_nets.types import Box, Plate, Reading, Scene, Vehicle
 
 # OpenVINO reports its import to its maker and writes a file into the home folder if it finds this package
 sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 
 if TYPE_CHECKING:
+    from plate_nets.batch import PlateBatch
     from plate_nets.client import PlateClient
+    from plate_nets.events import PlateEvent, event_schema
     from plate_nets.plates import load_scheme, load_schemes
     from plate_nets.recognition.local import LocalReader
-    from plate_nets.recognition.reader import Reader
+    from plate_nets.recognition.reader import FrameLimits, Reader
+    from plate_nets.server import EmbeddedTriton
+    from plate_nets.video.watcher import Watcher
 
 __all__ = [
     "AccessDenied",
     "Box",
+    "ConnectionLost",
     "ContractError",
     "DatasetError",
     "DeadlineExceeded",
+    "EmbeddedTriton",
+    "FrameLimits",
     "InputError",
     "InputTooLarge",
     "LocalReader",
     "MissingExtra",
+    "ModelDied",
     "Plate",
+    "PlateBatch",
     "PlateClient",
     "PlateError",
+    "PlateEvent",
     "Reader",
     "Reading",
+    "Scene",
+    "SchemeError",
     "ServerError",
     "ServerOverloaded",
     "ServerStartError",
     "ServerUnavailable",
     "SharedMemoryFull",
+    "SourceError",
     "SwapError",
+    "Vehicle",
+    "Watcher",
     "WeightsError",
+    "event_schema",
     "load_scheme",
     "load_schemes",
 ]
 
 _LATE = {
+    "EmbeddedTriton": "plate_nets.server",
+    "FrameLimits": "plate_nets.recognition.reader",
     "LocalReader": "plate_nets.recognition.local",
+    "PlateBatch": "plate_nets.batch",
     "PlateClient": "plate_nets.client",
+    "PlateEvent": "plate_nets.events",
     "Reader": "plate_nets.recognition.reader",
+    "Watcher": "plate_nets.video.watcher",
+    "event_schema": "plate_nets.events",
     "load_scheme": "plate_nets.plates",
     "load_schemes": "plate_nets.plates",
 }
@@ -75,6 +101,6 @@ def __getattr__(name: str) -> Any:
 
         return version("plate-nets")
     if name in _LATE:
-        with needs("local", "reading in process"):
+        with needs("watch", "watching cameras") if name == "Watcher" else needs("local", "reading in process"):
             return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -58,7 +58,8 @@ def begin(
         model = opened.version
     expected = {
         "format": FORMAT, "source": address, "column": column, "scheme": reader.scheme, "model": model,
-        "package": plate_nets.__version__, "sure": reader.sure, "detail": reader.detail, "vehicles": reader.vehicles,
+        "package": plate_nets.__version__, "sure": reader.sure, "settings": reader.settings,
+        "vehicles": reader.vehicles,
     }  # fmt: skip
     while MANIFEST not in (names := out.names()) and part.number:
         time.sleep(_CHECK_INTERVAL)

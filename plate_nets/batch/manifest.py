@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from plate_nets.batch.storage import Folder
 from plate_nets.errors import BatchError
-from plate_nets.types import DEFAULT_DETAIL
 
 MANIFEST = "_manifest.json"
 FORMAT = "plate-batch/1"
@@ -31,8 +31,8 @@ WHOLE = Part(0, 1)
 class Manifest:
     """What a batch is; a run with a different manifest does not resume it.
 
-    ``listing``: SHA-256 of the photos' names. ``model``: version of the networks. ``sure``, ``detail`` and
-    ``vehicles``: from `ReaderSettings`.
+    ``listing``: SHA-256 of the photos' names. ``model``: version of the networks. ``sure``, ``vehicles``
+    and ``settings``: from `ReaderSettings`.
     """
 
     source: str
@@ -45,8 +45,8 @@ class Manifest:
     listing: str
     format: str = FORMAT
     sure: float | None = None
-    detail: str = DEFAULT_DETAIL
     vehicles: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def missing(self, names: Iterable[str], part: Part = WHOLE) -> list[int]:
         """Names of the existing files -> the shards of a part that are not done."""

@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import partial
+from typing import Any
 
 from plate_nets.client import PlateClient
 from plate_nets.client.url import WireProtocol
 from plate_nets.plates import DEFAULT_SCHEME, load_schemes
+from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
-from plate_nets.recognition.reader import VehicleReader, check_sure
-from plate_nets.types import DEFAULT_DETAIL, Detail
+from plate_nets.recognition.reader import FrameLimits, VehicleReader, check_sure
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,9 @@ class OpenReader:
 class ReaderSettings:
     """A reader in the worker's process on OpenVINO, or, with addresses, one or several Triton servers.
 
-    ``threads``: for a reader in the process. ``detail``: how closely it looks; a server has its own setting.
+    ``threads``, ``detection``, ``decoding``: for a reader in the process; a server has its own settings.
     ``timeout``: seconds to wait for the server's answer. ``sure``: the minimum confidence of a text; None: the reader's
-    own setting. ``vehicles``: whether plates come with their vehicles.
+    own setting. ``vehicles``: whether plates come with their vehicles. ``limits``: larger photos are refused.
 
     Raises:
         InputError: ``sure`` is not between 0 and 1.
@@ -41,12 +42,24 @@ class ReaderSettings:
     scheme: str = DEFAULT_SCHEME
     threads: int = 1
     sure: float | None = None
-    detail: Detail = DEFAULT_DETAIL
     vehicles: bool = False
+    detection: DetectionSettings = field(default_factory=DetectionSettings)
+    decoding: DecodingSettings = field(default_factory=DecodingSettings)
+    limits: FrameLimits = field(default_factory=FrameLimits)
 
     def __post_init__(self) -> None:
         if self.sure is not None:
             check_sure(self.sure)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The values of ``detection``, ``decoding`` and ``limits`` that differ from the defaults, by name."""
+        return {
+            each.name: value
+            for kind in (self.detection, self.decoding, self.limits)
+            for each in fields(kind)
+            if (value := getattr(kind, each.name)) != each.default
+        }
 
     @contextmanager
     def open(self) -> Iterator[OpenReader]:
@@ -57,8 +70,14 @@ class ReaderSettings:
         """
         schemes = load_schemes(self.scheme)
         if not self.urls:
-            local = LocalReader(scheme=schemes, threads=self.threads, detection=DetectionSettings(detail=self.detail))
+            local = LocalReader(
+                scheme=schemes,
+                detection=self.detection,
+                decoding=self.decoding,
+                limits=self.limits,
+                threads=self.threads,
+            )
             yield OpenReader(local, local.model_version(), lambda: None)
             return
-        with PlateClient(self.urls, self.protocol, self.timeout, scheme=schemes) as client:
+        with PlateClient(self.urls, self.protocol, self.timeout, scheme=schemes, limits=self.limits) as client:
             yield OpenReader(client, client.model_version(), partial(client.wait_until_healthy, self.timeout))

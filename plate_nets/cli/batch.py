@@ -1,6 +1,7 @@
 """`plates batch`: reads the plates of a million photos into Parquet."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,9 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from plate_nets.cli.options import Details, NamedSchemes, Protocol, Sure, Timeout, Urls, Vehicles, check_detail
+from plate_nets.cli.readers import frame_limits, local_settings
 from plate_nets.plates import DEFAULT_SCHEME
 from plate_nets.python_backend.quota import usable_cores
-from plate_nets.types import DEFAULT_DETAIL
 from plate_nets.words import counted
 
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ def batch(
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     folder, own = Folder(out), Part(part, parts)
     if not check:
+        settings = {"limits": frame_limits()} if url else local_settings()
+        if detail:
+            settings["detection"] = replace(settings["detection"], detail=detail)
         cores = usable_cores()
         workers = workers or cores
         reader = ReaderSettings(
@@ -88,8 +92,8 @@ def batch(
             scheme,
             max(1, cores // workers),
             sure,
-            detail or DEFAULT_DETAIL,
             vehicles,
+            **settings,
         )
         with at_work_in(folder, own):
             with console.status("Waiting for part 0 to list the photos" if part else "Listing the photos"):

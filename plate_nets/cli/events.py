@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from plate_nets.cli.options import Scheme, only_scheme
+from plate_nets.cli.options import NamedSchemes
 from plate_nets.errors import InputError
 from plate_nets.extras import needs
-from plate_nets.plates import DEFAULT_SCHEME
+from plate_nets.plates import DEFAULT_SCHEME, joined, load_schemes
 from plate_nets.sinks.sqlite_file import reason
 from plate_nets.whole_file import whole_folder
 from plate_nets.words import counted
@@ -31,7 +31,7 @@ def export(
             help="Folder with the events' pictures, as in `plates web --pictures`.", exists=True, file_okay=False
         ),
     ] = Path("pictures"),
-    scheme: Scheme = DEFAULT_SCHEME,
+    scheme: NamedSchemes = DEFAULT_SCHEME,
     any_text: Annotated[
         bool, typer.Option("--any-text", help="Also export corrections that fit no format of --scheme.")
     ] = False,
@@ -42,7 +42,7 @@ def export(
         from plate_nets.web.labels import label_rows
         from plate_nets.web.store import EventStore
 
-    formats = None if any_text else only_scheme(scheme)
+    formats = None if any_text else joined(load_schemes(scheme))
     left_out: Counter[str] = Counter()
     written = 0
     try:

@@ -40,13 +40,13 @@ Schemes = Annotated[
         show_default=False,
     ),
 ]
-Scheme = Annotated[
-    str,
-    typer.Option("--scheme", help="Country to read (built-in name or TOML file)."),
-]
 NamedSchemes = Annotated[
     str,
-    typer.Option("--scheme", help="Countries to read, comma-separated (built-in name, group or TOML file)."),
+    typer.Option(
+        "--scheme",
+        help="Countries to read, comma-separated (built-in name, group or TOML file).",
+        envvar=SCHEME_VARIABLE,
+    ),
 ]
 Details = Annotated[
     Detail | None,
@@ -107,17 +107,3 @@ def use_schemes(names: str) -> tuple[PlateScheme, ...]:
     files = (str(Path(name).resolve()) if name.endswith(".toml") else name for name in map(str.strip, names.split(",")))
     os.environ[SCHEME_VARIABLE] = ",".join(files)
     return schemes
-
-
-def only_scheme(names: str) -> PlateScheme:
-    """As `use_schemes`, for commands that take one country.
-
-    Raises:
-        InputError: several schemes were given.
-    """
-    scheme, *others = use_schemes(names)
-    if others:
-        raise InputError(
-            f"--scheme: expected one country, got {names!r}; `plates read`, `batch` and `watch` take several"
-        )
-    return scheme

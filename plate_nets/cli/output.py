@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from plate_nets.closing import Closing
-from plate_nets.errors import InputError, SchemeError
+from plate_nets.errors import InputError, InputTooLarge, SchemeError
 from plate_nets.extras import needs
 from plate_nets.plates import load_scheme
 from plate_nets.plates.designs import UNKNOWN
@@ -178,7 +178,11 @@ class PictureOutput(Output):
         if picture.error is not None:
             return
         path = self._path(picture.name)
-        drawn = self._annotate(picture.encoded, picture.plates, path.suffix)
+        try:
+            drawn = self._annotate(picture.encoded, picture.plates, path.suffix)
+        except InputTooLarge as error:  # it was read, because the environment raises the limit
+            typer.echo(f"plates: --save-annotated {shown(path)}: {error}", err=True)
+            return
         if drawn is None:
             path = self._path(picture.name.with_suffix(".png"))
             drawn = self._annotate(picture.encoded, picture.plates, path.suffix)

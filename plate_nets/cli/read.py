@@ -29,13 +29,13 @@ from plate_nets.cli.options import (
     use_schemes,
 )
 from plate_nets.cli.output import CsvOutput, JsonOutput, LineOutput, Output, Picture, PictureOutput, is_annotated, shown
-from plate_nets.cli.readers import local_reader, reads_in_process, started
+from plate_nets.cli.readers import frame_limits, local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerUnavailable
 from plate_nets.intake.files import read_file
 from plate_nets.plates import PlateScheme, default_scheme
 from plate_nets.recognition.encoded import SUFFIXES
-from plate_nets.recognition.reader import FrameLimits, VehicleReader, check_sure
+from plate_nets.recognition.reader import VehicleReader, check_sure
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.words import counted
@@ -164,7 +164,7 @@ def read_picture(
     """
     started = time.perf_counter()
     try:
-        encoded = read_file(source.path, FrameLimits().max_bytes)
+        encoded = read_file(source.path, frame_limits().max_bytes)
         plates = reader.read(encoded, sure=sure, vehicles=vehicles)
     except ServerUnavailable:
         raise
@@ -196,8 +196,9 @@ def _open_reader(
         server = EmbeddedTriton(repository, server=default_kind(), log=log, exit_timeout=0)
         stack.enter_context(started(server))
         url = server.http_url if protocol == "http" else server.grpc_url
-        return stack.enter_context(PlateClient(url, protocol, timeout, scheme=schemes)), server.restart
-    client = stack.enter_context(PlateClient(urls, protocol, timeout, scheme=schemes))
+        client = stack.enter_context(PlateClient(url, protocol, timeout, scheme=schemes, limits=frame_limits()))
+        return client, server.restart
+    client = stack.enter_context(PlateClient(urls, protocol, timeout, scheme=schemes, limits=frame_limits()))
     client.is_ready()  # a wrong address must not look like an error of the first picture
     return client, partial(client.wait_until_healthy, timeout)
 

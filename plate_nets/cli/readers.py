@@ -3,19 +3,20 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 
 from plate_nets.cli.options import URL_VARIABLES
 from plate_nets.client import PlateClient
-from plate_nets.contract import YOLO
+from plate_nets.contract import PLATE_RECOGNITION, YOLO
 from plate_nets.errors import InputError, MissingExtra, ServerStartError
 from plate_nets.extras import needs
 from plate_nets.plates import PlateScheme
 from plate_nets.python_backend.settings import read_settings
 from plate_nets.recognition.health import check_health
+from plate_nets.recognition.reader import FrameLimits
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind, find_installation
 
@@ -47,7 +48,7 @@ def reads_in_process(local: bool, url: str | Sequence[str] | None) -> bool:
 
 
 def local_reader(schemes: PlateScheme | Sequence[PlateScheme], repository: Path | None) -> "LocalReader":
-    """A reader in this process, loaded and checked; the environment configures its detector as it does a server's.
+    """A reader in this process, loaded and checked; the environment configures it as it does a server.
 
     Raises:
         ContractError, InputError: an invalid setting in the environment.
@@ -56,13 +57,36 @@ def local_reader(schemes: PlateScheme | Sequence[PlateScheme], repository: Path 
         ServerError: it does not read the known picture.
     """
     with needs("local", "reading in this process"):
-        from plate_nets.recognition.detection import DetectionSettings
         from plate_nets.recognition.local import LocalReader
-    detection = read_settings(DetectionSettings, YOLO.name, {})
-    reader = LocalReader(scheme=schemes, repository=repository, detection=detection)
+    reader = LocalReader(scheme=schemes, repository=repository, **local_settings())
     with waiting("Loading the models"):
         check_health(reader)
     return reader
+
+
+def local_settings() -> dict[str, Any]:
+    """The settings of a `LocalReader` by field, from the environment as a server's.
+
+    Raises:
+        ContractError, InputError: an invalid setting in the environment.
+    """
+    from plate_nets.recognition.decoding import DecodingSettings
+    from plate_nets.recognition.detection import DetectionSettings
+
+    return {
+        "detection": read_settings(DetectionSettings, YOLO.name, {}),
+        "decoding": read_settings(DecodingSettings, PLATE_RECOGNITION.name, {}),
+        "limits": frame_limits(),
+    }
+
+
+def frame_limits() -> FrameLimits:
+    """The limits for pictures, from the environment as a server's.
+
+    Raises:
+        ContractError: an invalid limit in the environment.
+    """
+    return read_settings(FrameLimits, YOLO.name, {})
 
 
 @contextmanager
@@ -78,8 +102,15 @@ def started(server: EmbeddedTriton, *, as_line: bool = False) -> Iterator[None]:
 
 def camera_client(server: EmbeddedTriton, timeout: float, schemes: PlateScheme | Sequence[PlateScheme]) -> PlateClient:
     """Open a client for frames of cameras: they are large, and over HTTP Triton leaks memory with each empty answer."""
-    key = server.control_key
-    return PlateClient(server.grpc_url, "grpc", timeout, shared_memory=True, control_key=key, scheme=schemes)
+    return PlateClient(
+        server.grpc_url,
+        "grpc",
+        timeout,
+        shared_memory=True,
+        control_key=server.control_key,
+        scheme=schemes,
+        limits=frame_limits(),
+    )
 
 
 @contextmanager

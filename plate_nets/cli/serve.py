@@ -131,7 +131,8 @@ def serve(
     """Run a Triton server until Ctrl-C or SIGTERM. Reloads a model that fails, and restarts a server that fails.
 
     Ctrl-C stops it at once. SIGTERM drains it: it keeps serving for --drain seconds, then takes no new requests,
-    finishes those that it has, and exits with 0. A second SIGTERM stops it at once.
+    finishes those that it has, and exits with 0, or with 1 if some took longer than --exit-timeout. A second SIGTERM
+    stops it at once.
 
     On the health port, /health answers 200 as long as the server reads a known picture, and /live as long as the
     supervisor works.

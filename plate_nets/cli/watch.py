@@ -31,7 +31,7 @@ from plate_nets.cli.options import (
     use_detail,
     use_schemes,
 )
-from plate_nets.cli.readers import camera_client, local_reader, reads_in_process, started
+from plate_nets.cli.readers import camera_client, frame_limits, local_reader, reads_in_process, started
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ModelDied, SourceError
 from plate_nets.extras import needs
@@ -351,7 +351,7 @@ def _reader(
     if reads_in_process(local, url):
         yield local_reader(schemes, repository)
     elif url:
-        with PlateClient(url, protocol, timeout, scheme=schemes) as client:
+        with PlateClient(url, protocol, timeout, scheme=schemes, limits=frame_limits()) as client:
             client.is_ready()  # a wrong address must not look like an error of the first picture
             yield client
     else:

@@ -12,14 +12,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from plate_nets.cli.options import Details, Local, Log, ModelRepository, Scheme, Timeout, Url, only_scheme, use_detail
-from plate_nets.cli.readers import camera_client, local_reader, reads_in_process, started
+from plate_nets.cli.options import (
+    Details,
+    Local,
+    Log,
+    ModelRepository,
+    NamedSchemes,
+    Timeout,
+    Url,
+    use_detail,
+    use_schemes,
+)
+from plate_nets.cli.readers import camera_client, frame_limits, local_reader, reads_in_process, started
 from plate_nets.cli.serve import open_events
 from plate_nets.client import PlateClient
 from plate_nets.errors import InputError, ServerError
 from plate_nets.extras import needs
 from plate_nets.intake.files import read_secret
-from plate_nets.plates import DEFAULT_SCHEME, PlateScheme
+from plate_nets.plates import DEFAULT_SCHEME, PlateScheme, joined
 from plate_nets.server import EmbeddedTriton
 from plate_nets.server.installation import default_kind
 from plate_nets.supervision.events import Status
@@ -79,7 +89,7 @@ def web(
     rate: Annotated[
         float, typer.Option(help="Pictures per second that one token may send, after the first 200.", min=0.01)
     ] = 20.0,
-    scheme: Scheme = DEFAULT_SCHEME,
+    scheme: NamedSchemes = DEFAULT_SCHEME,
     detail: Details = None,
     timeout: Timeout = 30.0,
     model_repository: ModelRepository = None,
@@ -97,13 +107,13 @@ def web(
         from plate_nets.web.settings import LOOPBACK_NAMES, WebSettings
     outside = address not in LOOPBACK_NAMES
     tokens = read_tokens(token_file) if token_file else (secrets.token_urlsafe(24),) if outside else ()
-    settings = WebSettings(tokens=tokens, hosts=tuple(host or ()), allowed_urls=tuple(allow_url or ()), rate=rate)
+    settings = WebSettings(tokens, tuple(host or ()), tuple(allow_url or ()), frame_limits(), rate=rate)
     console = Console(highlight=False, soft_wrap=True)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s")
     plan = load_cameras(cameras) if cameras else WatchPlan(())
     use_detail(detail or plan.detail, url)
     with ExitStack() as stack:
-        backend, supervisor = open_backend(stack, url, local, timeout, model_repository, log, only_scheme(scheme))
+        backend, supervisor = open_backend(stack, url, local, timeout, model_repository, log, use_schemes(scheme))
         sources = open_sources(stack, backend, cameras, plan, events, pictures, watch_list or [], sure)
         application = create_app(backend, settings, sources)
         ended = supervisor.end if supervisor else lambda: None
@@ -125,21 +135,22 @@ def open_backend(
     timeout: float,
     repository: Path | None,
     log: Path | None,
-    scheme: PlateScheme,
+    schemes: Sequence[PlateScheme],
 ) -> tuple["Backend", Supervisor | None]:
     """Open the reader; an embedded server comes with its supervisor, which the caller runs."""
     from plate_nets.web.health import Backend
 
+    scheme = joined(schemes)
     if reads_in_process(local, url):
-        return Backend(local_reader(scheme, repository), "local", scheme=scheme), None
+        return Backend(local_reader(schemes, repository), "local", scheme=scheme), None
     if url:
-        client = stack.enter_context(PlateClient(url, timeout=timeout, scheme=scheme))
+        client = stack.enter_context(PlateClient(url, timeout=timeout, scheme=schemes, limits=frame_limits()))
         client.is_ready()  # a wrong address must not look like an error of the first picture
         return Backend(client, "server", client.url, scheme=scheme), None
     status = Status(stack.enter_context(open_events(Path(os.devnull))))
     triton = EmbeddedTriton(repository, model_control="explicit", server=default_kind(), log=log)
     stack.enter_context(started(triton, as_line=True))
-    client = stack.enter_context(camera_client(triton, timeout, scheme))
+    client = stack.enter_context(camera_client(triton, timeout, schemes))
     backend = Backend(client, "embedded", client.url, triton.metrics_url, status, scheme)
     return backend, Supervisor(triton, status)
 

@@ -65,12 +65,12 @@ class Plate(Body):
     )
     format: str
     scheme: str = Field(description="scheme that it was read with, such as russia")
-    country: str = Field(
-        default="", description="ISO 3166 alpha-2 in lower case, or unknown; empty if only one scheme is read"
+    country: str | None = Field(
+        default=None, description="ISO 3166 alpha-2 in lower case, or unknown; null if only one scheme is read"
     )
-    country_confidence: Probability = 0.0
-    ground: str = Field(default="", description="colour of its ground, such as white; empty when country is")
-    ground_confidence: Probability = 0.0
+    country_confidence: Probability | None = None
+    ground: str | None = Field(default=None, description="colour of its ground, such as white; null when country is")
+    ground_confidence: Probability | None = None
     region: str = Field(description="the region's digits of the text; empty without a text")
     characters: list[Character]
     candidates: list[Candidate] = Field(description="texts that fit a format, most probable first")

@@ -34,7 +34,8 @@ class Backend:
     """Where pictures are read: in this process, or by a server.
 
     ``url``: of a server, with its protocol; empty for this process. ``metrics_url``: of its Prometheus metrics, if
-    available. ``status``: of its supervisor, if available. ``scheme``: the scheme that it reads.
+    available. ``status``: of its supervisor, if available. ``scheme``: the scheme that it reads, or several
+    as one, see `joined`.
     """
 
     reader: VehicleReader
@@ -91,7 +92,7 @@ class Health:
         }
 
     def _ask_server(self, backend: Backend) -> Facts:
-        names = needed([backend.scheme])
+        names = needed(backend.scheme.members or [backend.scheme])
         try:
             with open_transport(ServerAccess(parse_url(backend.url))) as transport:
                 version = transport.send(server_metadata(), _SECONDS).get("version", "")

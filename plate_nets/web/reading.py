@@ -176,11 +176,11 @@ class PictureReader:
 
     def _plate(self, plate: Plate, crop: str | None) -> bodies.Plate:
         reading = plate.reading
-        scheme = self.scheme.by_shape[lines_of_plate(plate.corners)]
+        scheme = self.scheme.read_with(reading.scheme).by_shape[lines_of_plate(plate.corners)]
         known = replace(plate, corners=tuple(corners_of(plate)))
         return bodies.Plate(
             **known.to_dict(),
-            region=scheme.region_of(reading.text) or "",
+            region=scheme.owner(reading.text, reading.scheme).region_of(reading.text) or "",
             characters=[
                 bodies.Character(char=char, score=round(score, 4))
                 for char, score in zip(reading.best, reading.characters, strict=False)
@@ -200,7 +200,7 @@ def _candidates(plate: Plate, scheme: PlateScheme) -> list[tuple[str, float]]:
         return [(reading.text, probability)]  # too little probability is left for any other text
     if plate.logits is None:
         return []
-    texts = format_texts(log_softmax(plate.logits[None])[0], scheme, settings.beam_width)
+    texts = format_texts(log_softmax(plate.logits[None, : scheme.classes])[0], scheme, settings.beam_width)
     return sorted(texts.items(), key=itemgetter(1), reverse=True)[:_CANDIDATES]
 
 

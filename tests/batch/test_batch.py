@@ -28,6 +28,8 @@ from plate_nets.batch.verification import verify
 from plate_nets.batch.work import Job, ShardWorker
 from plate_nets.cli import app
 from plate_nets.errors import BatchError, ServerUnavailable
+from plate_nets.recognition.detection import DetectionSettings
+from plate_nets.recognition.reader import FrameLimits
 from tests.batch.readers import BAD, DEADLY, GONE, FakeReaderSettings
 from tests.paths import ROOT
 
@@ -187,7 +189,8 @@ def test_a_run_without_work_also_marks_success(photos: Path, tmp_path: Path) -> 
         ({"version": "other"}, "holds a batch with model 'fake', this run has 'other'"),
         ({"scheme": "elsewhere"}, "holds a batch with scheme 'russia', this run has 'elsewhere'"),
         ({"sure": 0.95}, "holds a batch with sure None, this run has 0.95"),
-        ({"detail": "far"}, "holds a batch with detail 'balanced', this run has 'far'"),
+        ({"detection": DetectionSettings(detail="far")}, r"with settings {}, this run has {'detail': 'far'}"),
+        ({"limits": FrameLimits(max_pixels=9)}, r"with settings {}, this run has {'max_pixels': 9}"),
         ({"vehicles": True}, "holds a batch with vehicles False, this run has True"),
     ],
 )
@@ -324,7 +327,7 @@ def test_a_killed_driver_ends_its_workers_and_is_resumed(photos: Path, tmp_path:
     begun(photos, out, reader)
     code = (
         "from tests.batch.test_batch import *\n"
-        f"job = begun({str(photos)!r}, Path({str(out)!r}), {reader!r})\n"
+        f"job = begun({str(photos)!r}, Path({str(out)!r}), FakeReaderSettings(seconds={reader.seconds}))\n"
         "if __name__ == '__main__':\n"
         "    with at_work_in(job.out): list(local(job, job.manifest.missing(job.out.names()), 2))\n"
     )

@@ -105,6 +105,20 @@ def test_no_promised_name_is_missing(kind: str) -> None:
     assert sorted(set(PROMISE[kind]) - set(CURRENT[kind]())) == []
 
 
+def test_pages_teach_only_names_that_are_exported() -> None:
+    reference = ROOT / "docs" / "reference"
+    taught = re.findall(r"^::: plate_nets\..+\.(\w+)$", (reference / "python.md").read_text(encoding="utf-8"), re.M)
+    raised = re.findall(r"\| `([A-Z][A-Za-z]+)` \|", (reference / "errors.md").read_text(encoding="utf-8"))
+    assert {"Watcher", "load_scheme"} < set(taught) and "ModelDied" in raised
+    assert {*taught, *raised} - {*plate_nets.__all__} == set()
+
+
+def test_pages_import_only_from_the_package_itself() -> None:
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+        found = re.search(r"^ *(from|import) plate_nets\.|`plate_nets\.\w+\.", page.read_text(encoding="utf-8"), re.M)
+        assert found is None, page
+
+
 def test_promised_variables_are_read() -> None:
     """Model variables are composed of model and field; the others appear in the code."""
     settings = (

@@ -64,6 +64,22 @@ def test_no_accepted_request_is_lost(tmp_path: Path) -> None:
         serve.close()
 
 
+def test_requests_over_the_time_are_cut_off_and_the_exit_code_says_so(tmp_path: Path) -> None:
+    serve = Serve(tmp_path, ["--exit-timeout", "1"])
+    try:
+        wait_for(serve, "serving")
+        with Load(serve.http_url, CALLERS) as load:
+            load.wait_for_success(0.0, CALLERS, 30 * LENIENT)
+            for stub in serve.stubs("yolo"):
+                stub.suspend()
+            assert serve.finish(signal.SIGTERM) == 1
+        assert serve.events("drained")[0]["unfinished"][0] == "plate_recognition"
+        assert "requests in flight took over 1 s and were cut off" in serve.errors()
+        assert serve.left() == []
+    finally:
+        serve.close()
+
+
 def test_a_second_signal_ends_it_at_once_even_if_its_guard_is_stopped(tmp_path: Path) -> None:
     serve = Serve(tmp_path, ["--drain", "600"])
     try:

@@ -35,6 +35,12 @@ def test_other_import_errors_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> N
         import cv2  # noqa: F401
 
 
+def test_watching_without_its_extra_names_it() -> None:
+    code = "import sys; sys.modules['av'] = None; from plate_nets import Watcher"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert 'watching cameras needs av: pip install "plate-nets[watch]"' in result.stderr
+
+
 def test_the_command_line_and_the_client_import_no_package_of_an_extra() -> None:
     code = f"{CLIENT}; import sys; print(*sorted(set({EXTRAS!r}) & sys.modules.keys()))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.paths import ROOT
 
 UNUSED: dict[str, str] = {
-    "plates serve": "--growth --server-growth --exit-timeout",
+    "plates serve": "--growth --server-growth",
     "plates swap": "--control-key --keep",
     "plates watch": "--zone --parquet --mqtt --outbox --blur --log",
     "plates web": "--host --allow-url --timeout --log",

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
+from tests.frames import Placed, compose, encode, hard_to_read
 from tests.web.conftest import CAR, TEXT
 
 
@@ -55,6 +56,20 @@ def test_without_an_option_the_command_starts_its_own_server(tmp_path: Path) -> 
     assert health["models"] and all(model["ready"] for model in health["models"])
     assert health["version"]
     assert not psutil.wait_procs(below, timeout=30)[1], "nothing of it stays"
+
+
+def test_with_several_schemes_plates_have_a_country_and_a_colour(tmp_path: Path) -> None:
+    unsure = encode(hard_to_read(compose(480, 640, [Placed(TEXT, 100, 300)])), ".png")
+    with (
+        started(tmp_path, "--local", "--scheme", "kazakhstan,russia") as (_, said),
+        httpx.Client(base_url=said[0].split()[1], trust_env=False, timeout=60) as client,
+    ):
+        files = [("file", CAR), ("file", unsure)]
+        pictures = client.post("/api/v1/plates", files=files).raise_for_status().json()["pictures"]
+    (plate,), (other,) = (picture["plates"] for picture in pictures)
+    assert (plate["text"], plate["scheme"], plate["region"], plate["country"]) == (TEXT, "russia", "77", "ru")
+    assert plate["ground"] == "white" and min(plate["country_confidence"], plate["ground_confidence"]) > 0.5
+    assert TEXT in [each["plate"] for each in other["candidates"]], "by the alphabet of the reader that read it"
 
 
 @pytest.mark.parametrize(

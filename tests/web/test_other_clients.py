@@ -242,9 +242,13 @@ def test_the_box_of_a_vehicle_contains_its_plate_and_is_within_the_picture(plate
 
 @pytest.mark.parametrize(
     ("country", "region"),
-    [("ro", {"code": "ro", "score": 0.75}), ("unknown", {"code": "", "score": 0.75}), ("", {"code": "ru", "score": 0})],
+    [
+        ("ro", {"code": "ro", "score": 0.75}),
+        ("unknown", {"code": "", "score": 0.75}),
+        (None, {"code": "ru", "score": 0}),
+    ],
 )
-def test_the_region_is_the_country_of_the_plate(country: str, region: dict[str, object]) -> None:
+def test_the_region_is_the_country_of_the_plate(country: str | None, region: dict[str, object]) -> None:
     read = picture_of(Box(0, 0, 40, 10), country=country, country_confidence=0.75)
     (result,) = plate_recognizer.answer(read, "ru", None, None)["results"]
     assert result["region"] == region

@@ -356,6 +356,14 @@ def test_a_picture_too_wide_for_its_format_is_annotated_as_png(run: Run, tmp_pat
     assert (tmp_path / "out" / "wide_plates.png").is_file()
 
 
+def test_a_picture_too_large_to_be_annotated_is_named_and_the_others_are_saved(run: Run, car: Path) -> None:
+    large = encode(np.zeros((7072, 7072), np.uint8), ".png")
+    car.with_name("a.png").write_bytes(large)
+    result = run(car.parent, "--save-annotated", car.parent / "out", answers={large: [READ], PICTURE: [READ]})
+    assert (result.exit_code, "a_plates.png: image: expected at most 50000000 pixels" in result.stderr) == (0, True)
+    assert [path.name for path in (car.parent / "out").iterdir()] == ["car_plates.jpg"]
+
+
 def test_something_other_than_a_file_fails_at_once(run: Run, car: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jpg")
     result = run(tmp_path / "pipe.jpg", car)

@@ -1,8 +1,11 @@
 """Which reader is used without Triton, and what the command says about it."""
 
+import importlib
+import json
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from typer.testing import CliRunner
@@ -10,9 +13,11 @@ from typer.testing import CliRunner
 from plate_nets.cli import app
 from plate_nets.cli.readers import local_reader, reads_in_process, waiting
 from plate_nets.cli.web import open_backend
-from plate_nets.errors import MissingExtra, WeightsError
+from plate_nets.errors import InputError, MissingExtra, WeightsError
 from plate_nets.plates import default_scheme
 from plate_nets.recognition.health import check_health, known_picture
+from plate_nets.recognition.reader import FrameLimits
+from plate_nets.web.settings import WebSettings
 from tests.clips import still, write_clip
 
 NO_TRITON = (
@@ -54,7 +59,7 @@ def test_cars_are_watched_in_process(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.usefixtures("no_triton")
 def test_the_page_reads_in_process() -> None:
     with ExitStack() as stack:
-        backend, _ = open_backend(stack, None, False, 30, None, None, default_scheme())
+        backend, _ = open_backend(stack, None, False, 30, None, None, (default_scheme(),))
         assert backend.kind == "local"
         check_health(backend.reader)
 
@@ -101,6 +106,60 @@ def test_missing_networks_end_the_run_before_the_first_picture(car: Path, tmp_pa
     assert result.stderr.startswith("plates: ") and result.stderr.count("\n") == 1
     with pytest.raises(WeightsError):
         local_reader(default_scheme(), tmp_path)
+
+
+def test_the_environment_sets_how_this_process_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLATES_YOLO_LONG_SIDE", "640")
+    monkeypatch.setenv("PLATES_YOLO_MAX_PIXELS", "60000000")
+    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SURE", "0.9")
+    reader = local_reader(default_scheme(), None)
+    assert (reader.detection.long_side, reader.limits.max_pixels, reader.decoding.sure) == (640, 60_000_000, 0.9)
+
+
+def test_a_batch_keeps_the_settings_of_the_environment(car: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLATES_YOLO_DETAIL", "far")
+    monkeypatch.setenv("PLATES_PLATE_RECOGNITION_SURE", "0.9")
+    out = car.parent / "out"
+    command = ["batch", str(car), "--out", str(out), "--workers", "1"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.stderr
+    kept = json.loads((out / "_manifest.json").read_text(encoding="utf-8"))["settings"]
+    assert kept == {"detail": "far", "sure": 0.9}
+    monkeypatch.delenv("PLATES_YOLO_DETAIL")
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2 and "this run has {'sure': 0.9}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [
+        ("read car.jpg", "plate_nets.cli.read"),
+        ("watch car.jpg", "plate_nets.cli.watch"),
+        ("web", "plate_nets.cli.web"),
+        ("batch car.jpg --out out", "plate_nets.batch.readers"),
+    ],
+)
+def test_the_environment_sets_the_limits_of_a_client(
+    command: str, module: str, car: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def client(*_: object, limits: FrameLimits, **__: object) -> NoReturn:
+        raise InputError(f"{limits}")
+
+    monkeypatch.chdir(car.parent)
+    monkeypatch.setenv("PLATES_YOLO_MAX_BYTES", "100000000")
+    monkeypatch.setattr(importlib.import_module(module), "PlateClient", client)
+    result = CliRunner().invoke(app, [*command.split(), "--url", "127.0.0.1:9"])
+    assert result.stderr.splitlines()[-1] == f"plates: {FrameLimits(max_bytes=100_000_000)}"
+
+
+def test_the_environment_sets_the_limits_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    def page(_: object, settings: WebSettings, __: object) -> NoReturn:
+        raise InputError(f"{settings.limits}")
+
+    monkeypatch.setenv("PLATES_YOLO_MAX_PIXELS", "60000000")
+    monkeypatch.setattr("plate_nets.web.app.create_app", page)
+    result = CliRunner().invoke(app, ["web", "--local"])
+    assert result.stderr == f"plates: {FrameLimits(max_pixels=60_000_000)}\n"
 
 
 def test_without_a_terminal_a_line_announces_a_long_step(capsys: pytest.CaptureFixture[str]) -> None:

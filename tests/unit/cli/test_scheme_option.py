@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
 from plate_nets.cli import app
-from plate_nets.cli.options import only_scheme, use_schemes
+from plate_nets.cli.options import SCHEME_VARIABLE, use_schemes
 from plate_nets.contract import PLATE_RECOGNITION
-from plate_nets.errors import InputError, SchemeError
+from plate_nets.errors import SchemeError
 from plate_nets.python_backend.settings import SchemeSettings, read_settings
 from tests.schemes import write_testland
 
@@ -32,25 +31,17 @@ def test_an_unknown_scheme_is_refused_before_a_server_starts() -> None:
     assert told() == "russia"
 
 
-@pytest.mark.parametrize("command", [("read", "car.jpg"), ("watch", "car.jpg"), ("web",), ("serve",)])
+@pytest.mark.parametrize("by", ["option", "variable"])
+@pytest.mark.parametrize(
+    "command", [("read", "car.jpg"), ("watch", "car.jpg"), ("web",), ("serve",), ("batch", "car.jpg", "--out", "out")]
+)
 def test_every_command_refuses_an_unknown_scheme_in_one_line(
-    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: tuple[str, ...], by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("car.jpg").touch()
-    result = CliRunner().invoke(app, [*command, "--scheme", "atlantis"])
+    if by == "variable":
+        monkeypatch.setenv(SCHEME_VARIABLE, "atlantis")
+    result = CliRunner().invoke(app, [*command, *(["--scheme", "atlantis"] if by == "option" else [])])
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert result.stderr.startswith("plates: scheme: expected ") and "got 'atlantis'" in result.stderr
-
-
-def test_the_frames_of_a_car_are_read_by_one_scheme() -> None:
-    assert only_scheme("brazil").name == "brazil"
-    with pytest.raises(InputError, match=r"expected one country, got .*take several"):
-        only_scheme("brazil,russia")
-
-
-def test_a_command_for_one_scheme_does_not_offer_several() -> None:
-    (option,) = [each for each in get_command(app).commands["web"].params if each.name == "scheme"]  # type: ignore[attr-defined]
-    assert "comma" not in option.help
-    result = CliRunner().invoke(app, ["web", "--scheme", "russia,brazil"])
-    assert (result.exit_code, "expected one" in result.stderr) == (2, True)

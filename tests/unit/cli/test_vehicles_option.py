@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from plate_nets.batch import readers
 from plate_nets.cli import app
 from plate_nets.cli.options import DETAIL_VARIABLE
+from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import VEHICLE_COLUMNS
 from plate_nets.video.cameras_file import load_cameras
@@ -144,7 +145,7 @@ def test_a_batch_applies_the_vehicles_and_detail_options(
         return made[-1]
 
     monkeypatch.setattr(readers, "LocalReader", reader)
-    settings = readers.ReaderSettings(detail="far", vehicles=True)
+    settings = readers.ReaderSettings(detection=DetectionSettings(detail="far"), vehicles=True)
     with settings.open() as opened:
         assert opened.reader is made[0]
     assert made[0].detection.detail == "far"
@@ -155,6 +156,6 @@ def test_a_batch_applies_the_vehicles_and_detail_options(
     (plate,) = row["plates"]
     assert plate["text"] == TEXT and "vehicle" in plate
     result = CliRunner().invoke(app, ["batch", str(car), "--out", str(out)])
-    assert result.exit_code == 2 and "holds a batch with detail 'fast'" in result.stderr
+    assert result.exit_code == 2 and "holds a batch with settings {'detail': 'fast'}" in result.stderr
     result = CliRunner().invoke(app, ["batch", str(car), "--out", str(out), "--url", "127.0.0.1:9", "--detail", "far"])
     assert result.exit_code == 2 and "plates serve --detail" in result.stderr
