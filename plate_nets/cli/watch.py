@@ -340,6 +340,9 @@ class _Healed:
         with self._healing():
             return self._client.scene(image, evidence=evidence)
 
+    def model_version(self) -> str:
+        return self._client.model_version()
+
     @contextmanager
     def _healing(self) -> Iterator[None]:
         try:
