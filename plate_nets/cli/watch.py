@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -184,7 +185,7 @@ def watch(
         from plate_nets.sinks.recorder import Recorder
         from plate_nets.video.cameras_file import SUFFIXES, WatchPlan, load_cameras
         from plate_nets.video.metrics import WatchStatus
-        from plate_nets.video.privacy import without_texts
+        from plate_nets.video.privacy import hash_text, without_texts
         from plate_nets.video.recording import Recording
         from plate_nets.video.settings import CameraSettings
         from plate_nets.video.watcher import Watcher
@@ -246,11 +247,11 @@ def watch(
         if plan.sinks:
             recorder = Recorder(plan.outbox, plan.sinks, say, max_bytes=int(plan.outbox_mb * (1 << 20)))
             stack.callback(recorder.close)
-        recording = (
-            stack.enter_context(Recording(save_video, blur_unlisted=plan.blur, blur_vehicles=plan.blur_vehicles))
-            if save_video
-            else None
-        )
+        recording = None
+        if save_video:
+            shown: Callable[[str], str] = partial(hash_text, salt=salt) if plan.hash else str
+            recording = Recording(save_video, blur_unlisted=plan.blur, blur_vehicles=plan.blur_vehicles, shown=shown)
+            stack.enter_context(recording)
         # Last, because it takes seconds: unwritable files are refused at once
         reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, schemes))
         watcher = stack.enter_context(
@@ -327,6 +328,9 @@ class _Healed:
     def scene(self, image: Frame | bytes, *, evidence: bool = False) -> Scene:
         with self._healing():
             return self._client.scene(image, evidence=evidence)
+
+    def model_version(self) -> str:
+        return self._client.model_version()
 
     @contextmanager
     def _healing(self) -> Iterator[None]:

@@ -17,16 +17,17 @@ from plate_nets.client.fleet import FleetTransport
 from plate_nets.client.names import PREFIX
 from plate_nets.client.shared_memory import SharedMemoryTransport
 from plate_nets.client.transports import ServerAccess, Transport, open_transport
-from plate_nets.client.transports.calls import Infer, Input, infer, is_ready, model_metadata
+from plate_nets.client.transports.calls import Infer, Input, infer, is_model_ready, is_ready, model_metadata
 from plate_nets.client.url import ServerAddress, WireProtocol, parse_url
 from plate_nets.closing import Closing
 from plate_nets.contract import (
     APPEARANCE,
     CHARACTERS,
     CORNERS,
+    COUNTRY,
     LOGITS,
-    LPRNET,
     PLATE_RECOGNITION,
+    READERS,
     SCHEMES,
     STN,
     VEHICLE_ROWS,
@@ -188,9 +189,13 @@ class PlateClient(Closing):
         check_health(self)
 
     def model_version(self) -> str:
-        """The version of each network in service, such as "yolo:1 stn:1 lprnet:2". Raises as `read` does."""
-        names = [model.name for model in (YOLO, STN, LPRNET)]
-        models = [self._transport.send(model_metadata(name), self.timeout) for name in names]
+        """The version of each network in service, such as "yolo:1 stn:1 lprnet:2 country:1". Raises as `read` does.
+
+        Which readers there are depends on the schemes of the server.
+        """
+        others = (*READERS, COUNTRY.name)
+        loaded = [name for name in others if self._transport.send(is_model_ready(name), self.timeout)]
+        models = [self._transport.send(model_metadata(name), self.timeout) for name in (YOLO.name, STN.name, *loaded)]
         return " ".join(f"{model['name']}:{max(map(int, model['versions']))}" for model in models)
 
     def wait_until_healthy(self, timeout: float) -> None:

@@ -1,5 +1,6 @@
 """Events as lines of JSON, as a table, and as Parquet files."""
 
+import contextlib
 import csv
 import io
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 from plate_nets.errors import InputError, SinkError
 from plate_nets.extras import needs
 from plate_nets.sinks.base import Record, Sink
-from plate_nets.sinks.line_file import LineFile
+from plate_nets.sinks.line_file import LineFile, check_regular
 from plate_nets.whole_file import whole_file
 
 _EVENT = '{"schema": "plate-event/'
@@ -35,7 +36,10 @@ COLUMNS = (
     "region", "subject", "plate_type", "xmin", "ymin", "xmax", "ymax", "direction", "heading", "speed", "is_parked",
     "dwell_sec", "lists", "image_plate", "image_frame", "vehicle_type", "vehicle_side", "image_vehicle",
 )  # fmt: skip
-"""Columns of tables; cells are those fields of the event, `lists` the names of the watch lists, separated by spaces."""
+"""Columns of tables; cells are those fields of the event, `lists` the names of the watch lists, separated by spaces.
+Columns are only ever added, at the end."""
+_FIRST = COLUMNS[: COLUMNS.index("image_frame") + 1]
+"""The columns of 0.3.0."""
 
 
 def row(event: dict[str, Any]) -> dict[str, Any]:
@@ -55,22 +59,34 @@ def row(event: dict[str, Any]) -> dict[str, Any]:
 
 
 class CsvSink(Sink):
-    """Appends events to a table, one row each."""
+    """Appends events to a table, one row each. A table that an earlier version began keeps its columns."""
 
     def __init__(self, path: Path) -> None:
-        header = _csv([dict(zip(COLUMNS, COLUMNS, strict=True))])
+        self._columns = _columns_of(path)
+        header = _csv(self._columns, [{name: name for name in self._columns}])
         self._file = LineFile(path, "a table of events", header, header)
 
     def send(self, records: Sequence[Record]) -> None:
-        self._file.append(_csv(row(record.event) for record in records))
+        self._file.append(_csv(self._columns, (row(record.event) for record in records)))
 
     def close(self) -> None:
         self._file.close()
 
 
-def _csv(rows: Iterable[dict[str, Any]]) -> str:
+def _columns_of(path: Path) -> tuple[str, ...]:
+    """The columns of the table at a path, which an earlier version may have begun; all of them for a new one."""
+    check_regular(path)
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        line = file.readline(len(",".join(COLUMNS)) + 1).decode("utf-8", "replace")
+        names = tuple(line.removesuffix("\n").split(","))
+        if line.endswith("\n") and names[: len(_FIRST)] == _FIRST and names == COLUMNS[: len(names)]:
+            return names
+    return COLUMNS
+
+
+def _csv(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
     text = io.StringIO()
-    csv.DictWriter(text, COLUMNS, lineterminator="\n").writerows(rows)
+    csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import json
 import logging
 import sqlite3
 import threading
@@ -302,15 +303,15 @@ class Outbox:
                 (_SHARE_DROPPED,),
             )
         ]
-        marks = ", ".join("?" * len(oldest))
+        dropped = json.dumps(oldest)  # one parameter: SQLite takes at most 32,766
         with database:
             database.execute("BEGIN")
             database.execute(
                 "UPDATE cursors SET dropped = dropped + (SELECT count(*) FROM records"
-                f" WHERE sequence > cursors.sequence AND sequence IN ({marks}))",
-                oldest,
+                " WHERE sequence > cursors.sequence AND sequence IN (SELECT value FROM json_each(?)))",
+                (dropped,),
             )
-            database.execute(f"DELETE FROM records WHERE sequence IN ({marks})", oldest)
+            database.execute("DELETE FROM records WHERE sequence IN (SELECT value FROM json_each(?))", (dropped,))
 
 
 def _save(damaged: sqlite3.Connection, path: Path, newest: int) -> int:

@@ -3,7 +3,9 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from plate_nets.errors import InputError, ModelDied, PlateError, ServerError, SinkError
@@ -30,6 +32,15 @@ _PATIENCE = 60.0
 _PAUSE = 1.0
 _SIZE_NOTICES = 60.0
 """Minimum seconds between two notices about the pictures' size."""
+_VERSION_EVERY = 60.0
+"""Seconds between two questions for the version of the networks, because those of a server may be swapped."""
+
+
+@runtime_checkable
+class _Versioned(Protocol):
+    """A reader that knows the version of its networks."""
+
+    def model_version(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -113,6 +124,8 @@ class Analysis:
         self._cars: CarEvents | None = None
         self._size: tuple[int, int] | None = None
         self._size_noticed = float("-inf")
+        self._model = settings.model
+        self._model_asked = float("-inf")
         self._analysed = Rate()
         self._unmoved = self._failed = self._events = 0
         self._newest: float | None = None
@@ -245,7 +258,6 @@ class Analysis:
                 str(self.camera.address),
                 "given" if self.camera.start else "arrival",
                 ZoneInfo(self.camera.zone),
-                settings.model,
             )
             self._cars = CarEvents(camera, replace(settings.cars, lines=lines), settings.scheme, settings.watch_lists)
             self._size = size
@@ -277,6 +289,7 @@ class Analysis:
             else:
                 if self._faults.pop(ServerError, None):
                     self._notice("frames are read again")
+                self._ask_version()
                 return scene
 
     def _ask(self, frame: Frame) -> Scene:
@@ -284,6 +297,16 @@ class Analysis:
             return Scene(self._reader.read(frame, evidence=True))
         assert isinstance(self._reader, SceneReader), "`Watcher` checks this"
         return self._reader.scene(frame, evidence=True)
+
+    def _ask_version(self) -> None:
+        """Ask the reader, which has just answered, for the version of its networks, if that is due."""
+        now = time.monotonic()
+        if self._settings.model is not None or now < self._model_asked + _VERSION_EVERY:
+            return
+        self._model_asked = now
+        if isinstance(self._reader, _Versioned):
+            with suppress(PlateError):  # a proxy may let only pictures through
+                self._model = self._reader.model_version()
 
     def _report(self, error: PlateError) -> None:
         kind = InputError if isinstance(error, InputError) else ServerError
@@ -294,6 +317,7 @@ class Analysis:
     def _emit(self, events: Sequence[PlateEvent]) -> list[PlateEvent]:
         emitted = []
         for event in events:
+            event = replace(event, model=self._model)
             if self._pictures:
                 try:
                     event = self._pictures.keep(event)

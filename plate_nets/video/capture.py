@@ -230,7 +230,7 @@ class Capture:
     def _decode(self) -> None:
         clock = StampClock(self.address.live, self._settings.start)
         interval = 1 / self._settings.fps if self._settings.fps else 0.0
-        due = float("-inf")
+        due = 0.0
         for picture, presentation in decode(
             self.address, self._settings.decoding, self._notice, lambda length: setattr(self, "length", length)
         ):
@@ -238,8 +238,8 @@ class Capture:
                 return
             stamp = clock.stamp(presentation, time.time())
             self._note(stamp)
-            if stamp.time >= due - 1e-6:
-                due = max(due + interval, stamp.time) if due > float("-inf") else stamp.time + interval
+            if stamp.position >= due - 1e-6:
+                due = max(due + interval, stamp.position)
                 self._offer(picture, stamp.time, stamp.position)
 
     def _note(self, stamp: Stamp) -> None:

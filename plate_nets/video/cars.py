@@ -55,7 +55,6 @@ class Camera:
     """Without credentials."""
     clock: Clock = "arrival"
     zone: tzinfo = UTC
-    model: str | None = None
 
 
 @dataclass(frozen=True)
@@ -366,7 +365,6 @@ class CarEvents:
             frames=frames,
             speed=0.0,
             dwell_sec=last_seen - first_seen,
-            model=camera.model,
         )
 
 

@@ -50,6 +50,8 @@ class EventPictures:
     def __init__(self, settings: PictureSettings) -> None:
         self._settings = settings
         self._best: dict[str, _Moment] = {}
+        self._written: dict[str, Images] = {}
+        """The names of written pictures of cars that are still known."""
 
     def note(self, frame: VideoFrame, scene: Scene, cars: Iterable[Car], reported: Set[str] = frozenset()) -> None:
         """Remember a frame that was read, its content, and the cars after it, if it is the best moment of one.
@@ -57,10 +59,11 @@ class EventPictures:
         ``reported``: ids of cars with new events, which `keep` gets next. These cars may be gone.
         """
         known = {car.id: car for car in cars}
-        for gone in self._best.keys() - known.keys() - reported:
-            del self._best[gone]
-        moment = _Moment(frame.time, frame, scene)
-        self._best |= {car.id: moment for car in known.values() if car.best_time == frame.time}
+        gone = [self._best.pop(id) for id in self._best.keys() - known.keys() - reported]
+        moments = {moment.time: moment for moment in gone}  # one may be a known car, which was found again
+        moments[frame.time] = _Moment(frame.time, frame, scene)
+        self._best |= {car.id: moments[car.best_time] for car in known.values() if car.best_time in moments}
+        self._written = {id: names for id, names in self._written.items() if id in known or id in reported}
 
     def keep(self, event: PlateEvent) -> PlateEvent:
         """Write the pictures of an event -> the event with their names.
@@ -70,7 +73,7 @@ class EventPictures:
         """
         moment = self._best.get(event.id)
         if moment is None:
-            return event
+            return replace(event, images=self._written.get(event.id, event.images))
         if event.stage == "final":  # releases the decoder's memory
             del self._best[event.id]
         frame = moment.frame.bgr()
@@ -91,7 +94,8 @@ class EventPictures:
         names = {kind: f"{stem}_{kind}.jpg" for kind, picture in pictures.items()}
         for kind, name in names.items():
             _write(self._settings.folder / name, pictures[kind])
-        return replace(event, images=Images(**names))
+        images = self._written[event.id] = Images(**names)
+        return replace(event, images=images)
 
 
 def is_same(box: Box, other: Box) -> bool:

@@ -1,6 +1,7 @@
 """Writes the result as a video file: frames with cars, boxes and texts drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -30,13 +31,22 @@ class Recording(Closing):
     Args:
         blur_unlisted: make plates unreadable and omit their texts, except those of cars on a watch list.
         blur_vehicles: make whole vehicles unrecognizable, except those of such cars.
+        shown: the text of a car -> what to write on it.
 
     Raises:
         InputError: it cannot be written, now or later.
     """
 
-    def __init__(self, path: Path, *, blur_unlisted: bool = False, blur_vehicles: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        blur_unlisted: bool = False,
+        blur_vehicles: bool = False,
+        shown: Callable[[str], str] = str,
+    ) -> None:
         self._path = path
+        self._shown = shown
         self._blur, self._blur_vehicles = blur_unlisted, blur_vehicles
         self._listed: set[str] = set()
         self._last = -1
@@ -49,7 +59,8 @@ class Recording(Closing):
 
     def write(self, analysed: AnalysedFrame) -> None:
         """Add a frame."""
-        self._listed |= {event.id for event in analysed.events if event.watch}
+        for event in analysed.events:
+            (self._listed.add if event.watch else self._listed.discard)(event.id)
         drawn = self._draw(analysed)
         try:
             if self._stream is None:
@@ -77,7 +88,7 @@ class Recording(Closing):
 
     def _draw(self, analysed: AnalysedFrame) -> Frame:
         frame = analysed.frame.bgr()
-        cars = [car for car in analysed.cars if car.seen]
+        cars = [replace(car, text=self._shown(car.text)) for car in analysed.cars if car.seen]
         listed = [car.box for car in cars if car.id in self._listed]
         if self._blur_vehicles:
             own = [plate.vehicle for plate in analysed.plates or () if any(is_same(plate.box, box) for box in listed)]

@@ -135,7 +135,7 @@ class WatcherSettings:
     in_flight: int = 2
     """Maximum number of frames that the reader gets at once, from different cameras."""
     model: str | None = None
-    """The reader's version in events."""
+    """The version of the networks in events; None: the reader's ``model_version()``, if it has one."""
 
 
 def _name_of(address: SourceAddress) -> str:

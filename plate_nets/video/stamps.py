@@ -1,4 +1,4 @@
-"""Presentation times of a source -> real times that never go back."""
+"""Presentation times of a source -> real times that go back only if this machine's clock does."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -48,13 +48,17 @@ class StampClock:
         seconds.
 
         A time stamp that is missing, goes back or jumps is replaced: for a live picture by its arrival, in a file by
-        the previous picture's time plus the previous interval. Later time stamps count from there.
+        the previous picture's time plus the previous interval. Later time stamps count from there. The position never
+        goes back.
         """
         time: float | None = None
         fault: StampFault | None = None
         if self._first is None:
             self._first = fallback = arrival if self._start is None else self._start
         else:
+            if self._by_arrival and arrival < self._last - _FAR_OFF:  # this machine's clock was set back
+                self._first -= self._last - arrival
+                self._last, self._offset = arrival, None
             time = self._by_stamp(presentation, arrival)
             fallback = max(arrival, self._last + 1e-3) if self._by_arrival else self._last + self._step
             self._step = (fallback if time is None else time) - self._last

@@ -3,8 +3,10 @@
 Names may be added; a release adds its new ones to the file.
 """
 
+import contextlib
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, get_args
@@ -22,7 +24,9 @@ from plate_nets.python_backend.settings import SchemeSettings
 from plate_nets.recognition.decoding import DecodingSettings
 from plate_nets.recognition.detection import DetectionSettings
 from plate_nets.recognition.reader import FrameLimits
+from plate_nets.sinks.files import COLUMNS
 from plate_nets.sinks.settings import SinkSettings
+from plate_nets.sinks.sqlite import EVENT_STORE
 from plate_nets.types import Box, Plate, Reading
 from plate_nets.video.cameras_file import WatchPlan
 from plate_nets.video.settings import CameraSettings
@@ -80,6 +84,12 @@ def plates() -> list[str]:
     return list(plate.to_dict())
 
 
+def stored() -> list[str]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(EVENT_STORE.schema)
+        return [name for _, name, *_ in database.execute("PRAGMA table_info(events)")]
+
+
 CURRENT = {
     "tensors": tensors,
     "parameters of a request": lambda: [contract.SCHEME, contract.SURE],
@@ -91,6 +101,8 @@ CURRENT = {
     "errors": lambda: [f"{each.phrase} {each.http} {each.grpc}" for each in answers.OURS],
     "plates in JSON": plates,
     "columns of Parquet": lambda: [*ROW.names, *(f"plates.{each.name}" for each in PLATE)],
+    "columns of tables of events": lambda: list(COLUMNS),
+    "columns of the event store": stored,
     "python": lambda: list(plate_nets.__all__),
 }
 PROMISE: dict[str, Any] = json.loads((ROOT / "tests" / "contract" / "promise.json").read_text(encoding="utf-8"))
@@ -117,6 +129,11 @@ def test_pages_import_only_from_the_package_itself() -> None:
     for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         found = re.search(r"^ *(from|import) plate_nets\.|`plate_nets\.\w+\.", page.read_text(encoding="utf-8"), re.M)
         assert found is None, page
+
+
+@pytest.mark.parametrize("kind", ["columns of tables of events", "columns of the event store"])
+def test_columns_are_added_at_the_end(kind: str) -> None:
+    assert CURRENT[kind]()[: len(PROMISE[kind])] == PROMISE[kind]
 
 
 def test_promised_variables_are_read() -> None:

@@ -22,6 +22,7 @@ from tritonclient.grpc import model_config_pb2, service_pb2, service_pb2_grpc
 CONFIG = {"name": "double", "max_batch_size": 8, "parameters": {"KEPT": {"string_value": "as it is"}}}
 METADATA = {"name": "triton", "version": "2.51.0", "extensions": ["statistics"]}
 VERSION = {"name": "double", "version": "3", "state": "READY"}
+VERSIONS = ["9", "10"]
 ANSWERED = 7
 
 
@@ -52,6 +53,8 @@ class StubServer:
     """Seconds before an answer."""
     outputs: bool = True
     """Whether a success has the requested outputs."""
+    missing: frozenset[str] = frozenset()
+    """Names of models that are not loaded."""
 
     def url(self, protocol: str) -> str:
         """``host:port``."""
@@ -108,10 +111,14 @@ class _HttpHandler(BaseHTTPRequestHandler):
                 self._answer("ServerLive", None)
             case ["health", "ready"]:
                 self._answer("ServerReady", None)
+            case ["models", model, "ready"] if model in stub.missing:
+                self.send_error(400)
             case ["models", model, "ready"]:
                 self._answer("ModelReady", None, name=model)
             case [] | [""]:
                 self._answer("ServerMetadata", METADATA)
+            case ["models", model]:
+                self._answer("ModelMetadata", {"name": model, "versions": VERSIONS}, name=model)
             case ["models", model, "config"]:
                 self._answer("ModelConfig", CONFIG, name=model)
             case ["models", model, "versions", version, "stats"]:
@@ -198,11 +205,15 @@ class _Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):  # type: ignore[
 
     def ModelReady(self, request: Any, context: Any) -> Any:
         self._take(context, "ModelReady", name=request.name)
-        return service_pb2.ModelReadyResponse(ready=True)
+        return service_pb2.ModelReadyResponse(ready=request.name not in self._stub.missing)
 
     def ServerMetadata(self, request: Any, context: Any) -> Any:
         self._take(context, "ServerMetadata")
         return service_pb2.ServerMetadataResponse(**METADATA)
+
+    def ModelMetadata(self, request: Any, context: Any) -> Any:
+        self._take(context, "ModelMetadata", name=request.name)
+        return service_pb2.ModelMetadataResponse(name=request.name, versions=VERSIONS)
 
     def ModelConfig(self, request: Any, context: Any) -> Any:
         self._take(context, "ModelConfig", name=request.name)

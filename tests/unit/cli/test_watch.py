@@ -6,7 +6,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,9 @@ from typer.testing import CliRunner
 
 from plate_nets.cli import app
 from plate_nets.cli.watch import SALT_VARIABLE
+from plate_nets.recognition.annotation import annotate
 from plate_nets.recognition.local import LocalReader
+from plate_nets.types import Frame, Plate
 from tests.clips import TEXT, passing, still, write_clip
 from tests.receiver import Receiver
 
@@ -194,6 +196,20 @@ def test_texts_are_hashed_with_a_salt(clip: Path) -> None:
     assert TEXT not in "".join(found)
     plates = [json.loads(text.splitlines()[-1])["plate"] for text in found]
     assert plates[0] == plates[1] != plates[2]
+
+
+def test_the_saved_video_shows_hashes_too(clip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: set[str] = set()
+
+    def note(frame: Frame, plates: Iterable[Plate]) -> Frame:
+        plates = list(plates)
+        drawn.update(plate.reading.text for plate in plates)
+        return annotate(frame, plates)
+
+    monkeypatch.setattr("plate_nets.video.recording.annotate", note)
+    arguments = ["watch", str(clip), "--local", "--hash", "--json", "--save-video", "drawn.mp4"]
+    found = CliRunner().invoke(app, arguments, env={SALT_VARIABLE: "a"})
+    assert drawn == {"", json.loads(found.stdout.splitlines()[-1])["plate"]}
 
 
 def test_cameras_and_sinks_come_from_a_file(clip: Path) -> None:

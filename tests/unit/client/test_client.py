@@ -23,6 +23,7 @@ from plate_nets.errors import (
 )
 from plate_nets.recognition.reader import FrameLimits
 from plate_nets.types import Box, Plate, Reading
+from tests.fakes.stub_server import stub_server
 
 FRAME = np.zeros((20, 30, 3), np.uint8)
 PROTOCOLS: tuple[WireProtocol, ...] = ("http", "grpc")
@@ -55,6 +56,14 @@ def test_nothing_answers_at_the_address(closed_port: int, protocol: WireProtocol
         for ask in (lambda: client.read(FRAME), client.is_ready, client.health):
             with pytest.raises(ServerUnavailable, match=f"127.0.0.1:{closed_port}"):
                 ask()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_version_names_the_networks_that_the_server_has(protocol: WireProtocol) -> None:
+    with stub_server() as stub:
+        stub.missing = frozenset(("lprnet",))
+        with PlateClient(stub.url(protocol), protocol, timeout=60) as client:
+            assert client.model_version() == "yolo:10 stn:10 lprnet_latin:10 country:10"
 
 
 @pytest.fixture

@@ -55,6 +55,23 @@ def test_a_table_has_a_header_once(tmp_path: Path) -> None:
     assert (rows[0]["lists"], rows[0]["xmax"], rows[0]["subject"]) == ("staff", "110", "77")
 
 
+def test_a_table_of_an_earlier_version_keeps_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    of_0_3 = COLUMNS[: COLUMNS.index("vehicle_type")]
+    for header in (COLUMNS, of_0_3, COLUMNS[:-1]):
+        path.write_text(",".join(header) + "\n", encoding="utf-8")
+        for number in range(2):
+            with CsvSink(path) as sink:
+                sink.send(records(number))
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [(tuple(row), row["plate"]) for row in rows] == [(header, "A000BC77"), (header, "A001BC77")]
+    for foreign in (COLUMNS[:1], COLUMNS[:24], (*of_0_3, "colour"), (*COLUMNS, "colour"), COLUMNS[1:]):
+        path.write_text(",".join(foreign) + "\n", encoding="utf-8")
+        with pytest.raises(InputError, match="got another first line"):
+            CsvSink(path)
+
+
 def plates(sink: type[JsonlSink] | type[CsvSink], path: Path) -> list[str]:
     """The texts in a file, which must have only whole lines."""
     text = path.read_text(encoding="utf-8")

@@ -101,6 +101,25 @@ def test_replaced_records_are_dropped_before_the_oldest_ones(path: Path) -> None
     outbox.close()
 
 
+def test_any_number_of_records_is_dropped_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plate_nets.sinks.outbox._SHARE_DROPPED", 1)
+    Outbox(path, ["fast"]).close()
+    with sqlite3.connect(path) as database:
+        count = database.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) + 1
+        database.execute(
+            "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ?)"
+            " INSERT INTO records (id, revision, camera_id, matches, final, document)"
+            " SELECT number, 1, 'gate', 0, 1, '{}' FROM numbers",
+            (count,),
+        )
+    database.close()
+    outbox = Outbox(path, ["fast"], max_bytes=100_000)
+    outbox.append(event(0))
+    assert outbox.dropped("fast") == count
+    assert keys(outbox, "fast") == [event(0).key]
+    outbox.close()
+
+
 def test_a_second_process_is_refused(outbox: Outbox, path: Path) -> None:
     with pytest.raises(InputError, match=r"outbox.sqlite: another process uses it; choose another --outbox$"):
         Outbox(path, ["fast"])

@@ -20,6 +20,22 @@ from plate_nets.video.settings import CameraSettings
         ("no rtsp://ann:a\nsecret@host/x, mqtt://bob:his own@other/y", "no rtsp://other/y"),
         ("http://host/cgi?user=ann&password=secret&ch=1", "http://host/cgi?user=***&password=***&ch=1"),
         ("http://host/a?channel=1&TOKEN=secret#x", "http://host/a?channel=1&TOKEN=***#x"),
+        ("rtsp://h/s?access_token=a/b_Qw==&auth-token=c&x=1", "rtsp://h/s?access_token=***&auth-token=***&x=1"),
+        (
+            "rtsp://h/user=ann_password=a_b_channel=1_stream=0.sdp?x",
+            "rtsp://h/user=***_password=***_channel=1_stream=0.sdp?x",
+        ),
+        (
+            "rtsp://h/user=ann&password=secret&channel=1&stream=0.sdp",
+            "rtsp://h/user=***&password=***&channel=1&stream=0.sdp",
+        ),
+        ("rtsp://h/user=ann_password=_channel=1.sdp", "rtsp://h/user=***_password=***_channel=1.sdp"),
+        ("http://h/v.cgi?loginuse=ann&loginpas=secret", "http://h/v.cgi?loginuse=***&loginpas=***"),
+        (
+            "https://h/v?X-Amz-Signature=secret&sig=secret&x_sessionid=secret",
+            "https://h/v?X-Amz-Signature=***&sig=***&x_sessionid=***",
+        ),
+        ("rtsp://h/live?authmode=0&keyframe=1&signal=2&passive=3&channel=1&subtype=0&users=4",) * 2,
         ("open 'rtsp://ann:secret@host/x' failed: no", "open 'rtsp://host/x' failed: no"),
         ("clips/car.mp4", "clips/car.mp4"),
         ("", ""),
@@ -49,6 +65,8 @@ def test_the_text_of_a_source_determines_its_kind(text: str, kind: SourceKind, l
 def test_the_id_of_a_camera_contains_no_password(password: str) -> None:
     camera = CameraSettings(f"rtsp://ann:{password}@host/ch1")
     assert (camera.id, str(camera.address)) == ("host-ch1", "rtsp://host/ch1")
+    camera = CameraSettings("rtsp://host/user=ann_password=s3cret_channel=1.sdp")
+    assert camera.id == "host-user-_password-_channel-1.sdp"
     with pytest.raises(InputError) as refused:
         parse_source(f"ftp://ann:{password}@host/x")
     assert str(refused.value).endswith("got ftp://host/x")

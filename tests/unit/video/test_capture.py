@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,22 @@ def test_a_slow_reader_gets_the_newest_frame_and_the_rest_is_counted(camera: Rts
     assert frame is not None
     assert capture.handover.dropped >= 35
     assert capture.position - frame.position < 1
+
+
+@pytest.mark.usefixtures("no_thread_left")
+def test_a_clock_that_is_set_back_does_not_stop_the_frames(camera: RtspCamera, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(camera.url(), replace(QUICK, fps=10))
+    watched.wait_for_frames()
+    capture, now = watched.capture, time.time
+    monkeypatch.setattr(time, "time", lambda: now() - 3600)
+    decoded, dropped, taken = capture.rate.count, capture.handover.dropped, 0
+    deadline = now() + 60
+    while capture.rate.count < decoded + 100:
+        assert now() < deadline
+        taken += capture.handover.take(0.02) is not None
+    offered = taken + capture.handover.dropped - dropped
+    watched.end()
+    assert offered >= 20, offered
 
 
 def test_a_file_waits_for_its_reader(tmp_path: Path) -> None:

@@ -414,14 +414,13 @@ def test_watch_lists_are_matched_by_the_evidence() -> None:
 
 def test_an_event_contains_the_properties_of_its_camera() -> None:
     zone = timezone(timedelta(hours=3))
-    cars = CarEvents(Camera("gate-1", "rtsp://host/ch1", "given", zone, "m1"))
+    cars = CarEvents(Camera("gate-1", "rtsp://host/ch1", "given", zone))
     cars.update([plate(ONE, 300, peak=12.0)], 1_700_000_000.5)
     record = cars.finish()[0].to_dict()
-    assert {key: record[key] for key in ("camera_id", "source_url", "clock", "model")} == {
+    assert {key: record[key] for key in ("camera_id", "source_url", "clock")} == {
         "camera_id": "gate-1",
         "source_url": "rtsp://host/ch1",
         "clock": "given",
-        "model": "m1",
     }
     assert record["timestamp"] == "2023-11-14T22:13:20.500Z"
     assert record["timestamp_local"] == "2023-11-15T01:13:20.500+03:00"

@@ -50,6 +50,15 @@ def test_arrival_limits_the_time_of_a_camera(
     assert positions(stamps, arrivals, live=True) == pytest.approx(expected, abs=0.05)
 
 
+def test_a_clock_that_is_set_back_is_followed_and_the_position_continues() -> None:
+    clock = StampClock(live=True)
+    taken = [(5.0, 0.0), (5.1, 0.1), (5.2, -3599.8), (5.3, -3599.7), (5.4, -3599.6)]  # stamp and arrival
+    stamps = [clock.stamp(stamp, ARRIVAL + arrival) for stamp, arrival in taken]
+    assert [each.time - ARRIVAL for each in stamps] == pytest.approx([arrival for _, arrival in taken], abs=0.01)
+    assert [each.position for each in stamps] == pytest.approx([0, 0.1, 0.1, 0.2, 0.3], abs=0.01)
+    assert {each.fault for each in stamps} == {None}
+
+
 def test_the_given_start_is_the_time_of_the_first_picture() -> None:
     clock = StampClock(live=False, start=1000.0)
     assert [clock.stamp(stamp, ARRIVAL).time for stamp in (3.0, 3.5)] == [1000.0, 1000.5]

@@ -1,9 +1,11 @@
 """Video files with the real reader: one event per car, with its pictures, whatever happens to other sources."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
+from itertools import chain, repeat
 from pathlib import Path
 
 import av
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from plate_nets.errors import InputError, SourceError
+from plate_nets.errors import InputError, ServerUnavailable, SourceError
 from plate_nets.events import PlateEvent, event_schema
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame, Plate
@@ -47,6 +49,7 @@ def test_a_car_is_one_event(reader: LocalReader, clip: Path) -> None:
     assert [event.stage for event in events] == ["provisional", "final"]
     assert {(event.camera_id, event.plate) for event in events} == {("gate", TEXT)}
     assert len({event.id for event in events}) == 1
+    assert {event.model for event in events} == {reader.model_version()}
     assert events[-1].timestamp.utcoffset()
     for event in events:
         Draft202012Validator(event_schema()).validate(json.loads(event.to_json()))
@@ -79,6 +82,41 @@ class Blind:
 
     def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
         return []
+
+
+class Served:
+    """A reader with the versions that its server tells one after another; None: it does not."""
+
+    def __init__(self, reader: LocalReader, versions: Iterator[str | None]) -> None:
+        self._reader, self._versions = reader, versions
+
+    def read(self, image: Frame | bytes, *, evidence: bool = False) -> list[Plate]:
+        return self._reader.read(image, evidence=evidence)
+
+    def model_version(self) -> str:
+        version = next(self._versions)
+        if version is None:
+            raise ServerUnavailable("no version")
+        return version
+
+
+@pytest.mark.parametrize(
+    ("every", "versions", "named"),
+    [(60.0, iter((None,)), None), (0.0, chain((None, "yolo:1"), repeat("yolo:2")), "yolo:2")],
+    ids=["unknown", "swapped"],
+)
+def test_the_version_of_a_server_is_asked_again_and_no_camera_depends_on_it(
+    reader: LocalReader,
+    clip: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    every: float,
+    versions: Iterator[str | None],
+    named: str | None,
+) -> None:
+    monkeypatch.setattr("plate_nets.video.analysis._VERSION_EVERY", every)
+    events = list(Watcher(Served(reader, versions), CameraSettings(str(clip), fps=4)))
+    assert finals(events) == [TEXT]
+    assert {event.model for event in events} == {named}
 
 
 def test_changing_sizes_of_pictures_are_reported_once(tmp_path: Path) -> None:
