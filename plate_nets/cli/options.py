@@ -31,7 +31,7 @@ Urls = Annotated[
     ),
 ]
 Schemes = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--scheme",
         help="Countries to read, comma-separated (built-in name, group or TOML file). The most certain reading wins. "
@@ -95,13 +95,13 @@ def check_detail(detail: Detail | None, url: Sequence[str] | str | None) -> None
         )
 
 
-def use_schemes(names: str) -> tuple[PlateScheme, ...]:
+def use_schemes(names: str | None) -> tuple[PlateScheme, ...]:
     """The schemes named by --scheme, or none without it; a server that this process starts reads them too.
 
     Raises:
         SchemeError: unknown scheme.
     """
-    if not names:
+    if names is None:
         return ()
     schemes = load_schemes(names)
     files = (str(Path(name).resolve()) if name.endswith(".toml") else name for name in map(str.strip, names.split(",")))

@@ -66,7 +66,7 @@ def read(
         Path | None,
         typer.Option(help="Also write the pictures, with outlines and texts, to this folder.", file_okay=False),
     ] = None,
-    scheme: Schemes = "",
+    scheme: Schemes = None,
     detail: Details = None,
     vehicles: Vehicles = False,
     sure: Sure = None,

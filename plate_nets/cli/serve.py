@@ -56,7 +56,7 @@ def serve(
         ),
     ] = None,
     model_repository: ModelRepository = None,
-    scheme: Schemes = "",
+    scheme: Schemes = None,
     detail: Details = None,
     control_key_file: Annotated[
         Path | None, typer.Option(help="Write the control key to this new file, readable only by you.", dir_okay=False)
