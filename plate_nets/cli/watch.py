@@ -185,6 +185,7 @@ def watch(
         from plate_nets.sinks.recorder import Recorder
         from plate_nets.video.cameras_file import SUFFIXES, WatchPlan, load_cameras
         from plate_nets.video.metrics import WatchStatus
+        from plate_nets.video.overlay import Overlay
         from plate_nets.video.privacy import hash_text, without_texts
         from plate_nets.video.recording import Recording
         from plate_nets.video.settings import CameraSettings
@@ -250,7 +251,8 @@ def watch(
         recording = None
         if save_video:
             shown: Callable[[str], str] = partial(hash_text, salt=salt) if plan.hash else str
-            recording = Recording(save_video, blur_unlisted=plan.blur, blur_vehicles=plan.blur_vehicles, shown=shown)
+            overlay = Overlay(blur_unlisted=plan.blur, blur_vehicles=plan.blur_vehicles, shown=shown)
+            recording = Recording(save_video, overlay)
             stack.enter_context(recording)
         # Last, because it takes seconds: unwritable files are refused at once
         reader = stack.enter_context(_reader(local, url, protocol, timeout, model_repository, log, schemes))

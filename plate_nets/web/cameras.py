@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,13 +21,13 @@ from plate_nets.answers import NOT_FOUND
 from plate_nets.errors import PlateError
 from plate_nets.lasting import LastingThread
 from plate_nets.plates import PlateScheme
-from plate_nets.recognition.annotation import annotate
 from plate_nets.recognition.reader import Reader
 from plate_nets.sinks.recorder import Recorder
 from plate_nets.sinks.settings import SqliteSettings
-from plate_nets.types import Plate, Reading
+from plate_nets.types import Frame
 from plate_nets.video.analysis import AnalysedFrame, CameraStatus
 from plate_nets.video.cameras_file import WatchPlan
+from plate_nets.video.overlay import Overlay
 from plate_nets.video.watch_lists import WatchList
 from plate_nets.video.watcher import Watcher
 from plate_nets.web.faults import Refused
@@ -60,6 +61,9 @@ class CameraRoom:
         scheme: PlateScheme | None = None,
     ) -> None:
         self._newest: dict[str, AnalysedFrame] = {}
+        self._overlays = defaultdict[str, Overlay](
+            lambda: Overlay(blur_unlisted=plan.blur, blur_vehicles=plan.blur_vehicles)
+        )
         self._drawn: dict[str, tuple[float, bytes | None]] = {}
         """When a camera's picture was drawn, and its JPEG."""
         self._drawing = threading.Lock()
@@ -102,11 +106,12 @@ class CameraRoom:
         with self._drawing:
             moment, encoded = self._drawn.get(camera, (float("-inf"), None))
             if time.monotonic() - moment > _DRAWN_EVERY:
-                encoded = _draw(analysed)
+                encoded = _encode(self._overlays[camera].draw(analysed))
                 self._drawn[camera] = time.monotonic(), encoded
             return encoded
 
     def _keep(self, analysed: AnalysedFrame) -> None:
+        self._overlays[analysed.camera_id].note(analysed)
         self._newest[analysed.camera_id] = analysed
 
     def _record_next(self) -> bool:
@@ -123,12 +128,8 @@ class CameraRoom:
         return event is not None
 
 
-def _draw(analysed: AnalysedFrame) -> bytes | None:
-    """Draw the cars in a frame; return a JPEG at most `_WIDTH` pixels wide."""
-    cars = [car for car in analysed.cars if car.seen]
-    drawn = annotate(
-        analysed.frame.bgr(), [Plate(car.box, car.score, Reading(car.text, "", car.score)) for car in cars]
-    )
+def _encode(drawn: Frame) -> bytes | None:
+    """A picture -> a JPEG at most `_WIDTH` pixels wide."""
     h, w = drawn.shape[:2]
     if w > _WIDTH:
         drawn = np.asarray(cv2.resize(drawn, (_WIDTH, h * _WIDTH // w), interpolation=cv2.INTER_AREA), np.uint8)

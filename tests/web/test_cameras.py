@@ -64,6 +64,22 @@ def test_cameras_are_watched_shown_and_kept(
     assert TEXT in (tmp_path / "events.jsonl").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("blur", [False, True])
+def test_the_live_picture_is_blurred_as_the_stored_ones_are(
+    reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blur: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    clip = write_clip(tmp_path / "clip.mp4", passing(8), fps=4)
+    path = tmp_path / "events.sqlite"
+    store = EventStore(path)
+    with CameraRoom(WatchPlan(cameras=(CameraSettings(str(clip), id="gate"),), blur=blur), path, reader, ()) as room:
+        assert eventually(lambda: [each for each in store.page(EventFilter()).events if each["stage"] == "final"], 60)
+        encoded = room.picture("gate")
+    store.close()
+    assert encoded is not None
+    assert (TEXT in [plate.reading.text for plate in reader.read(encoded)]) == (not blur)
+
+
 def test_the_age_limit_of_pictures_does_not_delete_events(
     reader: LocalReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from plate_nets.types import Frame, Plate
 from plate_nets.video.analysis import AnalysedFrame
 from plate_nets.video.cars import Car
 from plate_nets.video.frames import VideoFrame
+from plate_nets.video.overlay import Overlay
 from plate_nets.video.recording import Recording
 from tests.events import event
 
@@ -26,14 +27,14 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         found.append([plate.reading.text for plate in plates])
         return annotate(frame, plates)
 
-    monkeypatch.setattr("plate_nets.video.recording.annotate", note)
+    monkeypatch.setattr("plate_nets.video.overlay.annotate", note)
     return found
 
 
 def test_a_car_is_shown_only_while_it_is_on_a_list(tmp_path: Path, drawn: list[list[str]]) -> None:
     listed = event(0, stage="provisional", listed=True)
     car = Car(listed.id, listed.box, listed.plate, 0.99, 0.0, seen=True)
-    with Recording(tmp_path / "out.mp4", blur_unlisted=True, shown=str.lower) as recording:
+    with Recording(tmp_path / "out.mp4", Overlay(blur_unlisted=True, shown=str.lower)) as recording:
         for number, events in enumerate(([], [listed], [], [replace(listed, stage="update", watch=())], [])):
             frame = VideoFrame(av.VideoFrame(320, 240, "bgr24"), float(number), float(number), 0.0)
             recording.write(AnalysedFrame("gate", frame, [], (car,), events))

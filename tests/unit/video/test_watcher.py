@@ -19,6 +19,7 @@ from plate_nets.events import PlateEvent, event_schema
 from plate_nets.recognition.local import LocalReader
 from plate_nets.types import Frame, Plate
 from plate_nets.video.analysis import AnalysedFrame
+from plate_nets.video.overlay import Overlay
 from plate_nets.video.pictures import PictureSettings
 from plate_nets.video.recording import Recording
 from plate_nets.video.settings import CameraSettings, WatcherSettings
@@ -192,7 +193,7 @@ def test_pictures_of_the_best_moment_are_kept_and_blurred(
 
 def test_the_annotated_video_has_every_frame(reader: LocalReader, clip: Path, tmp_path: Path) -> None:
     path = tmp_path / "out.mp4"
-    with Recording(path) as recording:
+    with Recording(path, Overlay()) as recording:
         list(Watcher(reader, CameraSettings(str(clip), fps=4), on_frame=recording.write))
     found: list[AnalysedFrame] = []
     list(Watcher(reader, CameraSettings(str(path)), on_frame=found.append))
