@@ -66,6 +66,12 @@ def test_the_client_refuses_an_untrusted_certificate(proxy: Proxy, scheme: str) 
         client.read(PICTURE)
 
 
+@pytest.mark.parametrize("scheme", ["https", "grpcs"])
+def test_the_versions_of_the_models_can_be_asked_for(proxy: Proxy, scheme: str) -> None:
+    with proxy.client(scheme) as client:
+        assert [part.partition(":")[0] for part in client.model_version().split()][:3] == ["yolo", "stn", "lprnet"]
+
+
 def test_requests_without_tls_are_refused(proxy: Proxy) -> None:
     connection = http.client.HTTPConnection("localhost", proxy.https, timeout=60)
     connection.request("GET", "/v2/health/ready", headers={"Authorization": f"Bearer {TOKEN}"})
@@ -98,7 +104,7 @@ def test_a_body_over_the_limit_is_refused_before_it_is_forwarded(proxy: Proxy) -
         "/v2/models/plate_recognition/trace/setting",
         "/v2/models/plate_recognition/generate",
         "/v2/models/yolo/infer",
-        "/v2/models/yolo",
+        "/v2/models/yolo/config",
         "/v2/models/stats",
         "/v2/logging",
         "/v2/trace/setting",
